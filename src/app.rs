@@ -1,0 +1,187 @@
+//! The handles that everything shares.
+
+use std::{fmt, sync::Arc};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use hmac::{Hmac, Mac};
+use mongodb::{Database, bson::DateTime};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    config::Config,
+    error::Error,
+    mongo::{
+        Bounds, Collection, Stored,
+        flow::{Op, Run},
+        watch::Hub,
+    },
+};
+
+/// One gateway process. Cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: Config,
+    database: Database,
+    hub: Hub,
+    ids: Ids,
+    /// Work that goes on behind an answer (mutations whose client hung up, settling); shutdown
+    /// waits for it.
+    tasks: TaskTracker,
+    /// Name of this process among the gateways.
+    name: String,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("App").field("name", &self.inner.name).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// A gateway over `database`.
+    pub fn new(config: Config, database: Database) -> Self {
+        let ids = Ids::new(&config.secret);
+        let hub = Hub::new(database.clone());
+        let name = ids.random();
+        Self {
+            inner: Arc::new(Inner { config, database, hub, ids, tasks: TaskTracker::new(), name }),
+        }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// The database of the core group.
+    pub fn database(&self) -> &Database {
+        &self.inner.database
+    }
+
+    /// The typed collection of `T`.
+    pub fn collection<T: Stored>(&self) -> Collection<T> {
+        Collection::of(&self.inner.database)
+    }
+
+    /// The change hub.
+    pub fn hub(&self) -> &Hub {
+        &self.inner.hub
+    }
+
+    /// Ids, op ids and signatures.
+    pub fn ids(&self) -> &Ids {
+        &self.inner.ids
+    }
+
+    /// This process's name, as holder of leases and claims.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Work that outlives its caller.
+    pub fn tasks(&self) -> &TaskTracker {
+        &self.inner.tasks
+    }
+
+    /// The bounds of flows.
+    pub fn bounds(&self) -> Bounds {
+        use std::time::Duration;
+        let config = self.config();
+        Bounds {
+            run: Duration::from_millis(config.flow_run_millis),
+            command: Duration::from_millis(config.flow_command_millis),
+            skew: Duration::from_millis(config.flow_skew_millis),
+            ops: Duration::from_secs(config.flow_ops_seconds),
+        }
+    }
+
+    /// Begins a run where there is nothing to read first.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn begin(&self) -> Result<Run, Error> {
+        Run::begin(self.bounds(), self.database()).await
+    }
+
+    /// Does `work` behind the caller's back, with shutdown waiting for it. An error is logged: the
+    /// sweep finishes what was left.
+    pub fn behind(
+        &self,
+        what: &'static str,
+        work: impl Future<Output = Result<(), Error>> + Send + 'static,
+    ) {
+        self.tasks().spawn(async move {
+            if let Err(error) = work.await {
+                tracing::warn!(what, ?error, "left to the sweep");
+            }
+        });
+    }
+}
+
+/// Ids, and everything else that is keyed by the secret.
+pub struct Ids {
+    key: Hmac<Sha256>,
+}
+
+impl Ids {
+    fn new(secret: &str) -> Self {
+        #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
+        let key = Hmac::new_from_slice(secret.as_bytes()).expect("a key of any length");
+        Self { key }
+    }
+
+    /// A random id of 128 bits, base64url: it may act as a capability.
+    pub fn random(&self) -> String {
+        #[expect(clippy::disallowed_methods, reason = "the one place that draws randomness")]
+        let bits: [u8; 16] = rand::random();
+        BASE64.encode(bits)
+    }
+
+    /// The id that belongs to `parts`, always the same and not to be guessed: 128 bits, base64url.
+    pub fn derived(&self, parts: &[&str]) -> String {
+        BASE64.encode(&self.mac(parts)[..16])
+    }
+
+    /// A short signature of `parts`, for tokens that come back from clients.
+    pub fn signature(&self, parts: &[&str]) -> String {
+        BASE64.encode(&self.mac(parts)[..9])
+    }
+
+    fn mac(&self, parts: &[&str]) -> [u8; 32] {
+        let mut mac = self.key.clone();
+        for part in parts {
+            // Lengths keep ("ab", "c") and ("a", "bc") apart.
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part.as_bytes());
+        }
+        mac.finalize().into_bytes().into()
+    }
+
+    /// One call of a flow. `scope` is whose op ids these are (a subject or a capability) and which
+    /// operation; `input` is what was asked. Without an op id every call is its own.
+    pub fn op(&self, scope: &[&str], op_id: Option<&str>, input: &impl Serialize) -> Op {
+        let id = match op_id {
+            Some(op_id) => {
+                let mut parts = vec!["op"];
+                parts.extend_from_slice(scope);
+                parts.push(op_id);
+                self.derived(&parts)
+            }
+            None => self.random(),
+        };
+        // A digest of what serialises is only compared with digests of the same operation.
+        let json = serde_json::to_vec(input).unwrap_or_default();
+        Op { id, input: BASE64.encode(&Sha256::digest(json)[..12]) }
+    }
+}
+
+/// A moment as clients see it.
+pub fn rfc3339(moment: DateTime) -> String {
+    moment.try_to_rfc3339_string().unwrap_or_default()
+}

@@ -1,0 +1,260 @@
+//! Configuration: defaults < file < environment < flags, validated once, every fault named at once.
+
+use std::{fmt::Write as _, net::SocketAddr, path::Path, time::Duration};
+
+use figment::{
+    Figment,
+    providers::{Env, Format, Serialized, Toml},
+};
+use serde::{Deserialize, Serialize};
+
+/// Everything that can be set. Keys are the names in `docgate.toml`; in the environment they are
+/// upper-cased behind `DOCGATE_`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Address and port to serve on.
+    pub listen: SocketAddr,
+    /// Connection string of the replica set or cluster.
+    pub mongodb_uri: String,
+    /// Database that holds the collections.
+    pub database: String,
+    /// Key (32 bytes or more) from which ids and cursors are derived. Changing it changes what a
+    /// repeated op id means and makes old cursors invalid.
+    pub secret: String,
+
+    /// Shared secret for HS256 tokens (32 bytes or more).
+    pub auth_hs256_secret: Option<String>,
+    /// PEM text or path of a file with the public key for RS256 tokens.
+    pub auth_rs256_public_key: Option<String>,
+    /// PEM text or path of a file with the public key for ES256 tokens.
+    pub auth_es256_public_key: Option<String>,
+    /// Required `iss` of tokens, when set.
+    pub auth_issuer: Option<String>,
+    /// Required `aud` of tokens, when set.
+    pub auth_audience: Option<String>,
+    /// Clock skew allowed for `exp` and `nbf`, in seconds.
+    pub auth_leeway_seconds: u64,
+
+    /// Locale that names fall back to when neither the tag nor its language is there.
+    pub site_locale: String,
+
+    /// Who takes the money at checkout.
+    pub payments: PaymentProvider,
+    /// Subject that owns the accounts on which the ledger provider receives payments; one account
+    /// per currency, opened when it is first needed.
+    pub payments_merchant: String,
+    /// Base URL of the HTTP provider.
+    pub payments_url: Option<String>,
+    /// Key with which requests to the HTTP provider are signed (HMAC-SHA256 over the body).
+    pub payments_signing_secret: Option<String>,
+    /// How long one call of the HTTP provider may take, in milliseconds.
+    pub payments_timeout_millis: u64,
+
+    /// How long one run of a flow may write, in server time from its first read, in milliseconds.
+    pub flow_run_millis: u64,
+    /// `maxTimeMS` of each command of a flow.
+    pub flow_command_millis: u64,
+    /// Largest difference between the clocks of the replica set's members, in milliseconds.
+    pub flow_skew_millis: u64,
+    /// How long applied op ids are remembered, in seconds (an hour at the least in production).
+    pub flow_ops_seconds: u64,
+
+    /// A cart untouched for this long expires, in seconds.
+    pub cart_idle_seconds: u64,
+    /// A reservation that fits no cart is returned after this long, in seconds; longer than
+    /// `cart_idle_seconds`.
+    pub reservation_seconds: u64,
+    /// Whether expired carts are kept (`true`) or removed.
+    pub cart_keep_expired: bool,
+    /// Reservations that one SKU holds at the most; shopping stops reserving at half of it.
+    pub reservations_per_sku: u32,
+
+    /// Largest request body, in bytes.
+    pub body_bytes: usize,
+    /// Whether background sweeps run in this process.
+    pub background: bool,
+    /// Pause between two passes of a sweep, in milliseconds.
+    pub sweep_millis: u64,
+    /// Development mode: every response carries `extensions.docgate`.
+    pub development: bool,
+    /// `json` or `pretty` logs.
+    pub log_format: LogFormat,
+}
+
+/// The payment providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PaymentProvider {
+    /// docgate's own accounts: an authorisation is a transfer.
+    Ledger,
+    /// A service behind `payments_url`.
+    Http,
+    /// No provider: only a total of zero can be checked out.
+    None,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One JSON object per line.
+    Json,
+    /// For people.
+    Pretty,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            mongodb_uri: String::new(),
+            database: "docgate".into(),
+            secret: String::new(),
+            auth_hs256_secret: None,
+            auth_rs256_public_key: None,
+            auth_es256_public_key: None,
+            auth_issuer: None,
+            auth_audience: None,
+            auth_leeway_seconds: 30,
+            site_locale: "en".into(),
+            payments: PaymentProvider::Ledger,
+            payments_merchant: "merchant".into(),
+            payments_url: None,
+            payments_signing_secret: None,
+            payments_timeout_millis: 5_000,
+            flow_run_millis: 10_000,
+            flow_command_millis: 5_000,
+            flow_skew_millis: 1_000,
+            flow_ops_seconds: 3_600,
+            cart_idle_seconds: 1_800,
+            reservation_seconds: 3_600,
+            cart_keep_expired: true,
+            reservations_per_sku: 1_000,
+            body_bytes: 1 << 20,
+            background: true,
+            sweep_millis: 2_000,
+            development: false,
+            log_format: LogFormat::Pretty,
+        }
+    }
+}
+
+/// Every fault of a configuration, for one message.
+#[derive(Debug)]
+pub struct Faults(Vec<String>);
+
+impl std::fmt::Display for Faults {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = String::from("the configuration can't be used:");
+        for fault in &self.0 {
+            write!(text, "\n  - {fault}")?;
+        }
+        formatter.write_str(&text)
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// Environment variables behind `DOCGATE_` that aren't configuration keys.
+const NOT_KEYS: &[&str] = &["mongod", "cache", "config", "log", "data"];
+
+impl Config {
+    /// Reads file, environment and flags, in rising precedence. `flags` are key and value pairs.
+    ///
+    /// # Errors
+    /// Names every key that is unknown, doesn't parse, or doesn't hold together with the others.
+    pub fn load(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
+        let mut figment = Figment::from(Serialized::defaults(Self::default()));
+        if let Some(file) = file {
+            if !file.is_file() {
+                return Err(Faults(vec![format!("the file {} can't be read", file.display())]));
+            }
+            figment = figment.merge(Toml::file_exact(file));
+        }
+        let figment = figment
+            .merge(Env::prefixed("DOCGATE_").ignore(NOT_KEYS))
+            .merge(Serialized::defaults(flags));
+        let config: Self = figment.extract().map_err(|errors| {
+            Faults(errors.into_iter().map(|error| error.to_string()).collect())
+        })?;
+        let faults = config.faults();
+        if faults.is_empty() { Ok(config) } else { Err(Faults(faults)) }
+    }
+
+    /// What doesn't hold together, each fault as a sentence.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut demand = |holds: bool, fault: &str| {
+            if !holds {
+                faults.push(fault.to_owned());
+            }
+        };
+        demand(
+            !self.mongodb_uri.is_empty(),
+            "mongodb_uri is missing: set DOCGATE_MONGODB_URI, such as mongodb://localhost:27017/?replicaSet=rs0",
+        );
+        demand(
+            self.secret.len() >= 32,
+            "secret needs 32 bytes or more: set DOCGATE_SECRET to a long random text and keep it",
+        );
+        demand(
+            self.auth_hs256_secret.is_some()
+                || self.auth_rs256_public_key.is_some()
+                || self.auth_es256_public_key.is_some(),
+            "no key for tokens: set auth_hs256_secret, auth_rs256_public_key or auth_es256_public_key",
+        );
+        demand(
+            self.auth_hs256_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
+            "auth_hs256_secret needs 32 bytes or more",
+        );
+        demand(
+            !self.database.is_empty()
+                && self.database.len() <= 48
+                && self.database.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'),
+            "database must be 1 to 48 letters, digits or underscores",
+        );
+        demand(
+            oxilangtag::LanguageTag::parse(self.site_locale.as_str()).is_ok(),
+            "site_locale isn't a BCP 47 language tag",
+        );
+        demand(
+            self.payments != PaymentProvider::Http
+                || (self.payments_url.is_some() && self.payments_signing_secret.is_some()),
+            "payments = \"http\" needs payments_url and payments_signing_secret",
+        );
+        demand(
+            self.payments_signing_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
+            "payments_signing_secret needs 32 bytes or more",
+        );
+        demand(
+            self.flow_run_millis > 0 && self.flow_command_millis > 0 && self.sweep_millis > 0,
+            "flow_run_millis, flow_command_millis and sweep_millis must be above zero",
+        );
+        demand(
+            self.flow_command_millis <= self.flow_run_millis,
+            "flow_command_millis can't be above flow_run_millis",
+        );
+        demand(
+            self.flow_ops_seconds * 1000 > 4 * self.bound().as_millis() as u64,
+            "flow_ops_seconds must be longer than four times the bound of a flow (run + command + skew)",
+        );
+        demand(
+            self.reservation_seconds > self.cart_idle_seconds,
+            "reservation_seconds must be longer than cart_idle_seconds",
+        );
+        demand(
+            self.reservations_per_sku >= 2 && self.reservations_per_sku <= 10_000,
+            "reservations_per_sku must be between 2 and 10000",
+        );
+        demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
+        faults
+    }
+
+    /// After this time past its start nothing of a run can be applied any more.
+    pub fn bound(&self) -> Duration {
+        Duration::from_millis(
+            self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
+        )
+    }
+}

@@ -1,0 +1,93 @@
+//! What MongoDB sees of the inventory.
+
+use mongodb::bson::DateTime;
+use serde::{Deserialize, Serialize};
+
+use crate::mongo::{
+    Stored, Version,
+    flow::OpRecord,
+    indexes::{Index, Key, Kind},
+};
+
+/// Stock of one SKU.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StockDocument {
+    /// The SKU.
+    #[serde(rename = "_id")]
+    pub sku: String,
+    /// Free to be taken.
+    pub available: i64,
+    /// Sold and not restocked.
+    #[serde(default)]
+    pub sold: i64,
+    /// Everything that ever came in.
+    #[serde(default)]
+    pub received: i64,
+    /// What is taken and not yet sold, one entry per holder.
+    #[serde(default)]
+    pub reservations: Vec<Reservation>,
+    /// Receipts that were applied.
+    #[serde(default)]
+    pub ops: Vec<OpRecord>,
+    /// Restocks that were given, until their orders have noted them for good.
+    #[serde(default)]
+    pub restocks: Vec<Tag>,
+    /// Set while the product is being removed: nothing can be taken or received.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleting: bool,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+/// What one holder has taken of the SKU. Emptied, not removed, while it remembers gives.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    /// `_id` of the cart, or of the order that is being raised.
+    pub holder: String,
+    /// How much it holds.
+    pub quantity: i64,
+    /// Takes that may still be released.
+    pub takes: Vec<Tag>,
+    /// Gives that may still be repeated.
+    pub gifts: Vec<Tag>,
+    /// Server time of the last change.
+    pub at: DateTime,
+}
+
+/// The mark of one flow.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tag {
+    /// The flow's id.
+    pub tag: String,
+    /// How much it moved.
+    pub quantity: i64,
+    /// Server time.
+    pub at: DateTime,
+}
+
+impl Stored for StockDocument {
+    const COLLECTION: &'static str = "inventory";
+    const INDEXES: &'static [Index] = &[
+        Index {
+            name: "reservations_at",
+            keys: &[("reservations.at", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the sweep of reservations that nothing touched for long",
+        },
+        Index {
+            name: "reservations_holder",
+            keys: &[("reservations.holder", Key::Up)],
+            kind: Kind::Plain,
+            serves: "what one cart or order still holds, when it is closed",
+        },
+        Index {
+            name: "restocks_at",
+            keys: &[("restocks.at", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the sweep that retires the marks of restocks",
+        },
+    ];
+}

@@ -1,0 +1,283 @@
+//! The rules of the inventory.
+
+use mongodb::bson::DateTime;
+
+pub use super::store::Destination;
+use super::{
+    documents::{Reservation, StockDocument, Tag},
+    store,
+    types::ReceiveStockResult,
+};
+use crate::{
+    app::App,
+    domains::catalog,
+    error::Error,
+    graphql::{
+        input,
+        refusals::{Conflict, NotFound, Stop},
+    },
+    mongo::{
+        Outcome, Run,
+        flow::{OpRecord, Standing, is_full},
+    },
+};
+
+/// Most that one receipt brings, or one SKU ever receives.
+const MOST: i64 = 1_000_000_000;
+
+/// What became of a take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// The goods are the holder's, under the tag.
+    Taken,
+    /// Less is there than asked for; nothing was taken.
+    Short {
+        /// What is there.
+        available: i64,
+    },
+    /// Too many holders; nothing was taken.
+    Full,
+}
+
+/// The counters of a SKU.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
+    Ok(store::find_counters(app, sku).await?.filter(|stock| !stock.deleting))
+}
+
+/// Goods came in. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn receive(
+    app: &App,
+    subject: &str,
+    sku: &str,
+    quantity: i64,
+    op_id: Option<&async_graphql::ID>,
+) -> Result<StockDocument, Stop<ReceiveStockResult>> {
+    let sku = &input::key("sku", sku)?;
+    let quantity = input::within("quantity", quantity, 1..=MOST)?;
+    let op = input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
+    if catalog::operations::product(app, sku).await?.is_none() {
+        return Err(NotFound::new("product", sku).into());
+    }
+    let run = app.begin().await?;
+    let first = StockDocument {
+        sku: sku.clone(),
+        available: quantity,
+        sold: 0,
+        received: quantity,
+        reservations: Vec::new(),
+        ops: vec![OpRecord {
+            tag: op.id.clone(),
+            id: Some(op.id.clone()),
+            input: Some(op.input.clone()),
+            void: false,
+            at: run.now(),
+        }],
+        restocks: Vec::new(),
+        deleting: false,
+        v: Default::default(),
+    };
+    if let Some(stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
+        return Ok(stock);
+    }
+    // Refused: the first receipt of this SKU, a repeat, or a reason to tell.
+    match store::find(app, sku).await? {
+        None => match store::insert(app, first.clone()).await.decided()? {
+            Some(()) => Ok(first),
+            None => Err(Error::unavailable("another first receipt came at the same moment").into()),
+        },
+        Some(stock) => match op.standing(&op.id, &stock.ops) {
+            Standing::Applied => Ok(stock),
+            Standing::OtherInput => Err(Conflict::other_input().into()),
+            Standing::Void => Err(Conflict::given_up().into()),
+            Standing::New if stock.deleting => Err(NotFound::new("product", sku).into()),
+            Standing::New if is_full(&stock.ops, run.now(), app.bounds()) => {
+                Err(Error::RateLimited("too many receipts of this SKU within the hour").into())
+            }
+            Standing::New => Err(run.overdue().into()),
+        },
+    }
+}
+
+/// Takes `quantity` for `holder` under `tag`, repeatable. `cap` is how many holders there may be.
+///
+/// # Errors
+/// The outcome is unknown, or the run is over.
+pub async fn take(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    cap: u32,
+    run: &Run,
+) -> Result<Taken, Error> {
+    if store::take(app, sku, holder, tag, quantity, cap, run).await.decided()?.is_some() {
+        return Ok(Taken::Taken);
+    }
+    let Some(stock) = store::find(app, sku).await? else {
+        return Ok(Taken::Short { available: 0 });
+    };
+    let entry = entry(&stock, holder);
+    if entry.is_some_and(|entry| entry.takes.iter().any(|take| take.tag == tag)) {
+        return Ok(Taken::Taken);
+    }
+    if stock.deleting || stock.available < quantity {
+        let available = if stock.deleting { 0 } else { stock.available };
+        return Ok(Taken::Short { available });
+    }
+    if entry.is_none() && stock.reservations.len() >= cap as usize {
+        return Ok(Taken::Full);
+    }
+    // Nothing of that holds now: the run is over, or it was so for a moment.
+    Err(run.overdue())
+}
+
+/// Returns what a take took that its decider has given up. Nothing to return is as good.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<(), Error> {
+    store::release(app, sku, holder, tag).await.decided()?;
+    Ok(())
+}
+
+/// Moves exactly `quantity` out of the holder's reservation, once per tag.
+///
+/// # Errors
+/// The outcome is unknown, or the run is over: the give is still due.
+pub async fn give(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    to: Destination,
+    run: &Run,
+) -> Result<(), Error> {
+    if store::give(app, sku, holder, tag, quantity, to, run).await.decided()?.is_some() {
+        return Ok(());
+    }
+    let stock = store::find(app, sku).await?;
+    match stock.as_ref().and_then(|stock| entry(stock, holder)) {
+        // An entry goes only when nothing can repeat a give to it: this one was given and retired.
+        None => Ok(()),
+        Some(entry) if entry.gifts.iter().any(|gift| gift.tag == tag) => Ok(()),
+        Some(_) => Err(run.overdue()),
+    }
+}
+
+/// Returns all that a closed holder still has of the SKU.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn return_all(app: &App, sku: &str, holder: &str) -> Result<(), Error> {
+    store::return_all(app, sku, holder).await.decided()?;
+    Ok(())
+}
+
+/// Returns the surplus of an entry that is still as it was read; says whether it was.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn return_surplus(
+    app: &App,
+    sku: &str,
+    read: &Reservation,
+    surplus: i64,
+) -> Result<bool, Error> {
+    Ok(store::return_surplus(app, sku, read, surplus).await.decided()?.is_some())
+}
+
+/// Forgets marks older than `before` of flows that can't be repeated any more.
+pub async fn retire(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tags: &[String],
+    before: DateTime,
+) -> Outcome<StockDocument> {
+    store::retire(app, sku, holder, tags, before).await
+}
+
+/// Puts sold goods back on the shelf, once per tag.
+///
+/// # Errors
+/// The outcome is unknown, or the run is over: the restock is still due.
+pub async fn restock(
+    app: &App,
+    sku: &str,
+    tag: &str,
+    quantity: i64,
+    run: &Run,
+) -> Result<(), Error> {
+    if store::restock(app, sku, tag, quantity, run).await.decided()?.is_some() {
+        return Ok(());
+    }
+    match store::find(app, sku).await? {
+        Some(stock) if stock.restocks.iter().any(|restock| restock.tag == tag) => Ok(()),
+        Some(_) => Err(run.overdue()),
+        None => Err(Error::internal(format!("restock of {sku:?}, which has no stock document"))),
+    }
+}
+
+/// Forgets restocks that their orders have noted for good.
+pub async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<StockDocument> {
+    store::retire_restocks(app, sku, tags).await
+}
+
+/// Reservations that nothing touched since `before`, with their SKU.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn idle_reservations(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<(String, Reservation)>, Error> {
+    let stocks = store::list_idle_reservations(app, before, limit).await?;
+    let entries = stocks.into_iter().flat_map(|stock| {
+        let sku = stock.sku;
+        stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
+    });
+    Ok(entries.filter(|(_, entry)| entry.at < before).collect())
+}
+
+/// What one holder has, with the SKU.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Reservation)>, Error> {
+    let stocks = store::list_of_holder(app, holder).await?;
+    let entries = stocks.into_iter().flat_map(|stock| {
+        let sku = stock.sku;
+        stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
+    });
+    Ok(entries.filter(|(_, entry)| entry.holder == holder).collect())
+}
+
+/// Marks of restocks older than `before`, with their SKU.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn old_restocks(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<(String, Vec<Tag>)>, Error> {
+    let stocks = store::list_old_restocks(app, before, limit).await?;
+    let old = |stock: StockDocument| {
+        let tags = stock.restocks.into_iter().filter(|tag| tag.at < before).collect();
+        (stock.sku, tags)
+    };
+    Ok(stocks.into_iter().map(old).collect())
+}
+
+fn entry<'a>(stock: &'a StockDocument, holder: &str) -> Option<&'a Reservation> {
+    stock.reservations.iter().find(|entry| entry.holder == holder)
+}

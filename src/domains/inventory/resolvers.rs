@@ -1,0 +1,81 @@
+//! Translates between GraphQL and the operations of the inventory.
+
+use async_graphql::{Context, ID, Object, Result, Subscription};
+use futures_util::Stream;
+
+use super::{
+    operations,
+    types::{ReceiveStockInput, ReceiveStockResult, Stock},
+};
+use crate::graphql::{
+    app,
+    refusals::answer,
+    requester,
+    requester::{Role, Who},
+    subscription::follow,
+};
+
+/// Reads.
+#[derive(Default)]
+pub struct InventoryQuery;
+
+#[Object]
+impl InventoryQuery {
+    /// Stock of a product; null where it has none yet.
+    ///
+    /// Who: everyone.
+    async fn stock(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "The product.")] sku: ID,
+    ) -> Result<Option<Stock>> {
+        Ok(operations::stock(app(context), &sku).await?.map(Stock))
+    }
+}
+
+/// Writes.
+#[derive(Default)]
+pub struct InventoryMutation;
+
+#[Object]
+impl InventoryMutation {
+    /// Books goods that came in.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn receive_stock(
+        &self,
+        context: &Context<'_>,
+        input: ReceiveStockInput,
+    ) -> Result<ReceiveStockResult> {
+        let subject = requester(context).subject()?;
+        let ReceiveStockInput { sku, quantity, op_id } = input;
+        let said =
+            operations::receive(app(context), subject, &sku, quantity.0, op_id.as_ref()).await;
+        Ok(answer(said)?)
+    }
+}
+
+/// What happens.
+#[derive(Default)]
+pub struct InventorySubscription;
+
+#[Subscription]
+impl InventorySubscription {
+    /// The stock of a product: as it is now, and then whenever it changed. Intermediate values may
+    /// be passed over when changes come faster than they are taken.
+    ///
+    /// Who: everyone.
+    async fn stock_changed(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "The product.")] sku: ID,
+    ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
+        let app = app(context).clone();
+        let changes = app.hub().watch("inventory", sku.0.clone());
+        Ok(follow(changes, move || {
+            let (app, sku) = (app.clone(), sku.clone());
+            async move { Ok(operations::stock(&app, &sku).await?.map(Stock)) }
+        }))
+    }
+}

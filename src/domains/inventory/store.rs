@@ -1,0 +1,336 @@
+//! Every MongoDB call of the inventory.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::documents::{Reservation, StockDocument};
+use crate::{
+    app::App,
+    error::Error,
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        expression::{append, array, both, changed, choose, filter, literal, map, whole},
+        flow::Op,
+    },
+};
+
+/// Where a give moves the goods to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// Back on the shelf.
+    Available,
+    /// Sold.
+    Sold,
+}
+
+pub(super) async fn find(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
+    app.collection::<StockDocument>().find_settled(doc! { "_id": sku }).await
+}
+
+/// The counters without the reservations and op ids, which can be large.
+pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
+    let counters = doc! { "available": 1, "sold": 1, "received": 1, "deleting": 1, "v": 1 };
+    app.collection::<StockDocument>().find_part(doc! { "_id": sku }, counters).await
+}
+
+pub(super) async fn insert(app: &App, stock: StockDocument) -> Outcome<()> {
+    app.collection().insert(stock).await
+}
+
+/// Adds `quantity` to the shelf, once per op.
+pub(super) async fn receive(
+    app: &App,
+    sku: &str,
+    quantity: i64,
+    op: &Op,
+    run: &Run,
+) -> Outcome<StockDocument> {
+    let guard = doc! { "_id": sku, "deleting": { "$ne": true } };
+    let update = doc! { "$set": {
+        "available": { "$add": ["$available", quantity] },
+        "received": { "$add": ["$received", quantity] },
+        "ops": op.applied(&op.id, app.bounds()),
+    } };
+    app.collection::<StockDocument>()
+        .guarded(both(guard, op.guard(&op.id, app.bounds())), vec![update])
+        .within(run)
+        .apply()
+        .await
+}
+
+/// Takes `quantity` for `holder` under `tag`: enough is there, this tag isn't there yet, and fewer
+/// than `cap` holders are (a holder that has an entry already may always add to it).
+pub(super) async fn take(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    cap: u32,
+    run: &Run,
+) -> Outcome<StockDocument> {
+    let has_entry = doc! { "$in": [literal(holder), "$reservations.holder"] };
+    let guard = doc! {
+        "_id": sku,
+        "available": { "$gte": quantity },
+        "deleting": { "$ne": true },
+        "reservations": { "$not": { "$elemMatch": {
+            "holder": holder, "$or": [{ "takes.tag": tag }, { "gifts.tag": tag }],
+        } } },
+        "$expr": { "$or": [
+            has_entry.clone(), { "$lt": [{ "$size": "$reservations" }, i64::from(cap)] },
+        ] },
+    };
+    let mark = whole(doc! { "tag": literal(tag), "quantity": quantity, "at": "$$NOW" });
+    let grown = changed(doc! {
+        "quantity": { "$add": ["$$this.quantity", quantity] },
+        "takes": append("$$this.takes", vec![mark.clone()]),
+        "at": "$$NOW",
+    });
+    let fresh = whole(doc! {
+        "holder": literal(holder), "quantity": quantity, "takes": [mark], "gifts": [], "at": "$$NOW",
+    });
+    let update = doc! { "$set": {
+        "available": { "$subtract": ["$available", quantity] },
+        "reservations": choose(
+            has_entry,
+            map("$reservations", choose(is_of(holder), grown, "$$this")),
+            append("$reservations", vec![fresh]),
+        ),
+    } };
+    app.collection::<StockDocument>().guarded(guard, vec![update]).within(run).apply().await
+}
+
+/// Returns what the take `tag` took; tag and goods go in the same update. Needs no deadline: it is
+/// sent only after the decider said `void`, and then nothing else may be done with the take.
+pub(super) async fn release(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tag: &str,
+) -> Outcome<StockDocument> {
+    let guard = doc! {
+        "_id": sku, "reservations": { "$elemMatch": { "holder": holder, "takes.tag": tag } },
+    };
+    let taken = |takes: &str| {
+        let of_tag = filter(takes, doc! { "$eq": ["$$this.tag", literal(tag)] });
+        doc! { "$sum": map(of_tag, "$$this.quantity") }
+    };
+    let entry_takes = doc! { "$reduce": {
+        "input": filter("$reservations", is_of(holder)),
+        "initialValue": [],
+        "in": { "$concatArrays": ["$$value", "$$this.takes"] },
+    } };
+    let of_tag = filter(entry_takes, doc! { "$eq": ["$$this.tag", literal(tag)] });
+    let shrunk = changed(doc! {
+        "quantity": { "$subtract": ["$$this.quantity", taken("$$this.takes")] },
+        "takes": filter("$$this.takes", doc! { "$ne": ["$$this.tag", literal(tag)] }),
+        "at": "$$NOW",
+    });
+    let update = doc! { "$set": {
+        "available": { "$add": ["$available", { "$sum": map(of_tag, "$$this.quantity") }] },
+        "reservations": without_empty(map("$reservations", choose(is_of(holder), shrunk, "$$this"))),
+    } };
+    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+}
+
+/// Moves exactly `quantity` out of the holder's reservation, once per tag. The entry stays and
+/// remembers the tag, also when it is empty.
+pub(super) async fn give(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    to: Destination,
+    run: &Run,
+) -> Outcome<StockDocument> {
+    let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
+        "holder": holder,
+        "quantity": { "$gte": quantity },
+        "takes.tag": { "$ne": tag },
+        "gifts.tag": { "$ne": tag },
+    } } };
+    let mark = whole(doc! { "tag": literal(tag), "quantity": quantity, "at": "$$NOW" });
+    let given = changed(doc! {
+        "quantity": { "$subtract": ["$$this.quantity", quantity] },
+        "gifts": append("$$this.gifts", vec![mark]),
+        "at": "$$NOW",
+    });
+    let counter = match to {
+        Destination::Available => "available",
+        Destination::Sold => "sold",
+    };
+    let update = doc! { "$set": {
+        counter: { "$add": [format!("${counter}"), quantity] },
+        "reservations": map("$reservations", choose(is_of(holder), given, "$$this")),
+    } };
+    app.collection::<StockDocument>().guarded(guard, vec![update]).within(run).apply().await
+}
+
+/// Returns all that the holder's entry still holds, with its takes; only for a holder that is
+/// closed for good. What the entry remembers of gives stays.
+pub(super) async fn return_all(app: &App, sku: &str, holder: &str) -> Outcome<StockDocument> {
+    let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
+        "holder": holder, "$or": [{ "quantity": { "$gt": 0 } }, { "takes.tag": { "$exists": true } }],
+    } } };
+    let held = doc! { "$sum": map(filter("$reservations", is_of(holder)), "$$this.quantity") };
+    let emptied = changed(doc! { "quantity": 0_i64, "takes": [], "at": "$$NOW" });
+    let update = doc! { "$set": {
+        "available": { "$add": ["$available", held] },
+        "reservations": without_empty(map("$reservations", choose(is_of(holder), emptied, "$$this"))),
+    } };
+    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+}
+
+/// Returns `surplus` of an entry that is still as it was read (quantity and time), with all its
+/// takes, each of which the caller has given up before.
+pub(super) async fn return_surplus(
+    app: &App,
+    sku: &str,
+    read: &Reservation,
+    surplus: i64,
+) -> Outcome<StockDocument> {
+    let holder = &read.holder;
+    let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
+        "holder": holder, "quantity": read.quantity, "at": read.at,
+    } } };
+    let kept = changed(doc! {
+        "quantity": { "$subtract": ["$$this.quantity", surplus] }, "takes": [], "at": "$$NOW",
+    });
+    let update = doc! { "$set": {
+        "available": { "$add": ["$available", surplus] },
+        "reservations": without_empty(map("$reservations", choose(is_of(holder), kept, "$$this"))),
+    } };
+    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+}
+
+/// Forgets marks of the holder's entry that are older than `before`, and the entry with them when
+/// it is empty. The quantity stays.
+pub(super) async fn retire(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tags: &[String],
+    before: DateTime,
+) -> Outcome<StockDocument> {
+    let guard = doc! { "_id": sku, "reservations.holder": holder };
+    let stays = doc! { "$or": [
+        { "$not": [{ "$in": ["$$this.tag", literal(tags.to_vec())] }] },
+        { "$gte": ["$$this.at", before] },
+    ] };
+    let younger = changed(doc! {
+        "takes": filter("$$this.takes", stays.clone()), "gifts": filter("$$this.gifts", stays),
+    });
+    let update = doc! { "$set": {
+        "reservations": without_empty(map("$reservations", choose(is_of(holder), younger, "$$this"))),
+    } };
+    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+}
+
+/// Puts sold goods back on the shelf, once per tag.
+pub(super) async fn restock(
+    app: &App,
+    sku: &str,
+    tag: &str,
+    quantity: i64,
+    run: &Run,
+) -> Outcome<StockDocument> {
+    let guard = doc! { "_id": sku, "sold": { "$gte": quantity }, "restocks.tag": { "$ne": tag } };
+    let mark = whole(doc! { "tag": literal(tag), "quantity": quantity, "at": "$$NOW" });
+    let update = doc! { "$set": {
+        "available": { "$add": ["$available", quantity] },
+        "sold": { "$subtract": ["$sold", quantity] },
+        "restocks": append(array("restocks"), vec![mark]),
+    } };
+    app.collection::<StockDocument>().guarded(guard, vec![update]).within(run).apply().await
+}
+
+/// Forgets the marks of restocks that their orders have noted one bound ago.
+pub(super) async fn retire_restocks(
+    app: &App,
+    sku: &str,
+    tags: &[String],
+) -> Outcome<StockDocument> {
+    let update = doc! { "$pull": { "restocks": { "tag": { "$in": tags } } } };
+    app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).apply().await
+}
+
+/// Entries whose last change lies before `before`, oldest first.
+pub(super) async fn list_idle_reservations(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<StockDocument>, Error> {
+    let filter = doc! { "reservations.at": { "$lt": before } };
+    let sort = doc! { "reservations.at": 1 };
+    app.collection::<StockDocument>()
+        .list(List { filter, sort, limit, hint: Some("reservations_at"), ..List::default() })
+        .await
+}
+
+/// Stock documents in which the holder has an entry.
+pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockDocument>, Error> {
+    let filter = doc! { "reservations.holder": holder };
+    app.collection::<StockDocument>()
+        .list(List { filter, sort: doc! {}, limit: 1_000, ..List::default() })
+        .await
+}
+
+/// Stock documents with marks of restocks older than `before`.
+pub(super) async fn list_old_restocks(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<StockDocument>, Error> {
+    let filter = doc! { "restocks.at": { "$lt": before } };
+    app.collection::<StockDocument>()
+        .list(List { filter, sort: doc! { "restocks.at": 1 }, limit, ..List::default() })
+        .await
+}
+
+/// Marks the SKU as being removed, guarded by nothing being reserved.
+pub(super) async fn mark_deleting(app: &App, sku: &str) -> Outcome<StockDocument> {
+    let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
+    app.collection::<StockDocument>()
+        .guarded(unreserved, doc! { "$set": { "deleting": true } })
+        .apply()
+        .await
+}
+
+/// The elements `$$this` that belong to `holder`.
+fn is_of(holder: &str) -> Document {
+    doc! { "$eq": ["$$this.holder", literal(holder)] }
+}
+
+/// Entries that hold nothing and remember nothing go.
+fn without_empty(reservations: Bson) -> Bson {
+    filter(
+        reservations,
+        doc! { "$or": [
+            { "$ne": ["$$this.quantity", 0] },
+            { "$ne": ["$$this.takes", []] },
+            { "$ne": ["$$this.gifts", []] },
+        ] },
+    )
+}
+
+/// Per SKU whose numbers don't add up, what they are.
+pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
+    let reserved = doc! { "$sum": "$reservations.quantity" };
+    app.collection::<StockDocument>()
+        .aggregate(vec![
+            doc! { "$project": {
+                "available": 1, "sold": 1, "received": 1, "reserved": reserved,
+                "least": { "$min": "$reservations.quantity" },
+            } },
+            doc! { "$match": { "$expr": { "$or": [
+                { "$ne": [{ "$add": ["$available", "$reserved", "$sold"] }, "$received"] },
+                { "$lt": ["$available", 0] },
+                { "$lt": ["$sold", 0] },
+                { "$lt": [{ "$ifNull": ["$least", 0] }, 0] },
+            ] } } },
+            doc! { "$limit": 100 },
+        ])
+        .await
+}

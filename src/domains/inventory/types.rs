@@ -1,0 +1,110 @@
+//! What clients see of the inventory.
+
+use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
+
+use super::documents::StockDocument;
+use crate::graphql::{
+    refusals::{Conflict, ErrorCode, InvalidInput, NotFound, Refusal},
+    requester::{Role, Who},
+    scalars::Long,
+};
+
+/// Stock of one SKU.
+#[derive(Debug)]
+pub struct Stock(pub StockDocument);
+
+/// Stock of one SKU.
+#[Object]
+impl Stock {
+    /// The SKU.
+    async fn sku(&self) -> ID {
+        ID(self.0.sku.clone())
+    }
+
+    /// Free to be ordered now.
+    async fn available(&self) -> Long {
+        Long(self.0.available)
+    }
+
+    /// Held by carts and checkouts that are under way.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn reserved(&self) -> Long {
+        Long(self.0.received - self.0.available - self.0.sold)
+    }
+
+    /// Sold and not restocked.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn sold(&self) -> Long {
+        Long(self.0.sold)
+    }
+
+    /// Everything that ever came in.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn received(&self) -> Long {
+        Long(self.0.received)
+    }
+}
+
+/// Goods that came in.
+#[derive(Debug, InputObject)]
+pub struct ReceiveStockInput {
+    /// Which product.
+    pub sku: ID,
+    /// How many, 1 to 1,000,000,000.
+    pub quantity: Long,
+    /// Your idempotency key: the same receipt sent again under it is booked once.
+    pub op_id: Option<ID>,
+}
+
+/// What became of a receipt.
+#[derive(Union)]
+pub enum ReceiveStockResult {
+    Stock(Stock),
+    NotFound(NotFound),
+    Conflict(Conflict),
+    InvalidInput(InvalidInput),
+}
+
+impl From<StockDocument> for ReceiveStockResult {
+    fn from(stock: StockDocument) -> Self {
+        Self::Stock(Stock(stock))
+    }
+}
+
+/// Less is in stock than asked for.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct InsufficientStock {
+    /// `INSUFFICIENT_STOCK`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The product that is short.
+    pub sku: ID,
+    /// How many more were needed.
+    pub requested: Long,
+    /// How many are free.
+    pub available: Long,
+}
+
+impl InsufficientStock {
+    /// `requested` more of the SKU are needed and only `available` are free.
+    pub fn new(sku: &str, requested: i64, available: i64) -> Self {
+        let message = format!("{requested} of {sku:?} are needed and {available} are free");
+        let (requested, available) = (Long(requested), Long(available));
+        Self {
+            code: ErrorCode::InsufficientStock,
+            message,
+            sku: ID(sku.into()),
+            requested,
+            available,
+        }
+    }
+}
+
+impl Refusal for InsufficientStock {}

@@ -1,0 +1,124 @@
+//! From a bearer token (RFC 6750, RFC 7519) to who asks.
+
+use std::{fs, path::Path};
+
+use axum::http::{HeaderMap, header::AUTHORIZATION};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use serde::Deserialize;
+
+use crate::{
+    config::Config,
+    error::Error,
+    graphql::requester::{Requester, Role},
+};
+
+/// A configured key can't be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{key}: {reason}")]
+pub struct KeyError {
+    key: &'static str,
+    reason: String,
+}
+
+/// Checks tokens. Each algorithm has its own key, so that a token can't choose how a key is read.
+pub struct Authenticator {
+    keys: Vec<(Algorithm, DecodingKey)>,
+    issuer: Option<String>,
+    audience: Option<String>,
+    leeway: u64,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: String,
+    #[serde(default)]
+    roles: Vec<String>,
+}
+
+impl Authenticator {
+    /// Reads the configured keys.
+    ///
+    /// # Errors
+    /// Names the key that can't be read.
+    pub fn new(config: &Config) -> Result<Self, KeyError> {
+        let mut keys = Vec::new();
+        if let Some(secret) = &config.auth_hs256_secret {
+            keys.push((Algorithm::HS256, DecodingKey::from_secret(secret.as_bytes())));
+        }
+        if let Some(pem) = &config.auth_rs256_public_key {
+            let key = read("auth_rs256_public_key", pem, DecodingKey::from_rsa_pem)?;
+            keys.push((Algorithm::RS256, key));
+        }
+        if let Some(pem) = &config.auth_es256_public_key {
+            let key = read("auth_es256_public_key", pem, DecodingKey::from_ec_pem)?;
+            keys.push((Algorithm::ES256, key));
+        }
+        Ok(Self {
+            keys,
+            issuer: config.auth_issuer.clone(),
+            audience: config.auth_audience.clone(),
+            leeway: config.auth_leeway_seconds,
+        })
+    }
+
+    /// Who asks, by the request's `Authorization` header. No header is an anonymous caller; a token
+    /// that doesn't hold is refused rather than passed over.
+    ///
+    /// # Errors
+    /// `Unauthenticated`.
+    pub fn requester(&self, headers: &HeaderMap) -> Result<Requester, Error> {
+        let Some(value) = headers.get(AUTHORIZATION) else { return Ok(Requester::default()) };
+        let value = value.to_str().map_err(|_| Error::Unauthenticated)?;
+        self.by_header_value(value)
+    }
+
+    /// Who asks, by the value of an `Authorization` header.
+    ///
+    /// # Errors
+    /// `Unauthenticated`.
+    pub fn by_header_value(&self, value: &str) -> Result<Requester, Error> {
+        let (scheme, token) = value.split_once(' ').ok_or(Error::Unauthenticated)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Error::Unauthenticated);
+        }
+        let claims = self.claims(token.trim()).ok_or(Error::Unauthenticated)?;
+        if claims.sub.is_empty() || claims.sub.len() > 128 {
+            return Err(Error::Unauthenticated);
+        }
+        let roles = claims.roles.iter().filter_map(|role| Role::from_name(role)).collect();
+        Ok(Requester { subject: Some(claims.sub), roles })
+    }
+
+    fn claims(&self, token: &str) -> Option<Claims> {
+        let algorithm = decode_header(token).ok()?.alg;
+        let (_, key) = self.keys.iter().find(|(known, _)| *known == algorithm)?;
+        let mut validation = Validation::new(algorithm);
+        validation.leeway = self.leeway;
+        validation.validate_nbf = true;
+        validation.set_required_spec_claims(&["exp", "sub"]);
+        match &self.audience {
+            Some(audience) => validation.set_audience(&[audience]),
+            None => validation.validate_aud = false,
+        }
+        if let Some(issuer) = &self.issuer {
+            validation.set_issuer(&[issuer]);
+            validation.required_spec_claims.insert("iss".to_owned());
+        }
+        Some(decode::<Claims>(token, key, &validation).ok()?.claims)
+    }
+}
+
+/// A key given as PEM text or as the path of a file with it.
+fn read(
+    key: &'static str,
+    text_or_path: &str,
+    parse: impl Fn(&[u8]) -> jsonwebtoken::errors::Result<DecodingKey>,
+) -> Result<DecodingKey, KeyError> {
+    let pem = if text_or_path.trim_start().starts_with("-----BEGIN") {
+        text_or_path.to_owned()
+    } else {
+        fs::read_to_string(Path::new(text_or_path))
+            .map_err(|error| KeyError { key, reason: format!("{text_or_path}: {error}") })?
+    };
+    parse(pem.as_bytes()).map_err(|error| KeyError { key, reason: error.to_string() })
+}

@@ -1,0 +1,44 @@
+/**
+ * Makes elements. Text always becomes a text node: nothing that a server or a link sent is ever
+ * read as markup.
+ */
+
+/**
+ * An element with attributes and children. `on…` attributes are listeners, `true` stands for an
+ * attribute without a value, `false` and `undefined` leave it out.
+ */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== undefined && child !== ""));
+  return made;
+}
+
+/** The element of the page with this id. */
+export const byId = (id) => document.getElementById(id);
+
+/** Makes a tab list work: clicks, arrow keys, and one tab stop for the whole list. */
+export function activateTabs(list) {
+  const tabs = [...list.querySelectorAll("[role=tab]")];
+  const select = (chosen) => {
+    for (const tab of tabs) {
+      tab.setAttribute("aria-selected", String(tab === chosen));
+      tab.tabIndex = tab === chosen ? 0 : -1;
+      byId(tab.getAttribute("aria-controls")).hidden = tab !== chosen;
+    }
+  };
+  for (const tab of tabs) tab.addEventListener("click", () => select(tab));
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+    select(next);
+    next.focus();
+    event.preventDefault();
+  });
+  select(tabs.find((tab) => tab.getAttribute("aria-selected") === "true") ?? tabs[0]);
+}

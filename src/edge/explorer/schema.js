@@ -1,0 +1,86 @@
+/** The schema, as introspection tells it. */
+
+/** Seven wrappings are enough for `[[T!]!]!`; the specification's own query goes as deep. */
+const TYPE_REFERENCE = `fragment TypeReference on __Type {
+  kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } }
+}`;
+
+const INTROSPECTION = `query Introspection {
+  __schema {
+    queryType { name } mutationType { name } subscriptionType { name }
+    directives { name description args { ...Input } }
+    types {
+      kind name description
+      fields(includeDeprecated: true) {
+        name description isDeprecated deprecationReason
+        args { ...Input } type { ...TypeReference }
+      }
+      inputFields { ...Input }
+      enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason }
+      interfaces { ...TypeReference }
+      possibleTypes { ...TypeReference }
+    }
+  }
+}
+fragment Input on __InputValue { name description defaultValue type { ...TypeReference } }
+${TYPE_REFERENCE}`;
+
+/** The request that asks for what `Schema` is made from. */
+export const introspectionRequest = { query: INTROSPECTION, operationName: "Introspection" };
+
+/** The type's name under all lists and non-nulls. */
+export function namedType(reference) {
+  let type = reference;
+  while (type.ofType) type = type.ofType;
+  return type.name;
+}
+
+/** The type as it is written, such as `[Product!]!`. */
+export function typeText(reference) {
+  if (reference.kind === "NON_NULL") return `${typeText(reference.ofType)}!`;
+  if (reference.kind === "LIST") return `[${typeText(reference.ofType)}]`;
+  return reference.name;
+}
+
+/** Whether an argument or input field must be given. */
+export const isRequired = (input) => input.type.kind === "NON_NULL" && input.defaultValue === null;
+
+/** Types by name, and the three roots. */
+export class Schema {
+  constructor({ __schema: schema }) {
+    this.types = new Map(schema.types.map((type) => [type.name, type]));
+    this.directives = schema.directives;
+    this.roots = {
+      query: schema.queryType?.name,
+      mutation: schema.mutationType?.name,
+      subscription: schema.subscriptionType?.name,
+    };
+  }
+
+  type(name) {
+    return this.types.get(name);
+  }
+
+  fields(typeName) {
+    return this.type(typeName)?.fields ?? [];
+  }
+
+  field(typeName, fieldName) {
+    return this.fields(typeName).find((field) => field.name === fieldName);
+  }
+
+  /** Whether a field of this type needs a selection of its own. */
+  isComposite(typeName) {
+    return ["OBJECT", "INTERFACE", "UNION"].includes(this.type(typeName)?.kind);
+  }
+
+  /** `query`, `mutation` or `subscription`, if the type is one of those. */
+  rootKind(typeName) {
+    return Object.keys(this.roots).find((kind) => this.roots[kind] === typeName);
+  }
+
+  /** The types that clients of this gateway meet: without the introspection's own. */
+  ownTypes() {
+    return [...this.types.values()].filter((type) => !type.name.startsWith("__"));
+  }
+}

@@ -1,0 +1,116 @@
+//! `POST /graphql`.
+
+use std::sync::{Arc, Mutex};
+
+use async_graphql::{Request, Response, ServerError, value};
+use axum::{
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+    http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
+    response::IntoResponse,
+};
+
+use super::Edge;
+use crate::{
+    error::Error,
+    graphql::{errors, requester::Role},
+    mongo::observe,
+};
+
+/// Header with the request's id, taken from the client when it is sound and sent back.
+const REQUEST_ID: &str = "x-request-id";
+/// Header with which an admin asks what a request sent to MongoDB.
+const EXPLAIN: &str = "x-docgate-explain";
+
+pub(super) async fn execute(
+    State(edge): State<Edge>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> impl IntoResponse {
+    let request_id = request_id(&edge, &headers);
+    let (status, response) = match respond(&edge, &headers, body, &request_id).await {
+        Ok(response) => (StatusCode::OK, response),
+        Err((status, error)) => {
+            let response = Response::from_errors(vec![as_server_error(error)]);
+            (status, errors::finish(response, &request_id))
+        }
+    };
+    let body = serde_json::to_vec(&response).unwrap_or_default();
+    let mut head = HeaderMap::new();
+    head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Ok(id) = HeaderValue::from_str(&request_id) {
+        head.insert(REQUEST_ID, id);
+    }
+    (status, head, body)
+}
+
+async fn respond(
+    edge: &Edge,
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+    request_id: &str,
+) -> Result<Response, (StatusCode, Error)> {
+    let requester =
+        edge.authenticator.requester(headers).map_err(|error| (StatusCode::UNAUTHORIZED, error))?;
+    let body = body.map_err(|rejection| {
+        let most = edge.app.config().body_bytes;
+        let reason = format!("can't be read, or is larger than {most} bytes");
+        (rejection.status(), Error::bad_input("body", reason))
+    })?;
+    let request: Request = serde_json::from_slice(&body).map_err(|fault| {
+        let reason = format!("isn't a GraphQL request in JSON: {fault}");
+        (StatusCode::BAD_REQUEST, Error::bad_input("body", reason))
+    })?;
+    let explain = edge.app.config().development
+        || (headers.contains_key(EXPLAIN) && requester.has(Role::Admin));
+    let request = request.data(edge.app.clone()).data(requester);
+    let log = observe::Log::default();
+    let schema = edge.schema.clone();
+    let collected = Arc::clone(&log);
+    // A task of its own: a client that hangs up drops this handler, and must cut neither a flow in
+    // the middle nor a driver call in flight. Shutdown waits for it.
+    let execution = edge
+        .app
+        .tasks()
+        .spawn(async move { observe::collect(collected, schema.execute(request)).await });
+    let response = execution
+        .await
+        .map_err(|panicked| (StatusCode::INTERNAL_SERVER_ERROR, Error::internal(panicked)))?;
+    let mut response = errors::finish(response, request_id);
+    if explain {
+        response.extensions.insert("docgate".to_owned(), commands(&log));
+    }
+    Ok(response)
+}
+
+/// What the request sent, as `extensions.docgate`.
+fn commands(log: &Mutex<Vec<observe::Sent>>) -> async_graphql::Value {
+    let sent = log.lock().map(|sent| sent.clone()).unwrap_or_default();
+    let commands: Vec<_> = sent
+        .into_iter()
+        .map(|sent| {
+            value!({
+                "collection": sent.collection,
+                "command": sent.command,
+                "millis": (sent.took.as_secs_f64() * 1000.0),
+            })
+        })
+        .collect();
+    value!({ "commands": commands })
+}
+
+fn request_id(edge: &Edge, headers: &HeaderMap) -> String {
+    let sound = |id: &&str| {
+        (1..=64).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    headers
+        .get(REQUEST_ID)
+        .and_then(|id| id.to_str().ok())
+        .filter(sound)
+        .map_or_else(|| edge.app.ids().random(), str::to_owned)
+}
+
+fn as_server_error(error: Error) -> ServerError {
+    async_graphql::Error::from(error).into_server_error(Default::default())
+}

@@ -1,0 +1,98 @@
+//! The one error type: what a caller may be told and what only the log may know.
+//!
+//! Expected refusals (a cart that isn't active, stock that is short) are *values*, see
+//! `graphql::refusals`. This type is for what a caller couldn't foresee, and every variant has a
+//! stable code. Text of the inner error is logged and never sent.
+
+use std::borrow::Cow;
+
+/// Why an operation couldn't be carried out at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The field needs a signed-in caller and the request carried no valid token.
+    #[error("sign in to use this field")]
+    Unauthenticated,
+    /// The caller is known and lacks the role that the field asks for.
+    #[error("your roles don't include the one that this field asks for")]
+    Forbidden,
+    /// An argument can't be used; `field` is the path of the argument as the client wrote it.
+    #[error("{field}: {reason}")]
+    BadInput {
+        /// Path of the offending argument, such as `by.category.path`.
+        field: Cow<'static, str>,
+        /// What is wrong with it, in words that are safe to show.
+        reason: Cow<'static, str>,
+    },
+    /// The caller has to slow down; nothing was written.
+    #[error("{0}")]
+    RateLimited(&'static str),
+    /// MongoDB or a payment provider didn't answer, or not for certain. The write may have been
+    /// applied or may yet be: repeating it with the same op id is safe.
+    #[error("the outcome is not known; repeating with the same op id is safe")]
+    Unavailable(#[source] Source),
+    /// Everything else: a defect of ours or of the set-up.
+    #[error("internal error")]
+    Internal(#[source] Source),
+}
+
+/// The inner error, kept for the log.
+pub type Source = Box<dyn std::error::Error + Send + Sync>;
+
+impl Error {
+    /// A fault of an argument, with the path of the argument.
+    pub fn bad_input(
+        field: impl Into<Cow<'static, str>>,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::BadInput { field: field.into(), reason: reason.into() }
+    }
+
+    /// A defect: something that can't happen did.
+    pub fn internal(what: impl Into<Source>) -> Self {
+        Self::Internal(what.into())
+    }
+
+    /// An outcome that isn't known.
+    pub fn unavailable(what: impl Into<Source>) -> Self {
+        Self::Unavailable(what.into())
+    }
+
+    /// The stable code that clients see in `extensions.code`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::Forbidden => "FORBIDDEN",
+            Self::BadInput { .. } => "BAD_USER_INPUT",
+            Self::RateLimited(_) => "RATE_LIMITED",
+            Self::Unavailable(_) => "UNAVAILABLE",
+            Self::Internal(_) => "INTERNAL_SERVER_ERROR",
+        }
+    }
+
+    /// Whether repeating the same request can help.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::RateLimited(_))
+    }
+}
+
+impl From<mongodb::error::Error> for Error {
+    /// The one place where a driver error becomes ours; its text goes no further than the log.
+    fn from(error: mongodb::error::Error) -> Self {
+        use mongodb::error::ErrorKind;
+        /// Server codes that mean "not now": shutdown, stepdown, no primary, time limits.
+        const TRANSIENT: [i32; 15] =
+            [6, 7, 50, 89, 91, 189, 202, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436, 64];
+        let transient = match error.kind.as_ref() {
+            ErrorKind::Io(_)
+            | ErrorKind::ServerSelection { .. }
+            | ErrorKind::ConnectionPoolCleared { .. }
+            | ErrorKind::Authentication { .. }
+            | ErrorKind::DnsResolve { .. } => true,
+            ErrorKind::Command(command) => TRANSIENT.contains(&command.code),
+            ErrorKind::Write(mongodb::error::WriteFailure::WriteConcernError(_)) => true,
+            ErrorKind::InsertMany(insert) => insert.write_concern_error.is_some(),
+            _ => error.contains_label("RetryableWriteError"),
+        };
+        if transient { Self::unavailable(error) } else { Self::internal(error) }
+    }
+}

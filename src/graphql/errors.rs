@@ -1,0 +1,50 @@
+//! What of an error reaches the client: one place for all of them.
+//!
+//! Errors of ours carry a code and text that is safe; everything that MongoDB or another library
+//! said is logged once with the request's id and shown as one fixed sentence.
+
+use async_graphql::{ErrorExtensionValues, Response, ServerError};
+
+use crate::error::Error;
+
+/// Gives every error of a response its code, and hides what is nobody's business.
+pub fn finish(mut response: Response, request_id: &str) -> Response {
+    for error in &mut response.errors {
+        finish_one(error, request_id);
+    }
+    response
+}
+
+fn finish_one(error: &mut ServerError, request_id: &str) {
+    let extensions = error.extensions.get_or_insert_with(ErrorExtensionValues::default);
+    if extensions.get("code").is_some() {
+        return;
+    }
+    let Some(source) = &error.source else {
+        // Without a source it is async-graphql's own word about the query text or its variables.
+        extensions.set("code", "BAD_USER_INPUT");
+        return;
+    };
+    let Some(known) = source.downcast_ref::<Error>() else {
+        tracing::error!(request_id, message = error.message, "an error of a foreign type");
+        extensions.set("code", "INTERNAL_SERVER_ERROR");
+        extensions.set("requestId", request_id);
+        "internal error".clone_into(&mut error.message);
+        return;
+    };
+    extensions.set("code", known.code());
+    match known {
+        Error::Internal(inner) => {
+            tracing::error!(request_id, error = %inner, path = ?error.path, "internal error");
+            extensions.set("requestId", request_id);
+        }
+        Error::Unavailable(inner) => {
+            tracing::warn!(request_id, error = %inner, path = ?error.path, "unknown outcome");
+        }
+        Error::BadInput { field, .. } => extensions.set("field", field.as_ref()),
+        _ => {}
+    }
+    if known.is_retryable() {
+        extensions.set("retryable", true);
+    }
+}

@@ -1,0 +1,83 @@
+//! Checks of arguments. Each names its field, so that a client can show the fault where it is.
+
+use std::ops::RangeInclusive;
+
+use super::refusals::InvalidInput;
+use crate::mongo::flow::Op;
+
+/// A text of `length` characters, without control characters other than line breaks and tabs.
+///
+/// # Errors
+/// Names the field.
+pub fn text(
+    field: &str,
+    value: &str,
+    length: RangeInclusive<usize>,
+) -> Result<String, InvalidInput> {
+    // Bytes first: counting the characters of 16 MB isn't worth it.
+    if value.len() > length.end() * 4 || !length.contains(&value.chars().count()) {
+        let (least, most) = (length.start(), length.end());
+        return Err(InvalidInput::new(field, format!("takes {least} to {most} characters")));
+    }
+    if value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(InvalidInput::new(field, "holds control characters"));
+    }
+    Ok(value.to_owned())
+}
+
+/// An id or key: 1 to 128 printable ASCII characters without `$`, `.`, quotes or spaces.
+///
+/// # Errors
+/// Names the field.
+pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b':');
+    if value.is_empty() || value.len() > 128 || !value.bytes().all(fits) {
+        let reason = "takes 1 to 128 letters, digits, '-', '_', '~' or ':'";
+        return Err(InvalidInput::new(field, reason));
+    }
+    Ok(value.to_owned())
+}
+
+/// A number within `range`.
+///
+/// # Errors
+/// Names the field.
+pub fn within(field: &str, value: i64, range: RangeInclusive<i64>) -> Result<i64, InvalidInput> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    let reason = format!("must be between {} and {}", range.start(), range.end());
+    Err(InvalidInput::new(field, reason))
+}
+
+/// A list of at most `most` elements.
+///
+/// # Errors
+/// Names the field.
+pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInput> {
+    if list.len() <= most {
+        return Ok(());
+    }
+    Err(InvalidInput::new(field, format!("takes at most {most} elements")))
+}
+
+/// An optional op id: any 1 to 128 printable characters that the client chose.
+///
+/// # Errors
+/// Names the field.
+pub fn op_id(value: Option<&async_graphql::ID>) -> Result<Option<String>, InvalidInput> {
+    value.map(|id| text("opId", id, 1..=128)).transpose()
+}
+
+/// The op of a call whose `op_id` came from the client; see [`crate::app::Ids::op`].
+///
+/// # Errors
+/// The op id can't be used.
+pub fn op(
+    app: &crate::app::App,
+    scope: &[&str],
+    op_id_argument: Option<&async_graphql::ID>,
+    input: &impl serde::Serialize,
+) -> Result<Op, InvalidInput> {
+    Ok(app.ids().op(scope, op_id(op_id_argument)?.as_deref(), input))
+}

@@ -1,0 +1,33 @@
+//! The kit that rooms use to speak GraphQL.
+//!
+//! - [`requester`]: who asks, roles, and the guard on fields
+//! - [`scalars`]: `Long`, `DateTime`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
+//! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
+//! - [`input`]: checks of arguments, each naming its field
+//! - [`page`]: connections with keyset cursors
+//! - [`node_id`]: opaque global ids
+//! - [`subscription`]: the state of one thing whenever it changed
+//! - [`errors`]: what of an error reaches the client
+
+pub mod errors;
+pub mod input;
+pub mod node_id;
+pub mod page;
+pub mod refusals;
+pub mod requester;
+pub mod scalars;
+pub mod subscription;
+
+use async_graphql::Context;
+
+use crate::app::App;
+
+/// The handles of this gateway.
+pub fn app<'a>(context: &Context<'a>) -> &'a App {
+    context.data_unchecked::<App>()
+}
+
+/// Who asks.
+pub fn requester<'a>(context: &Context<'a>) -> &'a requester::Requester {
+    context.data_unchecked::<requester::Requester>()
+}

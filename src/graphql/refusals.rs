@@ -1,0 +1,211 @@
+//! Expected outcomes are data: every mutation answers with a union of the thing itself and the ways
+//! it can be refused. A refusal changed nothing.
+
+use async_graphql::{Enum, ID, SimpleObject};
+
+use crate::error::Error;
+
+/// What kind of refusal it is; stable, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+pub enum ErrorCode {
+    /// It doesn't exist, or not for you.
+    NotFound,
+    /// It was changed by someone else, or the op id was used for something else.
+    Conflict,
+    /// An input can't be used.
+    InvalidInput,
+    /// The key is already taken.
+    AlreadyExists,
+    /// Something else still needs it.
+    InUse,
+    /// The cart takes no changes in its present state.
+    CartNotActive,
+    /// There is nothing in the cart.
+    CartEmpty,
+    /// Less in stock than asked for.
+    InsufficientStock,
+    /// The payment provider declined.
+    PaymentDeclined,
+    /// The account holds less than asked for.
+    InsufficientFunds,
+    /// The account is closed.
+    AccountClosed,
+    /// The account can't be closed yet.
+    AccountNotEmpty,
+    /// The amounts are of different currencies.
+    CurrencyMismatch,
+    /// The transfer is past the point where it could be cancelled or reversed.
+    TransferNotCancellable,
+    /// The order takes no changes in its present state.
+    OrderNotOpen,
+    /// The move would make a category its own ancestor.
+    WouldMakeCircle,
+}
+
+/// A type that tells why a mutation was refused. It marks what may leave an operation through `?`.
+pub trait Refusal {}
+
+/// What was asked for doesn't exist, or isn't yours to see.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct NotFound {
+    /// `NOT_FOUND`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// What kind of thing, such as `cart`.
+    pub what: String,
+    /// The id or key that was given.
+    pub id: ID,
+}
+
+impl NotFound {
+    /// Nothing of the kind `what` with that id is there, or not for this caller.
+    pub fn new(what: &'static str, id: impl Into<String>) -> Self {
+        let id = id.into();
+        let message = format!("there is no {what} {id:?}");
+        Self { code: ErrorCode::NotFound, message, what: what.into(), id: ID(id) }
+    }
+}
+
+/// The thing changed since you read it, or the op id was used before for something else.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct Conflict {
+    /// `CONFLICT`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The nonce that the thing has now, where the conflict is about one.
+    pub current_nonce: Option<ID>,
+}
+
+impl Conflict {
+    /// The op id was already used with another input.
+    pub fn other_input() -> Self {
+        Self::because("the op id was used before with another input; nothing was changed")
+    }
+
+    /// The op id was given up before it was applied.
+    pub fn given_up() -> Self {
+        Self::because(
+            "this op was given up and nothing was applied; send it again with a new op id",
+        )
+    }
+
+    /// The nonce isn't the current one.
+    pub fn stale_nonce(current: impl Into<String>) -> Self {
+        let conflict = Self::because("it was changed since you read it; merge and send again");
+        Self { current_nonce: Some(ID(current.into())), ..conflict }
+    }
+
+    /// Another conflict, in words that are safe to show.
+    pub fn because(message: &str) -> Self {
+        Self { code: ErrorCode::Conflict, message: message.into(), current_nonce: None }
+    }
+}
+
+/// An input can't be used.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct InvalidInput {
+    /// `INVALID_INPUT`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// Path of the input field, such as `input.quantity`.
+    pub field: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl InvalidInput {
+    /// What is wrong with which field; the path is relative to the mutation's `input`.
+    pub fn new(field: &str, reason: impl Into<String>) -> Self {
+        let (field, reason) = (format!("input.{field}"), reason.into());
+        Self { code: ErrorCode::InvalidInput, message: format!("{field}: {reason}"), field, reason }
+    }
+}
+
+/// The key is already taken by another thing.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct AlreadyExists {
+    /// `ALREADY_EXISTS`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The key that is taken.
+    pub id: ID,
+}
+
+impl AlreadyExists {
+    /// Another `what` has that key.
+    pub fn new(what: &str, id: impl Into<String>) -> Self {
+        let id = id.into();
+        let message = format!("there is already a {what} {id:?}");
+        Self { code: ErrorCode::AlreadyExists, message, id: ID(id) }
+    }
+}
+
+/// It can't be removed while something else needs it.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct InUse {
+    /// `IN_USE`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+}
+
+impl InUse {
+    /// What still needs it, in words that are safe to show.
+    pub fn because(message: &str) -> Self {
+        Self { code: ErrorCode::InUse, message: message.into() }
+    }
+}
+
+impl Refusal for NotFound {}
+impl Refusal for Conflict {}
+impl Refusal for InvalidInput {}
+impl Refusal for AlreadyExists {}
+impl Refusal for InUse {}
+
+/// Why an operation ended early: `U` is the union that the mutation answers with.
+#[derive(Debug)]
+pub enum Stop<U> {
+    /// An expected refusal: an answer.
+    Refused(U),
+    /// Trouble: an error.
+    Failed(Error),
+}
+
+impl<U, R: Refusal> From<R> for Stop<U>
+where
+    U: From<R>,
+{
+    fn from(refusal: R) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+impl<U> From<Error> for Stop<U> {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Turns what an operation said into what its mutation answers.
+///
+/// # Errors
+/// Trouble goes on as the error it is.
+pub fn answer<T, U: From<T>>(said: Result<T, Stop<U>>) -> Result<U, Error> {
+    match said {
+        Ok(thing) => Ok(thing.into()),
+        Err(Stop::Refused(refusal)) => Ok(refusal),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+/// For reads, which have no union: a fault of an argument is `BAD_USER_INPUT` there.
+impl From<InvalidInput> for Error {
+    fn from(invalid: InvalidInput) -> Self {
+        let field = invalid.field.strip_prefix("input.").unwrap_or(&invalid.field).to_owned();
+        Self::bad_input(field, invalid.reason)
+    }
+}

@@ -1,0 +1,120 @@
+//! Who asks: the subject and roles of the bearer token, and the guard on fields.
+
+use async_graphql::{Context, Guard};
+
+use crate::error::Error;
+
+/// The roles that a token may carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Writes content.
+    Editor,
+    /// Runs the shop: products, categories, people, stock, orders.
+    Merchant,
+    /// Buys advertising.
+    Advertiser,
+    /// Shows advertising.
+    Publisher,
+    /// Moderates comments and posts.
+    Moderator,
+    /// Plays.
+    Player,
+    /// Reads reports.
+    Analyst,
+    /// Another service of the operator: deposits, withdrawals.
+    Service,
+    /// May do everything.
+    Admin,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 9] = [
+        Self::Editor,
+        Self::Merchant,
+        Self::Advertiser,
+        Self::Publisher,
+        Self::Moderator,
+        Self::Player,
+        Self::Analyst,
+        Self::Service,
+        Self::Admin,
+    ];
+
+    /// Its name in a token.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Editor => "editor",
+            Self::Merchant => "merchant",
+            Self::Advertiser => "advertiser",
+            Self::Publisher => "publisher",
+            Self::Moderator => "moderator",
+            Self::Player => "player",
+            Self::Analyst => "analyst",
+            Self::Service => "service",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The role of that name; unknown roles of a token are passed over.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Default)]
+pub struct Requester {
+    /// Subject of the token; none for an anonymous caller.
+    pub subject: Option<String>,
+    /// Roles of the token.
+    pub roles: Vec<Role>,
+}
+
+impl Requester {
+    /// Whether the caller has the role. An admin has every role.
+    pub fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role) || self.roles.contains(&Role::Admin)
+    }
+
+    /// The subject.
+    ///
+    /// # Errors
+    /// `Unauthenticated` for an anonymous caller.
+    pub fn subject(&self) -> Result<&str, Error> {
+        self.subject.as_deref().ok_or(Error::Unauthenticated)
+    }
+
+    /// Whether the caller is that subject.
+    pub fn is(&self, subject: &str) -> bool {
+        self.subject.as_deref() == Some(subject)
+    }
+}
+
+/// Guard of a field: `#[graphql(guard = "Who::Role(Role::Merchant)")]`. The field's description
+/// says the same in a last line `Who: …`, which the role table of the README repeats.
+#[derive(Debug, Clone, Copy)]
+pub enum Who {
+    /// Anyone with a valid token.
+    SignedIn,
+    /// Anyone with this role, and admins.
+    Role(Role),
+}
+
+impl Who {
+    /// # Errors
+    /// `Unauthenticated` without a token, `Forbidden` without the role.
+    pub fn check_requester(self, requester: &Requester) -> Result<(), Error> {
+        requester.subject()?;
+        match self {
+            Self::Role(role) if !requester.has(role) => Err(Error::Forbidden),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Guard for Who {
+    async fn check(&self, context: &Context<'_>) -> async_graphql::Result<()> {
+        Ok(self.check_requester(super::requester(context))?)
+    }
+}

@@ -1,0 +1,292 @@
+//! Scalars, each checked when it is parsed, and `Money`.
+
+use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
+use icu_decimal::{DecimalFormatter, input::Decimal};
+use mongodb::bson;
+use serde::{Deserialize, Serialize};
+
+/// Largest magnitude that every JSON reader takes as an exact number.
+const SAFE: i64 = 1 << 53;
+
+/// A 64-bit integer: a JSON number within ±2^53, a string beyond; both are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Long(pub i64);
+
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc7493#section-2.2")]
+impl ScalarType for Long {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        let parsed = match &value {
+            Value::Number(number) => number.as_i64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        parsed.map(Self).ok_or_else(|| InputValueError::custom("a 64-bit integer is expected"))
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        if (-SAFE..=SAFE).contains(&self.0) {
+            Value::from(self.0)
+        } else {
+            Value::from(self.0.to_string())
+        }
+    }
+}
+
+/// A moment in UTC, RFC 3339, to the millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DateTime(pub bson::DateTime);
+
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
+impl ScalarType for DateTime {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        let Value::String(text) = &value else { return Err(InputValueError::expected_type(value)) };
+        bson::DateTime::parse_rfc3339_str(text)
+            .map(Self)
+            .map_err(|_| InputValueError::custom("a time as in RFC 3339 is expected"))
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(crate::app::rfc3339(self.0))
+    }
+}
+
+impl From<bson::DateTime> for DateTime {
+    fn from(moment: bson::DateTime) -> Self {
+        Self(moment)
+    }
+}
+
+/// An ISO 4217 currency code, such as `EUR`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CurrencyCode(iso_currency::Currency);
+
+impl CurrencyCode {
+    /// The currency of that code.
+    pub fn from_code(code: &str) -> Option<Self> {
+        iso_currency::Currency::from_code(code).map(Self)
+    }
+
+    /// The three letters.
+    pub fn code(self) -> &'static str {
+        self.0.code()
+    }
+
+    /// Decimal digits of its minor unit; currencies without one count as zero.
+    fn digits(self) -> i16 {
+        self.0.exponent().map_or(0, |digits| i16::try_from(digits).unwrap_or(0))
+    }
+}
+
+impl TryFrom<String> for CurrencyCode {
+    type Error = String;
+
+    fn try_from(code: String) -> Result<Self, String> {
+        Self::from_code(&code).ok_or_else(|| format!("{code:?} is no ISO 4217 currency"))
+    }
+}
+
+impl From<CurrencyCode> for String {
+    fn from(currency: CurrencyCode) -> Self {
+        currency.code().to_owned()
+    }
+}
+
+#[Scalar(specified_by_url = "https://www.iso.org/iso-4217-currency-codes.html")]
+impl ScalarType for CurrencyCode {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(code) => Self::from_code(code)
+                .ok_or_else(|| InputValueError::custom("an ISO 4217 currency code is expected")),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.code())
+    }
+}
+
+/// A BCP 47 language tag such as `de` or `pt-BR`, in its canonical case. It holds only letters,
+/// digits and hyphens and is therefore safe as part of a field path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct LocaleTag(String);
+
+/// Longest tag that is accepted.
+const TAG_LENGTH: usize = 35;
+
+impl LocaleTag {
+    /// The tag in canonical case.
+    pub fn parse_tag(tag: &str) -> Option<Self> {
+        if tag.len() > TAG_LENGTH {
+            return None;
+        }
+        let tag = oxilangtag::LanguageTag::parse_and_normalize(tag).ok()?;
+        Some(Self(tag.into_inner()))
+    }
+
+    /// The tag.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its language alone.
+    pub fn language(&self) -> &str {
+        self.0.split('-').next().unwrap_or_default()
+    }
+}
+
+impl TryFrom<String> for LocaleTag {
+    type Error = String;
+
+    fn try_from(tag: String) -> Result<Self, String> {
+        Self::parse_tag(&tag).ok_or_else(|| format!("{tag:?} is no BCP 47 language tag"))
+    }
+}
+
+impl From<LocaleTag> for String {
+    fn from(tag: LocaleTag) -> Self {
+        tag.0
+    }
+}
+
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
+impl ScalarType for LocaleTag {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(tag) => Self::parse_tag(tag)
+                .ok_or_else(|| InputValueError::custom("a BCP 47 language tag is expected")),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.0.as_str())
+    }
+}
+
+/// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them, such as
+/// `hard-bop`. It holds nothing that means something in a path or a regular expression.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Slug(String);
+
+impl Slug {
+    /// The slug, when `text` is one.
+    pub fn parse_slug(text: &str) -> Option<Self> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let sound = (1..=64).contains(&text.len())
+            && text.bytes().all(fits)
+            && !text.starts_with('-')
+            && !text.ends_with('-')
+            && !text.contains("--");
+        sound.then(|| Self(text.to_owned()))
+    }
+
+    /// The slug.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Slug {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse_slug(&text).ok_or_else(|| format!("{text:?} is no slug"))
+    }
+}
+
+impl From<Slug> for String {
+    fn from(slug: Slug) -> Self {
+        slug.0
+    }
+}
+
+#[Scalar]
+impl ScalarType for Slug {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        let reason = "lower-case letters, digits and single hyphens between them are expected";
+        match &value {
+            Value::String(text) => {
+                Self::parse_slug(text).ok_or_else(|| InputValueError::custom(reason))
+            }
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.0.as_str())
+    }
+}
+
+/// An amount of money: an integer of minor units (cents) and its currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Money {
+    /// Minor units.
+    pub minor_units: i64,
+    /// The currency.
+    pub currency: CurrencyCode,
+}
+
+impl Money {
+    /// An amount.
+    pub fn new(minor_units: i64, currency: CurrencyCode) -> Self {
+        Self { minor_units, currency }
+    }
+}
+
+/// An amount of money.
+#[Object]
+impl Money {
+    /// The amount in the currency's minor unit: cents for `EUR`, yen for `JPY`.
+    async fn minor_units(&self) -> Long {
+        Long(self.minor_units)
+    }
+
+    /// The currency.
+    async fn currency(&self) -> CurrencyCode {
+        self.currency
+    }
+
+    /// The amount for people: digits and separators as the locale writes them, and the currency's
+    /// code, such as `1.234,50 EUR` in `de`.
+    async fn formatted(
+        &self,
+        #[graphql(desc = "Whose way of writing numbers.")] locale: LocaleTag,
+    ) -> String {
+        let mut amount = Decimal::from(self.minor_units);
+        amount.multiply_pow10(-self.currency.digits());
+        let locale = locale.as_str().parse().unwrap_or(icu_locale_core::locale!("en"));
+        let formatter = DecimalFormatter::try_new((&locale).into(), Default::default())
+            .or_else(|_| DecimalFormatter::try_new(Default::default(), Default::default()));
+        match formatter {
+            Ok(formatter) => {
+                format!("{}\u{a0}{}", formatter.format(&amount), self.currency.code())
+            }
+            Err(_) => format!("{amount}\u{a0}{}", self.currency.code()),
+        }
+    }
+}

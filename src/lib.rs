@@ -1,0 +1,24 @@
+//! docgate: a GraphQL API gateway over MongoDB.
+//!
+//! Imports run one way:
+//! `main → cli → edge, background → schema → domains → graphql → app → mongo → config → error`.
+
+pub mod cli;
+
+pub mod background;
+pub mod edge;
+
+pub mod schema;
+
+pub mod domains;
+
+pub mod graphql;
+
+pub mod app;
+
+pub mod managed;
+pub mod mongo;
+
+pub mod config;
+
+pub mod error;

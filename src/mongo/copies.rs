@@ -1,0 +1,54 @@
+//! Copies of a record in other documents: each carries the record's version, is written whole, and
+//! only where its version is lower. A pass may therefore be repeated, overtaken or cut anywhere.
+
+use mongodb::bson::{Bson, Document, doc};
+
+use super::collection::{Collection, Stored};
+use crate::error::Error;
+
+/// Where the copies of a record stand inside documents of another collection.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Path of the array that holds them.
+    pub array: &'static str,
+    /// Field of the element that holds the record's id. The collection needs an index that begins
+    /// with `array.key`.
+    pub key: &'static str,
+    /// Field of the element that holds the record's version.
+    pub version: &'static str,
+}
+
+impl Place {
+    /// Writes `fields` (relative to the element) and `version` into every copy of the record `id`
+    /// that has a lower version, in every document of `collection`; a document with several copies
+    /// changes in all. Answers how many documents had one.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the copies may have been written, the pass is repeated.
+    pub async fn spread<T: Stored>(
+        &self,
+        collection: &Collection<T>,
+        id: impl Into<Bson>,
+        version: i64,
+        fields: Document,
+    ) -> Result<u64, Error> {
+        let id = id.into();
+        let mut set = Document::new();
+        for (field, value) in fields {
+            set.insert(format!("{}.$[copy].{field}", self.array), value);
+        }
+        set.insert(format!("{}.$[copy].{}", self.array, self.version), version);
+        let lower = doc! { self.key: &id, self.version: { "$lt": version } };
+        let element = doc! {
+            format!("copy.{}", self.key): &id,
+            format!("copy.{}", self.version): { "$lt": version },
+        };
+        collection
+            .update_many(
+                doc! { self.array: { "$elemMatch": lower } },
+                doc! { "$set": set },
+                vec![element],
+            )
+            .await
+    }
+}

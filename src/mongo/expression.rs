@@ -1,0 +1,71 @@
+//! The few aggregation expressions that guards and pipeline updates are made of.
+//!
+//! In a pipeline update every value is an expression: a string that begins with `$` would be read
+//! as a field path, and a document would be merged into what is there. Whatever comes from outside
+//! therefore goes through [`literal`].
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+/// The value itself, whatever it looks like.
+pub fn literal(value: impl Into<Bson>) -> Bson {
+    Bson::Document(doc! { "$literal": value.into() })
+}
+
+/// True while the server's clock is before `moment`.
+pub fn before(moment: DateTime) -> Document {
+    doc! { "$expr": { "$lt": ["$$NOW", moment] } }
+}
+
+/// True when the moment in `field` lies more than `millis` in the past of the server's clock.
+pub fn older_than(field: &str, millis: i64) -> Document {
+    doc! { "$expr": { "$lt": [format!("${field}"), { "$subtract": ["$$NOW", millis] }] } }
+}
+
+/// Both filters must hold. Unlike merging the documents this keeps two `$expr` or two conditions on
+/// one field apart.
+pub fn both(left: Document, right: Document) -> Document {
+    if left.is_empty() {
+        return right;
+    }
+    doc! { "$and": [left, right] }
+}
+
+/// The array in `field`, an empty one where the field is missing.
+pub fn array(field: &str) -> Bson {
+    Bson::Document(doc! { "$ifNull": [format!("${field}"), []] })
+}
+
+/// The array expression with `entries` (expressions) at its end.
+pub fn append(array: impl Into<Bson>, entries: Vec<Bson>) -> Bson {
+    Bson::Document(doc! { "$concatArrays": [array.into(), entries] })
+}
+
+/// The elements for which `condition` holds; the element is `$$this`.
+pub fn filter(array: impl Into<Bson>, condition: impl Into<Bson>) -> Bson {
+    Bson::Document(doc! { "$filter": { "input": array.into(), "cond": condition.into() } })
+}
+
+/// Every element replaced by `with`; the element is `$$this`.
+pub fn map(array: impl Into<Bson>, with: impl Into<Bson>) -> Bson {
+    Bson::Document(doc! { "$map": { "input": array.into(), "in": with.into() } })
+}
+
+/// The element `$$this` with the fields of `changes` (expressions) replaced.
+pub fn changed(changes: Document) -> Bson {
+    Bson::Document(doc! { "$mergeObjects": ["$$this", changes] })
+}
+
+/// A whole document made of expressions. A bare document in `$set` would be merged into the old
+/// value; this replaces it.
+pub fn whole(fields: Document) -> Bson {
+    Bson::Document(doc! { "$mergeObjects": [fields] })
+}
+
+/// `then` where `condition` holds, else `otherwise`.
+pub fn choose(
+    condition: impl Into<Bson>,
+    then: impl Into<Bson>,
+    otherwise: impl Into<Bson>,
+) -> Bson {
+    Bson::Document(doc! { "$cond": [condition.into(), then.into(), otherwise.into()] })
+}

@@ -1,0 +1,111 @@
+//! The guarded write: the condition stands in the update's filter, never in a read before it.
+//!
+//! Source of the pattern: "compare and set" in MongoDB's manual on atomicity of single-document
+//! writes, <https://www.mongodb.com/docs/manual/core/write-operations-atomicity/>.
+
+use std::time::Duration;
+
+use mongodb::{
+    bson::Document,
+    options::{ReturnDocument, UpdateModifications},
+};
+
+use super::{
+    collection::{Stored, is_duplicate_key, send_within},
+    expression::both,
+    flow::Run,
+};
+use crate::error::Error;
+
+/// What became of a guarded write. There is no fourth case, and none may be dropped.
+#[must_use = "the outcome of a write decides what may be done next"]
+#[derive(Debug)]
+pub enum Outcome<T> {
+    /// The guard held and the write is on a majority; the document as it stands after it.
+    Applied(T),
+    /// The guard didn't hold when the write came; nothing changed.
+    Refused,
+    /// Nobody can say: it may have been applied or may yet be. It is never undone and never shown
+    /// as refused; the caller hears the error, the flow is repeated under its op id or swept.
+    Unknown(Error),
+}
+
+impl<T> Outcome<T> {
+    /// `Some` when applied, `None` when refused.
+    ///
+    /// # Errors
+    /// The outcome is unknown: the caller must stop here and leave the rest to a repeat or a sweep.
+    pub fn decided(self) -> Result<Option<T>, Error> {
+        match self {
+            Self::Applied(after) => Ok(Some(after)),
+            Self::Refused => Ok(None),
+            Self::Unknown(error) => Err(error),
+        }
+    }
+}
+
+/// A guarded write that is ready to be sent. It is sent as `findAndModify`, the one command that
+/// has a time limit, counts what matched and answers with the document after.
+#[must_use = "nothing is written before apply()"]
+pub struct Guarded<T: Stored> {
+    collection: mongodb::Collection<T>,
+    filter: Document,
+    update: UpdateModifications,
+    array_filters: Vec<Document>,
+    limit: Option<Duration>,
+}
+
+impl<T: Stored> Guarded<T> {
+    pub(super) fn new(
+        collection: mongodb::Collection<T>,
+        filter: Document,
+        update: UpdateModifications,
+    ) -> Self {
+        Self { collection, filter, update, array_filters: Vec::new(), limit: None }
+    }
+
+    /// Applied only before the run's deadline on the server's clock: for every take and every give.
+    pub fn within(mut self, run: &Run) -> Self {
+        self.filter = both(self.filter, run.alive());
+        self.limit = Some(run.command_limit());
+        self
+    }
+
+    /// Which array elements `$[name]` in the update means.
+    pub fn array_filters(mut self, filters: Vec<Document>) -> Self {
+        self.array_filters = filters;
+        self
+    }
+
+    /// Sends it.
+    pub async fn apply(self) -> Outcome<T> {
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        // The server's limit doesn't count while a command waits in front of it, so the gateway
+        // stops waiting by itself a little later. The command is not dropped.
+        let patience = limit + Duration::from_secs(1);
+        let sent = send_within(patience, T::COLLECTION, "findAndModify", async move {
+            let mut action = self
+                .collection
+                .find_one_and_update(self.filter, self.update)
+                .return_document(ReturnDocument::After)
+                .max_time(limit);
+            if !self.array_filters.is_empty() {
+                action = action.array_filters(self.array_filters);
+            }
+            match action.await {
+                // A taken unique key refuses the write like any other guard.
+                Err(error) if is_duplicate_key(&error) => Ok(None),
+                answer => answer,
+            }
+        })
+        .await;
+        match sent {
+            Ok(Some(after)) => Outcome::Applied(after),
+            Ok(None) => Outcome::Refused,
+            Err(error) => Outcome::Unknown(error),
+        }
+    }
+}
+
+/// `maxTimeMS` of writes that belong to no run.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(10);

@@ -1,0 +1,234 @@
+//! Indexes as each room declares them, against those that exist.
+
+use futures_util::TryStreamExt;
+use mongodb::{
+    Database, IndexModel,
+    bson::{Bson, Document, doc},
+    options::IndexOptions,
+};
+
+use super::collection::send;
+use crate::error::Error;
+
+/// One declared index.
+#[derive(Debug, Clone, Copy)]
+pub struct Index {
+    /// Its name; stable, and part of what `docgate indexes` compares.
+    pub name: &'static str,
+    /// Its keys in order.
+    pub keys: &'static [(&'static str, Key)],
+    /// What else it is.
+    pub kind: Kind,
+    /// Which read needs it, for `docgate indexes plan`.
+    pub serves: &'static str,
+}
+
+/// How one field is indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Rising.
+    Up,
+    /// Falling.
+    Down,
+    /// Full text, with its weight.
+    Text(i32),
+    /// A plane with the declared bounds.
+    Plane,
+}
+
+/// Properties of an index.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Nothing special.
+    Plain,
+    /// No two documents with the same keys.
+    Unique,
+    /// Only documents that have the named field.
+    Where(&'static str),
+    /// Text, stemmed by the language that the named field holds.
+    Text(&'static str),
+    /// A plane from `min` to `max` in both directions.
+    Plane(f64, f64),
+}
+
+impl Index {
+    fn keys(&self) -> Document {
+        self.keys
+            .iter()
+            .map(|(field, key)| {
+                let value = match key {
+                    Key::Up => Bson::Int32(1),
+                    Key::Down => Bson::Int32(-1),
+                    Key::Text(_) => Bson::String("text".into()),
+                    Key::Plane => Bson::String("2d".into()),
+                };
+                ((*field).to_owned(), value)
+            })
+            .collect()
+    }
+
+    fn model(&self) -> IndexModel {
+        let mut options = IndexOptions::default();
+        options.name = Some(self.name.to_owned());
+        match self.kind {
+            Kind::Plain => {}
+            Kind::Unique => options.unique = Some(true),
+            Kind::Where(field) => {
+                options.partial_filter_expression = Some(doc! { field: { "$exists": true } });
+            }
+            Kind::Text(language) => {
+                let weights = self.keys.iter().filter_map(|(field, key)| match key {
+                    Key::Text(weight) => Some(((*field).to_owned(), Bson::Int32(*weight))),
+                    _ => None,
+                });
+                options.weights = Some(weights.collect());
+                options.default_language = Some("none".into());
+                options.language_override = Some(language.to_owned());
+            }
+            Kind::Plane(min, max) => {
+                options.min = Some(min);
+                options.max = Some(max);
+            }
+        }
+        IndexModel::builder().keys(self.keys()).options(options).build()
+    }
+
+    /// Whether an existing index of the same name is this one.
+    fn is(&self, existing: &IndexModel) -> bool {
+        let declared = self.model();
+        let (Some(mine), Some(theirs)) = (declared.options, existing.options.as_ref()) else {
+            return false;
+        };
+        // The server rewrites the keys of a text index; its name and weights stay.
+        let keys = matches!(self.kind, Kind::Text(_)) || same_keys(&declared.keys, &existing.keys);
+        keys && mine.unique.unwrap_or(false) == theirs.unique.unwrap_or(false)
+            && mine.partial_filter_expression == theirs.partial_filter_expression
+            && mine.weights.is_none_or(|mine| {
+                theirs.weights.as_ref().is_some_and(|theirs| same_keys(&mine, theirs))
+            })
+            && (mine.min, mine.max) == (theirs.min, theirs.max)
+    }
+}
+
+fn same_keys(left: &Document, right: &Document) -> bool {
+    let number = |value: &Bson| match value {
+        Bson::Int64(number) => Bson::Int32(i32::try_from(*number).unwrap_or(i32::MAX)),
+        #[expect(clippy::cast_possible_truncation, reason = "index keys are 1 or -1")]
+        Bson::Double(number) => Bson::Int32(*number as i32),
+        other => other.clone(),
+    };
+    left.len() == right.len()
+        && left.iter().zip(right).all(|(l, r)| l.0 == r.0 && number(l.1) == number(r.1))
+}
+
+/// One line of the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Declared and there.
+    Keep,
+    /// Declared and missing.
+    Create,
+    /// There under the declared name but with other keys or options.
+    Differs,
+    /// There and not declared.
+    Undeclared,
+}
+
+/// What `docgate indexes` found about one index.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// The collection.
+    pub collection: &'static str,
+    /// The index's name.
+    pub name: String,
+    /// What would be done.
+    pub step: Step,
+    /// Which read it serves, where it is declared.
+    pub serves: &'static str,
+}
+
+/// What a collection declares: its name and its indexes.
+pub type Declared = (&'static str, &'static [Index]);
+
+async fn existing(database: &Database, collection: &'static str) -> Result<Vec<IndexModel>, Error> {
+    use mongodb::error::ErrorKind;
+    let handle = database.collection::<Document>(collection);
+    send(collection, "listIndexes", async move {
+        match handle.list_indexes().await {
+            Ok(cursor) => cursor.try_collect().await,
+            // NamespaceNotFound: the collection isn't there yet.
+            Err(error) if matches!(error.kind.as_ref(), ErrorKind::Command(c) if c.code == 26) => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
+    })
+    .await
+}
+
+fn name_of(model: &IndexModel) -> String {
+    model.options.as_ref().and_then(|options| options.name.clone()).unwrap_or_default()
+}
+
+/// Compares what is declared with what exists.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Planned>, Error> {
+    let mut plan = Vec::new();
+    for (collection, indexes) in declared {
+        let found = existing(database, collection).await?;
+        for index in *indexes {
+            let step = match found.iter().find(|model| name_of(model) == index.name) {
+                None => Step::Create,
+                Some(model) if index.is(model) => Step::Keep,
+                Some(_) => Step::Differs,
+            };
+            plan.push(Planned { collection, name: index.name.into(), step, serves: index.serves });
+        }
+        for model in &found {
+            let name = name_of(model);
+            if name != "_id_" && !indexes.iter().any(|index| index.name == name) {
+                plan.push(Planned { collection, name, step: Step::Undeclared, serves: "" });
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// Builds what is missing; with `drop` also removes what is undeclared and rebuilds what differs.
+///
+/// # Errors
+/// `Unavailable` or `Internal`; indexes built so far stay.
+pub async fn apply(
+    database: &Database,
+    declared: &[Declared],
+    drop: bool,
+    mut done: impl FnMut(&Planned),
+) -> Result<(), Error> {
+    for planned in plan(database, declared).await? {
+        let collection = database.collection::<Document>(planned.collection);
+        let index = declared
+            .iter()
+            .filter(|(name, _)| *name == planned.collection)
+            .flat_map(|(_, indexes)| indexes.iter())
+            .find(|index| index.name == planned.name);
+        let remove = drop && matches!(planned.step, Step::Differs | Step::Undeclared);
+        if remove {
+            let (handle, name) = (collection.clone(), planned.name.clone());
+            send(planned.collection, "dropIndexes", async move { handle.drop_index(name).await })
+                .await?;
+        }
+        if let Some(index) = index
+            && (planned.step == Step::Create || (remove && planned.step == Step::Differs))
+        {
+            let model = index.model();
+            send(planned.collection, "createIndexes", async move {
+                collection.create_index(model).await
+            })
+            .await?;
+        }
+        done(&planned);
+    }
+    Ok(())
+}

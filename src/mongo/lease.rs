@@ -1,0 +1,86 @@
+//! One holder at a time, until a deadline on the server's clock.
+//!
+//! For background work a lease only saves work. Where it serialises something (the shape of the
+//! category tree) the holder's writes are guarded by its run's deadline as well, and the lease ends
+//! no earlier than one bound after the run began.
+
+use mongodb::{
+    Database,
+    bson::{DateTime, doc},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    collection::{Collection, Stored},
+    expression::literal,
+    flow::{Bounds, Run},
+    guarded::Outcome,
+    indexes::Index,
+};
+use crate::error::Error;
+
+/// A lease as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LeaseDocument {
+    /// What is leased.
+    #[serde(rename = "_id")]
+    pub name: String,
+    /// Who has it.
+    pub holder: String,
+    /// Until when, on the server's clock.
+    pub until: DateTime,
+}
+
+impl Stored for LeaseDocument {
+    const COLLECTION: &'static str = "leases";
+    const INDEXES: &'static [Index] = &[];
+}
+
+/// A lease that is held.
+#[derive(Debug)]
+pub struct Lease {
+    leases: Collection<LeaseDocument>,
+    name: String,
+    holder: String,
+}
+
+impl Lease {
+    /// Takes the lease `name` for one bound from `run`'s beginning; `None` while another holds it.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`: it may be held until its deadline by nobody.
+    pub async fn take(
+        database: &Database,
+        name: &str,
+        holder: String,
+        run: &Run,
+        bounds: Bounds,
+    ) -> Result<Option<Self>, Error> {
+        let leases = Collection::<LeaseDocument>::of(database);
+        let end =
+            run.now().timestamp_millis() + i64::try_from(bounds.one().as_millis()).unwrap_or(0);
+        let until = DateTime::from_millis(end);
+        let lease =
+            || Self { leases: leases.clone(), name: name.to_owned(), holder: holder.clone() };
+        let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
+        let set = doc! { "$set": { "holder": literal(&holder), "until": until } };
+        if leases.guarded(free, vec![set]).within(run).apply().await.decided()?.is_some() {
+            return Ok(Some(lease()));
+        }
+        // Held by another, or never held: the first holder inserts it.
+        let first = LeaseDocument { name: name.to_owned(), holder: holder.clone(), until };
+        Ok(leases.insert(first).await.decided()?.map(|()| lease()))
+    }
+
+    /// Gives it back. Only for a holder whose every command was answered; who has an unknown one
+    /// behind it lets the lease run out.
+    pub async fn release(self) -> Outcome<()> {
+        let mine = doc! { "_id": &self.name, "holder": &self.holder };
+        let free = doc! { "$set": { "until": DateTime::from_millis(0) } };
+        match self.leases.guarded(mine, free).apply().await {
+            Outcome::Applied(_) => Outcome::Applied(()),
+            Outcome::Refused => Outcome::Refused,
+            Outcome::Unknown(error) => Outcome::Unknown(error),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The kit that rooms use to talk to MongoDB. No room calls the driver itself.
+//!
+//! - [`collection`]: typed reads and inserts, each one command, each in a task of its own
+//! - [`guarded`]: the guarded write and its three outcomes
+//! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
+//! - [`copies`]: versioned copies of a record in other documents
+//! - [`expression`]: the few aggregation expressions that guards and updates are made of
+//! - [`lease`]: one holder at a time, with a server deadline
+//! - [`watch`]: one change stream per collection, any number of subscribers
+//! - [`indexes`]: declared against existing
+//! - [`observe`]: which commands a request sent
+
+pub mod collection;
+pub mod connect;
+pub mod copies;
+pub mod expression;
+pub mod flow;
+pub mod guarded;
+pub mod indexes;
+pub mod lease;
+pub mod observe;
+pub mod watch;
+
+pub use collection::{Collection, Stored, Version};
+pub use flow::{Bounds, Run};
+pub use guarded::Outcome;

@@ -1,0 +1,113 @@
+//! As much of the wire protocol as the proxy needs: where a message ends, what it answers, and
+//! which command it carries.
+
+use std::io;
+
+use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf};
+use tokio::io::AsyncReadExt;
+use tokio::net::tcp::OwnedReadHalf;
+
+/// Commands that the driver sends of its own accord, at times that no test can foresee.
+const HOUSEKEEPING: [&str; 8] = [
+    "hello",
+    "isMaster",
+    "ismaster",
+    "ping",
+    "endSessions",
+    "killCursors",
+    "saslStart",
+    "saslContinue",
+];
+/// The op code of every message of today's protocol; the driver's first hello has an older one.
+const OP_MSG: i32 = 2013;
+/// Length, request id, id responded to, op code: four little-endian `i32`.
+const HEADER_BYTES: usize = 16;
+/// The server's limit for one message. A longer one means that we lost our place in the stream.
+const MESSAGE_BYTES: usize = 48_000_000;
+
+/// A command that counts, with what its retry has in common with it.
+#[derive(PartialEq)]
+pub(super) struct Command {
+    pub(super) database: String,
+    /// Empty for commands on a whole database.
+    pub(super) collection: String,
+    pub(super) name: String,
+    pub(super) session: Option<RawDocumentBuf>,
+    /// The number that tells the server that a repeated write is the same write.
+    pub(super) transaction: Option<i64>,
+}
+
+/// Reads one whole message, header included.
+pub(super) async fn read_message(stream: &mut OwnedReadHalf) -> io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).await?;
+    let bytes = usize::try_from(i32::from_le_bytes(length)).unwrap_or(0);
+    if !(HEADER_BYTES..=MESSAGE_BYTES).contains(&bytes) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut message = vec![0; bytes];
+    let (start, rest) = message.split_at_mut(length.len());
+    start.copy_from_slice(&length);
+    stream.read_exact(rest).await?;
+    Ok(message)
+}
+
+/// The id by which the reply to this message will name it.
+pub(super) fn request_id(message: &[u8]) -> io::Result<i32> {
+    i32_at(message, 4).ok_or_else(closed)
+}
+
+/// The id of the message that this one answers.
+pub(super) fn responds_to(message: &[u8]) -> io::Result<i32> {
+    i32_at(message, 8).ok_or_else(closed)
+}
+
+/// The command in a message, or `None` if it is of a kind that doesn't count.
+pub(super) fn counted_command(message: &[u8]) -> Option<Command> {
+    if i32_at(message, 12)? != OP_MSG {
+        return None;
+    }
+    let body = body(message)?;
+    let (name, target) = body.iter().next()?.ok()?;
+    let database = body.get_str("$db").ok()?;
+    if HOUSEKEEPING.contains(&name.as_str()) || ["admin", "config", "local"].contains(&database) {
+        return None;
+    }
+    let collection = match target {
+        RawBsonRef::String(collection) => collection,
+        // getMore has its cursor there, and commands on a whole database have a 1.
+        _ => body.get_str("collection").unwrap_or_default(),
+    };
+    Some(Command {
+        database: database.to_owned(),
+        collection: collection.to_owned(),
+        name: name.as_str().to_owned(),
+        session: body.get_document("lsid").ok().map(RawDocument::to_owned),
+        transaction: body.get_i64("txnNumber").ok(),
+    })
+}
+
+/// The body of an `OP_MSG`: after four bytes of flags its one section of kind 0, which may stand
+/// before or after sequences of documents (kind 1). Both begin with their length.
+fn body(message: &[u8]) -> Option<&RawDocument> {
+    let mut at = HEADER_BYTES + 4;
+    loop {
+        let kind = *message.get(at)?;
+        let length = usize::try_from(i32_at(message, at + 1)?).ok()?;
+        let section = message.get(at + 1..at + 1 + length)?;
+        match kind {
+            0 => return RawDocument::from_bytes(section).ok(),
+            1 => at += 1 + length,
+            _ => return None,
+        }
+    }
+}
+
+fn i32_at(bytes: &[u8], at: usize) -> Option<i32> {
+    Some(i32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// What a connection that is to be closed ends with.
+pub(super) fn closed() -> io::Error {
+    io::ErrorKind::ConnectionAborted.into()
+}

@@ -300,11 +300,10 @@ async function start() {
   loadSchema();
   token.loadOffered("explorer/tokens.json");
   const opened = operationOfAddress() ?? kept.read("draft", undefined);
-  const list = await loadExamples("explorer/examples.json");
-  examples.show(list);
-  const first = { query: list[0].query, variables: variablesText(list[0].variables) };
   // A link or a draft is only put in place, never run: it may be a mutation.
-  if (!query.text) fill(opened?.query?.trim() ? opened : first);
+  if (opened?.query?.trim()) fill(opened);
+  examples.show(await loadExamples("explorer/examples.json"));
+  if (!query.text) examples.chooseFirst();
 }
 
 start();

@@ -20,6 +20,10 @@ export class Editor {
     this.onChange = onChange;
     /** Numbers of the lines that an error points at. */
     this.faultyLines = new Set();
+    /** Whether the change under way is a command's, not typing. */
+    this.isReplacing = false;
+    /** Whether Tab leaves the editor instead of indenting. */
+    this.leavesByTab = false;
     this.root = root;
     this.numbers = element("div", { class: "editor-numbers", "aria-hidden": "true" });
     this.copy = element("pre", { class: "editor-copy", "aria-hidden": "true" });
@@ -64,10 +68,12 @@ export class Editor {
   replace(from, to, text) {
     this.area.focus();
     this.area.setSelectionRange(from, to);
+    this.isReplacing = true;
     // Deprecated, and still the one way by which the browser's own undo learns of the change.
     const isDone = text
       ? document.execCommand("insertText", false, text)
       : from === to || document.execCommand("delete");
+    this.isReplacing = false;
     if (isDone) return;
     this.area.setRangeText(text, from, to, "end");
     this.#changed();

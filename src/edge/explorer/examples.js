@@ -114,9 +114,14 @@ export class ExampleList {
   }
 
   #choose(example, button) {
+    this.onChoose(example);
     this.clearChoice();
     button.setAttribute("aria-current", "true");
-    this.onChoose(example);
+  }
+
+  /** Chooses the first one, as a click on it would. */
+  chooseFirst() {
+    this.groups.querySelector(".choices button").click();
   }
 
   /** Another text is in the editor now. */

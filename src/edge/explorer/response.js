@@ -13,7 +13,8 @@ function sizeText(bytes) {
 }
 
 function durationText(milliseconds) {
-  return milliseconds < 10 ? `${milliseconds.toFixed(1)} ms` : `${Math.round(milliseconds).toLocaleString("en")} ms`;
+  const isShort = milliseconds < 10 && !Number.isInteger(milliseconds);
+  return `${isShort ? milliseconds.toFixed(1) : Math.round(milliseconds).toLocaleString("en")} ms`;
 }
 
 export class ResponseView {
@@ -160,7 +161,7 @@ export class ResponseView {
         extensions?.retryable ? element("span", { class: "retryable" }, "can be retried") : undefined,
       );
     });
-    return element("ul", { class: "errors", "aria-label": "Errors" }, ...rows);
+    return element("ul", { class: "error-list", "aria-label": "Errors" }, ...rows);
   }
 
   async #copyText() {

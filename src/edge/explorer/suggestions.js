@@ -85,13 +85,13 @@ export class Suggestions {
   #accept() {
     const { insert } = this.offers[this.chosen];
     this.close();
-    this.isAccepting = true;
     this.editor.replace(this.range.from, this.range.to, insert);
-    this.isAccepting = false;
   }
 
   #onInput(event) {
-    if (this.isAccepting || event.isComposing) return;
+    if (event.isComposing) return;
+    // What a command of the editor writes isn't typing.
+    if (this.editor.isReplacing) return this.close();
     const typed = event.data ?? "";
     if (event.inputType === "insertText" && /^[\w$@]$/.test(typed)) this.open();
     else if (this.isOpen && event.inputType?.startsWith("delete")) this.open();

@@ -1,6 +1,6 @@
 /** The documentation panel: a search, and pages for types and fields, all from introspection. */
 
-import { element } from "./dom.js";
+import { element, withCode } from "./dom.js";
 import { isRequired, namedType, typeText } from "./schema.js";
 
 const MOST_FOUND = 60;
@@ -229,9 +229,4 @@ function description(text) {
   if (!text) return undefined;
   const paragraphs = text.trim().split(/\n\s*\n/);
   return element("div", { class: "description" }, ...paragraphs.map((each) => element("p", {}, ...withCode(each))));
-}
-
-/** Descriptions are Markdown by custom; of that, code in backticks is what ours use. */
-function withCode(text) {
-  return text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
 }

@@ -3,8 +3,8 @@
 import { isRequired, namedType, typeText } from "./schema.js";
 
 const INDENT = "  ";
-/** How many objects inside each other are written out; lists' wrappings don't count. */
-const DEPTH = 2;
+/** How many objects inside each other are written out; the wrappings of a list don't count. */
+const DEPTH = 3;
 const isWrapping = (typeName) => /(Connection|Edge)$/.test(typeName);
 
 /** `{query, variables}` that asks for the field's leaves, its required arguments as variables. */
@@ -51,8 +51,11 @@ function memberLines(schema, union, depth, indent) {
  */
 function fieldLines(schema, type, depth, indent, written) {
   const lines = [];
+  const hasNodes = type.fields.some(({ name }) => name === "nodes");
   for (const field of type.fields) {
     const name = namedType(field.type);
+    // Edges say what the nodes beside them say; lists inside a record are a question of their own.
+    if ((hasNodes && field.name === "edges") || (depth > 0 && name.endsWith("Connection"))) continue;
     const selection = selectionOf(schema, name, depth, indent);
     const isBare = schema.isComposite(name) && !selection;
     if (field.isDeprecated || field.args.some(isRequired) || isBare) continue;

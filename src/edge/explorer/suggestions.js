@@ -1,6 +1,6 @@
 /** The list of completions at the cursor of an editor. */
 
-import { element } from "./dom.js";
+import { element, withCode } from "./dom.js";
 
 const MOST_SHOWN = 60;
 const LIST_ID = "suggestions";
@@ -61,7 +61,7 @@ export class Suggestions {
       },
       name,
       element("span", { class: "detail" }, offer.detail),
-      element("span", { class: "about" }, offer.description.split("\n")[0]),
+      element("span", { class: "about" }, ...withCode(offer.description.split("\n")[0])),
     );
   }
 

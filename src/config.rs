@@ -325,7 +325,7 @@ impl Config {
             "flow_command_millis can't be above flow_run_millis",
         );
         demand(
-            self.flow_ops_seconds * 1000 > 4 * self.bound().as_millis() as u64,
+            Duration::from_secs(self.flow_ops_seconds) > self.bound() * 4,
             "flow_ops_seconds must be longer than four times the bound of a flow (run + command + skew)",
         );
         demand(

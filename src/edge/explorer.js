@@ -1,0 +1,309 @@
+/**
+ * The explorer: the page that the gateway shows at its root. It needs nothing from another host and
+ * keeps to `default-src 'self'`. This file only wires the parts together:
+ *
+ *     lexer -> highlight, completion        what the text says
+ *     schema -> completion, documentation, skeleton
+ *     editor, suggestions, response, examples, history, token, splitter    what is on the page
+ *     requests, storage                     what goes out and what stays
+ */
+
+import { completionsAt } from "./explorer/completion.js";
+import { Documentation } from "./explorer/documentation.js";
+import { activateTabs, byId, element } from "./explorer/dom.js";
+import { Editor } from "./explorer/editor.js";
+import { ExampleList, loadExamples, variablesText } from "./explorer/examples.js";
+import { highlightGraphql, highlightJson } from "./explorer/highlight.js";
+import { History } from "./explorer/history.js";
+import { operations } from "./explorer/lexer.js";
+import { post, Subscription } from "./explorer/requests.js";
+import { ResponseView } from "./explorer/response.js";
+import { introspectionRequest, Schema } from "./explorer/schema.js";
+import { skeleton } from "./explorer/skeleton.js";
+import { activateSplitter } from "./explorer/splitter.js";
+import { kept, operationOfAddress, shareOperation } from "./explorer/storage.js";
+import { Suggestions } from "./explorer/suggestions.js";
+import { Token } from "./explorer/token.js";
+
+const endpoint = new URL("graphql", document.baseURI).href;
+
+/** The schema, once the gateway has told it. */
+let schema;
+/** What is under way: something with `stop()`. */
+let running;
+/** What was in the editors when they were last filled or run; what differs was written by hand. */
+let known = { query: "", variables: "" };
+
+const query = new Editor(byId("query-editor"), {
+  label: "GraphQL operation",
+  describedBy: "editor-help",
+  placeholder: "# Write an operation, or choose an example",
+  highlight: highlightGraphql,
+  comment: "#",
+  onChange: onEdit,
+});
+const variables = new Editor(byId("variables-editor"), {
+  label: "Variables, as JSON",
+  describedBy: "editor-help",
+  placeholder: "{ }",
+  highlight: highlightJson,
+  onChange: onEdit,
+});
+new Suggestions(query, (text, offset) =>
+  schema ? completionsAt(schema, text, offset) : { from: offset, to: offset, offers: [] },
+);
+const response = new ResponseView({
+  status: byId("status"),
+  body: byId("response"),
+  copy: byId("copy"),
+  onLocation: (place) => {
+    showView("editor");
+    query.goTo(place);
+  },
+});
+const examples = new ExampleList(byId("examples"), { onChoose: chooseExample });
+const history = new History(byId("history"), { onChoose: (entry) => fill(entry) });
+const documentation = new Documentation(byId("documentation"), {
+  onTry: (kind, field) => {
+    const made = skeleton(schema, kind, field);
+    fill({ query: made.query, variables: variablesText(made.variables) });
+  },
+  onReload: loadSchema,
+});
+const token = new Token({ onChange: () => schema || loadSchema() });
+
+/** Puts an operation into the editors. What was written by hand there goes to the history. */
+function fill(operation) {
+  const written = { query: query.text, variables: variables.text };
+  const isOwn = written.query !== known.query || written.variables !== known.variables;
+  if (isOwn && written.query.trim()) history.add({ ...written, outcome: "draft" });
+  known = { query: operation.query, variables: operation.variables ?? "" };
+  query.text = known.query;
+  variables.text = known.variables;
+  chooseOperation(operation.operationName);
+  showView("editor");
+}
+
+function chooseExample(example) {
+  fill({ query: example.query, variables: variablesText(example.variables) });
+  if (example.role) token.useFor(example.role);
+}
+
+function onEdit() {
+  chooseOperation(byId("operation").value);
+  const fault = readVariables().fault ?? "";
+  byId("variables-fault").textContent = fault;
+  byId("variables-fault").hidden = !fault;
+  byId("variables-mark").hidden = !variables.text.trim();
+  byId("variables-mark").classList.toggle("faulty", Boolean(fault));
+  if (query.text !== known.query) examples.clearChoice();
+  kept.write("draft", { query: query.text, variables: variables.text });
+}
+
+/** `{value}`, or `{fault}` in words if the text isn't a JSON object. */
+function readVariables() {
+  const text = variables.text.trim();
+  if (!text) return { value: undefined };
+  try {
+    const value = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? { value } : { fault: "Variables are a JSON object: {\"name\": value}." };
+  } catch (error) {
+    return { fault: `Not JSON yet: ${error.message}` };
+  }
+}
+
+/** Offers the document's operations if it has several, and keeps to the chosen name if it's there. */
+function chooseOperation(name) {
+  const choice = byId("operation");
+  const named = operations(query.text).filter((operation) => operation.name);
+  const options = named.map((operation) => element("option", { value: operation.name }, `${operation.kind} ${operation.name}`));
+  choice.replaceChildren(...options);
+  if (named.some((operation) => operation.name === name)) choice.value = name;
+  byId("operation-choice").hidden = named.length < 2;
+}
+
+/** The operation that Run is about, as the lexer sees it. */
+function chosenOperation() {
+  const all = operations(query.text);
+  return all.find(({ name }) => name !== undefined && name === byId("operation").value) ?? all[0];
+}
+
+function run() {
+  if (running) return stop();
+  const { value, fault } = readVariables();
+  if (fault) {
+    byId("tab-variables").click();
+    variables.focus();
+    return undefined;
+  }
+  if (!query.text.trim()) return query.focus();
+  const operation = chosenOperation();
+  const request = { query: query.text, variables: value, operationName: operation?.name };
+  known = { query: query.text, variables: variables.text };
+  query.markLines([]);
+  showView("response");
+  return operation?.kind === "subscription" ? subscribe(request) : send(request);
+}
+
+function remember(request, outcome) {
+  history.add({ ...known, operationName: request.operationName, outcome });
+}
+
+async function send(request) {
+  const abort = new AbortController();
+  const asked = { ...known };
+  setRunning({ stop: () => abort.abort() });
+  response.showWaiting("Waiting…");
+  try {
+    const answer = await post(endpoint, request, token.value, abort.signal);
+    const errors = answer.body?.errors ?? [];
+    response.showAnswer(answer);
+    remember(request, errors.length > 0 || answer.status >= 400 ? "errors" : "ok");
+    const lines = errors.flatMap(({ locations }) => locations ?? []).map(({ line }) => line);
+    if (query.text === asked.query) query.markLines(lines);
+  } catch (error) {
+    const isStopped = error.name === "AbortError";
+    response.showFailure(isStopped ? "Stopped. The gateway may carry out a mutation all the same." : `The gateway can't be reached: ${error.message}`);
+    remember(request, isStopped ? "stopped" : "errors");
+  } finally {
+    setRunning(undefined);
+  }
+}
+
+function subscribe(request) {
+  response.startEvents();
+  response.showWaiting("Connecting…");
+  remember(request, "live");
+  const subscription = new Subscription(endpoint, request, token.value, {
+    onLive: () => response.showLive(),
+    onEvent: (result) => {
+      response.addEvent(result);
+      response.showLive();
+    },
+    onEnd: (end) => {
+      response.endEvents(end);
+      setRunning(undefined);
+    },
+  });
+  setRunning({
+    stop: () => {
+      subscription.stop();
+      response.endEvents({ isFault: false, reason: "Stopped" });
+      setRunning(undefined);
+    },
+  });
+}
+
+function stop() {
+  running?.stop();
+}
+
+function setRunning(next) {
+  running = next;
+  byId("run").classList.toggle("is-running", Boolean(next));
+  byId("run-label").textContent = next ? "Stop" : "Run";
+}
+
+async function loadSchema() {
+  const state = byId("schema-state");
+  documentation.showNotice("Loading the schema…");
+  try {
+    const { status, body } = await post(endpoint, introspectionRequest, token.value);
+    if (!body?.data?.__schema) throw new Error(body?.errors?.[0]?.message ?? `it answered ${status}`);
+    schema = new Schema(body.data);
+    documentation.showSchema(schema);
+    state.className = "schema-state good";
+    state.textContent = `${schema.ownTypes().length} types`;
+  } catch (error) {
+    schema = undefined;
+    documentation.showNotice(`The gateway doesn't tell its schema: ${error.message}`, true);
+    state.className = "schema-state fault";
+    state.textContent = "no schema";
+  }
+}
+
+async function share() {
+  const address = shareOperation({ query: query.text, variables: variables.text });
+  try {
+    await navigator.clipboard.writeText(address);
+    toast("Link copied. It holds the operation and its variables, not the token.");
+  } catch {
+    toast("The link is in the address bar. It holds the operation and its variables, not the token.");
+  }
+}
+
+function toast(text) {
+  const note = byId("toast");
+  note.textContent = text;
+  note.hidden = false;
+  clearTimeout(toast.timer);
+  toast.timer = setTimeout(() => (note.hidden = true), 4000);
+}
+
+/** On a narrow screen one part is visible at a time. */
+function showView(view) {
+  document.body.dataset.view = view;
+  for (const button of document.querySelectorAll(".views button")) {
+    button.setAttribute("aria-pressed", String(button.dataset.view === view));
+  }
+}
+
+function activatePage() {
+  byId("endpoint").textContent = endpoint;
+  document.querySelectorAll("[role=tablist]").forEach(activateTabs);
+  for (const button of document.querySelectorAll(".views button")) {
+    button.addEventListener("click", () => showView(button.dataset.view));
+  }
+  showView("editor");
+  byId("run").addEventListener("click", run);
+  byId("share").addEventListener("click", share);
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    if (!running) run();
+  });
+  addEventListener("hashchange", () => {
+    const linked = operationOfAddress();
+    if (linked) fill(linked);
+  });
+  activateSplitters();
+}
+
+function activateSplitters() {
+  const width = (selector) => () => document.querySelector(selector).getBoundingClientRect().width;
+  activateSplitter(byId("split-side"), {
+    property: "--side-width",
+    measure: width(".side"),
+    direction: 1,
+    least: 200,
+    most: () => innerWidth * 0.4,
+  });
+  activateSplitter(byId("split-response"), {
+    property: "--response-width",
+    measure: width(".response"),
+    direction: -1,
+    least: 260,
+    most: () => innerWidth * 0.6,
+  });
+  activateSplitter(byId("split-inputs"), {
+    property: "--inputs-height",
+    measure: () => document.querySelector(".inputs").getBoundingClientRect().height,
+    direction: -1,
+    least: 90,
+    most: () => innerHeight * 0.6,
+  });
+}
+
+async function start() {
+  activatePage();
+  loadSchema();
+  token.loadOffered("explorer/tokens.json");
+  const opened = operationOfAddress() ?? kept.read("draft", undefined);
+  // A link or a draft is only put in place, never run: it may be a mutation.
+  if (opened?.query?.trim()) fill(opened);
+  examples.show(await loadExamples("explorer/examples.json"));
+  if (!query.text) examples.chooseFirst();
+}
+
+start();

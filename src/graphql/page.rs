@@ -6,9 +6,14 @@ use async_graphql::{
     connection::{Connection, Edge},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{self, Bson, Document};
+use serde::{Deserialize, Serialize};
 
-use crate::{app::App, error::Error, mongo::collection::List};
+use crate::{
+    app::App,
+    error::Error,
+    mongo::{collection::List, keyset},
+};
 
 /// Documents on a page that doesn't say how many.
 const DEFAULT: i32 = 20;
@@ -56,27 +61,13 @@ impl Page {
 
     /// The read: `filter` narrowed to what comes after the cursor, one more than asked for so that
     /// `hasNextPage` is known.
-    pub fn list(&self, mut filter: Document) -> List {
+    pub fn list(&self, filter: Document) -> List {
         let keys = &self.order.keys;
-        if let Some(after) = &self.after {
-            // (a, b) > (x, y)  is  a > x  or  a = x and b > y; likewise for more keys.
-            let branches = (0..keys.len()).map(|depth| {
-                let mut branch: Document = keys[..depth]
-                    .iter()
-                    .zip(after)
-                    .map(|((field, _), value)| ((*field).to_owned(), value.clone()))
-                    .collect();
-                let (field, direction) = keys[depth];
-                let beyond = if direction > 0 { "$gt" } else { "$lt" };
-                branch.insert(field, doc! { beyond: after[depth].clone() });
-                Bson::Document(branch)
-            });
-            let branches: Vec<Bson> = branches.collect();
-            filter = crate::mongo::expression::both(filter, doc! { "$or": branches });
-        }
-        let sort =
-            keys.iter().map(|(field, way)| ((*field).to_owned(), Bson::Int32(*way))).collect();
-        List { filter, sort, limit: self.first + 1, ..List::default() }
+        let filter = match &self.after {
+            Some(after) => keyset::beyond(filter, keys, after),
+            None => filter,
+        };
+        List { filter, sort: keyset::sort(keys), limit: self.first + 1, ..List::default() }
     }
 
     /// The connection over what was read; `values` gives the sort values of a document.
@@ -86,7 +77,7 @@ impl Page {
         values: impl Fn(&T) -> Vec<Bson>,
         node: impl Fn(T) -> N,
     ) -> Connection<String, N> {
-        let has_next = documents.len() as i64 > self.first;
+        let has_next = i64::try_from(documents.len()).is_ok_and(|count| count > self.first);
         documents.truncate(usize::try_from(self.first).unwrap_or(usize::MAX));
         let mut connection = Connection::new(self.after.is_some(), has_next);
         connection.edges.extend(documents.into_iter().map(|document| {
@@ -97,21 +88,27 @@ impl Page {
     }
 }
 
-fn encode(values: Vec<Bson>, signature: &str) -> String {
-    let bytes = doc! { "s": signature, "k": values }.to_vec().unwrap_or_default();
-    BASE64.encode(bytes)
+/// A cursor as it goes to clients: which list it belongs to, and the sort values of its document.
+#[derive(Serialize, Deserialize)]
+struct Cursor {
+    list: String,
+    keys: Vec<Bson>,
+}
+
+fn encode(keys: Vec<Bson>, signature: &str) -> String {
+    let cursor = Cursor { list: signature.to_owned(), keys };
+    BASE64.encode(bson::serialize_to_vec(&cursor).unwrap_or_default())
 }
 
 fn decode(cursor: &str, signature: &str, keys: usize) -> Result<Vec<Bson>, Error> {
     let foreign = || Error::bad_input("after", "isn't a cursor of this list");
     let bytes = BASE64.decode(cursor).map_err(|_| foreign())?;
-    let document = Document::from_reader(bytes.as_slice()).map_err(|_| foreign())?;
-    let values = document.get_array("k").map_err(|_| foreign())?;
+    let cursor: Cursor = bson::deserialize_from_slice(&bytes).map_err(|_| foreign())?;
+    // Values are compared with; a pattern or a document would be matched instead.
     let plain = |value: &Bson| {
         !matches!(value, Bson::Document(_) | Bson::Array(_) | Bson::RegularExpression(_))
     };
-    let sound = document.get_str("s").is_ok_and(|list| list == signature)
-        && values.len() == keys
-        && values.iter().all(plain);
-    if sound { Ok(values.clone()) } else { Err(foreign()) }
+    let sound =
+        cursor.list == signature && cursor.keys.len() == keys && cursor.keys.iter().all(plain);
+    if sound { Ok(cursor.keys) } else { Err(foreign()) }
 }

@@ -1,7 +1,9 @@
 //! Scalars, each checked when it is parsed, and `Money`.
 
 use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
-use icu_decimal::{DecimalFormatter, input::Decimal};
+use icu_decimal::{
+    DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
+};
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
@@ -280,8 +282,14 @@ impl Money {
         let mut amount = Decimal::from(self.minor_units);
         amount.multiply_pow10(-self.currency.digits());
         let locale = locale.as_str().parse().unwrap_or(icu_locale_core::locale!("en"));
-        let formatter = DecimalFormatter::try_new((&locale).into(), Default::default())
-            .or_else(|_| DecimalFormatter::try_new(Default::default(), Default::default()));
+        let formatter =
+            DecimalFormatter::try_new((&locale).into(), DecimalFormatterOptions::default())
+                .or_else(|_| {
+                    DecimalFormatter::try_new(
+                        DecimalFormatterPreferences::default(),
+                        DecimalFormatterOptions::default(),
+                    )
+                });
         match formatter {
             Ok(formatter) => {
                 format!("{}\u{a0}{}", formatter.format(&amount), self.currency.code())

@@ -5,6 +5,7 @@
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`expression`]: the few aggregation expressions that guards and updates are made of
+//! - [`keyset`]: pages by the values of their sort keys
 //! - [`lease`]: one holder at a time, with a server deadline
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`indexes`]: declared against existing
@@ -17,6 +18,7 @@ pub mod expression;
 pub mod flow;
 pub mod guarded;
 pub mod indexes;
+pub mod keyset;
 pub mod lease;
 pub mod observe;
 pub mod watch;

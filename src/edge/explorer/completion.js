@@ -30,6 +30,7 @@ function frameAt(schema, tokens) {
     } else if (token.kind === "variable" && frame.kind === "variables") {
       declared.add(token.text);
     } else {
+      if (frame.kind === "document" && DEFINITIONS.includes(token.text)) declared.clear();
       advance(schema, frame, token, previous);
     }
     previous = token.text;
@@ -53,6 +54,7 @@ function opened(schema, frame, bracket) {
     const type = spread ?? (frame.field && namedType(frame.field.type));
     return { kind: "selection", type };
   }
+  if (frame.kind === "variables") return { kind: "variables" };
   if (frame.input && bracket === "[") return { kind: "list", input: frame.input };
   const inputs = frame.input && schema.type(namedType(frame.input.type))?.inputFields;
   return { kind: "inputs", inputs: inputs ?? [], used: new Set() };

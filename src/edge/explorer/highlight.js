@@ -40,7 +40,7 @@ export function highlightGraphql(text) {
     if (inParentheses <= 0) return KEYWORDS.has(token.text) ? "keyword" : "field";
     const next = tokens.slice(index + 1, index + 4).find(isSignificant);
     if (next?.text === ":") return "key";
-    return /^[A-Z][A-Z0-9_]*$/.test(token.text) ? "constant" : "type";
+    return /^[A-Z][A-Z0-9_]+$/.test(token.text) && token.text !== "ID" ? "constant" : "type";
   };
   return colour(text, tokens, classOf);
 }

@@ -1,0 +1,225 @@
+/**
+ * A text editor: a plain `textarea` with transparent text over a coloured copy of it. The copy gives
+ * both their size and one element around them scrolls, so that the two can't drift apart, and the
+ * browser's own selection, undo, input methods and screen reader support stay.
+ */
+
+import { element } from "./dom.js";
+
+const INDENT = "  ";
+const OPENING = /[{([]\s*$/;
+
+export class Editor {
+  /**
+   * `highlight` turns the text into nodes, `onChange` hears of every change, `comment` is what
+   * begins a comment in this language, if anything does.
+   */
+  constructor(root, { label, describedBy, placeholder, highlight, comment, onChange }) {
+    this.highlight = highlight;
+    this.comment = comment;
+    this.onChange = onChange;
+    /** Numbers of the lines that an error points at. */
+    this.faultyLines = new Set();
+    /** Whether the change under way is a command's, not typing. */
+    this.isReplacing = false;
+    /** Whether Tab leaves the editor instead of indenting. */
+    this.leavesByTab = false;
+    this.root = root;
+    this.numbers = element("div", { class: "editor-numbers", "aria-hidden": "true" });
+    this.copy = element("pre", { class: "editor-copy", "aria-hidden": "true" });
+    this.area = element("textarea", {
+      "aria-label": label,
+      "aria-describedby": describedBy,
+      placeholder,
+      spellcheck: "false",
+      autocapitalize: "off",
+      autocomplete: "off",
+      autocorrect: "off",
+      wrap: "off",
+      oninput: () => this.#changed(),
+      onkeydown: (event) => this.#onKey(event),
+      onblur: () => (this.leavesByTab = false),
+    });
+    root.append(this.numbers, element("div", { class: "editor-text" }, this.copy, this.area));
+    this.#draw();
+  }
+
+  get text() {
+    return this.area.value;
+  }
+
+  /** Replaces all of the text. */
+  set text(text) {
+    this.area.value = text;
+    this.area.setSelectionRange(0, 0);
+    this.root.scrollTo(0, 0);
+    this.#changed();
+  }
+
+  get cursor() {
+    return this.area.selectionStart;
+  }
+
+  focus() {
+    this.area.focus();
+  }
+
+  /** Puts `text` in place of what stands between two offsets, so that undo takes it back. */
+  replace(from, to, text) {
+    this.area.focus();
+    this.area.setSelectionRange(from, to);
+    this.isReplacing = true;
+    // Deprecated, and still the one way by which the browser's own undo learns of the change.
+    const isDone = text
+      ? document.execCommand("insertText", false, text)
+      : from === to || document.execCommand("delete");
+    this.isReplacing = false;
+    if (isDone) return;
+    this.area.setRangeText(text, from, to, "end");
+    this.#changed();
+  }
+
+  /** Marks lines (from 1) until the next change. */
+  markLines(lines) {
+    this.faultyLines = new Set(lines);
+    this.#drawNumbers();
+  }
+
+  /** Moves the cursor to a line and column, both from 1 as in GraphQL errors. */
+  goTo({ line, column }) {
+    const before = this.text.split("\n").slice(0, line - 1);
+    const offset = before.reduce((sum, each) => sum + each.length + 1, 0) + column - 1;
+    this.area.focus();
+    this.area.setSelectionRange(offset, offset);
+    this.root.scrollTo({ top: Math.max(0, this.positionOf(offset).top - 80 + this.root.scrollTop - this.root.getBoundingClientRect().top) });
+  }
+
+  /** Where on the screen the character at an offset stands. */
+  positionOf(offset) {
+    const walker = document.createTreeWalker(this.copy, NodeFilter.SHOW_TEXT);
+    let rest = offset;
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (rest <= node.length) {
+        const range = document.createRange();
+        range.setStart(node, rest);
+        range.collapse(true);
+        // Right behind a line's end some browsers have no rectangle for an empty range.
+        return range.getClientRects()[0] ?? this.copy.getBoundingClientRect();
+      }
+      rest -= node.length;
+    }
+    return this.copy.getBoundingClientRect();
+  }
+
+  #changed() {
+    this.faultyLines.clear();
+    this.#draw();
+    this.onChange?.();
+  }
+
+  #draw() {
+    // A line that a newline has just begun has no height in a `pre` until something stands there.
+    this.copy.replaceChildren(this.highlight(this.text), "\n");
+    this.#drawNumbers();
+  }
+
+  #drawNumbers() {
+    const count = this.text.split("\n").length;
+    const numbers = Array.from({ length: count }, (_, index) =>
+      element("span", { class: this.faultyLines.has(index + 1) ? "faulty" : undefined }, `${index + 1}`),
+    );
+    this.numbers.replaceChildren(...numbers);
+  }
+
+  #onKey(event) {
+    if (event.defaultPrevented || event.isComposing) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (event.key === "Escape") {
+      this.leavesByTab = true;
+      return;
+    }
+    if (event.key === "Tab" && !isCommand && !event.altKey) {
+      if (this.leavesByTab) return;
+      this.#indent(event.shiftKey);
+    } else if (event.key === "/" && isCommand && this.comment) {
+      this.#toggleComment();
+    } else if (event.key === "Enter" && !isCommand && !event.shiftKey) {
+      this.#breakLine();
+    } else if (event.key === "}" && !isCommand) {
+      if (!this.#closeBlock()) return;
+    } else {
+      if (event.key.length === 1) this.leavesByTab = false;
+      return;
+    }
+    event.preventDefault();
+  }
+
+  /** The whole lines that the selection touches. */
+  #selectedLines() {
+    const { selectionStart, selectionEnd, value } = this.area;
+    const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
+    const last = Math.max(selectionStart, selectionEnd > selectionStart ? selectionEnd - 1 : 0);
+    const end = value.indexOf("\n", last);
+    const to = end < 0 ? value.length : end;
+    return { from, to, lines: value.slice(from, to).split("\n") };
+  }
+
+  #replaceLines({ from, to }, lines) {
+    const { selectionStart, selectionEnd } = this.area;
+    const text = lines.join("\n");
+    const grown = text.length - (to - from);
+    this.replace(from, to, text);
+    if (selectionStart === selectionEnd) {
+      const cursor = Math.max(from, selectionStart + grown);
+      this.area.setSelectionRange(cursor, cursor);
+    } else {
+      this.area.setSelectionRange(from, from + text.length);
+    }
+  }
+
+  #indent(isBackwards) {
+    const { selectionStart, selectionEnd } = this.area;
+    const selected = this.#selectedLines();
+    if (isBackwards) {
+      this.#replaceLines(selected, selected.lines.map((line) => line.replace(/^ {1,2}|^\t/, "")));
+    } else if (selectionStart === selectionEnd) {
+      this.replace(selectionStart, selectionEnd, INDENT);
+    } else {
+      this.#replaceLines(selected, selected.lines.map((line) => line && INDENT + line));
+    }
+  }
+
+  #toggleComment() {
+    const selected = this.#selectedLines();
+    const written = selected.lines.filter((line) => line.trim());
+    const isCommented = (line) => line.trimStart().startsWith(this.comment);
+    const change = written.length > 0 && written.every(isCommented)
+      ? (line) => line.replace(new RegExp(`^(\\s*)${this.comment} ?`), "$1")
+      : (line) => (line.trim() || selected.lines.length === 1 ? line.replace(/^(\s*)/, `$1${this.comment} `) : line);
+    this.#replaceLines(selected, selected.lines.map(change));
+  }
+
+  /** A new line is indented like the one before it, one step deeper behind an opening bracket. */
+  #breakLine() {
+    const { selectionStart, selectionEnd, value } = this.area;
+    const line = value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1, selectionStart);
+    const indent = /^\s*/.exec(line)[0];
+    const isOpening = OPENING.test(line);
+    this.replace(selectionStart, selectionEnd, `\n${indent}${isOpening ? INDENT : ""}`);
+    if (isOpening && /^[})\]]/.test(value.slice(selectionEnd))) {
+      const cursor = this.cursor;
+      this.replace(cursor, cursor, `\n${indent}`);
+      this.area.setSelectionRange(cursor, cursor);
+    }
+  }
+
+  /** A closing brace that is the first on its line goes one step back. */
+  #closeBlock() {
+    const { selectionStart, selectionEnd, value } = this.area;
+    const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
+    const indent = value.slice(from, selectionStart);
+    if (selectionStart !== selectionEnd || !indent.endsWith(INDENT) || indent.trim()) return false;
+    this.replace(selectionStart - INDENT.length, selectionStart, "}");
+    return true;
+  }
+}

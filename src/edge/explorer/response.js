@@ -1,0 +1,199 @@
+/** The response pane: one answer, or the events of a subscription as they arrive. */
+
+import { element } from "./dom.js";
+import { highlightJson } from "./highlight.js";
+
+/** Older events go, or a busy subscription would fill the browser's memory. */
+const MOST_EVENTS = 200;
+
+const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+function sizeText(bytes) {
+  return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`;
+}
+
+function durationText(milliseconds) {
+  const isShort = milliseconds < 10 && !Number.isInteger(milliseconds);
+  return `${isShort ? milliseconds.toFixed(1) : Math.round(milliseconds).toLocaleString("en")} ms`;
+}
+
+export class ResponseView {
+  /** `onLocation({line, column})` is called for the place in the operation that an error names. */
+  constructor({ status, body, copy, onLocation }) {
+    this.status = status;
+    this.body = body;
+    this.copy = copy;
+    this.onLocation = onLocation;
+    copy.addEventListener("click", () => this.#copyText());
+    this.showWelcome();
+  }
+
+  showWelcome() {
+    this.#clear();
+    this.#say(badge("idle", "Ready"));
+    const keys = (...names) => names.flatMap((name, index) => [index ? " " : "", element("kbd", {}, name)]);
+    const command = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+    const row = (names, meaning) => [element("dt", {}, ...keys(...names)), element("dd", {}, meaning)];
+    this.body.append(
+      element(
+        "div",
+        { class: "welcome" },
+        element("p", {}, "Choose an example or write an operation, then run it. The answer appears here."),
+        element(
+          "dl",
+          {},
+          ...row([command, "Enter"], "run"),
+          ...row(["Ctrl", "Space"], "complete"),
+          ...row([command, "/"], "comment lines"),
+          ...row(["Tab"], "indent; after Esc, leave the editor"),
+        ),
+      ),
+    );
+  }
+
+  showWaiting(text) {
+    this.#clear();
+    this.#say(badge("waiting", text));
+  }
+
+  /** What stopped the request before there was an answer. */
+  showFailure(text) {
+    this.#clear();
+    this.#say(badge("fault", "No answer"));
+    this.body.append(element("p", { class: "failure" }, text));
+  }
+
+  /** An answer, as `post` gives it. */
+  showAnswer({ status, statusText, milliseconds, bytes, text, body }) {
+    this.#clear();
+    const isFault = status >= 400;
+    const count = body?.errors?.length ?? 0;
+    this.#say(
+      badge(isFault ? "fault" : "good", `${status} ${statusText}`.trim()),
+      count > 0 ? badge("fault", plural(count, "error")) : undefined,
+      element("span", {}, durationText(milliseconds)),
+      element("span", {}, sizeText(bytes)),
+    );
+    this.#showResult(this.body, body, text);
+    this.text = body === undefined ? text : pretty(body);
+    this.copy.hidden = false;
+  }
+
+  startEvents() {
+    this.#clear();
+    this.events = [];
+    this.count = 0;
+    this.began = performance.now();
+    this.showLive();
+  }
+
+  showLive() {
+    this.#say(badge("live", "Live"), element("span", {}, plural(this.count, "event")));
+    if (this.count === 0) {
+      this.body.replaceChildren(element("p", { class: "hint" }, "Connected. Events appear here as they happen."));
+    }
+  }
+
+  addEvent(result) {
+    if (this.count === 0) this.body.replaceChildren();
+    this.count += 1;
+    this.events.push(result);
+    const isAtEnd = this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 40;
+    const seconds = ((performance.now() - this.began) / 1000).toFixed(1);
+    const head = element(
+      "header",
+      {},
+      element("strong", {}, `#${this.count}`),
+      element("time", {}, new Date().toLocaleTimeString()),
+      element("span", {}, `after ${seconds} s`),
+    );
+    const event = element("article", { class: "event" }, head);
+    this.#showResult(event, result);
+    this.body.append(event);
+    if (this.events.length > MOST_EVENTS) {
+      this.events.shift();
+      this.body.firstElementChild.remove();
+    }
+    if (isAtEnd) this.body.scrollTop = this.body.scrollHeight;
+    this.text = pretty(this.events);
+    this.copy.hidden = false;
+  }
+
+  endEvents({ isFault, reason }) {
+    this.#say(badge(isFault ? "fault" : "good", reason), element("span", {}, plural(this.count, "event")));
+    if (this.count === 0) this.body.replaceChildren(element("p", { class: "hint" }, "No event arrived."));
+  }
+
+  #clear() {
+    this.body.replaceChildren();
+    this.body.scrollTo(0, 0);
+    this.copy.hidden = true;
+    this.text = "";
+  }
+
+  #say(...parts) {
+    this.status.replaceChildren(...parts.filter(Boolean));
+  }
+
+  #showResult(parent, body, text) {
+    if (body === undefined) {
+      parent.append(element("p", { class: "hint" }, "The answer isn't JSON."), element("pre", { class: "json" }, text));
+      return;
+    }
+    if (body?.errors?.length > 0) parent.append(this.#errorList(body.errors));
+    const commands = body?.extensions?.docgate?.commands;
+    if (Array.isArray(commands)) parent.append(commandList(commands));
+    parent.append(element("pre", { class: "json" }, highlightJson(pretty(body))));
+  }
+
+  #errorList(errors) {
+    const rows = errors.map(({ message, path, locations, extensions }) => {
+      const place = locations?.[0];
+      return element(
+        "li",
+        {},
+        extensions?.code ? element("span", { class: "code" }, extensions.code) : undefined,
+        element("span", { class: "message" }, message ?? "no message"),
+        path?.length > 0 ? element("code", { title: "Where in the response" }, path.join(".")) : undefined,
+        place
+          ? element("button", { type: "button", class: "link", onclick: () => this.onLocation(place) }, `line ${place.line}`)
+          : undefined,
+        extensions?.retryable ? element("span", { class: "retryable" }, "can be retried") : undefined,
+      );
+    });
+    return element("ul", { class: "error-list", "aria-label": "Errors" }, ...rows);
+  }
+
+  async #copyText() {
+    try {
+      await navigator.clipboard.writeText(this.text);
+      this.copy.textContent = "Copied";
+    } catch {
+      this.copy.textContent = "Not allowed";
+    }
+    setTimeout(() => (this.copy.textContent = "Copy"), 1500);
+  }
+}
+
+const pretty = (value) => JSON.stringify(value, null, 2);
+
+const badge = (kind, text) => element("span", { class: `badge ${kind}` }, text);
+
+/** What the request cost in the database, from `extensions.docgate`. */
+function commandList(commands) {
+  const rows = commands.map(({ collection, command, keysExamined, docsExamined, millis }) => {
+    const counts = [
+      keysExamined === undefined || keysExamined === null ? undefined : plural(keysExamined, "key"),
+      docsExamined === undefined || docsExamined === null ? undefined : plural(docsExamined, "document"),
+      millis === undefined || millis === null ? undefined : durationText(millis),
+    ];
+    return element(
+      "li",
+      {},
+      element("b", {}, `${command ?? "command"} ${collection ?? ""}`),
+      counts.filter(Boolean).join(" · "),
+    );
+  });
+  const head = element("span", {}, `MongoDB: ${plural(commands.length, "command")}`);
+  return element("div", { class: "commands" }, head, element("ul", {}, ...rows));
+}

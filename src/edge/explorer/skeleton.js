@@ -1,0 +1,80 @@
+/** Writes a first operation for a field of a root type. */
+
+import { isRequired, namedType, typeText } from "./schema.js";
+
+const INDENT = "  ";
+/** How many objects inside each other are written out; lists' wrappings don't count. */
+const DEPTH = 2;
+const isWrapping = (typeName) => /(Connection|Edge)$/.test(typeName);
+
+/** `{query, variables}` that asks for the field's leaves, its required arguments as variables. */
+export function skeleton(schema, kind, field) {
+  const needed = field.args.filter(isRequired);
+  const definitions = needed.map((input) => `$${input.name}: ${typeText(input.type)}`).join(", ");
+  const passed = needed.map((input) => `${input.name}: $${input.name}`).join(", ");
+  const name = field.name[0].toUpperCase() + field.name.slice(1);
+  const selection = selectionOf(schema, namedType(field.type), 0, INDENT);
+  const query = `${kind} ${name}${definitions && `(${definitions})`} {
+${INDENT}${field.name}${passed && `(${passed})`}${selection}
+}
+`;
+  const variables = Object.fromEntries(needed.map((input) => [input.name, exampleOf(schema, input.type, 0)]));
+  return { query, variables };
+}
+
+function selectionOf(schema, typeName, outer, indent) {
+  const type = schema.type(typeName);
+  const depth = isWrapping(typeName) ? outer : outer + 1;
+  if (!schema.isComposite(typeName) || depth > DEPTH) return "";
+  const inner = indent + INDENT;
+  const lines =
+    type.kind === "UNION"
+      ? memberLines(schema, type, depth, inner)
+      : fieldLines(schema, type, depth, inner, new Map());
+  if (type.kind !== "OBJECT" || lines.length === 0) lines.unshift("__typename");
+  return block(lines, indent);
+}
+
+const block = (lines, indent) => ` {\n${lines.map((line) => indent + INDENT + line).join("\n")}\n${indent}}`;
+
+function memberLines(schema, union, depth, indent) {
+  const written = new Map();
+  return union.possibleTypes.map(({ name }) => {
+    const lines = fieldLines(schema, schema.type(name), depth, indent + INDENT, written);
+    return `... on ${name}${block(lines.length > 0 ? lines : ["__typename"], indent)}`;
+  });
+}
+
+/**
+ * `written` has the types of the fields that the union's other members answer with: one name can't
+ * stand for two types, so the later one gets another name.
+ */
+function fieldLines(schema, type, depth, indent, written) {
+  const lines = [];
+  for (const field of type.fields) {
+    const name = namedType(field.type);
+    const selection = selectionOf(schema, name, depth, indent);
+    const isBare = schema.isComposite(name) && !selection;
+    if (field.isDeprecated || field.args.some(isRequired) || isBare) continue;
+    const text = typeText(field.type);
+    const isTaken = (written.get(field.name) ?? text) !== text;
+    if (!isTaken) written.set(field.name, text);
+    lines.push(`${isTaken ? `${field.name}Of${type.name}: ` : ""}${field.name}${selection}`);
+  }
+  return lines;
+}
+
+/** A value of the right shape, for its reader to fill in. */
+function exampleOf(schema, reference, depth) {
+  if (reference.kind === "NON_NULL") return exampleOf(schema, reference.ofType, depth);
+  if (reference.kind === "LIST") return [exampleOf(schema, reference.ofType, depth)];
+  const type = schema.type(reference.name);
+  if (type?.kind === "ENUM") return type.enumValues[0].name;
+  if (type?.kind === "INPUT_OBJECT" && depth < 4) {
+    const required = type.inputFields.filter(isRequired);
+    // Where none is required, one of them usually is: the ways to look something up.
+    const needed = required.length > 0 ? required : type.inputFields.slice(0, 1);
+    return Object.fromEntries(needed.map((input) => [input.name, exampleOf(schema, input.type, depth + 1)]));
+  }
+  return { Int: 1, Long: 1, Float: 1, Boolean: true }[reference.name] ?? "";
+}

@@ -1,0 +1,91 @@
+/** The bearer token: its field, the demo's ready-made ones, and what it says about its bearer. */
+
+import { byId, element } from "./dom.js";
+import { passing } from "./storage.js";
+
+const ANONYMOUS = "anonymous";
+
+export class Token {
+  /** `onChange()` is called when another token is set. */
+  constructor({ onChange }) {
+    this.onChange = onChange;
+    this.field = byId("token-field");
+    this.roles = byId("roles");
+    /** The demo's tokens by role, if the gateway gives them. */
+    this.offered = {};
+    this.field.value = passing.read("token", "");
+    this.field.addEventListener("input", () => this.#changed());
+    byId("token-clear").addEventListener("click", () => this.use(""));
+    byId("token-show").addEventListener("click", ({ currentTarget: button }) => {
+      const isShown = this.field.type === "password";
+      this.field.type = isShown ? "text" : "password";
+      button.setAttribute("aria-pressed", String(isShown));
+      button.textContent = isShown ? "Hide" : "Show";
+    });
+    this.#draw();
+  }
+
+  get value() {
+    return this.field.value.trim();
+  }
+
+  use(token) {
+    this.field.value = token;
+    this.#changed();
+  }
+
+  /** Loads the demo's tokens, `{shopper, merchant, admin}`. Any other answer means: not a demo. */
+  async loadOffered(address) {
+    try {
+      const response = await fetch(address);
+      if (response.status !== 200) return;
+      this.offered = await response.json();
+    } catch {
+      return;
+    }
+    const buttons = [ANONYMOUS, ...Object.keys(this.offered)].map((role) =>
+      element("button", { type: "button", "data-role": role, onclick: () => this.use(this.offered[role] ?? "") }, role),
+    );
+    this.roles.replaceChildren(element("span", { class: "roles-label" }, "as"), ...buttons);
+    this.roles.hidden = false;
+    this.#draw();
+  }
+
+  /** Takes the demo's token that an example needs, unless the user has set one of their own. */
+  useFor(role) {
+    const isOwn = this.value && !Object.values(this.offered).includes(this.value);
+    if (this.offered[role] && !isOwn) this.use(this.offered[role]);
+  }
+
+  #changed() {
+    passing.write("token", this.value);
+    this.#draw();
+    this.onChange();
+  }
+
+  #draw() {
+    byId("token-mark").hidden = !this.value;
+    byId("token-claims").textContent = this.value ? claimsText(this.value) : "";
+    for (const button of this.roles.querySelectorAll("button")) {
+      const isCurrent = this.value === (this.offered[button.dataset.role] ?? "");
+      button.setAttribute("aria-pressed", String(isCurrent));
+    }
+  }
+}
+
+/** What the token claims. It is only shown: the gateway is who checks it. */
+function claimsText(token) {
+  try {
+    const payload = token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
+    const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
+    const { sub, roles, exp } = JSON.parse(new TextDecoder().decode(bytes));
+    const expiry = exp && new Date(exp * 1000);
+    return [
+      sub && `Subject ${sub}`,
+      roles?.length > 0 && `roles ${[roles].flat().join(", ")}`,
+      expiry && `${expiry < new Date() ? "expired" : "valid until"} ${expiry.toLocaleString()}`,
+    ].filter(Boolean).join(" · ");
+  } catch {
+    return "This doesn't look like a JWT; it is sent as it is.";
+  }
+}

@@ -1,0 +1,348 @@
+//! Runs mongod as a child that never outlives us, whatever ends us.
+
+use super::{ManagedError, replica_set};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep};
+
+/// How long a start may take. Recovery after a kill comes within it.
+const START_BOUND: Duration = Duration::from_secs(60);
+/// How long mongod may take to end after TERM; the watchdog itself kills it after 10 s.
+const STOP_BOUND: Duration = Duration::from_secs(15);
+/// How often a child and the port are looked at.
+const POLL: Duration = Duration::from_millis(20);
+/// Another program may take a free port between our choice and mongod's bind.
+const PORT_ATTEMPTS: u32 = 5;
+
+/// Waits for one line before it becomes mongod (with the same pid), so that the watchdog knows
+/// the pid before there is a mongod. Without the line, because we were killed, it just ends.
+const LAUNCH: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
+
+/// Each line is the pid to guard from then on, an empty one means none. At the end of the input,
+/// which comes when we end in whatever way, it ends that process and then removes the folder, if
+/// it was given one. It ignores signals because only that end tells that we are gone.
+const WATCH: &str = r#"
+trap '' HUP INT TERM
+pid=
+while read -r line; do pid=$line; done
+if [ -n "$pid" ] && kill -TERM "$pid"; then
+    tries=200
+    while [ "$tries" -gt 0 ] && kill -0 "$pid"; do
+        sleep 0.05
+        tries=$((tries - 1))
+    done
+    kill -KILL "$pid"
+fi
+if [ -n "$1" ]; then rm -rf -- "$1"; fi
+"#;
+
+/// How to run a mongod.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The mongod binary, see [`find_or_provide`](super::find_or_provide).
+    pub binary: PathBuf,
+    /// Where data and `mongod.log` are; created if it isn't there.
+    pub data_dir: PathBuf,
+    /// The TCP port on 127.0.0.1; `None` takes a free one. Kept data may move between ports.
+    pub port: Option<u16>,
+    /// With fail points, and with operations refused that lack an index (`notablescan`).
+    pub test_mode: bool,
+    /// Remove `data_dir` afterwards, also after a kill. It must be empty or missing at the start.
+    pub remove_data: bool,
+}
+
+/// A running mongod, the primary of a replica set of one. It ends when this is dropped or when
+/// this process ends in whatever way; [`stop`](Self::stop) waits for it.
+#[derive(Debug)]
+pub struct Mongod {
+    settings: Settings,
+    port: u16,
+    child: Option<Child>,
+    watchdog: Watchdog,
+}
+
+impl Mongod {
+    /// Starts mongod and waits until it is primary, at most 60 s.
+    ///
+    /// # Errors
+    /// All of [`ManagedError`] but those of finding a binary. Nothing is left running.
+    pub async fn start(mut settings: Settings) -> Result<Self, ManagedError> {
+        settings.data_dir = prepare_data_dir(&settings)?;
+        let wanted_port = settings.port;
+        let remove = settings.remove_data.then_some(settings.data_dir.as_path());
+        let watchdog = Watchdog::start(remove).map_err(ManagedError::system("start sh"))?;
+        let mut mongod = Self { settings, port: 0, child: None, watchdog };
+
+        let mut attempts = PORT_ATTEMPTS;
+        loop {
+            mongod.port = match wanted_port {
+                Some(port) => port,
+                None => free_port().map_err(ManagedError::system("find a free port"))?,
+            };
+            attempts -= 1;
+            match mongod.run().await {
+                Err(ManagedError::PortTaken { .. }) if wanted_port.is_none() && attempts > 0 => {}
+                ran => return ran.map(|()| mongod),
+            }
+        }
+    }
+
+    /// The connection string. It names the replica set, so that a driver waits for the primary
+    /// over a restart instead of failing at once.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        format!("mongodb://127.0.0.1:{}/?replicaSet={}", self.port, replica_set::NAME)
+    }
+
+    /// The TCP port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The process id, `None` after [`kill`](Self::kill).
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// Ends mongod cleanly, or by force after a bound, and waits until it and, if asked for, its
+    /// data are gone.
+    ///
+    /// # Errors
+    /// [`ManagedError::System`] when the children can't be waited for.
+    pub async fn stop(mut self) -> Result<(), ManagedError> {
+        self.watchdog.lifeline = None;
+        if let Some(mut child) = self.child.take() {
+            end_within(&mut child, STOP_BOUND).await?;
+        }
+        match self.watchdog.shell.take() {
+            Some(mut shell) => end_within(&mut shell, STOP_BOUND).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Kills mongod at once, as a crash would. Its data stay, for [`restart`](Self::restart).
+    ///
+    /// # Errors
+    /// [`ManagedError::System`] when it can't be killed or the watchdog is gone.
+    pub async fn kill(&mut self) -> Result<(), ManagedError> {
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        child.kill().map_err(ManagedError::system("kill mongod"))?;
+        self.watchdog.guard(None).map_err(ManagedError::system("reach the watchdog"))?;
+        end_within(&mut child, STOP_BOUND).await
+    }
+
+    /// Starts mongod again on the same port and data, killing it first if it still runs.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn restart(&mut self) -> Result<(), ManagedError> {
+        self.kill().await?;
+        self.run().await
+    }
+
+    async fn run(&mut self) -> Result<(), ManagedError> {
+        let log = self.settings.data_dir.join("mongod.log");
+        // The log is appended to, and what an earlier run wrote doesn't explain this one.
+        let log_start = fs::metadata(&log).map_or(0, |file| file.len());
+        let pid = self.launch(&log).map_err(ManagedError::system("start mongod"))?;
+
+        let deadline = Instant::now() + START_BOUND;
+        let mut member = None;
+        let mut trouble = None;
+        while Instant::now() < deadline {
+            if let Some(status) = self.ended()? {
+                return Err(self.explain(status, &log, log_start));
+            }
+            // Tried by hand first: the driver would wait half a second after each failure.
+            if member.is_none()
+                && TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await.is_ok()
+            {
+                member = replica_set::Member::new(self.port, pid).ok();
+            }
+            if let Some(member) = &mut member {
+                match member.advance().await {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => trouble = None,
+                    Err(error) => trouble = Some(error),
+                }
+            }
+            sleep(POLL).await;
+        }
+        let log = self.kept(&log);
+        Err(ManagedError::NotReady { seconds: START_BOUND.as_secs(), log, source: trouble })
+    }
+
+    fn launch(&mut self, log: &Path) -> io::Result<u32> {
+        // What mongod says before it opens its log goes there too.
+        let output = File::options().create(true).append(true).open(log)?;
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(LAUNCH).arg(&self.settings.binary);
+        command.arg("--dbpath").arg(&self.settings.data_dir).arg("--logpath").arg(log);
+        command.args(["--logappend", "--quiet", "--nounixsocket", "--bind_ip", "127.0.0.1"]);
+        command.args(["--port", &self.port.to_string(), "--replSet", replica_set::NAME]);
+        // By default TERM waits 15 s for clients to find another primary; there is none.
+        command.args(["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"]);
+        command.args(["--setParameter", "diagnosticDataCollectionEnabled=false"]);
+        if self.settings.test_mode {
+            command.args(["--wiredTigerCacheSizeGB", "0.25"]);
+            command.args(["--setParameter", "enableTestCommands=1"]);
+            command.args(["--setParameter", "notablescan=1"]);
+        } else {
+            command.args(["--wiredTigerCacheSizeGB", "0.5"]);
+        }
+        command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output);
+        let mut child = spawn_apart(&mut command)?;
+        let go = child.stdin.take();
+        let pid = child.id();
+        self.child = Some(child);
+        self.watchdog.guard(Some(pid))?;
+        go.map_or(Ok(()), |mut go| go.write_all(b"go\n"))?;
+        Ok(pid)
+    }
+
+    /// The exit status, if mongod has ended by itself.
+    fn ended(&mut self) -> Result<Option<ExitStatus>, ManagedError> {
+        let Some(child) = &mut self.child else { return Ok(None) };
+        let status = child.try_wait().map_err(ManagedError::system("wait for mongod"))?;
+        if status.is_some() {
+            // From here on the pid may be another process's.
+            self.child = None;
+            self.watchdog.guard(None).map_err(ManagedError::system("reach the watchdog"))?;
+        }
+        Ok(status)
+    }
+
+    /// Why mongod ended by itself, from what it wrote to its log in this run.
+    fn explain(&self, status: ExitStatus, log: &Path, log_start: u64) -> ManagedError {
+        let text = read_from(log, log_start).unwrap_or_else(|error| error.to_string());
+        if text.contains("DBPathInUse") {
+            return ManagedError::DataInUse { data_dir: self.settings.data_dir.clone() };
+        }
+        if text.contains("Address already in use") {
+            return ManagedError::PortTaken { port: self.port };
+        }
+        ManagedError::EndedEarly { status, lines: errors_in(&text), log: self.kept(log) }
+    }
+
+    /// The path of a file in the data folder, if that outlives us.
+    fn kept(&self, file: &Path) -> Option<PathBuf> {
+        (!self.settings.remove_data).then(|| file.to_owned())
+    }
+}
+
+impl Drop for Mongod {
+    fn drop(&mut self) {
+        self.watchdog.lifeline = None;
+        let children = [self.child.take(), self.watchdog.shell.take()];
+        if children.iter().all(Option::is_none) {
+            return; // after `stop`
+        }
+        // They end by themselves; without a reaper they'd stay as zombies as long as we live.
+        let reaper =
+            move || children.into_iter().flatten().for_each(|mut child| drop(child.wait()));
+        if let Err(error) =
+            std::thread::Builder::new().name("mongod-reaper".to_owned()).spawn(reaper)
+        {
+            tracing::warn!(%error, "an ended mongod isn't reaped");
+        }
+    }
+}
+
+/// A shell that outlives us just long enough to end mongod and to tidy up.
+#[derive(Debug)]
+struct Watchdog {
+    /// `None` once it was waited for.
+    shell: Option<Child>,
+    /// Only we hold this end of the pipe: the standard library opens it close-on-exec.
+    lifeline: Option<ChildStdin>,
+}
+
+impl Watchdog {
+    fn start(remove: Option<&Path>) -> io::Result<Self> {
+        let mut command = Command::new("sh");
+        command.args(["-c", WATCH, "docgate-watchdog"]).arg(remove.unwrap_or(Path::new("")));
+        // An inherited output would keep a pipe that a test runner reads open.
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut shell = spawn_apart(&mut command)?;
+        let lifeline = shell.stdin.take();
+        Ok(Self { shell: Some(shell), lifeline })
+    }
+
+    /// Guards this process instead of the last one.
+    fn guard(&mut self, pid: Option<u32>) -> io::Result<()> {
+        let line = pid.map_or_else(|| "\n".to_owned(), |pid| format!("{pid}\n"));
+        self.lifeline.as_mut().map_or(Ok(()), |pipe| pipe.write_all(line.as_bytes()))
+    }
+}
+
+/// In a process group of its own, so that Ctrl-C at the terminal reaches only us.
+fn spawn_apart(command: &mut Command) -> io::Result<Child> {
+    command.process_group(0).spawn()
+}
+
+/// Waits for the child's end, and kills it once the bound has passed.
+async fn end_within(child: &mut Child, bound: Duration) -> Result<(), ManagedError> {
+    // Polled rather than awaited: tokio's children belong to the runtime that started them, and
+    // a mongod may be shared by tests that have a runtime each.
+    let deadline = Instant::now() + bound;
+    let failed = || ManagedError::system("wait for mongod");
+    while child.try_wait().map_err(failed())?.is_none() {
+        if Instant::now() > deadline {
+            child.kill().map_err(failed())?;
+        }
+        sleep(POLL).await;
+    }
+    Ok(())
+}
+
+/// The folder as an absolute path, there, and empty if it's to be removed.
+fn prepare_data_dir(settings: &Settings) -> Result<PathBuf, ManagedError> {
+    let folder = &settings.data_dir;
+    let failed = || ManagedError::system(format!("create {}", folder.display()));
+    fs::create_dir_all(folder).map_err(failed())?;
+    if settings.remove_data && fs::read_dir(folder).map_err(failed())?.next().is_some() {
+        return Err(ManagedError::NotEmpty { data_dir: folder.clone() });
+    }
+    fs::canonicalize(folder).map_err(failed())
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+fn read_from(file: &Path, start: u64) -> io::Result<String> {
+    let mut file = File::open(file)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last five errors of mongod's log, whose lines are JSON, and of what mongod or the shell
+/// said before the log was open, which is plain text.
+/// <https://www.mongodb.com/docs/manual/reference/log-messages/>
+fn errors_in(text: &str) -> String {
+    let mut errors: Vec<_> = text.lines().rev().filter_map(error_of).take(5).collect();
+    errors.reverse();
+    errors.join("\n")
+}
+
+fn error_of(line: &str) -> Option<String> {
+    let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else {
+        return Some(line.to_owned());
+    };
+    let is_error = matches!(entry["s"].as_str(), Some("E" | "F"));
+    let message = entry["msg"].as_str().unwrap_or_default().trim();
+    is_error.then(|| match entry.get("attr") {
+        Some(details) => format!("{message} {details}"),
+        None => message.to_owned(),
+    })
+}

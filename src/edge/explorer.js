@@ -173,14 +173,10 @@ async function send(request) {
 
 function subscribe(request) {
   response.startEvents();
-  response.showWaiting("Connecting…");
   remember(request, "live");
   const subscription = new Subscription(endpoint, request, token.value, {
     onLive: () => response.showLive(),
-    onEvent: (result) => {
-      response.addEvent(result);
-      response.showLive();
-    },
+    onEvent: (result) => response.addEvent(result),
     onEnd: (end) => {
       response.endEvents(end);
       setRunning(undefined);

@@ -14,10 +14,10 @@ use crate::{
 
 /// Largest amount of one transfer, and most money that there is of one currency: the world's account
 /// can't fall further below zero, so no sum of balances leaves 64 bits.
-pub const LARGEST: i64 = 1_000_000_000_000_000_000;
+pub(super) const LARGEST: i64 = 1_000_000_000_000_000_000;
 
 /// Transfers of one account that may be under way at a time.
-pub const MOST_PENDING: usize = 1_000;
+pub(super) const MOST_PENDING: usize = 1_000;
 
 /// One account.
 #[derive(Debug, Clone, Serialize, Deserialize)]

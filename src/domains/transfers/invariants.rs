@@ -43,8 +43,7 @@ impl Books {
 
     fn add_what_is_on_its_way(&mut self) {
         for (id, transfer) in &self.live {
-            let arrived =
-                transfer.state == TransferState::Credited || self.credited.contains(id);
+            let arrived = transfer.state == TransferState::Credited || self.credited.contains(id);
             if self.debited.contains(id) && !arrived {
                 *self.totals.entry(transfer.currency.code()).or_default() +=
                     i128::from(transfer.amount);
@@ -88,10 +87,16 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         report.broken(format!("{currency}: {total}"));
     }
     report.rule("accounts: no balance but the world's is below zero");
-    std::mem::take(&mut books.below_zero).into_iter().for_each(|what| report.broken(what));
+    for what in &books.below_zero {
+        report.broken(what.clone());
+    }
     report.rule("accounts: every mark belongs to a transfer that is under way");
-    std::mem::take(&mut books.stray_marks).into_iter().for_each(|what| report.broken(what));
+    for what in &books.stray_marks {
+        report.broken(what.clone());
+    }
     report.rule("transfers: what is authorised or committed was taken from its source");
-    books.untaken().for_each(|what| report.broken(what));
+    for what in books.untaken() {
+        report.broken(what);
+    }
     Ok(())
 }

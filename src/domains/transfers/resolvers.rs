@@ -116,8 +116,7 @@ impl TransfersMutation {
         let subject = requester(context).subject()?;
         let OpenAccountInput { currency, largest_balance, op_id } = input;
         let largest = largest_balance.map(|largest| largest.0);
-        let said =
-            operations::open(app(context), subject, currency, largest, op_id.as_ref()).await;
+        let said = operations::open(app(context), subject, currency, largest, op_id.as_ref()).await;
         Ok(answer(said)?)
     }
 

@@ -33,8 +33,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     for state in UNFINISHED {
         let mut last: Option<TransferDocument> = None;
         loop {
-            let batch =
-                store::list_unfinished(app, state, before, last.as_ref(), BATCH).await?;
+            let batch = store::list_unfinished(app, state, before, last.as_ref(), BATCH).await?;
             for transfer in &batch {
                 match operations::finish(app, &transfer.id).await {
                     Ok(ended) => finished += u64::from(ended),

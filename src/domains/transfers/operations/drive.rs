@@ -19,7 +19,7 @@ const TRIES: usize = 3;
 /// What became of a debit or a credit.
 enum Moved {
     /// The balance has changed, by this or an earlier command for the same transfer.
-    Moved,
+    Made,
     /// It hasn't, for a reason that is the account's.
     Hindered(TransferReason),
     /// It hasn't, and is still due.
@@ -125,11 +125,7 @@ pub(super) async fn drive(
     Ok(transfer)
 }
 
-async fn step(
-    app: &App,
-    transfer: TransferDocument,
-    run: &Run,
-) -> Result<TransferDocument, Error> {
+async fn step(app: &App, transfer: TransferDocument, run: &Run) -> Result<TransferDocument, Error> {
     match transfer.state {
         TransferState::Pending => take(app, transfer, run).await,
         TransferState::Committed => give(app, transfer, run).await,
@@ -144,16 +140,12 @@ async fn step(
 }
 
 /// Takes the money from the source, and decides.
-async fn take(
-    app: &App,
-    transfer: TransferDocument,
-    run: &Run,
-) -> Result<TransferDocument, Error> {
+async fn take(app: &App, transfer: TransferDocument, run: &Run) -> Result<TransferDocument, Error> {
     let written = match debit(app, &transfer, run).await? {
-        Moved::Moved if transfer.kind == TransferKind::Payment => {
+        Moved::Made if transfer.kind == TransferKind::Payment => {
             store::decide(app, &transfer, TransferState::Authorised, run).await
         }
-        Moved::Moved => store::decide(app, &transfer, TransferState::Committed, run).await,
+        Moved::Made => store::decide(app, &transfer, TransferState::Committed, run).await,
         Moved::Due => return Ok(transfer),
         // Nothing was taken and nothing can be any more: every debit of this claim was answered,
         // and those of earlier ones are past their deadline. There is nothing to undo.
@@ -165,13 +157,9 @@ async fn take(
 }
 
 /// Hands the money to the destination, or turns back where it can't take it.
-async fn give(
-    app: &App,
-    transfer: TransferDocument,
-    run: &Run,
-) -> Result<TransferDocument, Error> {
+async fn give(app: &App, transfer: TransferDocument, run: &Run) -> Result<TransferDocument, Error> {
     let written = match credit(app, &transfer, run).await? {
-        Moved::Moved => store::mark(app, &transfer, TransferState::Credited, None).await,
+        Moved::Made => store::mark(app, &transfer, TransferState::Credited, None).await,
         Moved::Due => return Ok(transfer),
         Moved::Hindered(reason) => {
             store::mark(app, &transfer, TransferState::Returning, Some(reason)).await
@@ -224,10 +212,10 @@ async fn written_or_moved(
 async fn debit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Moved, Error> {
     for _ in 0..TRIES {
         if store::debit(app, transfer, run).await.decided()?.is_some() {
-            return Ok(Moved::Moved);
+            return Ok(Moved::Made);
         }
         match store::find_account(app, &transfer.source).await? {
-            Some(source) if source.has_pending(&transfer.id) => return Ok(Moved::Moved),
+            Some(source) if source.has_pending(&transfer.id) => return Ok(Moved::Made),
             // A refused write tells nothing about the account then.
             _ if run.is_over() => return Err(run.overdue()),
             None => open_world(app, &transfer.source, transfer, run).await?,
@@ -246,10 +234,10 @@ async fn debit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Move
 async fn credit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Moved, Error> {
     for _ in 0..TRIES {
         if store::credit(app, transfer, run).await.decided()?.is_some() {
-            return Ok(Moved::Moved);
+            return Ok(Moved::Made);
         }
         match store::find_account(app, &transfer.destination).await? {
-            Some(destination) if destination.has_pending(&transfer.id) => return Ok(Moved::Moved),
+            Some(destination) if destination.has_pending(&transfer.id) => return Ok(Moved::Made),
             _ if run.is_over() => return Err(run.overdue()),
             None => open_world(app, &transfer.destination, transfer, run).await?,
             Some(destination) => {

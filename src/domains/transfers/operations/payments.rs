@@ -35,23 +35,14 @@ pub enum Verdict {
 ///
 /// # Errors
 /// The outcome is unknown: the money may be set aside or may yet be.
-pub async fn authorise(
-    app: &App,
-    id: &str,
-    payer: &str,
-    amount: Money,
-) -> Result<Verdict, Error> {
+pub async fn authorise(app: &App, id: &str, payer: &str, amount: Money) -> Result<Verdict, Error> {
     let receiving = receiving_account(app, amount.currency);
-    let ((run, from), to) = tokio::try_join!(
-        store::open_account(app, payer),
-        store::find_account(app, &receiving),
-    )?;
+    let ((run, from), to) =
+        tokio::try_join!(store::open_account(app, payer), store::find_account(app, &receiving),)?;
     let owner = match from {
-        Some(AccountDocument { kind: AccountKind::Personal, currency, owner: Some(owner), .. })
-            if currency == amount.currency =>
-        {
-            owner
-        }
+        Some(AccountDocument {
+            kind: AccountKind::Personal, currency, owner: Some(owner), ..
+        }) if currency == amount.currency => owner,
         _ => return Ok(Verdict::Declined("the account can't pay in this currency")),
     };
     if to.is_none() {
@@ -71,7 +62,9 @@ pub async fn authorise(
         Begun::Found(found)
             if (&found.source, found.amount) != (&payment.source, payment.amount) =>
         {
-            return Err(Error::internal(format!("payment {id:?} was authorised for another charge")));
+            return Err(Error::internal(format!(
+                "payment {id:?} was authorised for another charge"
+            )));
         }
         Begun::Found(found) if found.state != TransferState::Pending => return Ok(verdict(found)),
         _ => {}

@@ -68,10 +68,8 @@ pub async fn transfer(
         return Err(InvalidInput::new("destinationId", "is the source").into());
     }
     let op = op(app, subject, order.op_id, &(source, destination, amount))?;
-    let ((run, from), to) = tokio::try_join!(
-        store::open_account(app, source),
-        store::find_account(app, destination),
-    )?;
+    let ((run, from), to) =
+        tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
     let from = from.filter(|account| account.is_of(subject));
     let from = from.ok_or_else(|| NotFound::new("account", source))?;
     let to = to.filter(|account| account.kind != AccountKind::World);
@@ -157,10 +155,8 @@ pub async fn reverse(
         return Err(TransferNotCancellable::new(&original).into());
     }
     let (source, destination) = (&original.destination, &original.source);
-    let ((run, from), to) = tokio::try_join!(
-        store::open_account(app, source),
-        store::find_account(app, destination),
-    )?;
+    let ((run, from), to) =
+        tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
     let accounts: Vec<_> = [&from, &to].into_iter().flatten().collect();
     let op = Op { id: app.ids().derived(&["reversal", id]), input: String::new() };
     let asked =
@@ -285,10 +281,7 @@ async fn begin_attempt(app: &App, transfer: TransferDocument) -> Result<Option<B
 }
 
 /// The last attempt of an op.
-pub(super) async fn latest_attempt(
-    app: &App,
-    op: &str,
-) -> Result<Option<TransferDocument>, Error> {
+pub(super) async fn latest_attempt(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
     let mut latest = None;
     for attempt in 0..MOST_ATTEMPTS {
         let found = store::find_transfer(app, &attempt_id(app, op, attempt)).await?;

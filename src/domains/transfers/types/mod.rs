@@ -4,10 +4,10 @@ use async_graphql::{ID, InputObject, Object, OneofObject, SimpleObject};
 
 mod results;
 
-pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
 use super::documents::{AccountDocument, TransferDocument, TransferStep};
-pub use results::*;
+pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
 use crate::graphql::scalars::{CurrencyCode, DateTime, Long, Money};
+pub use results::*;
 
 /// An account.
 #[derive(Debug)]

@@ -3,17 +3,23 @@
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
-    domains::inventory::{self, InsufficientStock},
+    domains::{
+        categories::{self, WouldMakeCircle},
+        inventory::{self, InsufficientStock},
+    },
     graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
 };
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery);
+pub struct Query(categories::resolvers::CategoriesQuery, inventory::resolvers::InventoryQuery);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub struct Mutation(inventory::resolvers::InventoryMutation);
+pub struct Mutation(
+    categories::resolvers::CategoriesMutation,
+    inventory::resolvers::InventoryMutation,
+);
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]
@@ -32,6 +38,7 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     InsufficientStock(InsufficientStock),
+    WouldMakeCircle(WouldMakeCircle),
 }
 
 /// The whole schema.

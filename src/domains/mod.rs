@@ -6,6 +6,7 @@
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
 
 pub mod catalog;
+pub mod categories;
 pub mod inventory;
 
 use std::pin::Pin;
@@ -25,6 +26,7 @@ const fn declared<T: Stored>() -> Declared {
 pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
     declared::<catalog::ProductDocument>(),
+    declared::<categories::CategoryDocument>(),
     declared::<inventory::StockDocument>(),
 ];
 
@@ -60,6 +62,7 @@ impl Report {
 /// `Unavailable` or `Internal`.
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
+    categories::invariants::check(app, &mut report).await?;
     inventory::invariants::check(app, &mut report).await?;
     Ok(report)
 }
@@ -69,6 +72,5 @@ type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 
 /// The sweeps of every room, receivers after deciders.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
-    let _none_yet = app;
-    vec![]
+    vec![("categories", Box::pin(categories::sweep::sweep(app)))]
 }

@@ -3,8 +3,11 @@
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
-    domains::inventory::{self, InsufficientStock},
-    graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
+    domains::inventory,
+    graphql::refusals::{
+        AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
+        InsufficientStock, InvalidInput, NotFound,
+    },
 };
 
 /// Everything that can be read.
@@ -32,6 +35,8 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     InsufficientStock(InsufficientStock),
+    CartNotActive(CartNotActive),
+    CurrencyMismatch(CurrencyMismatch),
 }
 
 /// The whole schema.

@@ -3,7 +3,7 @@
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
-    domains::inventory,
+    domains::{carts, inventory},
     graphql::refusals::{
         AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
         InsufficientStock, InvalidInput, NotFound,
@@ -12,11 +12,11 @@ use crate::{
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery);
+pub struct Query(inventory::resolvers::InventoryQuery, carts::resolvers::CartsQuery);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub struct Mutation(inventory::resolvers::InventoryMutation);
+pub struct Mutation(inventory::resolvers::InventoryMutation, carts::resolvers::CartsMutation);
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]

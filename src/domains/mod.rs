@@ -5,6 +5,7 @@
 //! Between rooms only operations call operations, downhill:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
 
+pub mod carts;
 pub mod catalog;
 pub mod inventory;
 
@@ -26,6 +27,7 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
     declared::<catalog::ProductDocument>(),
     declared::<inventory::StockDocument>(),
+    declared::<carts::CartDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -61,6 +63,7 @@ impl Report {
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
     inventory::invariants::check(app, &mut report).await?;
+    carts::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -69,6 +72,5 @@ type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 
 /// The sweeps of every room, receivers after deciders.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
-    let _none_yet = app;
-    vec![]
+    vec![("carts", Box::pin(carts::sweep::sweep(app)))]
 }

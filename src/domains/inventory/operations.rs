@@ -18,11 +18,11 @@ use crate::{
     },
     mongo::{
         Outcome, Run, Version,
-        flow::{OpRecord, Standing, is_full},
+        flow::{Op, OpRecord, Standing, is_full},
     },
 };
 
-/// Most that one receipt brings, or one SKU ever receives.
+/// Most that one receipt brings.
 const MOST: i64 = 1_000_000_000;
 
 /// What became of a take.

@@ -86,12 +86,15 @@ pub async fn receive(
 const RECEIPT_TRIES: usize = 2;
 
 /// Why a receipt was refused.
-fn received_before(
+fn received_before<U>(
     app: &App,
     stock: StockDocument,
     op: &Op,
     run: &Run,
-) -> Result<StockDocument, Stop<ReceiveStockResult>> {
+) -> Result<StockDocument, Stop<U>>
+where
+    U: From<NotFound> + From<Conflict>,
+{
     match op.standing(&op.id, &stock.ops) {
         Standing::Applied => Ok(stock),
         Standing::OtherInput => Err(Conflict::other_input().into()),

@@ -3,17 +3,29 @@
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
-    domains::inventory::{self, InsufficientStock},
+    domains::{
+        catalog,
+        inventory::{self, InsufficientStock},
+        people,
+    },
     graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
 };
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery);
+pub struct Query(
+    catalog::resolvers::CatalogQuery,
+    inventory::resolvers::InventoryQuery,
+    people::resolvers::PeopleQuery,
+);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub struct Mutation(inventory::resolvers::InventoryMutation);
+pub struct Mutation(
+    catalog::resolvers::CatalogMutation,
+    inventory::resolvers::InventoryMutation,
+    people::resolvers::PeopleMutation,
+);
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]

@@ -6,7 +6,9 @@
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
 
 pub mod catalog;
+pub mod categories;
 pub mod inventory;
+pub mod people;
 
 use std::pin::Pin;
 
@@ -25,6 +27,7 @@ const fn declared<T: Stored>() -> Declared {
 pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
     declared::<catalog::ProductDocument>(),
+    declared::<people::PersonDocument>(),
     declared::<inventory::StockDocument>(),
 ];
 
@@ -61,6 +64,8 @@ impl Report {
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
     inventory::invariants::check(app, &mut report).await?;
+    catalog::invariants::check(app, &mut report).await?;
+    people::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -69,6 +74,9 @@ type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 
 /// The sweeps of every room, receivers after deciders.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
-    let _none_yet = app;
-    vec![]
+    vec![
+        ("inventory", Box::pin(inventory::sweep::sweep(app))),
+        ("catalog", Box::pin(catalog::sweep::sweep(app))),
+        ("people", Box::pin(people::sweep::sweep(app))),
+    ]
 }

@@ -1,0 +1,6 @@
+//! Category tree: `categories`.
+
+mod documents;
+pub mod operations;
+
+pub use documents::CategoryCopy;

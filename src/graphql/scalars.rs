@@ -17,6 +17,7 @@ const SAFE: i64 = 1 << 53;
 #[serde(transparent)]
 pub struct Long(pub i64);
 
+/// A 64-bit integer: a JSON number within ±2^53, a string beyond; both are accepted.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc7493#section-2.2")]
 impl ScalarType for Long {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -45,6 +46,7 @@ impl ScalarType for Long {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateTime(pub bson::DateTime);
 
+/// A moment in UTC as in RFC 3339, to the millisecond.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -173,6 +175,7 @@ impl From<CurrencyCode> for String {
     }
 }
 
+/// An ISO 4217 currency code, such as `EUR`.
 #[Scalar(specified_by_url = "https://www.iso.org/iso-4217-currency-codes.html")]
 impl ScalarType for CurrencyCode {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -236,6 +239,7 @@ impl From<LocaleTag> for String {
     }
 }
 
+/// A BCP 47 language tag, such as `de` or `pt-BR`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
 impl ScalarType for LocaleTag {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -314,6 +318,7 @@ impl From<Slug> for String {
     }
 }
 
+/// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them.
 #[Scalar]
 impl ScalarType for Slug {
     fn parse(value: Value) -> InputValueResult<Self> {

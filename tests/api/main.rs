@@ -6,4 +6,5 @@
 
 mod edge;
 mod kit;
+mod roles;
 mod support;

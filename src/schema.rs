@@ -3,21 +3,27 @@
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
-    domains::inventory::{self, InsufficientStock},
+    domains::{
+        inventory::{self, InsufficientStock},
+        orders::{self, CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
+    },
     graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
 };
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery);
+pub struct Query(inventory::resolvers::InventoryQuery, orders::resolvers::OrdersQuery);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub struct Mutation(inventory::resolvers::InventoryMutation);
+pub struct Mutation(inventory::resolvers::InventoryMutation, orders::resolvers::OrdersMutation);
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]
-pub struct Subscription(inventory::resolvers::InventorySubscription);
+pub struct Subscription(
+    inventory::resolvers::InventorySubscription,
+    orders::resolvers::OrdersSubscription,
+);
 
 /// A way in which a mutation was refused; nothing was changed.
 #[derive(Debug, Interface)]
@@ -32,6 +38,10 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     InsufficientStock(InsufficientStock),
+    CartEmpty(CartEmpty),
+    CheckoutShort(CheckoutShort),
+    PaymentDeclined(PaymentDeclined),
+    OrderNotOpen(OrderNotOpen),
 }
 
 /// The whole schema.

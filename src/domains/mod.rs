@@ -5,8 +5,11 @@
 //! Between rooms only operations call operations, downhill:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
 
+pub mod carts;
 pub mod catalog;
 pub mod inventory;
+pub mod orders;
+pub mod payments;
 
 use std::pin::Pin;
 
@@ -26,6 +29,8 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
     declared::<catalog::ProductDocument>(),
     declared::<inventory::StockDocument>(),
+    declared::<carts::CartDocument>(),
+    declared::<orders::OrderDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -61,6 +66,7 @@ impl Report {
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
     inventory::invariants::check(app, &mut report).await?;
+    orders::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -69,6 +75,5 @@ type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 
 /// The sweeps of every room, receivers after deciders.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
-    let _none_yet = app;
-    vec![]
+    vec![("orders", Box::pin(orders::sweep::sweep(app)))]
 }

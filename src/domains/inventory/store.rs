@@ -289,6 +289,14 @@ pub(super) async fn list_old_restocks(
         .await
 }
 
+/// Every stock document, for the invariants.
+pub(super) async fn for_each(
+    app: &App,
+    each: impl FnMut(StockDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    app.collection::<StockDocument>().for_each(each).await
+}
+
 /// Marks the SKU as being removed, guarded by nothing being reserved.
 pub(super) async fn mark_deleting(app: &App, sku: &str) -> Outcome<StockDocument> {
     let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };

@@ -1,0 +1,3 @@
+//! Every MongoDB call of the carts.
+
+pub(super) mod checkout;

@@ -3,15 +3,16 @@
 use std::{fmt::Write as _, net::SocketAddr, path::Path, time::Duration};
 
 use figment::{
-    Figment,
+    Error as Fault, Figment, Metadata, Profile, Provider,
     providers::{Env, Format, Serialized, Toml},
+    value::{Dict, Map, Value},
 };
 use serde::{Deserialize, Serialize};
 
 /// Everything that can be set. Keys are the names in `docgate.toml`; in the environment they are
 /// upper-cased behind `DOCGATE_`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Config {
     /// Address and port to serve on.
     pub listen: SocketAddr,
@@ -159,30 +160,128 @@ impl std::error::Error for Faults {}
 /// Environment variables behind `DOCGATE_` that aren't configuration keys.
 const NOT_KEYS: &[&str] = &["mongod", "cache", "config", "log", "data"];
 
+/// Variables that Kubernetes sets for a service that is called `docgate`, such as
+/// `DOCGATE_SERVICE_HOST` and `DOCGATE_PORT_8080_TCP`.
+fn is_service_link(key: &str) -> bool {
+    key.starts_with("service_") || key == "port" || key.starts_with("port_")
+}
+
+/// The variables behind `DOCGATE_`. Keys that hold text take theirs as it stands: a secret of digits
+/// alone isn't a number.
+struct Environment {
+    defaults: Dict,
+}
+
+impl Provider for Environment {
+    fn metadata(&self) -> Metadata {
+        Metadata::named("the environment")
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, Fault> {
+        let value = |key: &str, text: String| match self.defaults.get(key) {
+            Some(Value::String(..) | Value::Empty(..)) => Value::from(text),
+            _ => text.parse().unwrap_or_else(|never| match never {}),
+        };
+        let variables = Env::prefixed("DOCGATE_").ignore(NOT_KEYS);
+        let values = variables.iter().map(|(key, text)| {
+            let key = key.into_string();
+            let value = value(&key, text);
+            (key, value)
+        });
+        let values = values.filter(|(key, _)| !is_service_link(key));
+        Ok(Profile::Default.collect(values.collect()))
+    }
+}
+
 impl Config {
-    /// Reads file, environment and flags, in rising precedence. `flags` are key and value pairs.
+    /// The configuration of a gateway: file, environment and flags, in rising precedence. `flags`
+    /// are key and value pairs.
     ///
     /// # Errors
     /// Names every key that is unknown, doesn't parse, or doesn't hold together with the others.
     pub fn load(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        let mut figment = Figment::from(Serialized::defaults(Self::default()));
+        let (config, mut faults) = Self::read(file, flags)?;
+        faults.extend(config.database_faults());
+        faults.extend(config.faults());
+        config.unless(faults)
+    }
+
+    /// As [`Self::load`], for a command that only works on the database: what a gateway needs
+    /// beyond that may be missing.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_for_database(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
+        let (config, mut faults) = Self::read(file, flags)?;
+        faults.extend(config.database_faults());
+        config.unless(faults)
+    }
+
+    /// As [`Self::load`], for a command that only looks at a key: anything may be missing, but what
+    /// is there must parse.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
+        let (config, faults) = Self::read(file, flags)?;
+        config.unless(faults)
+    }
+
+    fn unless(self, faults: Vec<String>) -> Result<Self, Faults> {
+        if faults.is_empty() { Ok(self) } else { Err(Faults(faults)) }
+    }
+
+    /// Reads all sources. A key that can't be used is a fault and keeps its default, so that one
+    /// fault doesn't hide the next.
+    fn read(file: Option<&Path>, flags: impl Serialize) -> Result<(Self, Vec<String>), Faults> {
+        let alone = |fault: &dyn ToString| Faults(vec![fault.to_string()]);
+        let defaults = Figment::from(Serialized::defaults(Self::default()));
+        let defaults: Dict = defaults.extract().map_err(|fault| alone(&fault))?;
+        let mut figment = Figment::from(Serialized::defaults(&defaults));
         if let Some(file) = file {
             if !file.is_file() {
-                return Err(Faults(vec![format!("the file {} can't be read", file.display())]));
+                return Err(alone(&format!("the file {} can't be read", file.display())));
             }
             figment = figment.merge(Toml::file_exact(file));
         }
-        let figment = figment
-            .merge(Env::prefixed("DOCGATE_").ignore(NOT_KEYS))
+        figment = figment
+            .merge(Environment { defaults: defaults.clone() })
             .merge(Serialized::defaults(flags));
-        let config: Self = figment.extract().map_err(|errors| {
-            Faults(errors.into_iter().map(|error| error.to_string()).collect())
-        })?;
-        let faults = config.faults();
-        if faults.is_empty() { Ok(config) } else { Err(Faults(faults)) }
+        let given: Dict = figment.extract().map_err(|fault| alone(&fault))?;
+        let mut faults: Vec<String> = given
+            .keys()
+            .filter(|key| !defaults.contains_key(*key))
+            .map(|key| format!("{key} is no configuration key{}", source(&figment, key)))
+            .collect();
+        loop {
+            let fault = match figment.extract::<Self>() {
+                Ok(config) => return Ok((config, faults)),
+                Err(fault) => fault,
+            };
+            let Some((key, default)) =
+                fault.path.first().and_then(|key| defaults.get_key_value(key))
+            else {
+                return Err(alone(&fault));
+            };
+            faults.push(format!("{key}: {}{}", fault.kind, source(&figment, key)));
+            figment = figment.merge(Serialized::default(key, default));
+        }
     }
 
-    /// What doesn't hold together, each fault as a sentence.
+    /// What a command that works on the database needs.
+    fn database_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.mongodb_uri.is_empty() {
+            faults.push("mongodb_uri is missing: set DOCGATE_MONGODB_URI, such as mongodb://localhost:27017/?replicaSet=rs0".to_owned());
+        }
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if !(1..=48).contains(&self.database.len()) || !self.database.bytes().all(fits) {
+            faults.push("database must be 1 to 48 letters, digits or underscores".to_owned());
+        }
+        faults
+    }
+
+    /// What else a gateway needs, each fault as a sentence.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut demand = |holds: bool, fault: &str| {
@@ -190,10 +289,6 @@ impl Config {
                 faults.push(fault.to_owned());
             }
         };
-        demand(
-            !self.mongodb_uri.is_empty(),
-            "mongodb_uri is missing: set DOCGATE_MONGODB_URI, such as mongodb://localhost:27017/?replicaSet=rs0",
-        );
         demand(
             self.secret.len() >= 32,
             "secret needs 32 bytes or more: set DOCGATE_SECRET to a long random text and keep it",
@@ -207,12 +302,6 @@ impl Config {
         demand(
             self.auth_hs256_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
             "auth_hs256_secret needs 32 bytes or more",
-        );
-        demand(
-            !self.database.is_empty()
-                && self.database.len() <= 48
-                && self.database.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'),
-            "database must be 1 to 48 letters, digits or underscores",
         );
         demand(
             oxilangtag::LanguageTag::parse(self.site_locale.as_str()).is_ok(),
@@ -236,7 +325,7 @@ impl Config {
             "flow_command_millis can't be above flow_run_millis",
         );
         demand(
-            self.flow_ops_seconds * 1000 > 4 * self.bound().as_millis() as u64,
+            Duration::from_secs(self.flow_ops_seconds) > self.bound() * 4,
             "flow_ops_seconds must be longer than four times the bound of a flow (run + command + skew)",
         );
         demand(
@@ -256,5 +345,14 @@ impl Config {
         Duration::from_millis(
             self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
         )
+    }
+}
+
+/// Where a key was set, for people.
+fn source(figment: &Figment, key: &str) -> String {
+    let Some(metadata) = figment.find_metadata(key) else { return String::new() };
+    match &metadata.source {
+        Some(figment::Source::File(file)) => format!(" (in {})", file.display()),
+        _ => format!(" (in {})", metadata.name),
     }
 }

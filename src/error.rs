@@ -78,7 +78,7 @@ impl Error {
 impl From<mongodb::error::Error> for Error {
     /// The one place where a driver error becomes ours; its text goes no further than the log.
     fn from(error: mongodb::error::Error) -> Self {
-        use mongodb::error::ErrorKind;
+        use mongodb::error::{ErrorKind, WriteFailure};
         /// Server codes that mean "not now": shutdown, stepdown, no primary, time limits.
         const TRANSIENT: [i32; 15] =
             [6, 7, 50, 89, 91, 189, 202, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436, 64];
@@ -87,9 +87,9 @@ impl From<mongodb::error::Error> for Error {
             | ErrorKind::ServerSelection { .. }
             | ErrorKind::ConnectionPoolCleared { .. }
             | ErrorKind::Authentication { .. }
-            | ErrorKind::DnsResolve { .. } => true,
+            | ErrorKind::DnsResolve { .. }
+            | ErrorKind::Write(WriteFailure::WriteConcernError(_)) => true,
             ErrorKind::Command(command) => TRANSIENT.contains(&command.code),
-            ErrorKind::Write(mongodb::error::WriteFailure::WriteConcernError(_)) => true,
             ErrorKind::InsertMany(insert) => insert.write_concern_error.is_some(),
             _ => error.contains_label("RetryableWriteError"),
         };

@@ -1,1 +1,7 @@
-fn main() {}
+//! The command `docgate`; see `docgate --help`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    docgate::cli::main()
+}

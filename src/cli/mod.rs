@@ -1,1 +1,85 @@
-//! The commands, one file each.
+//! The commands, one file each. Shared by them: [`options`] (where the configuration comes from),
+//! [`failure`] (sentences and exit codes), [`terminal`] (what is printed), [`logging`] and
+//! [`gateway`] (a gateway from its start to its stop).
+
+mod check;
+mod failure;
+mod gateway;
+mod indexes;
+mod logging;
+mod options;
+mod schema;
+mod serve;
+mod terminal;
+mod token;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// A GraphQL gateway over MongoDB.
+///
+/// Try it with `docgate demo`: it brings its own database and a shop full of data. To run it on your
+/// own MongoDB, set `DOCGATE_MONGODB_URI`, `DOCGATE_SECRET` and a key for tokens, then
+/// `docgate indexes apply` and `docgate serve`.
+///
+/// Settings are read from a file (`--config`), the environment (`DOCGATE_…`) and flags; the later
+/// ones win.
+#[derive(Debug, Parser)]
+#[command(name = "docgate", version, max_term_width = 100, after_long_help = EXIT_CODES)]
+#[command(propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The end of every help text.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, and nothing to complain about
+  1  done, and there is something to complain about: a rule is broken, an index is missing, a line \
+was skipped
+  2  the command line or the configuration can't be used
+  3  it couldn't be done: MongoDB doesn't answer, a port is taken, a file can't be read
+
+What the command is doing goes to stderr; DOCGATE_LOG (such as `debug` or `docgate=debug`) sets how \
+much of it.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Indexes(indexes::Indexes),
+    Check(check::Check),
+    Token(token::Token),
+    Schema(schema::Schema),
+}
+
+/// Parses the command line, does what it says, and says how it went.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(code) => code,
+        Err(failure) => {
+            terminal::complain(&failure);
+            failure.code()
+        }
+    }
+}
+
+/// A command's own answer is 0 or 1; the other codes are failures.
+fn run(command: Command) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|fault| Failure::trouble(format!("threads can't be started: {fault}")))?;
+    runtime.block_on(async {
+        match command {
+            Command::Serve(serve) => serve.run().await,
+            Command::Indexes(indexes) => indexes.run().await,
+            Command::Check(check) => check.run().await,
+            Command::Token(token) => token.run(),
+            Command::Schema(schema) => schema.run(),
+        }
+    })
+}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use async_graphql::{Request, Response, ServerError, value};
+use async_graphql::{Pos, Request, Response, ServerError, value};
 use axum::{
     body::Bytes,
     extract::{State, rejection::BytesRejection},
@@ -12,6 +12,7 @@ use axum::{
 
 use super::Edge;
 use crate::{
+    app::App,
     error::Error,
     graphql::{errors, requester::Role},
     mongo::observe,
@@ -78,24 +79,29 @@ async fn respond(
         .map_err(|panicked| (StatusCode::INTERNAL_SERVER_ERROR, Error::internal(panicked)))?;
     let mut response = errors::finish(response, request_id);
     if explain {
-        response.extensions.insert("docgate".to_owned(), commands(&log));
+        response.extensions.insert("docgate".to_owned(), commands(&edge.app, &log).await);
     }
     Ok(response)
 }
 
-/// What the request sent, as `extensions.docgate`.
-fn commands(log: &Mutex<Vec<observe::Sent>>) -> async_graphql::Value {
+/// What the request sent, as `extensions.docgate`. Reads are asked again under `explain`.
+async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> async_graphql::Value {
     let sent = log.lock().map(|sent| sent.clone()).unwrap_or_default();
-    let commands: Vec<_> = sent
-        .into_iter()
-        .map(|sent| {
-            value!({
-                "collection": sent.collection,
-                "command": sent.command,
-                "millis": (sent.took.as_secs_f64() * 1000.0),
-            })
-        })
-        .collect();
+    let mut commands = Vec::new();
+    for sent in sent {
+        let figures = match sent.read {
+            Some(read) => observe::figures(app.database(), read).await.ok(),
+            None => None,
+        };
+        commands.push(value!({
+            "collection": sent.collection,
+            "command": sent.command,
+            "keysExamined": (figures.map(|figures| figures.keys_examined)),
+            "docsExamined": (figures.map(|figures| figures.docs_examined)),
+            "returned": (figures.map(|figures| figures.returned)),
+            "millis": (sent.took.as_secs_f64() * 1000.0),
+        }));
+    }
     value!({ "commands": commands })
 }
 
@@ -112,5 +118,5 @@ fn request_id(edge: &Edge, headers: &HeaderMap) -> String {
 }
 
 fn as_server_error(error: Error) -> ServerError {
-    async_graphql::Error::from(error).into_server_error(Default::default())
+    async_graphql::Error::from(error).into_server_error(Pos::default())
 }

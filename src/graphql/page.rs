@@ -77,7 +77,7 @@ impl Page {
         values: impl Fn(&T) -> Vec<Bson>,
         node: impl Fn(T) -> N,
     ) -> Connection<String, N> {
-        let has_next = documents.len() as i64 > self.first;
+        let has_next = i64::try_from(documents.len()).is_ok_and(|count| count > self.first);
         documents.truncate(usize::try_from(self.first).unwrap_or(usize::MAX));
         let mut connection = Connection::new(self.after.is_some(), has_next);
         connection.edges.extend(documents.into_iter().map(|document| {

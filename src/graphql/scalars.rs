@@ -1,7 +1,9 @@
 //! Scalars, each checked when it is parsed, and `Money`.
 
 use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
-use icu_decimal::{DecimalFormatter, input::Decimal};
+use icu_decimal::{
+    DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
+};
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,7 @@ const SAFE: i64 = 1 << 53;
 #[serde(transparent)]
 pub struct Long(pub i64);
 
+/// A 64-bit integer: a JSON number within ±2^53, a string beyond; both are accepted.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc7493#section-2.2")]
 impl ScalarType for Long {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -41,6 +44,7 @@ impl ScalarType for Long {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateTime(pub bson::DateTime);
 
+/// A moment in UTC as in RFC 3339, to the millisecond.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -101,6 +105,7 @@ impl From<CurrencyCode> for String {
     }
 }
 
+/// An ISO 4217 currency code, such as `EUR`.
 #[Scalar(specified_by_url = "https://www.iso.org/iso-4217-currency-codes.html")]
 impl ScalarType for CurrencyCode {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -164,6 +169,7 @@ impl From<LocaleTag> for String {
     }
 }
 
+/// A BCP 47 language tag, such as `de` or `pt-BR`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
 impl ScalarType for LocaleTag {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -221,6 +227,7 @@ impl From<Slug> for String {
     }
 }
 
+/// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them.
 #[Scalar]
 impl ScalarType for Slug {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -280,8 +287,14 @@ impl Money {
         let mut amount = Decimal::from(self.minor_units);
         amount.multiply_pow10(-self.currency.digits());
         let locale = locale.as_str().parse().unwrap_or(icu_locale_core::locale!("en"));
-        let formatter = DecimalFormatter::try_new((&locale).into(), Default::default())
-            .or_else(|_| DecimalFormatter::try_new(Default::default(), Default::default()));
+        let formatter =
+            DecimalFormatter::try_new((&locale).into(), DecimalFormatterOptions::default())
+                .or_else(|_| {
+                    DecimalFormatter::try_new(
+                        DecimalFormatterPreferences::default(),
+                        DecimalFormatterOptions::default(),
+                    )
+                });
         match formatter {
             Ok(formatter) => {
                 format!("{}\u{a0}{}", formatter.format(&amount), self.currency.code())

@@ -100,6 +100,25 @@ pub struct List {
     pub hint: Option<&'static str>,
 }
 
+impl List {
+    /// The read as a command, for `explain`.
+    fn command<T: Stored>(&self) -> Document {
+        let mut command = doc! {
+            "find": T::COLLECTION, "filter": self.filter.clone(), "limit": self.limit,
+        };
+        if !self.sort.is_empty() {
+            command.insert("sort", self.sort.clone());
+        }
+        if let Some(projection) = self.projection.as_ref().filter(|fields| !fields.is_empty()) {
+            command.insert("projection", projection.clone());
+        }
+        if let Some(hint) = self.hint {
+            command.insert("hint", hint);
+        }
+        command
+    }
+}
+
 /// One collection, typed.
 pub struct Collection<T: Stored> {
     inner: mongodb::Collection<T>,
@@ -133,8 +152,7 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn find(&self, filter: Document) -> Result<Option<T>, Error> {
-        let inner = self.inner.clone();
-        send(T::COLLECTION, "find", async move { inner.find_one(filter).await }).await
+        self.find_part(filter, Document::new()).await
     }
 
     /// As [`Self::find`], with only some fields; `T` must be readable from them.
@@ -173,7 +191,8 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`.
     pub async fn list(&self, list: List) -> Result<Vec<T>, Error> {
         let inner = self.inner.clone();
-        send(T::COLLECTION, "find", async move {
+        let read = list.clone();
+        let found = send(T::COLLECTION, "find", async move {
             let mut find = inner
                 .find(list.filter)
                 .sort(list.sort)
@@ -191,7 +210,9 @@ impl<T: Stored> Collection<T> {
             }
             find.await?.try_collect().await
         })
-        .await
+        .await;
+        observe::note_read(|| read.command::<T>());
+        found
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
@@ -328,8 +349,8 @@ impl<T: Stored> Collection<T> {
                 inner
                     .find(filter)
                     .sort(doc! { "_id": 1 })
-                    .limit(BATCH)
-                    .batch_size(BATCH as u32 + 1)
+                    .limit(i64::from(BATCH))
+                    .batch_size(BATCH + 1)
                     .read_concern(ReadConcern::majority())
                     .await?
                     .try_collect::<Vec<_>>()
@@ -353,7 +374,7 @@ impl<T: Stored> Collection<T> {
 }
 
 /// Documents per command when a whole collection is read.
-const BATCH: i64 = 1_000;
+const BATCH: u32 = 1_000;
 /// For aggregations over whole collections.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);
 /// The server's code for a taken unique key.

@@ -100,13 +100,11 @@ impl Run {
                 .await
         })
         .await?;
-        match opened {
-            Some(Opened { now, document }) => Ok((Self::at(bounds, now, since), Some(document))),
-            None => {
-                let database = collection.driver().client().database("admin");
-                Ok((Self::begin(bounds, &database).await?, None))
-            }
+        if let Some(Opened { now, document }) = opened {
+            return Ok((Self::at(bounds, now, since), Some(document)));
         }
+        let database = collection.driver().client().database("admin");
+        Ok((Self::begin(bounds, &database).await?, None))
     }
 
     /// Begins a run where there is nothing to read first.

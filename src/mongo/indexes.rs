@@ -1,5 +1,7 @@
 //! Indexes as each room declares them, against those that exist.
 
+use std::time::Duration;
+
 use futures_util::TryStreamExt;
 use mongodb::{
     Database, IndexModel,
@@ -7,7 +9,7 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use super::collection::send;
+use super::collection::{send, send_within};
 use crate::error::Error;
 
 /// One declared index.
@@ -121,6 +123,9 @@ fn same_keys(left: &Document, right: &Document) -> bool {
         && left.iter().zip(right).all(|(l, r)| l.0 == r.0 && number(l.1) == number(r.1))
 }
 
+/// How long one index may take to build; a large collection takes hours.
+const BUILDING: Duration = Duration::from_secs(24 * 3_600);
+
 /// One line of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -223,7 +228,7 @@ pub async fn apply(
             && (planned.step == Step::Create || (remove && planned.step == Step::Differs))
         {
             let model = index.model();
-            send(planned.collection, "createIndexes", async move {
+            send_within(BUILDING, planned.collection, "createIndexes", async move {
                 collection.create_index(model).await
             })
             .await?;

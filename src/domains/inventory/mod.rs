@@ -20,7 +20,7 @@ pub mod invariants;
 pub mod operations;
 pub mod resolvers;
 mod store;
-mod types;
+pub mod types;
 
 pub use documents::{Reservation, StockDocument, Tag};
 pub use types::{InsufficientStock, Stock};

@@ -17,7 +17,7 @@ use crate::{
         refusals::{Conflict, NotFound, Stop},
     },
     mongo::{
-        Outcome, Run,
+        Outcome, Run, Version,
         flow::{OpRecord, Standing, is_full},
     },
 };
@@ -80,7 +80,7 @@ pub async fn receive(
         }],
         restocks: Vec::new(),
         deleting: false,
-        v: Default::default(),
+        v: Version,
     };
     if let Some(stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
         return Ok(stock);

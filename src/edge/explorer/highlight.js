@@ -10,7 +10,7 @@ const CONSTANTS = new Set(["true", "false", "null"]);
  * Longer texts stay plain: a span for each token of a response of megabytes would make the page
  * stand still.
  */
-const MOST_COLOURED = 300_000;
+const MOST_COLOURED = 150_000;
 
 function colour(text, tokens, classOf) {
   const fragment = document.createDocumentFragment();
@@ -40,7 +40,7 @@ export function highlightGraphql(text) {
     if (inParentheses <= 0) return KEYWORDS.has(token.text) ? "keyword" : "field";
     const next = tokens.slice(index + 1, index + 4).find(isSignificant);
     if (next?.text === ":") return "key";
-    return /^[A-Z][A-Z0-9_]*$/.test(token.text) ? "constant" : "type";
+    return /^[A-Z][A-Z0-9_]+$/.test(token.text) && token.text !== "ID" ? "constant" : "type";
   };
   return colour(text, tokens, classOf);
 }

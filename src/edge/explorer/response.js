@@ -13,7 +13,8 @@ function sizeText(bytes) {
 }
 
 function durationText(milliseconds) {
-  return milliseconds < 10 ? `${milliseconds.toFixed(1)} ms` : `${Math.round(milliseconds).toLocaleString("en")} ms`;
+  const isShort = milliseconds < 10 && !Number.isInteger(milliseconds);
+  return `${isShort ? milliseconds.toFixed(1) : Math.round(milliseconds).toLocaleString("en")} ms`;
 }
 
 export class ResponseView {
@@ -23,6 +24,8 @@ export class ResponseView {
     this.body = body;
     this.copy = copy;
     this.onLocation = onLocation;
+    /** Number of the last event that is on the page. */
+    this.drawn = 0;
     copy.addEventListener("click", () => this.#copyText());
     this.showWelcome();
   }
@@ -30,14 +33,22 @@ export class ResponseView {
   showWelcome() {
     this.#clear();
     this.#say(badge("idle", "Ready"));
-    const keys = (...names) => names.flatMap((name, index) => [index ? " " : "", element("kbd", {}, name)]);
+    const keys = (...names) =>
+      names.flatMap((name, index) => [index ? " " : "", element("kbd", {}, name)]);
     const command = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
-    const row = (names, meaning) => [element("dt", {}, ...keys(...names)), element("dd", {}, meaning)];
+    const row = (names, meaning) => [
+      element("dt", {}, ...keys(...names)),
+      element("dd", {}, meaning),
+    ];
     this.body.append(
       element(
         "div",
         { class: "welcome" },
-        element("p", {}, "Choose an example or write an operation, then run it. The answer appears here."),
+        element(
+          "p",
+          {},
+          "Choose an example or write an operation, then run it. The answer appears here.",
+        ),
         element(
           "dl",
           {},
@@ -74,7 +85,7 @@ export class ResponseView {
       element("span", {}, sizeText(bytes)),
     );
     this.#showResult(this.body, body, text);
-    this.text = body === undefined ? text : pretty(body);
+    this.text = () => (body === undefined ? text : pretty(body));
     this.copy.hidden = false;
   }
 
@@ -83,51 +94,73 @@ export class ResponseView {
     this.events = [];
     this.count = 0;
     this.began = performance.now();
-    this.showLive();
+    this.#say(badge("waiting", "Connecting…"));
   }
 
   showLive() {
-    this.#say(badge("live", "Live"), element("span", {}, plural(this.count, "event")));
-    if (this.count === 0) {
-      this.body.replaceChildren(element("p", { class: "hint" }, "Connected. Events appear here as they happen."));
-    }
+    this.#sayCount(badge("live", "Live"));
+    this.body.replaceChildren(hint("Connected. Events appear here as they happen."));
   }
 
+  /** Events may come faster than a page can be laid out: what came since the last frame is drawn at once. */
   addEvent(result) {
-    if (this.count === 0) this.body.replaceChildren();
     this.count += 1;
-    this.events.push(result);
-    const isAtEnd = this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 40;
-    const seconds = ((performance.now() - this.began) / 1000).toFixed(1);
-    const head = element(
-      "header",
-      {},
-      element("strong", {}, `#${this.count}`),
-      element("time", {}, new Date().toLocaleTimeString()),
-      element("span", {}, `after ${seconds} s`),
-    );
-    const event = element("article", { class: "event" }, head);
-    this.#showResult(event, result);
-    this.body.append(event);
-    if (this.events.length > MOST_EVENTS) {
-      this.events.shift();
-      this.body.firstElementChild.remove();
-    }
-    if (isAtEnd) this.body.scrollTop = this.body.scrollHeight;
-    this.text = pretty(this.events);
-    this.copy.hidden = false;
+    this.events.push({
+      number: this.count,
+      at: new Date(),
+      after: performance.now() - this.began,
+      result,
+    });
+    this.events.splice(0, this.events.length - MOST_EVENTS);
+    this.frame ??= requestAnimationFrame(() => {
+      this.#drawEvents();
+      this.#sayCount(badge("live", "Live"));
+    });
   }
 
   endEvents({ isFault, reason }) {
-    this.#say(badge(isFault ? "fault" : "good", reason), element("span", {}, plural(this.count, "event")));
-    if (this.count === 0) this.body.replaceChildren(element("p", { class: "hint" }, "No event arrived."));
+    this.#drawEvents();
+    this.#sayCount(badge(isFault ? "fault" : "good", reason));
+    if (this.count === 0) this.body.replaceChildren(hint("No event arrived."));
+  }
+
+  #sayCount(state) {
+    this.#say(state, element("span", {}, plural(this.count, "event")));
+  }
+
+  #drawEvents() {
+    cancelAnimationFrame(this.frame);
+    this.frame = undefined;
+    const isAtEnd = this.body.scrollHeight - this.body.scrollTop - this.body.clientHeight < 40;
+    this.body.querySelector(".hint")?.remove();
+    const drawn = this.drawn;
+    const fresh = this.events.filter(({ number }) => number > drawn);
+    this.drawn = this.count;
+    this.body.append(...fresh.map((event) => this.#eventBlock(event)));
+    while (this.body.childElementCount > MOST_EVENTS) this.body.firstElementChild.remove();
+    if (isAtEnd) this.body.scrollTop = this.body.scrollHeight;
+    this.text = () => pretty(this.events.map(({ result }) => result));
+    this.copy.hidden = this.count === 0;
+  }
+
+  #eventBlock({ number, at, after, result }) {
+    const head = element(
+      "header",
+      {},
+      element("strong", {}, `#${number}`),
+      element("time", {}, at.toLocaleTimeString()),
+      element("span", {}, `after ${(after / 1000).toFixed(1)} s`),
+    );
+    const block = element("article", { class: "event" }, head);
+    this.#showResult(block, result);
+    return block;
   }
 
   #clear() {
     this.body.replaceChildren();
     this.body.scrollTo(0, 0);
     this.copy.hidden = true;
-    this.text = "";
+    this.drawn = 0;
   }
 
   #say(...parts) {
@@ -136,7 +169,7 @@ export class ResponseView {
 
   #showResult(parent, body, text) {
     if (body === undefined) {
-      parent.append(element("p", { class: "hint" }, "The answer isn't JSON."), element("pre", { class: "json" }, text));
+      parent.append(hint("The answer isn't JSON."), element("pre", { class: "json" }, text));
       return;
     }
     if (body?.errors?.length > 0) parent.append(this.#errorList(body.errors));
@@ -153,19 +186,27 @@ export class ResponseView {
         {},
         extensions?.code ? element("span", { class: "code" }, extensions.code) : undefined,
         element("span", { class: "message" }, message ?? "no message"),
-        path?.length > 0 ? element("code", { title: "Where in the response" }, path.join(".")) : undefined,
-        place
-          ? element("button", { type: "button", class: "link", onclick: () => this.onLocation(place) }, `line ${place.line}`)
+        path?.length > 0
+          ? element("code", { title: "Where in the response" }, path.join("."))
           : undefined,
-        extensions?.retryable ? element("span", { class: "retryable" }, "can be retried") : undefined,
+        place
+          ? element(
+              "button",
+              { type: "button", class: "link", onclick: () => this.onLocation(place) },
+              `line ${place.line}`,
+            )
+          : undefined,
+        extensions?.retryable
+          ? element("span", { class: "retryable" }, "can be retried")
+          : undefined,
       );
     });
-    return element("ul", { class: "errors", "aria-label": "Errors" }, ...rows);
+    return element("ul", { class: "error-list", "aria-label": "Errors" }, ...rows);
   }
 
   async #copyText() {
     try {
-      await navigator.clipboard.writeText(this.text);
+      await navigator.clipboard.writeText(this.text());
       this.copy.textContent = "Copied";
     } catch {
       this.copy.textContent = "Not allowed";
@@ -173,6 +214,8 @@ export class ResponseView {
     setTimeout(() => (this.copy.textContent = "Copy"), 1500);
   }
 }
+
+const hint = (text) => element("p", { class: "hint" }, text);
 
 const pretty = (value) => JSON.stringify(value, null, 2);
 
@@ -183,7 +226,9 @@ function commandList(commands) {
   const rows = commands.map(({ collection, command, keysExamined, docsExamined, millis }) => {
     const counts = [
       keysExamined === undefined || keysExamined === null ? undefined : plural(keysExamined, "key"),
-      docsExamined === undefined || docsExamined === null ? undefined : plural(docsExamined, "document"),
+      docsExamined === undefined || docsExamined === null
+        ? undefined
+        : plural(docsExamined, "document"),
       millis === undefined || millis === null ? undefined : durationText(millis),
     ];
     return element(

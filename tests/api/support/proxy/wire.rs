@@ -8,11 +8,12 @@ use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
 
 /// Commands that the driver sends of its own accord, at times that no test can foresee.
-const HOUSEKEEPING: [&str; 8] = [
+const HOUSEKEEPING: [&str; 9] = [
     "hello",
     "isMaster",
     "ismaster",
     "ping",
+    "explain",
     "endSessions",
     "killCursors",
     "saslStart",

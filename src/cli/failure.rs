@@ -1,0 +1,87 @@
+//! Why a command couldn't be carried out: one sentence and an exit code.
+
+use std::{fmt, process::ExitCode};
+
+use crate::{config::Faults, edge::auth::KeyError, error::Error};
+
+/// A command's failure, in words for whoever typed it.
+#[derive(Debug)]
+pub(super) struct Failure {
+    code: u8,
+    sentence: String,
+}
+
+impl Failure {
+    /// The command line or the configuration can't be used.
+    pub(super) fn usage(sentence: impl Into<String>) -> Self {
+        Self { code: 2, sentence: sentence.into() }
+    }
+
+    /// The world doesn't do what it should.
+    pub(super) fn trouble(sentence: impl Into<String>) -> Self {
+        Self { code: 3, sentence: sentence.into() }
+    }
+
+    /// A gateway that was asked isn't ready.
+    pub(super) fn unready(sentence: impl Into<String>) -> Self {
+        Self { code: 1, sentence: sentence.into() }
+    }
+
+    /// The exit code.
+    pub(super) fn code(&self) -> ExitCode {
+        ExitCode::from(self.code)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.sentence)
+    }
+}
+
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Self {
+        Self::usage(faults.to_string())
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        Self::usage(format!("the configuration can't be used:\n  - {error}"))
+    }
+}
+
+impl From<Error> for Failure {
+    /// Whoever runs a command may read what clients may not: the inner text.
+    fn from(error: Error) -> Self {
+        Self::trouble(sentence(&error))
+    }
+}
+
+/// An error with what is behind it.
+pub(super) fn sentence(error: &Error) -> String {
+    match error {
+        Error::Unavailable(source) => format!("MongoDB didn't answer: {}", chain(source.as_ref())),
+        Error::Internal(source) => format!("it failed: {}", chain(source.as_ref())),
+        other => other.to_string(),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = brief(&error.to_string());
+    let mut inner = error.source();
+    while let Some(source) = inner {
+        let more = brief(&source.to_string());
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        inner = source.source();
+    }
+    text
+}
+
+/// The driver wraps its texts: `Kind: …, labels: {}`.
+fn brief(text: &str) -> String {
+    let text = text.strip_prefix("Kind: ").unwrap_or(text);
+    text.split(", labels: {").next().unwrap_or(text).to_owned()
+}

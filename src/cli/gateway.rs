@@ -1,0 +1,97 @@
+//! A gateway from its start to its stop, as `serve` and `demo` run it.
+
+use std::{io, net::SocketAddr, process};
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::Failure;
+use crate::{app::App, background, edge::Edge};
+
+/// Takes the address to serve on.
+pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|fault| {
+        let reason = match fault.kind() {
+            io::ErrorKind::AddrInUse => "it is taken by another process".to_owned(),
+            io::ErrorKind::PermissionDenied => "this user may not".to_owned(),
+            io::ErrorKind::AddrNotAvailable => "this machine doesn't have that address".to_owned(),
+            _ => fault.to_string(),
+        };
+        Failure::trouble(format!("can't listen on {address}: {reason}"))
+    })
+}
+
+/// Serves until `stop`, then finishes what is under way.
+pub(super) async fn serve(
+    app: App,
+    edge: Edge,
+    listener: TcpListener,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    let sweeps = app
+        .config()
+        .background
+        .then(|| tokio::spawn(background::run(app.clone(), stop.child_token())));
+    let served = edge.serve(listener, stop.clone()).await;
+    stop.cancel();
+    if let Some(sweeps) = sweeps
+        && tokio::time::timeout(app.bounds().one(), sweeps).await.is_err()
+    {
+        tracing::warn!("a sweep was still under way; the next gateway goes on with it");
+    }
+    served.map_err(|fault| Failure::trouble(format!("serving ended: {fault}")))
+}
+
+/// Cancelled by the first SIGINT (Ctrl-C) or SIGTERM. The second one ends the process at once.
+pub(super) fn stop_on_signals() -> Result<CancellationToken, Failure> {
+    let stop = CancellationToken::new();
+    let told = stop.clone();
+    let mut signals = Signals::new()
+        .map_err(|fault| Failure::trouble(format!("signals can't be received: {fault}")))?;
+    tokio::spawn(async move {
+        signals.next().await;
+        told.cancel();
+        signals.next().await;
+        process::exit(130);
+    });
+    Ok(stop)
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        // Without a handler the console ends the process itself.
+        let _unheard = tokio::signal::ctrl_c().await;
+    }
+}

@@ -1,0 +1,141 @@
+//! `docgate indexes`.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::{
+    failure::Failure,
+    logging,
+    options::{PATIENCE, Source, reach},
+    terminal,
+};
+use crate::{
+    domains::COLLECTIONS,
+    mongo::indexes::{self, Planned, Step},
+};
+
+/// Compare the indexes with what the gateway needs, or build them
+///
+/// Every read of the gateway is served by a declared index. Build them before the first start and
+/// after each update: `serve` warns when one is missing.
+///
+/// Examples:
+///     docgate indexes plan       # what is missing
+///     docgate indexes apply      # build it
+#[derive(Debug, Subcommand)]
+#[command(verbatim_doc_comment)]
+pub(super) enum Indexes {
+    Plan(Plan),
+    Apply(Apply),
+}
+
+/// Show which indexes are there, missing, different or undeclared
+///
+/// Changes nothing. The exit code is 1 when an index is missing or different, so that a pipeline can
+/// ask; an index that is there without being declared doesn't count.
+///
+/// Example:
+///     docgate indexes plan --mongodb-uri 'mongodb://localhost/?replicaSet=rs0'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Plan {
+    #[command(flatten)]
+    source: Source,
+}
+
+/// Build the indexes that are missing
+///
+/// Nothing is dropped unless `--drop` is given. Building goes on in the background of MongoDB and
+/// doesn't lock the collections; it may be cut and repeated. The exit code is 1 when an index stays
+/// different from its declaration for want of `--drop`.
+///
+/// Example:
+///     docgate indexes apply
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Apply {
+    /// Also drop indexes that aren't declared, and rebuild those that differ. Until a rebuilt one is
+    /// ready, reads that need it are slow: not while the shop is open.
+    #[arg(long)]
+    drop: bool,
+    #[command(flatten)]
+    source: Source,
+}
+
+impl Indexes {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Plan(plan) => plan.run().await,
+            Self::Apply(apply) => apply.run().await,
+        }
+    }
+}
+
+impl Plan {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let config = self.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let database = reach(&config, PATIENCE).await?;
+        let plan = indexes::plan(&database, COLLECTIONS).await?;
+        let mut rows = vec![["COLLECTION", "INDEX", "STATE", "SERVES"].map(str::to_owned)];
+        rows.extend(plan.iter().map(|planned| row(planned, state(&planned.step))));
+        terminal::print(terminal::table(&rows));
+        let count = |step: &Step| plan.iter().filter(|planned| planned.step == *step).count();
+        let (missing, different) = (count(&Step::Create), count(&Step::Differs));
+        let undeclared = count(&Step::Undeclared);
+        terminal::say(format_args!(
+            "{} in place, {missing} missing, {different} different, {undeclared} undeclared",
+            count(&Step::Keep)
+        ));
+        if missing > 0 {
+            terminal::say("`docgate indexes apply` builds what is missing.");
+        }
+        if different + undeclared > 0 {
+            terminal::say(
+                "`docgate indexes apply --drop` also rebuilds what differs and drops what is undeclared.",
+            );
+        }
+        Ok(complaint(missing + different > 0))
+    }
+}
+
+impl Apply {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let config = self.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let database = reach(&config, PATIENCE).await?;
+        let mut left_different = false;
+        indexes::apply(&database, COLLECTIONS, self.drop, |planned| {
+            left_different |= planned.step == Step::Differs && !self.drop;
+            let done = match planned.step {
+                Step::Keep => "in place",
+                Step::Create => "built",
+                Step::Differs if self.drop => "rebuilt",
+                Step::Differs => "DIFFERENT, left alone: --drop rebuilds it",
+                Step::Undeclared if self.drop => "dropped",
+                Step::Undeclared => "undeclared, left alone: --drop removes it",
+            };
+            terminal::say(format_args!("{}.{}: {done}", planned.collection, planned.name));
+        })
+        .await?;
+        Ok(complaint(left_different))
+    }
+}
+
+fn state(step: &Step) -> &'static str {
+    match step {
+        Step::Keep => "in place",
+        Step::Create => "MISSING",
+        Step::Differs => "DIFFERENT",
+        Step::Undeclared => "undeclared",
+    }
+}
+
+fn row(planned: &Planned, state: &str) -> [String; 4] {
+    [planned.collection.into(), planned.name.clone(), state.into(), planned.serves.into()]
+}
+
+fn complaint(there_is_one: bool) -> ExitCode {
+    if there_is_one { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

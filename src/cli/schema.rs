@@ -1,0 +1,25 @@
+//! `docgate schema`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{failure::Failure, terminal};
+
+/// Print the GraphQL schema
+///
+/// Prints the schema definition language with every description, for code generators and for
+/// comparing versions. It needs no database and no configuration.
+///
+/// Example:
+///     docgate schema > schema.graphql
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Schema {}
+
+impl Schema {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        terminal::print(crate::schema::sdl());
+        Ok(ExitCode::SUCCESS)
+    }
+}

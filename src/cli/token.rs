@@ -1,0 +1,117 @@
+//! `docgate token`.
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::{Args, builder::PossibleValuesParser};
+use jsonwebtoken::{EncodingKey, Header, encode, get_current_timestamp};
+use serde::Serialize;
+
+use super::{failure::Failure, terminal};
+use crate::{config::Config, graphql::requester::Role};
+
+/// Sign a token for development
+///
+/// Prints a bearer token (JWT, HS256), signed with the `auth_hs256_secret` of the configuration and
+/// with its `auth_issuer` and `auth_audience` where they are set. It needs no database. In production
+/// tokens come from whoever signs your users in.
+///
+/// Example:
+///     curl -H "Authorization: Bearer $(docgate token --sub anna --roles merchant)" \
+///          -H 'Content-Type: application/json' -d '{"query": "{ __typename }"}' \
+///          http://127.0.0.1:8080/graphql
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Token {
+    /// Whom the token names.
+    #[arg(long, value_name = "NAME", value_parser = subject)]
+    sub: String,
+    /// What they may do, separated by commas. Without any: what every signed-in caller may.
+    #[arg(long, value_name = "ROLES", value_delimiter = ',', value_parser = roles())]
+    roles: Vec<String>,
+    /// How long it holds: a number and s, m, h or d.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    ttl: Duration,
+    /// File with settings in TOML, such as docgate.toml.
+    #[arg(long, env = "DOCGATE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Token {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let config = Config::load_keys(self.config.as_deref(), serde_json::json!({}))?;
+        let roles: Vec<&str> = self.roles.iter().map(String::as_str).collect();
+        terminal::say(mint(&config, &self.sub, &roles, self.ttl)?);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[derive(Serialize)]
+struct Claims<'a> {
+    sub: &'a str,
+    roles: &'a [&'a str],
+    iat: u64,
+    exp: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iss: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aud: Option<&'a str>,
+}
+
+/// A token that a gateway with this configuration accepts for `ttl`.
+pub(super) fn mint(
+    config: &Config,
+    subject: &str,
+    roles: &[&str],
+    ttl: Duration,
+) -> Result<String, Failure> {
+    let Some(secret) = &config.auth_hs256_secret else {
+        return Err(Failure::usage(
+            "auth_hs256_secret is missing: set DOCGATE_AUTH_HS256_SECRET to the secret that the \
+             gateway has; with a public key alone tokens can be checked but not signed",
+        ));
+    };
+    if secret.len() < 32 {
+        return Err(Failure::usage("auth_hs256_secret needs 32 bytes or more"));
+    }
+    let now = get_current_timestamp();
+    let claims = Claims {
+        sub: subject,
+        roles,
+        iat: now,
+        exp: now.saturating_add(ttl.as_secs()),
+        iss: config.auth_issuer.as_deref(),
+        aud: config.auth_audience.as_deref(),
+    };
+    encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes()))
+        .map_err(|fault| Failure::trouble(format!("the token can't be signed: {fault}")))
+}
+
+fn roles() -> PossibleValuesParser {
+    PossibleValuesParser::new(Role::ALL.map(Role::name))
+}
+
+fn subject(text: &str) -> Result<String, &'static str> {
+    match text.len() {
+        1..=128 => Ok(text.to_owned()),
+        _ => Err("1 to 128 bytes are expected"),
+    }
+}
+
+/// A number and its unit, such as `90s`, `15m`, `1h` or `30d`.
+pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
+    const EXPECTED: &str = "a number and s, m, h or d is expected, such as 15m";
+    let unit = text.chars().last().ok_or(EXPECTED)?;
+    let seconds: u64 = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return Err(EXPECTED),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| EXPECTED)?;
+    let most = 3_650 * 86_400;
+    match number.checked_mul(seconds) {
+        Some(seconds) if (1..=most).contains(&seconds) => Ok(Duration::from_secs(seconds)),
+        _ => Err("one second to 3650 days are expected"),
+    }
+}

@@ -4,10 +4,13 @@ use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOption
 
 use crate::{
     domains::{
-        inventory::{self, InsufficientStock},
+        inventory,
         orders::{self, CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
     },
-    graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
+    graphql::refusals::{
+        AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
+        InsufficientStock, InvalidInput, NotFound,
+    },
 };
 
 /// Everything that can be read.
@@ -38,6 +41,8 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     InsufficientStock(InsufficientStock),
+    CartNotActive(CartNotActive),
+    CurrencyMismatch(CurrencyMismatch),
     CartEmpty(CartEmpty),
     CheckoutShort(CheckoutShort),
     PaymentDeclined(PaymentDeclined),

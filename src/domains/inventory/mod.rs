@@ -23,4 +23,4 @@ mod store;
 pub mod types;
 
 pub use documents::{Reservation, StockDocument, Tag};
-pub use types::{InsufficientStock, Stock};
+pub use types::Stock;

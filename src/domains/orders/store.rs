@@ -6,6 +6,7 @@ use super::documents::{Give, OrderDocument, OrderLine, OrderPayment, OrderState,
 use crate::{
     app::App,
     error::Error,
+    graphql::page::Page,
     mongo::{
         Outcome, Run,
         collection::List,
@@ -40,7 +41,15 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Option<OrderDocument>, E
     app.collection::<OrderDocument>().find_settled(doc! { "_id": id }).await
 }
 
-pub(super) async fn list(app: &App, list: List) -> Result<Vec<OrderDocument>, Error> {
+pub(super) async fn page_of_owner(
+    app: &App,
+    owner: &str,
+    page: &Page,
+) -> Result<Vec<OrderDocument>, Error> {
+    list(app, page.list(doc! { "owner": owner })).await
+}
+
+async fn list(app: &App, list: List) -> Result<Vec<OrderDocument>, Error> {
     app.collection::<OrderDocument>().list(list).await
 }
 

@@ -6,7 +6,7 @@ mod outbox;
 mod payer;
 
 use async_graphql::{ID, connection::Connection};
-use mongodb::bson::{Bson, doc};
+use mongodb::bson::Bson;
 
 pub use adjust::adjust_line;
 pub(super) use adjust::{list_overdue_raises, undo_raise};
@@ -61,9 +61,9 @@ pub async fn my_orders(
 ) -> Result<Connection<String, Order>, Error> {
     let owner = requester.subject()?;
     let list = format!("myOrders {owner}");
-    let page =
-        Page::new(app, Sort { list, keys: vec![("placedAt", -1), ("_id", -1)] }, first, after)?;
-    let orders = store::list(app, page.list(doc! { "owner": owner })).await?;
+    let newest_first = Sort { list, keys: vec![("placedAt", -1), ("_id", -1)] };
+    let page = Page::new(app, newest_first, first, after)?;
+    let orders = store::page_of_owner(app, owner, &page).await?;
     let keys = |order: &OrderDocument| {
         vec![Bson::DateTime(order.placed_at), Bson::String(order.id.clone())]
     };

@@ -98,7 +98,7 @@ impl OrdersMutation {
         input: CancelOrderInput,
     ) -> Result<CancelOrderResult> {
         let (app, requester) = (app(context), requester(context));
-        let said = operations::cancel(app, requester, &input.id, input.op_id.as_ref()).await;
+        let said = operations::cancel(app, requester, &input.order_id, input.op_id.as_ref()).await;
         Ok(answer(said)?)
     }
 
@@ -111,7 +111,7 @@ impl OrdersMutation {
         context: &Context<'_>,
         input: DeleteOrderInput,
     ) -> Result<DeleteOrderResult> {
-        Ok(answer(operations::delete(app(context), &input.id).await)?)
+        Ok(answer(operations::delete(app(context), &input.order_id).await)?)
     }
 }
 

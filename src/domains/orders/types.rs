@@ -193,7 +193,7 @@ pub enum CheckoutCartResult {
 #[derive(Debug, InputObject)]
 pub struct AdjustOrderLineInput {
     /// The order.
-    pub id: ID,
+    pub order_id: ID,
     /// The product; one that was in the order from the beginning, even if its line was taken off.
     pub sku: ID,
     /// How many it shall be from now on, 0 to 10000. The price per piece stays.
@@ -221,7 +221,7 @@ pub enum AdjustOrderLineResult {
 #[derive(Debug, InputObject)]
 pub struct CancelOrderInput {
     /// The order.
-    pub id: ID,
+    pub order_id: ID,
     /// Your idempotency key: repeated with it, an order that was cancelled is answered as it stands.
     pub op_id: Option<ID>,
 }
@@ -241,7 +241,7 @@ pub enum CancelOrderResult {
 #[derive(Debug, InputObject)]
 pub struct DeleteOrderInput {
     /// The order.
-    pub id: ID,
+    pub order_id: ID,
 }
 
 /// An order that was removed.

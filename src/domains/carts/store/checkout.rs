@@ -23,13 +23,11 @@ pub(in super::super) async fn open(
 }
 
 /// ACTIVE → PENDING: there are lines, nothing is still to be returned, and no other checkout was
-/// begun since `attempts` was read. Freezes the lines by leaving ACTIVE; the total is their sum, in
-/// exact integers, and at most `most`.
+/// begun since `attempts` was read. Freezes the lines by leaving ACTIVE; the total is their sum.
 pub(in super::super) async fn claim(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
-    most: i64,
     run: &Run,
 ) -> Outcome<CartDocument> {
     let guard = doc! {
@@ -38,7 +36,6 @@ pub(in super::super) async fn claim(
         "lines.0": { "$exists": true },
         "outbox": { "$size": 0 },
         "attempts": cart.attempts,
-        "$expr": { "$lte": [total(), most] },
     };
     let update = vec![doc! { "$set": {
         "state": stored(&CartState::Pending),
@@ -49,8 +46,7 @@ pub(in super::super) async fn claim(
     app.collection::<CartDocument>().guarded(guard, update).within(run).apply().await
 }
 
-/// Sum of the lines. Of Longs it is an exact Long; beyond their range it becomes a double, which
-/// the claim's guard refuses.
+/// Sum of the lines: of Longs, an exact Long.
 fn total() -> Document {
     let line = doc! { "$multiply": ["$$this.quantity", "$$this.unitPrice"] };
     doc! { "$sum": map("$lines", line) }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        carts::{Payment, operations::checkout::MOST_TOTAL},
+        carts::{MOST_QUANTITY, Payment},
         inventory::{self, operations::Taken},
         payments::{self, Authorisation},
     },
@@ -34,8 +34,6 @@ use crate::{
 
 /// Pause between two looks at an adjustment that another call carries on.
 const LOOK: Duration = Duration::from_millis(50);
-/// Most of one SKU in an order.
-const MOST: i64 = 10_000;
 /// Lines of one order that may be being raised at the same time.
 const RAISES: usize = 16;
 
@@ -50,9 +48,9 @@ struct Ask {
 
 impl Ask {
     fn checked(app: &App, given: AdjustOrderLineInput) -> Result<Self, InvalidInput> {
-        let order = input::key("id", &given.id)?;
+        let order = input::key("orderId", &given.order_id)?;
         let sku = input::key("sku", &given.sku)?;
-        let quantity = input::within("quantity", given.quantity.0, 0..=MOST)?;
+        let quantity = input::within("quantity", given.quantity.0, 0..=MOST_QUANTITY)?;
         let payment = given.payment.map(|own| payer::payment("payment", own)).transpose()?;
         let scope = [order.as_str(), "adjustOrderLine"];
         let op = input::op(app, &scope, given.op_id.as_ref(), &(&sku, quantity, &payment))?;
@@ -229,17 +227,11 @@ fn begun(
     order: &OrderDocument,
     line: &OrderLine,
     run: &Run,
-) -> Result<Raise, Stop<AdjustOrderLineResult>> {
+) -> Result<Raise, Error> {
     if order.raises.len() >= RAISES {
-        return Err(Error::RateLimited("too many changes of this order at once").into());
+        return Err(Error::RateLimited("too many changes of this order at once"));
     }
     let quantity = ask.quantity - line.quantity;
-    let amount = quantity.checked_mul(line.unit_price);
-    let amount = amount
-        .filter(|amount| order.total.checked_add(*amount).is_some_and(|total| total <= MOST_TOTAL));
-    let Some(amount) = amount else {
-        return Err(InvalidInput::new("quantity", "makes the total too large").into());
-    };
     let revision = order.revision.to_string();
     Ok(Raise {
         tag: format!("{}:{}", order.id, app.ids().derived(&["raise", &ask.op.id, &revision])),
@@ -248,7 +240,8 @@ fn begun(
         sku: line.sku.clone(),
         from: line.quantity,
         quantity,
-        amount,
+        // Can't overflow, nor can the total: within the bounds of carts no sum of lines does.
+        amount: quantity * line.unit_price,
         voiding: false,
         deadline: run.deadline(),
     })
@@ -281,11 +274,9 @@ async fn decide(
 
 fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
     let line = order.lines.iter().find(|line| line.sku == raise.sku);
-    let fits = order.total.checked_add(raise.amount).is_some_and(|total| total <= MOST_TOTAL);
     order.state == OrderState::Placed
         && order.raises.contains(raise)
         && line.is_some_and(|line| line.quantity == raise.from)
-        && fits
 }
 
 /// Gives a raise up and gives back what it took. Not for whoever is unsure about its take of stock:

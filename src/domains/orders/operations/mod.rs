@@ -80,7 +80,7 @@ pub async fn cancel(
     id: &str,
     op_id: Option<&ID>,
 ) -> Result<OrderDocument, Stop<CancelOrderResult>> {
-    let id = &input::key("id", id)?;
+    let id = &input::key("orderId", id)?;
     let op = input::op(app, &[id, "cancelOrder"], op_id, &())?;
     let (first, mut order) = open(app, requester, id).await?;
     let mut run = first;
@@ -140,7 +140,7 @@ fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
-    let id = &input::key("id", id)?;
+    let id = &input::key("orderId", id)?;
     if let Some(stone) = store::replace_by_stone(app, id).await.decided()? {
         return Ok(stone);
     }

@@ -4,7 +4,7 @@ use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOption
 
 use crate::{
     domains::{
-        inventory,
+        carts, inventory,
         orders::{self, CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
     },
     graphql::refusals::{
@@ -15,11 +15,19 @@ use crate::{
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery, orders::resolvers::OrdersQuery);
+pub struct Query(
+    inventory::resolvers::InventoryQuery,
+    carts::resolvers::CartsQuery,
+    orders::resolvers::OrdersQuery,
+);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub struct Mutation(inventory::resolvers::InventoryMutation, orders::resolvers::OrdersMutation);
+pub struct Mutation(
+    inventory::resolvers::InventoryMutation,
+    carts::resolvers::CartsMutation,
+    orders::resolvers::OrdersMutation,
+);
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]

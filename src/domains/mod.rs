@@ -66,6 +66,7 @@ impl Report {
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
     inventory::invariants::check(app, &mut report).await?;
+    carts::invariants::check(app, &mut report).await?;
     orders::invariants::check(app, &mut report).await?;
     Ok(report)
 }
@@ -75,5 +76,8 @@ type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 
 /// The sweeps of every room, receivers after deciders.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
-    vec![("orders", Box::pin(orders::sweep::sweep(app)))]
+    vec![
+        ("orders", Box::pin(orders::sweep::sweep(app))),
+        ("carts", Box::pin(carts::sweep::sweep(app))),
+    ]
 }

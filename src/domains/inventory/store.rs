@@ -256,16 +256,36 @@ pub(super) async fn retire_restocks(
     app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).apply().await
 }
 
-/// Entries whose last change lies before `before`, oldest first.
-pub(super) async fn list_idle_reservations(
+/// By the age of what reservations are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Of the entry's last change.
+    Entry,
+    /// Of one of its takes.
+    Take,
+    /// Of one of its gifts.
+    Gift,
+}
+
+/// Stock documents with a reservation of an age from `from` to before `before`, oldest first.
+pub(super) async fn list_by_age(
     app: &App,
+    age: Age,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<StockDocument>, Error> {
-    let filter = doc! { "reservations.at": { "$lt": before } };
-    let sort = doc! { "reservations.at": 1 };
+    let at = doc! { "at": { "$gte": from, "$lt": before } };
+    let (entry, hint) = match age {
+        Age::Entry => (at, "reservations_at"),
+        Age::Take => (doc! { "takes": { "$elemMatch": at } }, "reservations_takes_at"),
+        Age::Gift => (doc! { "gifts": { "$elemMatch": at } }, "reservations_gifts_at"),
+    };
+    let filter = doc! { "reservations": { "$elemMatch": entry } };
+    // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
+    // use it.
     app.collection::<StockDocument>()
-        .list(List { filter, sort, limit, hint: Some("reservations_at"), ..List::default() })
+        .list(List { filter, limit, hint: Some(hint), ..List::default() })
         .await
 }
 
@@ -285,16 +305,8 @@ pub(super) async fn list_old_restocks(
 ) -> Result<Vec<StockDocument>, Error> {
     let filter = doc! { "restocks.at": { "$lt": before } };
     app.collection::<StockDocument>()
-        .list(List { filter, sort: doc! { "restocks.at": 1 }, limit, ..List::default() })
+        .list(List { filter, limit, hint: Some("restocks_at"), ..List::default() })
         .await
-}
-
-/// Every stock document, for the invariants.
-pub(super) async fn for_each(
-    app: &App,
-    each: impl FnMut(StockDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
-    app.collection::<StockDocument>().for_each(each).await
 }
 
 /// Marks the SKU as being removed, guarded by nothing being reserved.
@@ -341,4 +353,12 @@ pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
             doc! { "$limit": 100 },
         ])
         .await
+}
+
+/// Calls `each` for the stock of every SKU.
+pub(super) async fn for_each(
+    app: &App,
+    each: impl FnMut(StockDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    app.collection::<StockDocument>().for_each(each).await
 }

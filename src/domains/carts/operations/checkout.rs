@@ -5,7 +5,7 @@ use mongodb::bson::DateTime;
 
 use super::super::{
     documents::{CartDocument, CartLine, CartState, Checkout},
-    store::checkout as store,
+    store::{self, checkout},
 };
 use crate::{
     app::App,
@@ -42,7 +42,7 @@ pub async fn claim(
     checkout: &Checkout,
     run: &Run,
 ) -> Result<Option<CartDocument>, Error> {
-    store::claim(app, cart, checkout, run).await.decided()
+    checkout::claim(app, cart, checkout, run).await.decided()
 }
 
 /// Decides the checkout: from here it only goes forward. `None` when it was given up before.
@@ -50,7 +50,7 @@ pub async fn claim(
 /// # Errors
 /// The outcome is unknown.
 pub async fn pay(app: &App, id: &str, checkout: &str) -> Result<Option<CartDocument>, Error> {
-    store::mark_paid(app, id, checkout).await.decided()
+    checkout::mark_paid(app, id, checkout).await.decided()
 }
 
 /// Gives the checkout up; says whether it is given up and still to be undone.
@@ -58,7 +58,7 @@ pub async fn pay(app: &App, id: &str, checkout: &str) -> Result<Option<CartDocum
 /// # Errors
 /// The outcome is unknown.
 pub async fn give_up(app: &App, id: &str, checkout: &str) -> Result<bool, Error> {
-    if store::mark_voiding(app, id, checkout).await.decided()?.is_some() {
+    if checkout::mark_voiding(app, id, checkout).await.decided()?.is_some() {
         return Ok(true);
     }
     // Another one was quicker: it was paid, or given up, or that is undone already.
@@ -73,7 +73,7 @@ pub async fn give_up(app: &App, id: &str, checkout: &str) -> Result<bool, Error>
 /// # Errors
 /// The outcome is unknown.
 pub async fn reactivate(app: &App, id: &str, checkout: &str) -> Result<(), Error> {
-    store::mark_active(app, id, checkout).await.decided()?;
+    checkout::mark_active(app, id, checkout).await.decided()?;
     Ok(())
 }
 
@@ -82,7 +82,7 @@ pub async fn reactivate(app: &App, id: &str, checkout: &str) -> Result<(), Error
 /// # Errors
 /// The outcome is unknown.
 pub async fn complete(app: &App, id: &str, checkout: &str) -> Result<(), Error> {
-    store::mark_complete(app, id, checkout).await.decided()?;
+    checkout::mark_complete(app, id, checkout).await.decided()?;
     Ok(())
 }
 
@@ -94,7 +94,7 @@ pub async fn overdue(app: &App, now: DateTime, limit: i64) -> Result<Vec<CartDoc
     let before = app.bounds().overdue_before(now);
     let mut overdue = Vec::new();
     for state in [CartState::Pending, CartState::Voiding, CartState::Paid] {
-        overdue.append(&mut store::list_overdue(app, state, before, limit).await?);
+        overdue.append(&mut checkout::list_overdue(app, state, before, limit).await?);
     }
     Ok(overdue)
 }
@@ -104,7 +104,7 @@ pub async fn overdue(app: &App, now: DateTime, limit: i64) -> Result<Vec<CartDoc
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn of_checkout(app: &App, checkout: &str) -> Result<Option<CartDocument>, Error> {
-    store::find_by_checkout(app, checkout).await
+    checkout::find_by_checkout(app, checkout).await
 }
 
 /// Calls `each` for every cart, for the invariants.

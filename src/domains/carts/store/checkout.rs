@@ -14,14 +14,6 @@ use crate::{
     },
 };
 
-/// The cart as a majority holds it, with the run that this read opens.
-pub(in super::super) async fn open(
-    app: &App,
-    id: &str,
-) -> Result<(Run, Option<CartDocument>), Error> {
-    Run::open(app.bounds(), &app.collection(), doc! { "_id": id }).await
-}
-
 /// ACTIVE → PENDING: there are lines, nothing is still to be returned, and no other checkout was
 /// begun since `attempts` was read. Freezes the lines by leaving ACTIVE; the total is their sum.
 pub(in super::super) async fn claim(
@@ -32,13 +24,13 @@ pub(in super::super) async fn claim(
 ) -> Outcome<CartDocument> {
     let guard = doc! {
         "_id": &cart.id,
-        "state": stored(&CartState::Active),
+        "state": CartState::Active,
         "lines.0": { "$exists": true },
         "outbox": { "$size": 0 },
         "attempts": cart.attempts,
     };
     let update = vec![doc! { "$set": {
-        "state": stored(&CartState::Pending),
+        "state": CartState::Pending,
         "checkout": { "$mergeObjects": [literal(stored(checkout)), { "total": total() }] },
         "attempts": { "$add": ["$attempts", 1] },
         "modifiedAt": "$$NOW",
@@ -87,7 +79,7 @@ pub(in super::super) async fn mark_active(
 ) -> Outcome<CartDocument> {
     let guard = of_checkout(id, checkout, CartState::Voiding);
     let update = vec![
-        doc! { "$set": { "state": stored(&CartState::Active), "modifiedAt": "$$NOW" } },
+        doc! { "$set": { "state": CartState::Active, "modifiedAt": "$$NOW" } },
         doc! { "$unset": "checkout" },
     ];
     app.collection::<CartDocument>().guarded(guard, update).apply().await
@@ -101,12 +93,12 @@ async fn turn(
     from: CartState,
     to: CartState,
 ) -> Outcome<CartDocument> {
-    let update = vec![doc! { "$set": { "state": stored(&to), "modifiedAt": "$$NOW" } }];
+    let update = vec![doc! { "$set": { "state": to, "modifiedAt": "$$NOW" } }];
     app.collection::<CartDocument>().guarded(of_checkout(id, checkout, from), update).apply().await
 }
 
 fn of_checkout(id: &str, checkout: &str, from: CartState) -> Document {
-    doc! { "_id": id, "state": stored(&from), "checkout.id": checkout }
+    doc! { "_id": id, "state": from, "checkout.id": checkout }
 }
 
 /// Carts in `of` whose checkout's deadline lies before `before`.
@@ -116,7 +108,7 @@ pub(in super::super) async fn list_overdue(
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<CartDocument>, Error> {
-    let filter = doc! { "state": stored(&of), "checkout.deadline": { "$lt": before } };
+    let filter = doc! { "state": of, "checkout.deadline": { "$lt": before } };
     let sort = doc! { "modifiedAt": 1, "_id": 1 };
     app.collection::<CartDocument>()
         .list(List { filter, sort, limit, hint: Some("state_modified"), ..List::default() })
@@ -130,12 +122,4 @@ pub(in super::super) async fn find_by_checkout(
 ) -> Result<Option<CartDocument>, Error> {
     let known = both(doc! { "checkout.id": checkout }, doc! { "checkout.id": { "$exists": true } });
     app.collection::<CartDocument>().find_settled(known).await
-}
-
-/// Every cart, for the invariants.
-pub(in super::super) async fn for_each(
-    app: &App,
-    each: impl FnMut(CartDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
-    app.collection::<CartDocument>().for_each(each).await
 }

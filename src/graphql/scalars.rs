@@ -120,6 +120,7 @@ impl From<Date> for String {
     }
 }
 
+/// A day as in RFC 3339, such as `2024-02-29`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Date {
     fn parse(value: Value) -> InputValueResult<Self> {

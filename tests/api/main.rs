@@ -9,4 +9,5 @@ mod edge;
 mod kit;
 mod roles;
 mod shop;
+mod storm;
 mod support;

@@ -2,13 +2,17 @@
 //! [`failure`] (sentences and exit codes), [`terminal`] (what is printed), [`logging`] and
 //! [`gateway`] (a gateway from its start to its stop).
 
+#![expect(clippy::doc_markdown, reason = "comments of commands are a terminal's help, no Markdown")]
+
 mod check;
+mod demo;
 mod failure;
 mod gateway;
 mod indexes;
 mod logging;
 mod options;
 mod schema;
+mod seed;
 mod serve;
 mod terminal;
 mod token;
@@ -50,6 +54,7 @@ much of it.";
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Demo(demo::Demo),
     #[command(subcommand)]
     Indexes(indexes::Indexes),
     Check(check::Check),
@@ -60,6 +65,8 @@ enum Command {
 /// Parses the command line, does what it says, and says how it went.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    // For outgoing TLS. It fails only where a provider is installed already, which is as good.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     match run(cli.command) {
         Ok(code) => code,
         Err(failure) => {
@@ -76,6 +83,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
     runtime.block_on(async {
         match command {
             Command::Serve(serve) => serve.run().await,
+            Command::Demo(demo) => demo.run().await,
             Command::Indexes(indexes) => indexes.run().await,
             Command::Check(check) => check.run().await,
             Command::Token(token) => token.run(),

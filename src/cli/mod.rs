@@ -87,7 +87,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Indexes(indexes) => indexes.run().await,
             Command::Check(check) => check.run().await,
             Command::Token(token) => token.run(),
-            Command::Schema(schema) => schema.run(),
+            Command::Schema(_) => Ok(schema::Schema::run()),
         }
     })
 }

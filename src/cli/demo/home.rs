@@ -42,13 +42,10 @@ impl Home {
     /// Opens the folder, which must be empty or a demo's. With `fresh`, or where an earlier demo
     /// didn't get to the end of filling its shop, the data there are removed.
     pub(super) fn open(folder: Option<PathBuf>, fresh: bool) -> Result<Self, Failure> {
-        let folder = match folder.or_else(|| Some(dirs::data_dir()?.join("docgate").join("demo"))) {
-            Some(folder) => folder,
-            None => {
-                return Err(Failure::usage(
-                    "this user has no data folder: name one with --data or DOCGATE_DATA",
-                ));
-            }
+        let usual = || Some(dirs::data_dir()?.join("docgate").join("demo"));
+        let Some(folder) = folder.or_else(usual) else {
+            let sentence = "this user has no data folder: name one with --data or DOCGATE_DATA";
+            return Err(Failure::usage(sentence));
         };
         fs::create_dir_all(&folder).map_err(|fault| cant("create", &folder, &fault))?;
         refuse_foreign(&folder)?;

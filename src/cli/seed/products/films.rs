@@ -48,7 +48,7 @@ fn title(random: &mut Random) -> String {
         (random.pick(ADJECTIVES), random.pick(NOUNS), random.pick(PLACES));
     match random.below(9) {
         0 => format!("The {noun} of {place}"),
-        1 => format!("{place}"),
+        1 => place.to_owned(),
         2 => format!("The {adjective} {noun}"),
         3 => format!("A {noun} for {place}"),
         4 => format!("The {noun} Without a {}", random.pick(NOUNS)),

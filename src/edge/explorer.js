@@ -107,7 +107,7 @@ function readVariables() {
   try {
     const value = JSON.parse(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? { value } : { fault: "Variables are a JSON object: {\"name\": value}." };
+    return isObject ? { value } : { fault: 'Variables are a JSON object: {"name": value}.' };
   } catch (error) {
     return { fault: `Not JSON yet: ${error.message}` };
   }
@@ -117,7 +117,9 @@ function readVariables() {
 function chooseOperation(name) {
   const choice = byId("operation");
   const named = operations(query.text).filter((operation) => operation.name);
-  const options = named.map((operation) => element("option", { value: operation.name }, `${operation.kind} ${operation.name}`));
+  const options = named.map((operation) =>
+    element("option", { value: operation.name }, `${operation.kind} ${operation.name}`),
+  );
   choice.replaceChildren(...options);
   if (named.some((operation) => operation.name === name)) choice.value = name;
   byId("operation-choice").hidden = named.length < 2;
@@ -164,7 +166,11 @@ async function send(request) {
     if (query.text === asked.query) query.markLines(lines);
   } catch (error) {
     const isStopped = error.name === "AbortError";
-    response.showFailure(isStopped ? "Stopped. The gateway may carry out a mutation all the same." : `The gateway can't be reached: ${error.message}`);
+    response.showFailure(
+      isStopped
+        ? "Stopped. The gateway may carry out a mutation all the same."
+        : `The gateway can't be reached: ${error.message}`,
+    );
     remember(request, isStopped ? "stopped" : "errors");
   } finally {
     setRunning(undefined);
@@ -173,7 +179,7 @@ async function send(request) {
 
 function subscribe(request) {
   response.startEvents();
-  remember(request, "live");
+  remember(request, "started");
   const subscription = new Subscription(endpoint, request, token.value, {
     onLive: () => response.showLive(),
     onEvent: (result) => response.addEvent(result),
@@ -206,7 +212,8 @@ async function loadSchema() {
   documentation.showNotice("Loading the schema…");
   try {
     const { status, body } = await post(endpoint, introspectionRequest, token.value);
-    if (!body?.data?.__schema) throw new Error(body?.errors?.[0]?.message ?? `it answered ${status}`);
+    if (!body?.data?.__schema)
+      throw new Error(body?.errors?.[0]?.message ?? `it answered ${status}`);
     schema = new Schema(body.data);
     documentation.showSchema(schema);
     state.className = "schema-state good";
@@ -225,7 +232,9 @@ async function share() {
     await navigator.clipboard.writeText(address);
     toast("Link copied. It holds the operation and its variables, not the token.");
   } catch {
-    toast("The link is in the address bar. It holds the operation and its variables, not the token.");
+    toast(
+      "The link is in the address bar. It holds the operation and its variables, not the token.",
+    );
   }
 }
 

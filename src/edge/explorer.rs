@@ -23,26 +23,69 @@ pub struct DemoTokens {
     pub admin: String,
 }
 
-const HTML: &str = include_str!("explorer.html");
-const SCRIPT: &str = include_str!("explorer.js");
-const STYLE: &str = include_str!("explorer.css");
-const EXAMPLES: &str = include_str!("examples.json");
+/// What the page is made of, by path below the root.
+const FILES: &[(&str, &str)] = &[
+    ("", include_str!("explorer.html")),
+    ("explorer.css", include_str!("explorer.css")),
+    ("explorer.js", include_str!("explorer.js")),
+    ("explorer/examples.json", include_str!("examples.json")),
+    ("explorer/completion.js", include_str!("explorer/completion.js")),
+    ("explorer/documentation.js", include_str!("explorer/documentation.js")),
+    ("explorer/dom.js", include_str!("explorer/dom.js")),
+    ("explorer/editor.js", include_str!("explorer/editor.js")),
+    ("explorer/examples.js", include_str!("explorer/examples.js")),
+    ("explorer/highlight.js", include_str!("explorer/highlight.js")),
+    ("explorer/history.js", include_str!("explorer/history.js")),
+    ("explorer/icon.svg", include_str!("explorer/icon.svg")),
+    ("explorer/lexer.js", include_str!("explorer/lexer.js")),
+    ("explorer/requests.js", include_str!("explorer/requests.js")),
+    ("explorer/response.js", include_str!("explorer/response.js")),
+    ("explorer/schema.js", include_str!("explorer/schema.js")),
+    ("explorer/skeleton.js", include_str!("explorer/skeleton.js")),
+    ("explorer/splitter.js", include_str!("explorer/splitter.js")),
+    ("explorer/storage.js", include_str!("explorer/storage.js")),
+    ("explorer/suggestions.js", include_str!("explorer/suggestions.js")),
+    ("explorer/token.js", include_str!("explorer/token.js")),
+];
 
+/// The page.
 pub(super) async fn page() -> Response {
-    with_headers("text/html; charset=utf-8", HTML.to_owned())
+    file("")
 }
 
-pub(super) async fn file(State(edge): State<Edge>, Path(file): Path<String>) -> Response {
-    match file.as_str() {
-        "explorer.js" => with_headers("text/javascript; charset=utf-8", SCRIPT.to_owned()),
-        "explorer.css" => with_headers("text/css; charset=utf-8", STYLE.to_owned()),
-        "examples.json" => with_headers("application/json", EXAMPLES.to_owned()),
-        "tokens.json" => match edge.demo.as_deref().map(serde_json::to_string) {
-            Some(Ok(tokens)) => with_headers("application/json", tokens),
-            _ => StatusCode::NOT_FOUND.into_response(),
-        },
-        _ => StatusCode::NOT_FOUND.into_response(),
+/// Its style.
+pub(super) async fn style() -> Response {
+    file("explorer.css")
+}
+
+/// Its script.
+pub(super) async fn script() -> Response {
+    file("explorer.js")
+}
+
+/// A part of it; `tokens.json` only in the demo.
+pub(super) async fn part(State(edge): State<Edge>, Path(name): Path<String>) -> Response {
+    if name != "tokens.json" {
+        return file(&format!("explorer/{name}"));
     }
+    match edge.demo.as_deref().map(serde_json::to_string) {
+        Some(Ok(tokens)) => with_headers("application/json", tokens),
+        _ => StatusCode::NO_CONTENT.into_response(),
+    }
+}
+
+fn file(path: &str) -> Response {
+    let Some((_, text)) = FILES.iter().find(|(known, _)| *known == path) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let content_type = match path.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        _ => "text/html; charset=utf-8",
+    };
+    with_headers(content_type, (*text).to_owned())
 }
 
 fn with_headers(content_type: &'static str, body: String) -> Response {

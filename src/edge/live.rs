@@ -1,14 +1,18 @@
 //! Subscriptions over WebSocket, sub-protocol `graphql-transport-ws`.
 
-use async_graphql::Data;
+use std::sync::Arc;
+
+use async_graphql::{Data, Executor, Request, Response as Answer, parser::types::OperationType};
 use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
 use axum::{
     extract::{State, WebSocketUpgrade},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
+use futures_util::{StreamExt, stream, stream::BoxStream};
 
 use super::Edge;
+use crate::graphql::errors;
 
 /// Who asks is told by the `Authorization` header, or by `connection_init` with the payload
 /// `{"Authorization": "Bearer …"}`, which browsers need.
@@ -25,19 +29,64 @@ pub(super) async fn upgrade(
         move |socket| async move {
             let mut data = Data::default();
             data.insert(edge.app.clone());
+            let authenticator = Arc::clone(&edge.authenticator);
             let init = move |payload: serde_json::Value| async move {
                 let mut data = Data::default();
                 data.insert(match payload.get("Authorization").and_then(|value| value.as_str()) {
-                    Some(value) => edge.authenticator.by_header_value(value)?,
+                    Some(value) => authenticator.by_header_value(value)?,
                     None => by_header,
                 });
                 Ok(data)
             };
-            GraphQLWebSocket::new(socket, edge.schema.clone(), protocol)
+            GraphQLWebSocket::new(socket, Live { edge }, protocol)
                 .with_data(data)
                 .on_connection_init(init)
                 .serve()
                 .await;
         },
     )
+}
+
+/// Executes what comes over a socket. Queries and mutations may come there too, and outlive it as
+/// they outlive a request.
+#[derive(Clone)]
+struct Live {
+    edge: Edge,
+}
+
+impl Executor for Live {
+    async fn execute(&self, request: Request) -> Answer {
+        let mut answers = self.execute_stream(request, None);
+        answers.next().await.unwrap_or_default()
+    }
+
+    fn execute_stream(
+        &self,
+        mut request: Request,
+        session: Option<Arc<Data>>,
+    ) -> BoxStream<'static, Answer> {
+        let id = self.edge.app.ids().random();
+        let follows = is_subscription(&mut request);
+        let mut answers = Executor::execute_stream(&self.edge.schema, request, session);
+        if follows {
+            return answers.map(move |answer| errors::finish(answer, &id)).boxed();
+        }
+        let task = self.edge.app.tasks().spawn(async move { answers.next().await });
+        stream::once(task)
+            .filter_map(move |answer| {
+                let answer = answer.ok().flatten().map(|answer| errors::finish(answer, &id));
+                std::future::ready(answer)
+            })
+            .boxed()
+    }
+}
+
+fn is_subscription(request: &mut Request) -> bool {
+    let name = request.operation_name.clone();
+    request.parsed_query().is_ok_and(|document| {
+        document.operations.iter().any(|(operation, definition)| {
+            definition.node.ty == OperationType::Subscription
+                && name.as_ref().is_none_or(|name| operation.is_none_or(|own| own.as_str() == name))
+        })
+    })
 }

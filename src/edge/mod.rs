@@ -44,7 +44,9 @@ impl Edge {
         let limit = DefaultBodyLimit::max(self.app.config().body_bytes);
         Router::new()
             .route("/", get(explorer::page))
-            .route("/explorer/{file}", get(explorer::file))
+            .route("/explorer.css", get(explorer::style))
+            .route("/explorer.js", get(explorer::script))
+            .route("/explorer/{part}", get(explorer::part))
             .route("/graphql", post(graphql::execute).get(live::upgrade))
             .route("/health/live", get(health::live))
             .route("/health/ready", get(health::ready))

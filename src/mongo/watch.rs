@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use mongodb::{
     Database,
     bson::{Bson, Document, doc},
+    options::ReadConcern,
 };
 use tokio::sync::broadcast;
 
@@ -87,6 +88,7 @@ impl Hub {
                 .watch()
                 .pipeline([only_keys])
                 .resume_after(token.clone())
+                .read_concern(ReadConcern::majority())
                 .await;
             match opened {
                 Ok(mut stream) => {

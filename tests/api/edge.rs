@@ -119,3 +119,31 @@ async fn clients_that_hang_up_under_load_cost_nobody_else_anything() {
     let next = since.elapsed();
     assert!(next < usual + Duration::from_secs(1), "{next:?} after the storm, {usual:?} before");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_tells_the_state_now_and_after_each_change() {
+    let gateway = Gateway::start().await;
+    let stock = mongodb::bson::doc! { "_id": "x", "available": 3_i64, "v": 1 };
+    let inventory = gateway.database.collection("inventory");
+    inventory.insert_one(stock).await.expect("inserted");
+    let query = "subscription { stockChanged(sku: \"x\") { available } }";
+    let mut live = gateway.anonymous().follow(query, json!({})).await;
+    assert_eq!(live.next().await["data"]["stockChanged"]["available"], 3);
+    let change = mongodb::bson::doc! { "$set": { "available": 2_i64 } };
+    inventory.update_one(mongodb::bson::doc! { "_id": "x" }, change).await.expect("updated");
+    // The stream's beginning is told as a change too, so the old state may come once more.
+    for _ in 0..3 {
+        if live.next().await["data"]["stockChanged"]["available"] == 2 {
+            return;
+        }
+    }
+    panic!("the change never came");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_over_a_socket_have_codes_too() {
+    let gateway = Gateway::start().await;
+    let receive = "mutation { receiveStock(input: {sku: \"x\", quantity: 1}) { __typename } }";
+    let mut live = gateway.shopper("someone").follow(receive, json!({})).await;
+    assert_eq!(live.next().await["errors"][0]["extensions"]["code"], "FORBIDDEN");
+}

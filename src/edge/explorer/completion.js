@@ -103,7 +103,8 @@ function offersInSelection(schema, frame) {
   }
   const fields = schema.fields(frame.type);
   const offers = fields.map((field) => offer(field.name, typeText(field.type), field));
-  if (frame.type) offers.push(offer("__typename", "String!", { description: "The object's type." }));
+  if (frame.type)
+    offers.push(offer("__typename", "String!", { description: "The object's type." }));
   return offers;
 }
 

@@ -1,6 +1,6 @@
 /** The documentation panel: a search, and pages for types and fields, all from introspection. */
 
-import { element } from "./dom.js";
+import { element, withCode } from "./dom.js";
 import { isRequired, namedType, typeText } from "./schema.js";
 
 const MOST_FOUND = 60;
@@ -40,8 +40,15 @@ export class Documentation {
   /** Stands in for the schema while there is none. */
   showNotice(text, canReload = false) {
     this.schema = undefined;
-    const reload = element("button", { type: "button", class: "quiet", onclick: () => this.onReload() }, "Try again");
-    this.page.replaceChildren(element("p", { class: "hint" }, text), ...(canReload ? [reload] : []));
+    const reload = element(
+      "button",
+      { type: "button", class: "quiet", onclick: () => this.onReload() },
+      "Try again",
+    );
+    this.page.replaceChildren(
+      element("p", { class: "hint" }, text),
+      ...(canReload ? [reload] : []),
+    );
   }
 
   #draw() {
@@ -77,12 +84,21 @@ export class Documentation {
     const sections = roots.map(([kind, name]) => {
       const fields = this.schema.fields(name);
       const rows = fields.map((field) => this.#fieldRow(name, field));
-      return section(`${kind[0].toUpperCase()}${kind.slice(1)}`, rows, { isOpen: kind === "query" });
+      return section(`${kind[0].toUpperCase()}${kind.slice(1)}`, rows, {
+        isOpen: kind === "query",
+      });
     });
     const rootNames = Object.values(this.schema.roots);
     const types = this.schema.ownTypes().filter(({ name }) => !rootNames.includes(name));
     types.sort((one, other) => one.name.localeCompare(other.name));
-    return [...sections, section("Types", types.map((type) => this.#typeRow(type)), { isOpen: false })];
+    return [
+      ...sections,
+      section(
+        "Types",
+        types.map((type) => this.#typeRow(type)),
+        { isOpen: false },
+      ),
+    ];
   }
 
   /** Root fields first, then types, then other fields; names that begin with the words go first. */
@@ -95,15 +111,18 @@ export class Documentation {
       if (at >= 0) places.push({ rank: group * 2 + Math.min(at, 1), name, row });
     };
     for (const root of rootNames) {
-      for (const field of this.schema.fields(root)) add(0, field.name, () => this.#fieldRow(root, field, root));
+      for (const field of this.schema.fields(root))
+        add(0, field.name, () => this.#fieldRow(root, field, root));
     }
     for (const type of types) {
       add(1, type.name, () => this.#typeRow(type));
-      for (const field of type.fields ?? []) add(2, field.name, () => this.#fieldRow(type.name, field, type.name));
+      for (const field of type.fields ?? [])
+        add(2, field.name, () => this.#fieldRow(type.name, field, type.name));
     }
     places.sort((one, other) => one.rank - other.rank || one.name.localeCompare(other.name));
     const rows = places.slice(0, MOST_FOUND).map(({ row }) => row());
-    if (places.length === 0) return [element("p", { class: "hint" }, "Nothing is named like this.")];
+    if (places.length === 0)
+      return [element("p", { class: "hint" }, "Nothing is named like this.")];
     const more = places.length - rows.length;
     const note = more > 0 ? [element("p", { class: "hint" }, `and ${more} more`)] : [];
     return [element("ul", { class: "rows" }, ...rows), ...note];
@@ -113,11 +132,23 @@ export class Documentation {
     const kind = KIND_NAMES[type.kind] ?? type.kind;
     const parts = [this.#head(type.name, kind), description(type.description)];
     if (type.fields?.length > 0) {
-      parts.push(section("Fields", type.fields.map((field) => this.#fieldRow(type.name, field))));
+      parts.push(
+        section(
+          "Fields",
+          type.fields.map((field) => this.#fieldRow(type.name, field)),
+        ),
+      );
     }
-    if (type.inputFields?.length > 0) parts.push(section("Fields", type.inputFields.map((input) => this.#inputRow(input))));
+    if (type.inputFields?.length > 0)
+      parts.push(
+        section(
+          "Fields",
+          type.inputFields.map((input) => this.#inputRow(input)),
+        ),
+      );
     if (type.enumValues?.length > 0) parts.push(section("Values", type.enumValues.map(valueRow)));
-    if (type.interfaces?.length > 0) parts.push(section("Implements", this.#typeRows(type.interfaces)));
+    if (type.interfaces?.length > 0)
+      parts.push(section("Implements", this.#typeRows(type.interfaces)));
     if (type.possibleTypes?.length > 0) {
       const title = type.kind === "UNION" ? "One of" : "Implemented by";
       parts.push(section(title, this.#typeRows(type.possibleTypes)));
@@ -130,31 +161,60 @@ export class Documentation {
   /** The fields that give a type, or take it as an argument. */
   #usersOf(name) {
     const uses = ({ type }) => namedType(type) === name;
-    return this.schema.ownTypes().flatMap((type) =>
-      (type.fields ?? [])
-        .filter((field) => uses(field) || field.args.some(uses))
-        .map((field) => this.#fieldRow(type.name, field, type.name)),
-    );
+    return this.schema
+      .ownTypes()
+      .flatMap((type) =>
+        (type.fields ?? [])
+          .filter((field) => uses(field) || field.args.some(uses))
+          .map((field) => this.#fieldRow(type.name, field, type.name)),
+      );
   }
 
   #fieldPage(typeName, field) {
     const kind = this.schema.rootKind(typeName);
-    const parts = [this.#head(field.name, kind ?? `field of ${typeName}`), description(field.description)];
+    const parts = [
+      this.#head(field.name, kind ?? `field of ${typeName}`),
+      description(field.description),
+    ];
     if (field.isDeprecated) {
-      parts.push(element("p", { class: "deprecation" }, `Deprecated: ${field.deprecationReason ?? "no reason given"}`));
+      parts.push(
+        element(
+          "p",
+          { class: "deprecation" },
+          `Deprecated: ${field.deprecationReason ?? "no reason given"}`,
+        ),
+      );
     }
     if (kind) {
       const onclick = () => this.onTry(kind, field);
-      parts.push(element("button", { type: "button", class: "try", onclick }, "Write this operation"));
+      parts.push(
+        element("button", { type: "button", class: "try", onclick }, "Write this operation"),
+      );
     }
     parts.push(section("Gives", [element("li", {}, this.#typeLink(field.type))]));
-    if (field.args.length > 0) parts.push(section("Arguments", field.args.map((input) => this.#inputRow(input))));
+    if (field.args.length > 0)
+      parts.push(
+        section(
+          "Arguments",
+          field.args.map((input) => this.#inputRow(input)),
+        ),
+      );
     return parts;
   }
 
   #head(name, kind) {
-    const back = element("button", { type: "button", class: "back", onclick: () => this.#back() }, "‹ Back");
-    return element("div", { class: "page-head" }, back, element("h2", { tabindex: "-1" }, name), element("span", { class: "kind" }, kind));
+    const back = element(
+      "button",
+      { type: "button", class: "back", onclick: () => this.#back() },
+      "‹ Back",
+    );
+    return element(
+      "div",
+      { class: "page-head" },
+      back,
+      element("h2", { tabindex: "-1" }, name),
+      element("span", { class: "kind" }, kind),
+    );
   }
 
   #typeRow(type) {
@@ -205,17 +265,35 @@ export class Documentation {
   #typeLink(reference) {
     const name = namedType(reference);
     const text = reference.kind ? typeText(reference) : name;
-    return element("button", { type: "button", class: "link type", onclick: () => this.#openType(name) }, text);
+    return element(
+      "button",
+      { type: "button", class: "link type", onclick: () => this.#openType(name) },
+      text,
+    );
   }
 }
 
 function section(title, rows, { isOpen = true } = {}) {
-  const head = element("summary", {}, title, element("span", { class: "count" }, String(rows.length)));
-  return element("details", { class: "section", open: isOpen }, head, element("ul", { class: "rows" }, ...rows));
+  const head = element(
+    "summary",
+    {},
+    title,
+    element("span", { class: "count" }, String(rows.length)),
+  );
+  return element(
+    "details",
+    { class: "section", open: isOpen },
+    head,
+    element("ul", { class: "rows" }, ...rows),
+  );
 }
 
 function valueRow(value) {
-  const name = element("span", { class: value.isDeprecated ? "value deprecated" : "value" }, value.name);
+  const name = element(
+    "span",
+    { class: value.isDeprecated ? "value deprecated" : "value" },
+    value.name,
+  );
   return element("li", {}, name, description(value.description));
 }
 
@@ -228,10 +306,9 @@ function summary(text) {
 function description(text) {
   if (!text) return undefined;
   const paragraphs = text.trim().split(/\n\s*\n/);
-  return element("div", { class: "description" }, ...paragraphs.map((each) => element("p", {}, ...withCode(each))));
-}
-
-/** Descriptions are Markdown by custom; of that, code in backticks is what ours use. */
-function withCode(text) {
-  return text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
+  return element(
+    "div",
+    { class: "description" },
+    ...paragraphs.map((each) => element("p", {}, ...withCode(each))),
+  );
 }

@@ -18,6 +18,14 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/**
+ * A description as nodes. Descriptions are Markdown by custom; of that, code in backticks is what
+ * ours use.
+ */
+export function withCode(text) {
+  return text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
+}
+
 /** The element of the page with this id. */
 export const byId = (id) => document.getElementById(id);
 

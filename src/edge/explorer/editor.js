@@ -91,7 +91,8 @@ export class Editor {
     const offset = before.reduce((sum, each) => sum + each.length + 1, 0) + column - 1;
     this.area.focus();
     this.area.setSelectionRange(offset, offset);
-    this.root.scrollTo({ top: Math.max(0, this.positionOf(offset).top - 80 + this.root.scrollTop - this.root.getBoundingClientRect().top) });
+    const below = this.positionOf(offset).top - this.root.getBoundingClientRect().top;
+    this.root.scrollBy({ top: below - this.root.clientHeight / 3 });
   }
 
   /** Where on the screen the character at an offset stands. */
@@ -112,21 +113,31 @@ export class Editor {
   }
 
   #changed() {
+    const hadMarks = this.faultyLines.size > 0;
     this.faultyLines.clear();
     this.#draw();
+    if (hadMarks) this.#drawNumbers();
     this.onChange?.();
   }
 
   #draw() {
     // A line that a newline has just begun has no height in a `pre` until something stands there.
     this.copy.replaceChildren(this.highlight(this.text), "\n");
-    this.#drawNumbers();
+    if (this.#lineCount() !== this.numbers.childElementCount) this.#drawNumbers();
+  }
+
+  #lineCount() {
+    return this.text.split("\n").length;
   }
 
   #drawNumbers() {
-    const count = this.text.split("\n").length;
+    const count = this.#lineCount();
     const numbers = Array.from({ length: count }, (_, index) =>
-      element("span", { class: this.faultyLines.has(index + 1) ? "faulty" : undefined }, `${index + 1}`),
+      element(
+        "span",
+        { class: this.faultyLines.has(index + 1) ? "faulty" : undefined },
+        `${index + 1}`,
+      ),
     );
     this.numbers.replaceChildren(...numbers);
   }
@@ -181,11 +192,17 @@ export class Editor {
     const { selectionStart, selectionEnd } = this.area;
     const selected = this.#selectedLines();
     if (isBackwards) {
-      this.#replaceLines(selected, selected.lines.map((line) => line.replace(/^ {1,2}|^\t/, "")));
+      this.#replaceLines(
+        selected,
+        selected.lines.map((line) => line.replace(/^ {1,2}|^\t/, "")),
+      );
     } else if (selectionStart === selectionEnd) {
       this.replace(selectionStart, selectionEnd, INDENT);
     } else {
-      this.#replaceLines(selected, selected.lines.map((line) => line && INDENT + line));
+      this.#replaceLines(
+        selected,
+        selected.lines.map((line) => line && INDENT + line),
+      );
     }
   }
 
@@ -193,9 +210,13 @@ export class Editor {
     const selected = this.#selectedLines();
     const written = selected.lines.filter((line) => line.trim());
     const isCommented = (line) => line.trimStart().startsWith(this.comment);
-    const change = written.length > 0 && written.every(isCommented)
-      ? (line) => line.replace(new RegExp(`^(\\s*)${this.comment} ?`), "$1")
-      : (line) => (line.trim() || selected.lines.length === 1 ? line.replace(/^(\s*)/, `$1${this.comment} `) : line);
+    const change =
+      written.length > 0 && written.every(isCommented)
+        ? (line) => line.replace(new RegExp(`^(\\s*)${this.comment} ?`), "$1")
+        : (line) =>
+            line.trim() || selected.lines.length === 1
+              ? line.replace(/^(\s*)/, `$1${this.comment} `)
+              : line;
     this.#replaceLines(selected, selected.lines.map(change));
   }
 

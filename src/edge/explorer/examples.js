@@ -95,8 +95,18 @@ export class ExampleList {
       groups.set(example.group, [...(groups.get(example.group) ?? []), this.#row(example)]);
     }
     const sections = [...groups].map(([name, rows]) => {
-      const head = element("summary", {}, name, element("span", { class: "count" }, String(rows.length)));
-      return element("details", { class: "section", open: true }, head, element("ul", { class: "choices" }, ...rows));
+      const head = element(
+        "summary",
+        {},
+        name,
+        element("span", { class: "count" }, String(rows.length)),
+      );
+      return element(
+        "details",
+        { class: "section", open: true },
+        head,
+        element("ul", { class: "choices" }, ...rows),
+      );
     });
     this.groups.replaceChildren(...sections);
   }
@@ -110,7 +120,11 @@ export class ExampleList {
       element("span", { class: "title" }, example.title),
       example.role ? element("span", { class: "role" }, example.role) : undefined,
     );
-    return element("li", { "data-words": `${example.group} ${example.title}`.toLowerCase() }, button);
+    return element(
+      "li",
+      { "data-words": `${example.group} ${example.title}`.toLowerCase() },
+      button,
+    );
   }
 
   #choose(example, button) {
@@ -131,7 +145,8 @@ export class ExampleList {
 
   #applyFilter() {
     const wanted = this.filter.value.trim().toLowerCase();
-    for (const row of this.groups.querySelectorAll("li")) row.hidden = !row.dataset.words.includes(wanted);
+    for (const row of this.groups.querySelectorAll("li"))
+      row.hidden = !row.dataset.words.includes(wanted);
     for (const group of this.groups.children) {
       group.hidden = !group.querySelector("li:not([hidden])");
       if (wanted) group.open = true;

@@ -10,7 +10,7 @@ const CONSTANTS = new Set(["true", "false", "null"]);
  * Longer texts stay plain: a span for each token of a response of megabytes would make the page
  * stand still.
  */
-const MOST_COLOURED = 300_000;
+const MOST_COLOURED = 150_000;
 
 function colour(text, tokens, classOf) {
   const fragment = document.createDocumentFragment();

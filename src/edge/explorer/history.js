@@ -19,7 +19,8 @@ export class History {
    * down goes.
    */
   add(entry) {
-    const isOther = ({ query, variables }) => query !== entry.query || variables !== entry.variables;
+    const isOther = ({ query, variables }) =>
+      query !== entry.query || variables !== entry.variables;
     const entries = [{ ...entry, at: Date.now() }, ...kept.read("history", []).filter(isOther)];
     kept.write("history", entries.slice(0, MOST_KEPT));
     this.#draw(entries.slice(0, MOST_KEPT));
@@ -32,12 +33,25 @@ export class History {
 
   #draw(entries) {
     if (entries.length === 0) {
-      this.root.replaceChildren(element("p", { class: "hint" }, "Operations that you run are listed here, the last 20 of them."));
+      this.root.replaceChildren(
+        element(
+          "p",
+          { class: "hint" },
+          "Operations that you run are listed here, the last 20 of them.",
+        ),
+      );
       return;
     }
     const rows = entries.map((entry) => this.#row(entry));
-    const clear = element("button", { type: "button", class: "quiet", onclick: () => this.#clear() }, "Clear history");
-    this.root.replaceChildren(element("ul", { class: "choices" }, ...rows), element("div", { class: "after-list" }, clear));
+    const clear = element(
+      "button",
+      { type: "button", class: "quiet", onclick: () => this.#clear() },
+      "Clear history",
+    );
+    this.root.replaceChildren(
+      element("ul", { class: "choices" }, ...rows),
+      element("div", { class: "after-list" }, clear),
+    );
   }
 
   #row(entry) {

@@ -34,9 +34,12 @@ const JSON_TEXT = new RegExp(
 );
 
 function* tokens(pattern, text) {
-  for (const match of text.matchAll(pattern)) {
-    const [kind] = Object.entries(match.groups).find(([, found]) => found !== undefined);
-    yield { kind, text: match[0], start: match.index, end: match.index + match[0].length };
+  for (const { 0: found, index, groups } of text.matchAll(pattern)) {
+    for (const kind in groups) {
+      if (groups[kind] === undefined) continue;
+      yield { kind, text: found, start: index, end: index + found.length };
+      break;
+    }
   }
 }
 

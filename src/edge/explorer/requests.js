@@ -12,11 +12,23 @@ export async function post(endpoint, request, token, signal) {
   const headers = { "content-type": "application/json", accept: ACCEPT };
   if (token) headers.authorization = `Bearer ${token}`;
   const began = performance.now();
-  const response = await fetch(endpoint, { method: "POST", headers, body: JSON.stringify(request), signal });
+  const response = await fetch(endpoint, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(request),
+    signal,
+  });
   const text = await response.text();
   const milliseconds = performance.now() - began;
   const bytes = new TextEncoder().encode(text).length;
-  return { status: response.status, statusText: response.statusText, milliseconds, bytes, text, body: parsed(text) };
+  return {
+    status: response.status,
+    statusText: response.statusText,
+    milliseconds,
+    bytes,
+    text,
+    body: parsed(text),
+  };
 }
 
 function parsed(text) {

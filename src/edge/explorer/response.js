@@ -33,14 +33,22 @@ export class ResponseView {
   showWelcome() {
     this.#clear();
     this.#say(badge("idle", "Ready"));
-    const keys = (...names) => names.flatMap((name, index) => [index ? " " : "", element("kbd", {}, name)]);
+    const keys = (...names) =>
+      names.flatMap((name, index) => [index ? " " : "", element("kbd", {}, name)]);
     const command = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
-    const row = (names, meaning) => [element("dt", {}, ...keys(...names)), element("dd", {}, meaning)];
+    const row = (names, meaning) => [
+      element("dt", {}, ...keys(...names)),
+      element("dd", {}, meaning),
+    ];
     this.body.append(
       element(
         "div",
         { class: "welcome" },
-        element("p", {}, "Choose an example or write an operation, then run it. The answer appears here."),
+        element(
+          "p",
+          {},
+          "Choose an example or write an operation, then run it. The answer appears here.",
+        ),
         element(
           "dl",
           {},
@@ -97,7 +105,12 @@ export class ResponseView {
   /** Events may come faster than a page can be laid out: what came since the last frame is drawn at once. */
   addEvent(result) {
     this.count += 1;
-    this.events.push({ number: this.count, at: new Date(), after: performance.now() - this.began, result });
+    this.events.push({
+      number: this.count,
+      at: new Date(),
+      after: performance.now() - this.began,
+      result,
+    });
     this.events.splice(0, this.events.length - MOST_EVENTS);
     this.frame ??= requestAnimationFrame(() => {
       this.#drawEvents();
@@ -173,11 +186,19 @@ export class ResponseView {
         {},
         extensions?.code ? element("span", { class: "code" }, extensions.code) : undefined,
         element("span", { class: "message" }, message ?? "no message"),
-        path?.length > 0 ? element("code", { title: "Where in the response" }, path.join(".")) : undefined,
-        place
-          ? element("button", { type: "button", class: "link", onclick: () => this.onLocation(place) }, `line ${place.line}`)
+        path?.length > 0
+          ? element("code", { title: "Where in the response" }, path.join("."))
           : undefined,
-        extensions?.retryable ? element("span", { class: "retryable" }, "can be retried") : undefined,
+        place
+          ? element(
+              "button",
+              { type: "button", class: "link", onclick: () => this.onLocation(place) },
+              `line ${place.line}`,
+            )
+          : undefined,
+        extensions?.retryable
+          ? element("span", { class: "retryable" }, "can be retried")
+          : undefined,
       );
     });
     return element("ul", { class: "error-list", "aria-label": "Errors" }, ...rows);
@@ -205,7 +226,9 @@ function commandList(commands) {
   const rows = commands.map(({ collection, command, keysExamined, docsExamined, millis }) => {
     const counts = [
       keysExamined === undefined || keysExamined === null ? undefined : plural(keysExamined, "key"),
-      docsExamined === undefined || docsExamined === null ? undefined : plural(docsExamined, "document"),
+      docsExamined === undefined || docsExamined === null
+        ? undefined
+        : plural(docsExamined, "document"),
       millis === undefined || millis === null ? undefined : durationText(millis),
     ];
     return element(

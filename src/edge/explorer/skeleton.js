@@ -3,8 +3,8 @@
 import { isRequired, namedType, typeText } from "./schema.js";
 
 const INDENT = "  ";
-/** How many objects inside each other are written out; lists' wrappings don't count. */
-const DEPTH = 2;
+/** How many objects inside each other are written out; the wrappings of a list don't count. */
+const DEPTH = 3;
 const isWrapping = (typeName) => /(Connection|Edge)$/.test(typeName);
 
 /** `{query, variables}` that asks for the field's leaves, its required arguments as variables. */
@@ -18,7 +18,9 @@ export function skeleton(schema, kind, field) {
 ${INDENT}${field.name}${passed && `(${passed})`}${selection}
 }
 `;
-  const variables = Object.fromEntries(needed.map((input) => [input.name, exampleOf(schema, input.type, 0)]));
+  const variables = Object.fromEntries(
+    needed.map((input) => [input.name, exampleOf(schema, input.type, 0)]),
+  );
   return { query, variables };
 }
 
@@ -35,7 +37,8 @@ function selectionOf(schema, typeName, outer, indent) {
   return block(lines, indent);
 }
 
-const block = (lines, indent) => ` {\n${lines.map((line) => indent + INDENT + line).join("\n")}\n${indent}}`;
+const block = (lines, indent) =>
+  ` {\n${lines.map((line) => indent + INDENT + line).join("\n")}\n${indent}}`;
 
 function memberLines(schema, union, depth, indent) {
   const written = new Map();
@@ -51,8 +54,12 @@ function memberLines(schema, union, depth, indent) {
  */
 function fieldLines(schema, type, depth, indent, written) {
   const lines = [];
+  const hasNodes = type.fields.some(({ name }) => name === "nodes");
   for (const field of type.fields) {
     const name = namedType(field.type);
+    // Edges say what the nodes beside them say; lists inside a record are a question of their own.
+    if ((hasNodes && field.name === "edges") || (depth > 0 && name.endsWith("Connection")))
+      continue;
     const selection = selectionOf(schema, name, depth, indent);
     const isBare = schema.isComposite(name) && !selection;
     if (field.isDeprecated || field.args.some(isRequired) || isBare) continue;
@@ -74,7 +81,9 @@ function exampleOf(schema, reference, depth) {
     const required = type.inputFields.filter(isRequired);
     // Where none is required, one of them usually is: the ways to look something up.
     const needed = required.length > 0 ? required : type.inputFields.slice(0, 1);
-    return Object.fromEntries(needed.map((input) => [input.name, exampleOf(schema, input.type, depth + 1)]));
+    return Object.fromEntries(
+      needed.map((input) => [input.name, exampleOf(schema, input.type, depth + 1)]),
+    );
   }
   return { Int: 1, Long: 1, Float: 1, Boolean: true }[reference.name] ?? "";
 }

@@ -27,7 +27,11 @@ export function activateSplitter(border, { property, measure, direction, least, 
     const onMove = (event) => set(began.size + direction * (place(event) - began.place));
     border.setPointerCapture(down.pointerId);
     border.addEventListener("pointermove", onMove);
-    border.addEventListener("lostpointercapture", () => border.removeEventListener("pointermove", onMove), { once: true });
+    border.addEventListener(
+      "lostpointercapture",
+      () => border.removeEventListener("pointermove", onMove),
+      { once: true },
+    );
     down.preventDefault();
   });
   border.addEventListener("keydown", (event) => {

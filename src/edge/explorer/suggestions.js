@@ -1,6 +1,6 @@
 /** The list of completions at the cursor of an editor. */
 
-import { element } from "./dom.js";
+import { element, withCode } from "./dom.js";
 
 const MOST_SHOWN = 60;
 const LIST_ID = "suggestions";
@@ -10,8 +10,14 @@ export class Suggestions {
   constructor(editor, complete) {
     this.editor = editor;
     this.complete = complete;
-    this.list = element("ul", { class: "suggestions", id: LIST_ID, role: "listbox", "aria-label": "Completions", hidden: true });
-    document.body.append(this.list);
+    this.list = element("ul", {
+      class: "suggestions",
+      id: LIST_ID,
+      role: "listbox",
+      "aria-label": "Completions",
+      hidden: true,
+    });
+    document.querySelector("main").append(this.list);
     const { area } = editor;
     area.setAttribute("aria-autocomplete", "list");
     area.setAttribute("aria-controls", LIST_ID);
@@ -36,7 +42,8 @@ export class Suggestions {
   open() {
     const { from, to, offers } = this.complete(this.editor.text, this.editor.cursor);
     const word = this.editor.text.slice(from, to);
-    if (offers.length === 0 || (offers.length === 1 && offers[0].text === word)) return this.close();
+    if (offers.length === 0 || (offers.length === 1 && offers[0].text === word))
+      return this.close();
     this.range = { from, to };
     this.offers = offers.slice(0, MOST_SHOWN);
     this.list.replaceChildren(...this.offers.map((each, index) => this.#row(each, index)));
@@ -46,7 +53,11 @@ export class Suggestions {
   }
 
   #row(offer, index) {
-    const name = element("span", { class: offer.isDeprecated ? "name deprecated" : "name" }, offer.text);
+    const name = element(
+      "span",
+      { class: offer.isDeprecated ? "name deprecated" : "name" },
+      offer.text,
+    );
     return element(
       "li",
       {
@@ -61,13 +72,15 @@ export class Suggestions {
       },
       name,
       element("span", { class: "detail" }, offer.detail),
-      element("span", { class: "about" }, offer.description.split("\n")[0]),
+      element("span", { class: "about" }, ...withCode(offer.description.split("\n")[0])),
     );
   }
 
   #choose(index) {
     this.chosen = (index + this.offers.length) % this.offers.length;
-    [...this.list.children].forEach((row, place) => row.setAttribute("aria-selected", String(place === this.chosen)));
+    [...this.list.children].forEach((row, place) =>
+      row.setAttribute("aria-selected", String(place === this.chosen)),
+    );
     this.list.children[this.chosen].scrollIntoView({ block: "nearest" });
     this.editor.area.setAttribute("aria-activedescendant", `${LIST_ID}-${this.chosen}`);
   }
@@ -116,7 +129,8 @@ export class Suggestions {
       if (isWritten) return this.close();
       this.#accept();
     } else {
-      if (["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"].includes(event.key)) this.close();
+      if (["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"].includes(event.key))
+        this.close();
       return;
     }
     event.preventDefault();

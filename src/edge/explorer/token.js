@@ -44,7 +44,11 @@ export class Token {
       return;
     }
     const buttons = [ANONYMOUS, ...Object.keys(this.offered)].map((role) =>
-      element("button", { type: "button", "data-role": role, onclick: () => this.use(this.offered[role] ?? "") }, role),
+      element(
+        "button",
+        { type: "button", "data-role": role, onclick: () => this.use(this.offered[role] ?? "") },
+        role,
+      ),
     );
     this.roles.replaceChildren(element("span", { class: "roles-label" }, "as"), ...buttons);
     this.roles.hidden = false;
@@ -84,7 +88,9 @@ function claimsText(token) {
       sub && `Subject ${sub}`,
       roles?.length > 0 && `roles ${[roles].flat().join(", ")}`,
       expiry && `${expiry < new Date() ? "expired" : "valid until"} ${expiry.toLocaleString()}`,
-    ].filter(Boolean).join(" · ");
+    ]
+      .filter(Boolean)
+      .join(" · ");
   } catch {
     return "This doesn't look like a JWT; it is sent as it is.";
   }

@@ -1,6 +1,7 @@
 //! A gateway for a test, and the ways to talk to it, to break it and to look behind it.
 
 pub mod cuts;
+pub mod live;
 pub mod proxy;
 
 use std::{

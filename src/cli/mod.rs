@@ -8,6 +8,7 @@ mod check;
 mod demo;
 mod failure;
 mod gateway;
+mod import;
 mod indexes;
 mod logging;
 mod options;
@@ -57,6 +58,8 @@ enum Command {
     Demo(demo::Demo),
     #[command(subcommand)]
     Indexes(indexes::Indexes),
+    #[command(subcommand)]
+    Import(import::Import),
     Check(check::Check),
     Token(token::Token),
     Schema(schema::Schema),
@@ -85,6 +88,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Serve(serve) => serve.run().await,
             Command::Demo(demo) => demo.run().await,
             Command::Indexes(indexes) => indexes.run().await,
+            Command::Import(import) => import.run().await,
             Command::Check(check) => check.run().await,
             Command::Token(token) => token.run(),
             Command::Schema(_) => Ok(schema::Schema::run()),

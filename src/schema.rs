@@ -3,21 +3,36 @@
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
-    domains::inventory::{self, InsufficientStock},
+    domains::{
+        inventory::{self, InsufficientStock},
+        transfers::{
+            self,
+            types::{
+                AccountClosed, AccountFull, AccountNotEmpty, CurrencyMismatch, InsufficientFunds,
+                TransferNotCancellable,
+            },
+        },
+    },
     graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
 };
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery);
+pub struct Query(inventory::resolvers::InventoryQuery, transfers::resolvers::TransfersQuery);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub struct Mutation(inventory::resolvers::InventoryMutation);
+pub struct Mutation(
+    inventory::resolvers::InventoryMutation,
+    transfers::resolvers::TransfersMutation,
+);
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]
-pub struct Subscription(inventory::resolvers::InventorySubscription);
+pub struct Subscription(
+    inventory::resolvers::InventorySubscription,
+    transfers::resolvers::TransfersSubscription,
+);
 
 /// A way in which a mutation was refused; nothing was changed.
 #[derive(Debug, Interface)]
@@ -32,6 +47,12 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     InsufficientStock(InsufficientStock),
+    InsufficientFunds(InsufficientFunds),
+    AccountClosed(AccountClosed),
+    AccountFull(AccountFull),
+    AccountNotEmpty(AccountNotEmpty),
+    CurrencyMismatch(CurrencyMismatch),
+    TransferNotCancellable(TransferNotCancellable),
 }
 
 /// The whole schema.

@@ -7,6 +7,8 @@
 
 pub mod catalog;
 pub mod inventory;
+pub mod payments;
+pub mod transfers;
 
 use std::pin::Pin;
 
@@ -26,6 +28,8 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
     declared::<catalog::ProductDocument>(),
     declared::<inventory::StockDocument>(),
+    declared::<transfers::AccountDocument>(),
+    declared::<transfers::TransferDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -61,6 +65,7 @@ impl Report {
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
     inventory::invariants::check(app, &mut report).await?;
+    transfers::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -69,6 +74,5 @@ type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 
 /// The sweeps of every room, receivers after deciders.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
-    let _none_yet = app;
-    vec![]
+    vec![("transfers", Box::pin(transfers::sweep::sweep(app)))]
 }

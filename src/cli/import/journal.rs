@@ -77,14 +77,14 @@ impl Journal {
                     "--resume needs to know how far it was: name the file with --progress",
                 ));
             }
-            (false, Some(earlier), _) => {
+            (false, Some(earlier), _) if earlier.line > 0 => {
                 let line = earlier.line;
                 terminal::remark(format_args!(
                     "An earlier import was cut after line {line}; beginning anew (--resume would go on)."
                 ));
                 state
             }
-            (false, None, _) => state,
+            (false, ..) => state,
         };
         let journal = Self { path, state };
         journal.write()?;

@@ -171,8 +171,9 @@ impl Work {
         let mut batches = reader::start(lines);
         loop {
             let batch = tokio::select! {
-                batch = batches.recv() => batch,
+                biased;
                 () = stop.cancelled() => return Err(self.cut("interrupted")),
+                batch = batches.recv() => batch,
             };
             let batch = match batch {
                 None => return self.journal.close(),

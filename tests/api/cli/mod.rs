@@ -1,5 +1,8 @@
 //! The commands, as the binary that people run.
 
+mod demo;
+mod import;
+
 use std::{
     io::{BufRead, BufReader, Read},
     net::TcpListener,
@@ -146,16 +149,21 @@ fn every_command_explains_itself() {
     let (code, help, _) = done(docgate(&["--help"]));
     assert_eq!(code, 0);
     assert!(help.contains("Exit codes:"), "{help}");
-    for command in ["serve", "demo", "schema", "indexes", "check", "token"] {
+    for command in ["serve", "demo", "schema", "indexes", "import", "check", "token"] {
         assert!(help.contains(&format!("  {command} ")), "{command} in {help}");
         let (code, text, _) = done(docgate(&[command, "--help"]));
         assert_eq!(code, 0);
         assert!(text.contains("Example"), "{command}: {text}");
     }
-    for command in ["plan", "apply"] {
-        let (code, text, _) = done(docgate(&["indexes", command, "--help"]));
+    for [command, below] in [
+        ["indexes", "plan"],
+        ["indexes", "apply"],
+        ["import", "products"],
+        ["import", "categories"],
+    ] {
+        let (code, text, _) = done(docgate(&[command, below, "--help"]));
         assert_eq!(code, 0);
-        assert!(text.contains("Example"), "{command}: {text}");
+        assert!(text.contains("Example"), "{command} {below}: {text}");
     }
     assert_eq!(done(docgate(&["nonsense"])).0, 2);
     assert_eq!(done(docgate(&[])).0, 2);

@@ -154,7 +154,9 @@ fn read(path: &Path) -> Result<Option<State>, Failure> {
     };
     serde_json::from_slice(&text).map(Some).map_err(|_| {
         let path = path.display();
-        Failure::usage(format!("{path} is no progress file of docgate: name another with --progress"))
+        Failure::usage(format!(
+            "{path} is no progress file of docgate: name another with --progress"
+        ))
     })
 }
 
@@ -170,7 +172,7 @@ pub(super) struct Errors {
 impl Errors {
     /// Tells them to a file, which is added to with `resume`, or else to stderr.
     pub(super) fn open(path: Option<&Path>, resume: bool) -> Result<Self, Failure> {
-        let open = |path: &Path| {
+        let open = |path: &Path| -> Result<_, Failure> {
             let mut options = File::options();
             options.create(true).write(true).append(resume).truncate(!resume);
             let file = options.open(path).map_err(|fault| cant("write", path, &fault))?;
@@ -208,7 +210,9 @@ impl Errors {
     pub(super) fn tell_rest(&self) {
         if self.file.is_none() && self.told > SHOWN {
             let more = self.told - SHOWN;
-            terminal::remark(format_args!("… and {more} more lines (--errors FILE takes them all)"));
+            terminal::remark(format_args!(
+                "… and {more} more lines (--errors FILE takes them all)"
+            ));
         }
     }
 }

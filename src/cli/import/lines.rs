@@ -209,11 +209,9 @@ mod tests {
         lines.next().expect("a line");
         lines.next().expect("a line");
         let digest = lines.digest();
-        for (bytes, same) in [
-            (&b"one\ntwo\nfour\n"[..], true),
-            (b"one\nTWO\nthree\n", false),
-            (b"one\n", false),
-        ] {
+        for (bytes, same) in
+            [(&b"one\ntwo\nfour\n"[..], true), (b"one\nTWO\nthree\n", false), (b"one\n", false)]
+        {
             let mut lines = Lines::of(Cursor::new(bytes.to_vec())).expect("lines");
             assert_eq!(lines.skip(2, &digest).expect("skipped"), same);
         }

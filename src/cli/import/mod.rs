@@ -21,10 +21,10 @@ use super::{
     options::{PATIENCE, Source, reach},
     terminal,
 };
-use crate::{app::App, error::Error};
+use crate::app::App;
 use journal::{Errors, Journal};
 use kinds::{Brought, Kind};
-use lines::{LONGEST, Lines};
+use lines::Lines;
 use reader::Batch;
 
 /// Bring products or categories in from a file
@@ -138,8 +138,9 @@ impl Options {
         };
         let path = self.progress.clone().or_else(|| (!is_stdin).then(beside));
         let cant = |fault| Failure::trouble(format!("can't read {}: {fault}", self.file.display()));
-        let mut lines = if is_stdin { Lines::of(std::io::stdin()) } else { Lines::of_file(&self.file) }
-            .map_err(cant)?;
+        let mut lines =
+            if is_stdin { Lines::of(std::io::stdin()) } else { Lines::of_file(&self.file) }
+                .map_err(cant)?;
         let journal = Journal::open(path, kind.name(), database, self.resume)?;
         if journal.line() > 0 && !lines.skip(journal.line(), journal.digest()).map_err(cant)? {
             return Err(Failure::trouble(format!(
@@ -178,7 +179,9 @@ impl Work {
             let batch = match batch {
                 None => return self.journal.close(),
                 Some(Ok(batch)) => batch,
-                Some(Err(fault)) => return Err(self.cut(&format!("the file can't be read: {fault}"))),
+                Some(Err(fault)) => {
+                    return Err(self.cut(&format!("the file can't be read: {fault}")));
+                }
             };
             self.bring_batch(batch).await?;
             self.bar.set_position(taken.load(Ordering::Relaxed));

@@ -27,7 +27,8 @@ pub(super) const AT_ONCE: usize = 48;
 pub(super) async fn plant(app: &App, tree: &[Category], steps: &Steps) -> Result<(), Failure> {
     let bar = steps.begin("categories", tree.len());
     for depth in 1.. {
-        let level: Vec<_> = tree.iter().filter(|one| one.path.matches('/').count() == depth).collect();
+        let level: Vec<_> =
+            tree.iter().filter(|one| one.path.matches('/').count() == depth).collect();
         if level.is_empty() {
             break;
         }

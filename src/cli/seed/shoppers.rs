@@ -96,11 +96,7 @@ const REVERSE: &str = "mutation($transfer: ID!) {
 }";
 
 /// Money goes from shopper to shopper; now and then it goes back.
-pub(super) async fn share(
-    door: &Door,
-    shoppers: &[Shopper],
-    steps: &Steps,
-) -> Result<(), Failure> {
+pub(super) async fn share(door: &Door, shoppers: &[Shopper], steps: &Steps) -> Result<(), Failure> {
     let service = someone("bank", &[Role::Service]);
     let bar = steps.begin("transfers", shoppers.len());
     for (number, (from, to)) in shoppers.iter().zip(shoppers.iter().cycle().skip(1)).enumerate() {
@@ -252,9 +248,7 @@ impl Visits<'_> {
                 let variables = json!({ "order": id, "sku": sku, "quantity": 3, "op": op });
                 self.door.ask(who, ADJUST, variables).await.map(drop)
             }
-            6 => {
-                self.door.ask(who, CANCEL_ORDER, json!({ "order": id, "op": op })).await.map(drop)
-            }
+            6 => self.door.ask(who, CANCEL_ORDER, json!({ "order": id, "op": op })).await.map(drop),
             _ => Ok(()),
         }
     }

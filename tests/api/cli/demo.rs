@@ -48,7 +48,8 @@ async fn a_demo_is_filled_kept_and_stopped() {
         let found = answer["data"][list]["nodes"].as_array().expect("a list");
         assert!(!found.is_empty(), "{answer}");
     }
-    let price = "mutation { setProductPrice(input: {sku: \"ALB-00001\", retail: 1}) { __typename } }";
+    let price =
+        "mutation { setProductPrice(input: {sku: \"ALB-00001\", retail: 1}) { __typename } }";
     for (token, typename) in [(&merchant, "Album"), (&admin, "Album")] {
         let answer = ask(&address, Some(token), price).await;
         assert_eq!(answer["data"]["setProductPrice"]["__typename"], typename, "{answer}");

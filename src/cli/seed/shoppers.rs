@@ -142,13 +142,13 @@ const CHECKOUT: &str = "mutation(
 }";
 
 const ADJUST: &str = "mutation($order: ID!, $sku: ID!, $quantity: Long!, $op: ID!) {
-    adjustOrderLine(input: {id: $order, sku: $sku, quantity: $quantity, opId: $op}) {
+    adjustOrderLine(input: {orderId: $order, sku: $sku, quantity: $quantity, opId: $op}) {
         __typename ... on UserError { code message }
     }
 }";
 
 const CANCEL_ORDER: &str = "mutation($order: ID!, $op: ID!) {
-    cancelOrder(input: {id: $order, opId: $op}) { __typename ... on UserError { code message } }
+    cancelOrder(input: {orderId: $order, opId: $op}) { __typename ... on UserError { code message } }
 }";
 
 /// What shoppers do in the shop.

@@ -445,6 +445,17 @@ pub async fn old_restocks(
     Ok(stocks.into_iter().map(old).collect())
 }
 
+/// Calls `each` for the stock of every SKU, for the invariants.
+///
+/// # Errors
+/// `Unavailable` or `Internal`, or what `each` says.
+pub async fn for_each(
+    app: &App,
+    each: impl FnMut(StockDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    store::for_each(app, each).await
+}
+
 fn entry<'a>(stock: &'a StockDocument, holder: &str) -> Option<&'a Reservation> {
     stock.reservations.iter().find(|entry| entry.holder == holder)
 }

@@ -1,6 +1,6 @@
 //! What clients see of the inventory.
 
-use async_graphql::{ID, InputObject, Object, Union};
+use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::StockDocument;
 use crate::graphql::{

@@ -110,6 +110,7 @@ impl Demo {
         let database = options::reach(&config, options::PATIENCE).await?;
         indexes::apply(&database, COLLECTIONS, false, |_| {}).await?;
         if !home.is_filled() {
+            terminal::remark("Filling the shop …");
             seed::fill(&config, &database, self.products).await?;
             home.mark_filled()?;
         }

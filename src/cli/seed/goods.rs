@@ -10,7 +10,6 @@ use super::{
     door::{Door, someone},
     people::Cast,
     products::Product,
-    random::Random,
     tree::Category,
 };
 use crate::{
@@ -103,18 +102,16 @@ pub(super) async fn stock(
     steps: &Steps,
 ) -> Result<(), Failure> {
     let merchant = merchant();
-    let mut random = Random::new(42);
-    let quantities: Vec<i64> = products.iter().map(|_| quantity(&mut random)).collect();
     // One text per number of credits: it is parsed and checked again for each request, but made once.
     let most = products.iter().map(|product| product.credits.len()).max().unwrap_or(0);
     let queries: HashMap<usize, String> = (0..=most).map(|count| (count, query(count))).collect();
     let bar = steps.begin("credits and stock", products.len());
-    stream::iter(products.iter().zip(quantities))
-        .map(|(product, quantity)| {
+    stream::iter(products)
+        .map(|product| {
             let (merchant, bar, queries) = (&merchant, &bar, &queries);
             async move {
                 let query = &queries[&product.credits.len()];
-                door.ask(merchant, query, variables(product, quantity, people)).await?;
+                door.ask(merchant, query, variables(product, people)).await?;
                 bar.inc(1);
                 Ok::<_, Failure>(())
             }
@@ -124,11 +121,6 @@ pub(super) async fn stock(
         .await?;
     bar.finish();
     Ok(())
-}
-
-/// Most things are there in some number, some are about to run out.
-fn quantity(random: &mut Random) -> i64 {
-    if random.chance(6) { random.between(1, 3) } else { random.between(8, 250) }
 }
 
 fn query(credits: usize) -> String {
@@ -151,9 +143,9 @@ fn query(credits: usize) -> String {
     format!("mutation({parameters}) {{\n{fields}}}")
 }
 
-fn variables(product: &Product, quantity: i64, people: &[String]) -> Value {
+fn variables(product: &Product, people: &[String]) -> Value {
     let op = format!("demo-stock-{}", product.sku);
-    let mut variables = json!({ "sku": product.sku, "quantity": quantity, "op": op });
+    let mut variables = json!({ "sku": product.sku, "quantity": product.stock, "op": op });
     for (number, (person, role)) in product.credits.iter().enumerate() {
         variables[format!("person{number}")] = json!(people[*person]);
         variables[format!("role{number}")] = json!(role);

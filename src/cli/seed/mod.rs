@@ -45,11 +45,13 @@ pub(super) async fn fill(config: &Config, database: &Database, count: u32) -> Re
     let shoppers = shoppers::arrive(&door, 40, &steps).await?;
     shoppers::share(&door, &shoppers, &steps).await?;
     let visits = Visits { door: &door, shoppers: &shoppers, products: &products };
-    visits.abandon(24, &steps).await?;
-    visits.give_up(24, &steps).await?;
-    visits.buy(240, &steps).await?;
+    // A small shop has few visitors, so that it isn't sold out.
+    let few = (count / 10).min(24);
+    visits.abandon(few, &steps).await?;
+    visits.give_up(few, &steps).await?;
+    visits.buy(10 * few, &steps).await?;
     shoppers::expire(config, &app).await?;
-    visits.browse(40, &steps).await?;
+    visits.browse(2 * few, &steps).await?;
     app.tasks().close();
     app.tasks().wait().await;
     Ok(())

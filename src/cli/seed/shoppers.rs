@@ -177,11 +177,11 @@ impl Visits<'_> {
         Ok(cart)
     }
 
-    /// A product that people buy without thinking long.
+    /// A product that people buy without thinking long, and of which there are enough for all.
     fn affordable(&self, random: &mut Random) -> &Product {
         loop {
             let product = random.choose(self.products);
-            if product.retail < 6_000 {
+            if product.retail < 6_000 && product.stock >= 100 {
                 return product;
             }
         }

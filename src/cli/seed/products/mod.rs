@@ -44,6 +44,8 @@ pub(super) struct Product {
     pub(super) properties: Vec<(&'static str, String)>,
     /// Paths of its categories.
     pub(super) categories: Vec<String>,
+    /// How many are on the shelf.
+    pub(super) stock: i64,
     /// Positions in the cast, with what they did.
     pub(super) credits: Vec<(usize, &'static str)>,
 }
@@ -72,7 +74,8 @@ pub(super) fn products(count: usize, cast: &Cast, tree: &[Category]) -> Vec<Prod
             let sku = format!("{prefix}-{number:05}");
             let product = make(&mut workshop);
             let asin = asin(&mut workshop.random);
-            all.push(Product { sku, asin, ..product });
+            let stock = stock(&mut workshop.random);
+            all.push(Product { sku, asin, stock, ..product });
         }
     };
     add(albums, albums::album, "ALB");
@@ -125,6 +128,11 @@ impl<'a> Workshop<'a> {
         let retail = if discount == 0 { list } else { reduced / 10 * 10 + 9 };
         (list, retail.min(list))
     }
+}
+
+/// Most things are there in some number, some are about to run out.
+fn stock(random: &mut Random) -> i64 {
+    if random.chance(6) { random.between(1, 3) } else { random.between(8, 250) }
 }
 
 fn asin(random: &mut Random) -> String {

@@ -42,7 +42,7 @@
 //! the product says, and the other way round.
 
 mod documents;
-mod import;
+pub mod import;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;

@@ -5,7 +5,6 @@
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
 mod checkout;
-mod cli;
 mod edge;
 mod kit;
 mod roles;

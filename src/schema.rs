@@ -5,6 +5,7 @@ use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOption
 use crate::{
     domains::{
         catalog,
+        categories::{self, WouldMakeCircle},
         inventory::{self, InsufficientStock},
         people,
     },
@@ -15,6 +16,7 @@ use crate::{
 #[derive(MergedObject, Default)]
 pub struct Query(
     catalog::resolvers::CatalogQuery,
+    categories::resolvers::CategoriesQuery,
     inventory::resolvers::InventoryQuery,
     people::resolvers::PeopleQuery,
 );
@@ -23,6 +25,7 @@ pub struct Query(
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     catalog::resolvers::CatalogMutation,
+    categories::resolvers::CategoriesMutation,
     inventory::resolvers::InventoryMutation,
     people::resolvers::PeopleMutation,
 );
@@ -44,6 +47,7 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     InsufficientStock(InsufficientStock),
+    WouldMakeCircle(WouldMakeCircle),
 }
 
 /// The whole schema.

@@ -27,6 +27,7 @@ const fn declared<T: Stored>() -> Declared {
 pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
     declared::<catalog::ProductDocument>(),
+    declared::<categories::CategoryDocument>(),
     declared::<people::PersonDocument>(),
     declared::<inventory::StockDocument>(),
 ];
@@ -63,6 +64,7 @@ impl Report {
 /// `Unavailable` or `Internal`.
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
+    categories::invariants::check(app, &mut report).await?;
     inventory::invariants::check(app, &mut report).await?;
     catalog::invariants::check(app, &mut report).await?;
     people::invariants::check(app, &mut report).await?;
@@ -77,6 +79,7 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
     vec![
         ("inventory", Box::pin(inventory::sweep::sweep(app))),
         ("catalog", Box::pin(catalog::sweep::sweep(app))),
+        ("categories", Box::pin(categories::sweep::sweep(app))),
         ("people", Box::pin(people::sweep::sweep(app))),
     ]
 }

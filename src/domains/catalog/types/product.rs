@@ -19,6 +19,7 @@ pub struct Shown {
 }
 
 /// Something that can be bought.
+#[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
 #[derive(Interface)]
 #[graphql(
     field(name = "id", ty = "ID", desc = "Global id."),

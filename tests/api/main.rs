@@ -6,5 +6,7 @@
 
 mod edge;
 mod kit;
+mod payments;
 mod roles;
 mod support;
+mod transfers;

@@ -4,26 +4,49 @@ use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOption
 
 use crate::{
     domains::{
-        inventory::{self, InsufficientStock},
+        carts, catalog,
+        categories::{self, WouldMakeCircle},
+        inventory,
+        orders::{
+            self,
+            types::{CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
+        },
+        people,
         transfers::{
             self,
             types::{
-                AccountClosed, AccountFull, AccountNotEmpty, CurrencyMismatch, InsufficientFunds,
+                AccountClosed, AccountFull, AccountNotEmpty, InsufficientFunds,
                 TransferNotCancellable,
             },
         },
     },
-    graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
+    graphql::refusals::{
+        AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
+        InsufficientStock, InvalidInput, NotFound,
+    },
 };
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery, transfers::resolvers::TransfersQuery);
+pub struct Query(
+    catalog::resolvers::CatalogQuery,
+    categories::resolvers::CategoriesQuery,
+    people::resolvers::PeopleQuery,
+    inventory::resolvers::InventoryQuery,
+    carts::resolvers::CartsQuery,
+    orders::resolvers::OrdersQuery,
+    transfers::resolvers::TransfersQuery,
+);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
 pub struct Mutation(
+    catalog::resolvers::CatalogMutation,
+    categories::resolvers::CategoriesMutation,
+    people::resolvers::PeopleMutation,
     inventory::resolvers::InventoryMutation,
+    carts::resolvers::CartsMutation,
+    orders::resolvers::OrdersMutation,
     transfers::resolvers::TransfersMutation,
 );
 
@@ -31,6 +54,7 @@ pub struct Mutation(
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(
     inventory::resolvers::InventorySubscription,
+    orders::resolvers::OrdersSubscription,
     transfers::resolvers::TransfersSubscription,
 );
 
@@ -46,12 +70,18 @@ pub enum UserError {
     InvalidInput(InvalidInput),
     AlreadyExists(AlreadyExists),
     InUse(InUse),
+    WouldMakeCircle(WouldMakeCircle),
     InsufficientStock(InsufficientStock),
+    CartNotActive(CartNotActive),
+    CartEmpty(CartEmpty),
+    CheckoutShort(CheckoutShort),
+    PaymentDeclined(PaymentDeclined),
+    OrderNotOpen(OrderNotOpen),
+    CurrencyMismatch(CurrencyMismatch),
     InsufficientFunds(InsufficientFunds),
     AccountClosed(AccountClosed),
     AccountFull(AccountFull),
     AccountNotEmpty(AccountNotEmpty),
-    CurrencyMismatch(CurrencyMismatch),
     TransferNotCancellable(TransferNotCancellable),
 }
 

@@ -3,7 +3,7 @@
 use super::{Authorisation, Charge, Provider};
 use crate::{
     app::App,
-    domains::transfers::operations::{self as transfers, Verdict},
+    domains::transfers::operations::{self as transfers, PayerAccount, Verdict},
     error::Error,
     graphql::scalars::Money,
 };
@@ -39,4 +39,28 @@ impl Provider for Ledger {
     ) -> Result<(), Error> {
         transfers::refund(app, id, refund_id, amount).await
     }
+}
+
+/// What is wrong with the account that is to pay.
+pub(super) async fn hindrance(
+    app: &App,
+    subject: Option<&str>,
+    charge: &Charge,
+) -> Result<Option<String>, Error> {
+    let Some(id) = &charge.account else {
+        return Ok(Some("name the account that pays".into()));
+    };
+    let Some(subject) = subject else {
+        return Ok(Some("sign in to pay from one of your accounts".into()));
+    };
+    let account = transfers::payer_account(app, subject, id, charge.amount.currency).await?;
+    Ok(match account {
+        PayerAccount::Usable => None,
+        PayerAccount::NotFound => Some("isn't one of your accounts".into()),
+        PayerAccount::Closed => Some("is closed".into()),
+        PayerAccount::OtherCurrency(own) => {
+            let needed = charge.amount.currency.code();
+            Some(format!("is in {}, and {needed} is to be paid", own.code()))
+        }
+    })
 }

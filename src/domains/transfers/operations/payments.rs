@@ -173,6 +173,24 @@ pub async fn open_authorisations(
     Ok(payments.into_iter().map(|payment| payment.id).collect())
 }
 
+/// Calls `each` for every payment that was captured and every refund that arrived, with the
+/// payment's id and the amount: a refund's is below zero.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn for_each_payment(app: &App, mut each: impl FnMut(&str, i64)) -> Result<(), Error> {
+    store::each_transfer(app, |transfer| {
+        match (transfer.kind, &transfer.reverses) {
+            _ if !transfer.state.has_arrived() => {}
+            (TransferKind::Payment, _) => each(&transfer.id, transfer.amount),
+            (TransferKind::Refund, Some(payment)) => each(payment, -transfer.amount),
+            _ => {}
+        }
+        Ok(())
+    })
+    .await
+}
+
 fn payment(found: Option<TransferDocument>, id: &str) -> Result<TransferDocument, Error> {
     found
         .filter(|found| found.kind == TransferKind::Payment)

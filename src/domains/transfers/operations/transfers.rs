@@ -9,9 +9,9 @@ use super::{
         },
         store,
         types::{
-            AccountClosed, AccountFull, CancelTransferResult, CurrencyMismatch, DepositResult,
-            Hindrance, InsufficientFunds, ReverseTransferResult, TransferNotCancellable,
-            TransferResult, WithdrawResult,
+            AccountClosed, AccountFull, CancelTransferResult, DepositResult, Hindrance,
+            InsufficientFunds, ReverseTransferResult, TransferNotCancellable, TransferResult,
+            WithdrawResult,
         },
     },
     drive::{Begun, answerable, begin, hindered_destination, hindered_source},
@@ -21,7 +21,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
+        refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
         scalars::CurrencyCode,
     },
     mongo::{Run, Version, flow::Op},

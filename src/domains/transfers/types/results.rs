@@ -9,8 +9,10 @@ use super::{
 use crate::{
     error::Error,
     graphql::{
-        refusals::{Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Stop},
-        scalars::{CurrencyCode, Money},
+        refusals::{
+            Conflict, CurrencyMismatch, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Stop,
+        },
+        scalars::Money,
     },
 };
 
@@ -184,27 +186,6 @@ impl AccountNotEmpty {
     }
 }
 
-/// The two accounts are of different currencies.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct CurrencyMismatch {
-    /// `CURRENCY_MISMATCH`.
-    pub code: ErrorCode,
-    /// For people.
-    pub message: String,
-    /// Currency of the account that was to give.
-    pub source: CurrencyCode,
-    /// Currency of the account that was to get.
-    pub destination: CurrencyCode,
-}
-
-impl CurrencyMismatch {
-    /// They have these.
-    pub fn new(source: CurrencyCode, destination: CurrencyCode) -> Self {
-        let message = format!("{} can't be moved to {}", source.code(), destination.code());
-        Self { code: ErrorCode::CurrencyMismatch, message, source, destination }
-    }
-}
-
 /// The transfer can't be cancelled or reversed as it stands: it is past its decision or not there
 /// yet, or it belongs to an order, which is cancelled instead.
 #[derive(Debug, Clone, SimpleObject)]
@@ -308,5 +289,4 @@ impl Refusal for InsufficientFunds {}
 impl Refusal for AccountClosed {}
 impl Refusal for AccountFull {}
 impl Refusal for AccountNotEmpty {}
-impl Refusal for CurrencyMismatch {}
 impl Refusal for TransferNotCancellable {}

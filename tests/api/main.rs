@@ -7,7 +7,9 @@
 mod checkout;
 mod edge;
 mod kit;
+mod payments;
 mod roles;
 mod shop;
 mod storm;
 mod support;
+mod transfers;

@@ -3,7 +3,23 @@
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
-    domains::{carts, inventory},
+    domains::{
+        carts, catalog,
+        categories::{self, WouldMakeCircle},
+        inventory,
+        orders::{
+            self,
+            types::{CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
+        },
+        people,
+        transfers::{
+            self,
+            types::{
+                AccountClosed, AccountFull, AccountNotEmpty, InsufficientFunds,
+                TransferNotCancellable,
+            },
+        },
+    },
     graphql::refusals::{
         AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
         InsufficientStock, InvalidInput, NotFound,
@@ -12,15 +28,35 @@ use crate::{
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub struct Query(inventory::resolvers::InventoryQuery, carts::resolvers::CartsQuery);
+pub struct Query(
+    catalog::resolvers::CatalogQuery,
+    categories::resolvers::CategoriesQuery,
+    people::resolvers::PeopleQuery,
+    inventory::resolvers::InventoryQuery,
+    carts::resolvers::CartsQuery,
+    orders::resolvers::OrdersQuery,
+    transfers::resolvers::TransfersQuery,
+);
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub struct Mutation(inventory::resolvers::InventoryMutation, carts::resolvers::CartsMutation);
+pub struct Mutation(
+    catalog::resolvers::CatalogMutation,
+    categories::resolvers::CategoriesMutation,
+    people::resolvers::PeopleMutation,
+    inventory::resolvers::InventoryMutation,
+    carts::resolvers::CartsMutation,
+    orders::resolvers::OrdersMutation,
+    transfers::resolvers::TransfersMutation,
+);
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]
-pub struct Subscription(inventory::resolvers::InventorySubscription);
+pub struct Subscription(
+    inventory::resolvers::InventorySubscription,
+    orders::resolvers::OrdersSubscription,
+    transfers::resolvers::TransfersSubscription,
+);
 
 /// A way in which a mutation was refused; nothing was changed.
 #[derive(Debug, Interface)]
@@ -34,9 +70,19 @@ pub enum UserError {
     InvalidInput(InvalidInput),
     AlreadyExists(AlreadyExists),
     InUse(InUse),
+    WouldMakeCircle(WouldMakeCircle),
     InsufficientStock(InsufficientStock),
     CartNotActive(CartNotActive),
+    CartEmpty(CartEmpty),
+    CheckoutShort(CheckoutShort),
+    PaymentDeclined(PaymentDeclined),
+    OrderNotOpen(OrderNotOpen),
     CurrencyMismatch(CurrencyMismatch),
+    InsufficientFunds(InsufficientFunds),
+    AccountClosed(AccountClosed),
+    AccountFull(AccountFull),
+    AccountNotEmpty(AccountNotEmpty),
+    TransferNotCancellable(TransferNotCancellable),
 }
 
 /// The whole schema.

@@ -160,7 +160,7 @@ pub struct Checkout {
 }
 
 /// Where goods go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
     /// Name of the recipient.
@@ -199,6 +199,12 @@ impl Stored for CartDocument {
             keys: &[("outbox.at", Key::Up)],
             kind: Kind::Plain,
             serves: "the sweep of stock that is still to be returned",
+        },
+        Index {
+            name: "checkout_id",
+            keys: &[("checkout.id", Key::Up)],
+            kind: Kind::Where("checkout.id"),
+            serves: "the cart to which an authorisation belongs",
         },
     ];
 }

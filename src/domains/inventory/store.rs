@@ -309,12 +309,59 @@ pub(super) async fn list_old_restocks(
         .await
 }
 
-/// Marks the SKU as being removed, guarded by nothing being reserved.
-pub(super) async fn mark_deleting(app: &App, sku: &str) -> Outcome<StockDocument> {
+/// Marks the SKU as deleted with this incarnation of its product, guarded by nothing being
+/// reserved. What is still to follow in the catalog is due from then on.
+pub(super) async fn mark_deleted(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+    run: &Run,
+) -> Outcome<StockDocument> {
     let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
+    let update = doc! { "$set": {
+        "deleting": true, "deleted": literal(incarnation), "deletionDue": "$$NOW",
+    } };
+    app.collection::<StockDocument>().guarded(unreserved, vec![update]).within(run).apply().await
+}
+
+/// Notes that the catalog has followed the deletion of this incarnation.
+pub(super) async fn note_deletion(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+) -> Outcome<StockDocument> {
+    let update = doc! { "$unset": { "deletionDue": 1 } };
     app.collection::<StockDocument>()
-        .guarded(unreserved, doc! { "$set": { "deleting": true } })
+        .guarded(doc! { "_id": sku, "deleted": incarnation }, update)
         .apply()
+        .await
+}
+
+/// Opens the stock of a deleted product for another one under the same SKU.
+pub(super) async fn revive(
+    app: &App,
+    sku: &str,
+    deleted: Option<&String>,
+    run: &Run,
+) -> Outcome<StockDocument> {
+    let update = doc! { "$unset": { "deleting": 1, "deleted": 1, "deletionDue": 1 } };
+    app.collection::<StockDocument>()
+        .guarded(doc! { "_id": sku, "deleting": true, "deleted": deleted }, update)
+        .within(run)
+        .apply()
+        .await
+}
+
+/// Deletions from before `before` that the catalog hasn't followed, oldest first.
+pub(super) async fn list_due_deletions(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<StockDocument>, Error> {
+    let filter = doc! { "deletionDue": { "$lt": before } };
+    let sort = doc! { "deletionDue": 1 };
+    app.collection::<StockDocument>()
+        .list(List { filter, sort, limit, hint: Some("deletion_due"), ..List::default() })
         .await
 }
 

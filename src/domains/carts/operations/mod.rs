@@ -1,5 +1,6 @@
 //! The rules of the carts.
 
+pub mod checkout;
 mod closing;
 mod lines;
 mod returns;

@@ -1,5 +1,7 @@
 //! Every MongoDB call of the carts.
 
+pub(super) mod checkout;
+
 use mongodb::bson::{DateTime, doc};
 
 use super::{

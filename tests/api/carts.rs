@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{
     Client, Gateway, commands,
     cuts::{self, Case},
+    mongod_port,
     proxy::Cut,
     shop::line,
     short_bounds,
@@ -145,8 +146,7 @@ async fn a_product_has_one_line_with_the_price_at_which_it_was_added() {
     let shopper = gateway.shopper("someone");
     let id = shopper.open_cart(RESERVE).await;
     shopper.add(&id, "a", 2).await;
-    let dearer = doc! { "$set": { "pricing.retail": 999_i64, "title": "Another title" } };
-    gateway.raw("products").update_one(doc! { "_id": "a" }, dearer).await.expect("changed");
+    gateway.reprice("a", 999).await;
     shopper.add(&id, "b", 1).await;
     let cart = shopper.add(&id, "a", 3).await;
     assert_eq!((line(&cart, "a"), line(&cart, "b")), ((5, 5), (1, 1)));
@@ -204,10 +204,15 @@ async fn every_refusal_leaves_everything_as_it_was() {
     gateway.stocked("b", 50_000).await;
     gateway.product("unstocked", 100, "EUR").await;
     gateway.product("dollars", 100, "USD").await;
-    gateway.product("priceless", i64::MAX, "EUR").await;
+    gateway.product("priceless", 1, "EUR").await;
     gateway.stocked("leaving", 5).await;
-    let leaving = doc! { "$set": { "deleting": true } };
-    gateway.raw("products").update_one(doc! { "_id": "leaving" }, leaving).await.expect("marked");
+    let now = gateway.app.begin().await.expect("a run").now();
+    for (sku, change) in [
+        ("leaving", doc! { "$set": { "deletedAt": now } }),
+        ("priceless", doc! { "$set": { "pricing.retail": i64::MAX } }),
+    ] {
+        gateway.raw("products").update_one(doc! { "_id": sku }, change).await.expect("changed");
+    }
     let shopper = gateway.shopper("someone");
     let id = &shopper.open_cart(RESERVE).await;
     shopper.add(id, "a", 3).await;
@@ -945,4 +950,180 @@ async fn cancelling_survives_a_cut_at_every_command() {
         },
     )
     .await;
+}
+
+// --- sweeps by themselves ---
+
+/// Lets time pass: everything that happened so far moves into the past, far enough for sweeps.
+async fn age(gateway: &Gateway) {
+    let millis = gateway.app.bounds().quiet_millis() + 60_000;
+    let earlier = |field: &str| doc! { "$subtract": [field, millis] };
+    let moved = |moments: &str| {
+        let change = doc! { "$mergeObjects": ["$$this", { "at": earlier("$$this.at") }] };
+        doc! { "$map": { "input": moments, "in": change } }
+    };
+    let entry = doc! { "$mergeObjects": ["$$entry", {
+        "at": earlier("$$entry.at"),
+        "takes": moved("$$entry.takes"),
+        "gifts": moved("$$entry.gifts"),
+    }] };
+    let entries = doc! { "$map": { "input": "$reservations", "as": "entry", "in": entry } };
+    let update = vec![doc! { "$set": { "reservations": entries } }];
+    gateway.raw("inventory").update_many(doc! {}, update).await.expect("aged");
+    let touched = doc! { "modifiedAt": earlier("$modifiedAt"), "outbox": moved("$outbox") };
+    let update = vec![doc! { "$set": touched }];
+    gateway.raw("carts").update_many(doc! {}, update).await.expect("aged");
+}
+
+/// Something to do for each part of the sweep; answers the carts' ids.
+async fn left_behind(gateway: &Gateway) -> Vec<String> {
+    let shopper = gateway.shopper("someone");
+    let mut ids = Vec::new();
+    for n in 0..5 {
+        let sku = format!("sku-{n}");
+        gateway.stocked(&sku, 10).await;
+        let id = shopper.open_cart(RESERVE).await;
+        shopper.add(&id, &sku, 4).await;
+        ids.push(id);
+    }
+    age(gateway).await;
+    let carts = gateway.raw("carts");
+    let old = gateway.cart_document(&ids[0]).await.get_datetime("modifiedAt").copied();
+    let old = old.expect("a time");
+    let due = doc! { "tag": "cut", "sku": "sku-0", "quantity": 1_i64, "at": old };
+    let hour_ago = DateTime::from_millis(old.timestamp_millis() - 3_600_000);
+    for (id, change) in [
+        // The give of a lowered line was cut.
+        (
+            &ids[0],
+            doc! { "$push": { "outbox": due }, "$set": { "lines.0.quantity": 3_i64, "lines.0.held": 3_i64 } },
+        ),
+        (&ids[1], doc! { "$set": { "state": "CANCELLING" } }),
+        // Idle for an hour.
+        (&ids[2], doc! { "$set": { "modifiedAt": hour_ago } }),
+        // Expired, and its stock came back too late to be returned then.
+        (&ids[3], doc! { "$set": { "state": "EXPIRED" } }),
+    ] {
+        carts.update_one(doc! { "_id": id }, change).await.expect("changed");
+    }
+    // Two takes of the last one were never decided.
+    let take = |n: i32| doc! { "tag": format!("cut-{n}/0"), "quantity": 1_i64, "at": old };
+    let taken = doc! {
+        "$inc": { "available": -2_i64, "reservations.0.quantity": 2_i64 },
+        "$push": { "reservations.0.takes": { "$each": [take(1), take(2)] } },
+    };
+    gateway.raw("inventory").update_one(doc! { "_id": "sku-4" }, taken).await.expect("taken");
+    ids
+}
+
+/// Time passes and sweeps run, until nothing is left to do.
+async fn finish(gateway: &Gateway) {
+    for _ in 0..3 {
+        age(gateway).await;
+        background::sweep_all(&gateway.app).await.expect("a sweep");
+    }
+    gateway.assert_sound().await;
+}
+
+fn removing_expired(config: &mut docgate::config::Config) {
+    short_bounds(config);
+    config.cart_keep_expired = false;
+}
+
+/// Cuts a sweep at its command `at` (nowhere if none), lets the next ones finish, and answers how
+/// many commands it sent.
+async fn cut_sweep(cut: Option<(usize, Cut)>) -> usize {
+    let prepared = Gateway::start().await;
+    let ids = left_behind(&prepared).await;
+    let (port, database) = (mongod_port(), prepared.database.name());
+    let gateway = Gateway::over(port, true, database, removing_expired).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| ["carts", "inventory"].contains(&seen.collection.as_str()));
+    match cut {
+        None => proxy.record(),
+        Some((at, how @ Cut::BeforeForwarding)) => proxy.cut_all_from(at, how),
+        Some((at, how)) => proxy.cut_with_retries(at, how),
+    }
+    let swept = docgate::domains::carts::sweep::sweep(&gateway.app).await;
+    proxy.heal();
+    let sent = proxy.seen().len();
+    assert_eq!(swept.is_ok(), cut.is_none(), "{cut:?}: {swept:?}");
+    let sibling = gateway.sibling().await;
+    finish(&sibling).await;
+    let shopper = sibling.shopper("someone");
+    let expected = [(7, "ACTIVE"), (10, "CANCELLED"), (10, ""), (10, ""), (6, "ACTIVE")];
+    for (n, (id, (available, state))) in ids.iter().zip(expected).enumerate() {
+        let stock = gateway.stock_document(&format!("sku-{n}")).await;
+        assert_eq!(stock.get_i64("available").expect("a number"), available, "{cut:?}: {stock}");
+        assert_eq!(marks(&stock), 0, "{cut:?}: {stock}");
+        let cart = shopper.cart(id).await;
+        assert_eq!(cart["state"].as_str().unwrap_or_default(), state, "{cut:?}: {cart:#}");
+    }
+    sent
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_survives_a_cut_at_every_command() {
+    let commands = cut_sweep(None).await;
+    assert!(commands > 20, "{commands}");
+    let cuts: Vec<_> = (0..commands)
+        .flat_map(|at| [Cut::ReplyLost, Cut::BeforeForwarding].map(|how| (at, how)))
+        .collect();
+    for some in cuts.chunks(4) {
+        let some: Vec<_> = some.iter().map(|cut| tokio::spawn(cut_sweep(Some(*cut)))).collect();
+        for one in some {
+            one.await.expect("everything was finished");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_sweeps_at_once_do_everything_once() {
+    let gateway = Gateway::with(removing_expired).await;
+    left_behind(&gateway).await;
+    let sweep = || background::sweep_all(&gateway.app);
+    let (one, two, three) = tokio::join!(sweep(), sweep(), sweep());
+    // One may find that another was quicker; what was then left is done by the next.
+    assert!([one, two, three].iter().any(Result::is_ok));
+    finish(&gateway).await;
+    for (n, available) in (0..).zip([7, 10, 10, 10, 6]) {
+        assert_eq!(gateway.available(&format!("sku-{n}")).await, available);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_looks_only_at_what_is_due() {
+    let gateway = Gateway::with(short_bounds).await;
+    left_behind(&gateway).await;
+    // Three hundred more that are as they should be, and just as old.
+    let shopper = gateway.shopper("someone");
+    let id = shopper.open_cart(RESERVE).await;
+    let at = gateway.stock_document("sku-0").await;
+    let at = at.get_array("reservations").expect("one")[0].as_document().expect("an entry");
+    let at = *at.get_datetime("at").expect("a time");
+    let stocks = (0..300).map(|n| {
+        let entry = doc! {
+            "holder": &id, "quantity": 1_i64, "takes": [], "gifts": [], "at": at,
+        };
+        doc! {
+            "_id": format!("sound-{n}"), "available": 0_i64, "sold": 0_i64, "received": 1_i64,
+            "reservations": [entry], "ops": [], "v": 1,
+        }
+    });
+    gateway.raw("inventory").insert_many(stocks).await.expect("inserted");
+    gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiled");
+    docgate::domains::carts::sweep::sweep(&gateway.app).await.expect("a sweep");
+    gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
+    let mut profile = gateway.raw("system.profile").find(doc! {}).await.expect("a profile");
+    let mut reads = 0;
+    while profile.advance().await.expect("the next") {
+        let read = profile.deserialize_current().expect("a document");
+        if read.get_str("op").is_ok_and(|op| op == "query") {
+            let number = |field: &str| read.get_i32(field).unwrap_or_default();
+            assert!(number("docsExamined") <= 5, "{read}");
+            assert!(read.get("hasSortStage").is_none(), "{read}");
+            reads += 1;
+        }
+    }
+    assert!(reads > 8, "{reads}");
 }

@@ -31,13 +31,26 @@ fn mutation(name: &str, input: &str, refusals: &[&str]) -> String {
 impl Gateway {
     /// A product without stock.
     pub async fn product(&self, sku: &str, price: i64, currency: &str) {
-        let pricing = doc! {
-            "list": price, "retail": price, "savings": 0_i64, "pctSavings": 0, "currency": currency,
-        };
-        let product = doc! {
-            "_id": sku, "type": "book", "title": format!("Title of {sku}"), "pricing": pricing, "v": 1,
-        };
-        self.raw("products").insert_one(product).await.expect("a product");
+        const CREATE: &str = "mutation($input: CreateProductInput!) {
+            createProduct(input: $input) { __typename ... on Product { sku } }
+        }";
+        let input = json!({
+            "sku": sku,
+            "content": { "title": format!("Title of {sku}"), "details": { "book": {} } },
+            "pricing": { "list": price, "retail": price, "currency": currency },
+        });
+        let product = self.merchant().field(CREATE, json!({ "input": input })).await;
+        assert_eq!(product["sku"], sku, "{product:#}");
+    }
+
+    /// Changes what a product costs.
+    pub async fn reprice(&self, sku: &str, price: i64) {
+        const REPRICE: &str = "mutation($input: SetProductPriceInput!) {
+            setProductPrice(input: $input) { __typename }
+        }";
+        let input = json!({ "sku": sku, "list": price, "retail": price });
+        let product = self.merchant().field(REPRICE, json!({ "input": input })).await;
+        assert_eq!(product["__typename"], "Book", "{product:#}");
     }
 
     /// A product for 250 cents, with so many on the shelf.

@@ -5,7 +5,17 @@ use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOption
 use crate::{
     domains::{
         carts, inventory,
-        orders::{self, CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
+        orders::{
+            self,
+            types::{CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
+        },
+        transfers::{
+            self,
+            types::{
+                AccountClosed, AccountFull, AccountNotEmpty, InsufficientFunds,
+                TransferNotCancellable,
+            },
+        },
     },
     graphql::refusals::{
         AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
@@ -19,6 +29,7 @@ pub struct Query(
     inventory::resolvers::InventoryQuery,
     carts::resolvers::CartsQuery,
     orders::resolvers::OrdersQuery,
+    transfers::resolvers::TransfersQuery,
 );
 
 /// Everything that can be changed.
@@ -27,6 +38,7 @@ pub struct Mutation(
     inventory::resolvers::InventoryMutation,
     carts::resolvers::CartsMutation,
     orders::resolvers::OrdersMutation,
+    transfers::resolvers::TransfersMutation,
 );
 
 /// Everything that can be followed.
@@ -34,6 +46,7 @@ pub struct Mutation(
 pub struct Subscription(
     inventory::resolvers::InventorySubscription,
     orders::resolvers::OrdersSubscription,
+    transfers::resolvers::TransfersSubscription,
 );
 
 /// A way in which a mutation was refused; nothing was changed.
@@ -55,6 +68,11 @@ pub enum UserError {
     CheckoutShort(CheckoutShort),
     PaymentDeclined(PaymentDeclined),
     OrderNotOpen(OrderNotOpen),
+    InsufficientFunds(InsufficientFunds),
+    AccountClosed(AccountClosed),
+    AccountFull(AccountFull),
+    AccountNotEmpty(AccountNotEmpty),
+    TransferNotCancellable(TransferNotCancellable),
 }
 
 /// The whole schema.

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod inventory;
 pub mod orders;
 pub mod payments;
+pub mod transfers;
 
 use std::pin::Pin;
 
@@ -31,6 +32,8 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<inventory::StockDocument>(),
     declared::<carts::CartDocument>(),
     declared::<orders::OrderDocument>(),
+    declared::<transfers::AccountDocument>(),
+    declared::<transfers::TransferDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -68,6 +71,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     inventory::invariants::check(app, &mut report).await?;
     carts::invariants::check(app, &mut report).await?;
     orders::invariants::check(app, &mut report).await?;
+    transfers::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -79,5 +83,6 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
     vec![
         ("orders", Box::pin(orders::sweep::sweep(app))),
         ("carts", Box::pin(carts::sweep::sweep(app))),
+        ("transfers", Box::pin(transfers::sweep::sweep(app))),
     ]
 }

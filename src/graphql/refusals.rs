@@ -31,6 +31,8 @@ pub enum ErrorCode {
     InsufficientFunds,
     /// The account is closed.
     AccountClosed,
+    /// The amount would lift the account above the largest balance that it takes.
+    AccountFull,
     /// The account can't be closed yet.
     AccountNotEmpty,
     /// The amounts are of different currencies.

@@ -75,6 +75,9 @@ impl From<bson::DateTime> for DateTime {
 pub struct CurrencyCode(iso_currency::Currency);
 
 impl CurrencyCode {
+    /// ISO 4217's code for "no currency".
+    pub const NONE: Self = Self(iso_currency::Currency::XXX);
+
     /// The currency of that code.
     pub fn from_code(code: &str) -> Option<Self> {
         iso_currency::Currency::from_code(code).map(Self)

@@ -25,8 +25,8 @@ struct Orders {
     sold: HashMap<String, i64>,
     /// What doesn't add up within one order.
     broken: Vec<String>,
-    /// What each payment of an order took.
-    payments: Vec<(String, i64)>,
+    /// What each payment took, less what of it was given back.
+    kept: HashMap<String, i64>,
 }
 
 /// # Errors
@@ -44,7 +44,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     orders.broken.drain(..).for_each(|broken| report.broken(broken));
     check_carts(app, &orders, report).await?;
     check_stock(app, &mut orders, report).await?;
-    check_payments(app, &orders, report).await
+    check_payments(app, orders, report).await
 }
 
 impl Orders {
@@ -63,8 +63,9 @@ impl Orders {
                 *self.sold.entry(line.sku.clone()).or_default() += line.quantity;
             }
         }
-        let payments = order.payments.iter().filter(|own| own.amount > 0);
-        self.payments.extend(payments.map(|own| (own.id.clone(), own.amount)));
+        for payment in &order.payments {
+            self.kept.insert(payment.id.clone(), payment.amount - payment.refunded);
+        }
     }
 }
 
@@ -110,13 +111,19 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
     // Of a product that was removed together with its stock only its orders are left.
 }
 
-/// Every payment of an order took what the order says.
-async fn check_payments(app: &App, orders: &Orders, report: &mut Report) -> Result<(), Error> {
-    report.rule("orders: every payment was captured, with its amount");
-    for (id, amount) in &orders.payments {
-        if !payments::operations::is_captured(app, id, *amount).await? {
-            report.broken(format!("payment {id} of {amount} was not captured"));
-        }
+/// What orders say was paid and given back is what the provider took and gave back.
+async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<(), Error> {
+    let mut kept = orders.kept;
+    let told = payments::operations::for_each(app, |payment, amount| {
+        *kept.entry(payment.to_owned()).or_default() -= amount;
+    })
+    .await?;
+    if !told {
+        return Ok(());
+    }
+    report.rule("orders: what was paid and refunded is what the provider captured and refunded");
+    for (payment, difference) in kept.into_iter().filter(|(_, difference)| *difference != 0) {
+        report.broken(format!("payment {payment}: orders and provider differ by {difference}"));
     }
     Ok(())
 }

@@ -50,7 +50,6 @@ pub mod operations;
 pub mod resolvers;
 mod store;
 pub mod sweep;
-mod types;
+pub mod types;
 
 pub use documents::OrderDocument;
-pub use types::{CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined};

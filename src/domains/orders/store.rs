@@ -152,7 +152,7 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
         "deleted": { "$ne": true },
         "raises": { "$size": 0 },
     };
-    // What was given a short while ago stays: its marks are still to be retired.
+    // The books stay, and what was given a short while ago: its marks are still to be retired.
     let stone = doc! { "$replaceWith": {
         "_id": "$_id",
         "cartId": "$cartId",
@@ -162,7 +162,7 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
         "currency": "$currency",
         "lines": [],
         "total": 0_i64,
-        "payments": [],
+        "payments": "$payments",
         "outbox": "$outbox",
         "raises": [],
         "ops": [],

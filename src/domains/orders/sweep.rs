@@ -6,7 +6,7 @@ use mongodb::bson::DateTime;
 use super::operations;
 use crate::{
     app::App,
-    domains::{carts, payments},
+    domains::{carts, transfers},
     error::Error,
 };
 
@@ -32,7 +32,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     for order in operations::list_owing(app, quiet, BATCH).await? {
         pass.note(operations::settle(app, &order.id, quiet).await);
     }
-    for id in payments::operations::open_authorisations(app, quiet, BATCH).await? {
+    for id in transfers::operations::open_authorisations(app, quiet, BATCH).await? {
         pass.note(void_if_nobodys(app, &id).await);
     }
     pass.end()
@@ -71,12 +71,12 @@ async fn finish_checkout(app: &App, cart: &str) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Voids an authorisation that belongs to no checkout and no raised line.
+/// Voids an authorisation on the ledger that belongs to no checkout and no raised line.
 async fn void_if_nobodys(app: &App, id: &str) -> Result<bool, Error> {
     let of_a_checkout = carts::operations::checkout::of_checkout(app, id).await?.is_some();
     if of_a_checkout || operations::has_payment(app, id).await? {
         return Ok(false);
     }
-    payments::operations::void(app, id).await?;
+    transfers::operations::void(app, id).await?;
     Ok(true)
 }

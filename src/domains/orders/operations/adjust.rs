@@ -187,7 +187,8 @@ async fn raise(
     let raise = begun(app, ask, order, line, run)?;
     let payment = ask.payment.as_ref().unwrap_or(&order.payer);
     let amount = Money::new(raise.amount, order.currency);
-    payer::check(app, requester, "payment", payment, amount).await?;
+    let charge = payer::charge(&raise.tag, amount, payment);
+    payer::check(app, requester, &charge).await?;
     let noted = store::push_raise(app, &order.id, order.revision, &raise, run).await.decided()?;
     let Some(order) = noted else { return Ok(None) };
     let (holder, cap) = (outbox::holder(&order.id), app.config().reservations_per_sku);
@@ -204,7 +205,7 @@ async fn raise(
             return Err(Error::RateLimited(crowded).into());
         }
     }
-    match payments::operations::authorise(app, &payer::charge(tag, amount, payment)).await {
+    match payments::operations::authorise(app, &charge).await {
         Ok(Authorisation::Authorised) => {}
         Ok(Authorisation::Declined(reason)) => {
             undo_raise(app, &order.id, &raise).await?;
@@ -297,7 +298,7 @@ pub(in super::super) async fn undo_raise(
             return Ok(());
         }
     }
-    payments::operations::void(app, &raise.tag).await?;
+    payer::void(app, &raise.tag, raise.amount).await?;
     inventory::operations::release(app, &raise.sku, &outbox::holder(order), &raise.tag).await?;
     store::remove_raise(app, order, &raise.tag).await.decided()?;
     Ok(())

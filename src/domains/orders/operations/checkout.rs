@@ -156,9 +156,6 @@ async fn claim(
     if cart.lines.is_empty() {
         return Err(CartEmpty::new(&cart.id).into());
     }
-    let total = Money::new(carts::operations::checkout::total(&cart.lines), cart.currency);
-    payer::check(app, requester, "payment", &ask.payment, total).await?;
-    carts::operations::carry_out_outbox(app, cart, run).await?;
     let attempt = cart.attempts.to_string();
     let checkout = Checkout {
         id: app.ids().derived(&["checkout", &cart.id, &ask.op.id, &attempt]),
@@ -166,9 +163,11 @@ async fn claim(
         input: ask.op.input.clone(),
         shipping: ask.shipping.clone(),
         payment: ask.payment.clone(),
-        total: total.minor_units,
+        total: carts::operations::checkout::total(&cart.lines),
         deadline: run.deadline(),
     };
+    payer::check(app, requester, &charge(cart, &checkout)).await?;
+    carts::operations::carry_out_outbox(app, cart, run).await?;
     Ok(carts::operations::checkout::claim(app, cart, &checkout, run).await?)
 }
 
@@ -261,7 +260,7 @@ async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<(),
     if !carts::operations::checkout::give_up(app, &cart.id, &checkout.id).await? {
         return Ok(());
     }
-    payments::operations::void(app, &checkout.id).await?;
+    payer::void(app, &checkout.id, checkout.total).await?;
     let releases = missing(cart)
         .into_iter()
         .map(|(line, _)| inventory::operations::release(app, &line.sku, &cart.id, &checkout.id));
@@ -280,7 +279,7 @@ async fn go_forward(
     let order = placed(cart, checkout, run);
     let (written, captured, sold) = tokio::join!(
         store::insert(app, order.clone()),
-        payments::operations::capture(app, &checkout.id),
+        payer::capture(app, &checkout.id, checkout.total),
         join_all(cart.lines.iter().map(|line| sell(app, cart, line, checkout, run))),
     );
     captured?;
@@ -343,6 +342,7 @@ fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument 
         unit_price: line.unit_price,
     };
     let payment = OrderPayment { id: checkout.id.clone(), amount: checkout.total, refunded: 0 };
+    let payments = if payment.amount > 0 { vec![payment] } else { Vec::new() };
     OrderDocument {
         id: checkout.id.clone(),
         cart_id: cart.id.clone(),
@@ -353,7 +353,7 @@ fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument 
         currency: cart.currency,
         lines: cart.lines.iter().map(line).collect(),
         total: checkout.total,
-        payments: vec![payment],
+        payments,
         shipping: checkout.shipping.clone(),
         payer: checkout.payment.clone(),
         outbox: Vec::new(),

@@ -7,6 +7,7 @@ use crate::{
         carts::{Address, Payment},
         payments::{self, Charge},
     },
+    error::Error,
     graphql::{
         input,
         refusals::{InvalidInput, Stop},
@@ -42,21 +43,23 @@ pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, Inval
     Ok(Payment { account: account.transpose()?, token: token.transpose()? })
 }
 
-/// Whether the caller may pay that amount so, as far as that can be told before.
+/// Whether the caller may pay that charge, as far as that can be told before.
 ///
 /// # Errors
-/// A refusal, or trouble.
+/// A refusal that names the account, or trouble.
 pub(super) async fn check<U>(
     app: &App,
     requester: &Requester,
-    field: &str,
-    payment: &Payment,
-    amount: Money,
+    charge: &Charge,
 ) -> Result<(), Stop<U>>
 where
     U: From<InvalidInput>,
 {
-    payments::operations::check_payer(app, requester, field, &charge("", amount, payment)).await
+    let subject = requester.subject.as_deref();
+    match payments::operations::hindrance(app, subject, charge).await? {
+        None => Ok(()),
+        Some(reason) => Err(InvalidInput::new("payment.account", reason).into()),
+    }
 }
 
 /// The charge with that id.
@@ -67,4 +70,14 @@ pub(super) fn charge(id: &str, amount: Money, payment: &Payment) -> Charge {
         account: payment.account.clone(),
         token: payment.token.clone(),
     }
+}
+
+/// Takes the money; nobody knows the payment of nothing.
+pub(super) async fn capture(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+    if amount == 0 { Ok(()) } else { payments::operations::capture(app, id).await }
+}
+
+/// Gives the payment up; nobody knows the payment of nothing.
+pub(super) async fn void(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+    if amount == 0 { Ok(()) } else { payments::operations::void(app, id).await }
 }

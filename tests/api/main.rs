@@ -7,6 +7,7 @@
 mod checkout;
 mod edge;
 mod kit;
+mod orders;
 mod roles;
 mod shop;
 mod support;

@@ -9,6 +9,7 @@ mod checkout;
 mod edge;
 mod inventory;
 mod kit;
+mod orders;
 mod payments;
 mod roles;
 mod shop;

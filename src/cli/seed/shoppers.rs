@@ -115,7 +115,7 @@ pub(super) async fn share(door: &Door, shoppers: &[Shopper], steps: &Steps) -> R
     Ok(())
 }
 
-const OPEN_CART: &str = "mutation($policy: CartPolicy!, $op: ID!) {
+const OPEN_CART: &str = "mutation($policy: CartPolicy!, $op: ID) {
     openCart(input: {policy: $policy, currency: \"EUR\", opId: $op}) {
         ... on Cart { id } ... on UserError { code message }
     }
@@ -163,7 +163,9 @@ impl Visits<'_> {
     async fn cart(&self, who: &Requester, key: &str, number: usize) -> Result<String, Failure> {
         let mut random = Random::new(3_000 + number as u64);
         let policy = if random.chance(70) { "RESERVE" } else { "AT_CHECKOUT" };
-        let variables = json!({ "policy": policy, "op": format!("demo-cart-{key}-{number}") });
+        // Op ids belong to a subject: who isn't signed in has none.
+        let op = who.subject.as_ref().map(|_| format!("demo-cart-{key}-{number}"));
+        let variables = json!({ "policy": policy, "op": op });
         let data = self.door.ask(who, OPEN_CART, variables).await?;
         let cart = text(&data["openCart"]["id"]);
         for line in 0..random.between(1, 4) {

@@ -1,6 +1,32 @@
 //! Words from which names, titles and texts are put together. Surnames are rare or made up, so that
 //! nobody real is meant.
 
+/// The noun in its plural: `Fox` to `Foxes`.
+pub(super) fn plural(noun: &str) -> String {
+    if noun == "Wolf" {
+        return "Wolves".to_owned();
+    }
+    if noun.ends_with(['s', 'x']) || noun.ends_with("ch") || noun.ends_with("sh") {
+        return format!("{noun}es");
+    }
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
+    }
+}
+
+/// The noun behind its article: `an Owl`.
+pub(super) fn one(noun: &str) -> String {
+    let is_open = noun.starts_with(['A', 'E', 'I', 'O', 'U', 'a', 'e', 'i', 'o', 'u'])
+        || noun.eq_ignore_ascii_case("hour");
+    format!("{} {noun}", if is_open { "an" } else { "a" })
+}
+
+/// The same at the beginning of a title: `An Owl`.
+pub(super) fn one_first(noun: &str) -> String {
+    one(noun).replacen('a', "A", 1)
+}
+
 /// Names that people are called by.
 pub(super) const GIVEN: &[&str] = &[
     "Ada",

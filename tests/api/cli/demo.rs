@@ -2,7 +2,9 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
-use super::{Running, ask, docgate, done};
+use serde_json::Value;
+
+use super::{Running, ask, ask_with, docgate, done};
 
 fn demo(data: &Path, more: &[&str]) -> Command {
     of_size("120", data, more)
@@ -20,6 +22,53 @@ fn of_size(products: &str, data: &Path, more: &[&str]) -> Command {
 fn is_gone(uri: &str) -> bool {
     let host = uri.trim().trim_start_matches("mongodb://").split('/').next().expect("a host");
     std::net::TcpStream::connect(host).is_err()
+}
+
+/// Every example of the explorer answers; those that need no id of one's own do what they say.
+async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str) {
+    let examples = reqwest::get(format!("http://{address}/explorer/examples.json"));
+    let examples: Value = examples.await.expect("an answer").json().await.expect("JSON");
+    let examples = examples.as_array().expect("a list");
+    assert!(examples.len() > 30);
+    let mut next = 0;
+    let mut filled = |variables: &Value| {
+        let mut text = variables.to_string();
+        while text.contains("\"$random\"") {
+            next += 1;
+            text = text.replacen("$random", &format!("example-{next}"), 1);
+        }
+        serde_json::from_str::<Value>(&text).expect("JSON")
+    };
+    for example in examples {
+        let query = example["query"].as_str().expect("a query");
+        if query.starts_with("subscription") {
+            continue;
+        }
+        let token = match example["role"].as_str() {
+            None => None,
+            Some("shopper") => Some(shopper),
+            Some("merchant") => Some(merchant),
+            Some("admin") => Some(admin),
+            Some(other) => panic!("{other}"),
+        };
+        let variables = filled(&example["variables"]);
+        let answer = ask_with(address, token, query, variables).await;
+        let title = &example["title"];
+        assert!(answer.get("errors").is_none(), "{title}: {answer:#}");
+        if example["variables"].to_string().contains("paste ") {
+            continue;
+        }
+        let data = answer["data"].as_object().expect("data");
+        for field in data.values() {
+            assert!(field.get("code").is_none() && !field.is_null(), "{title}: {answer:#}");
+            // A small shop may have no match for several properties at once.
+            if let Some(nodes) = field["nodes"].as_array()
+                && !title.as_str().is_some_and(|title| title.contains("at once"))
+            {
+                assert!(!nodes.is_empty(), "{title}: {answer:#}");
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,6 +103,8 @@ async fn a_demo_is_filled_kept_and_stopped() {
         let answer = ask(&address, Some(token), price).await;
         assert_eq!(answer["data"]["setProductPrice"]["__typename"], typename, "{answer}");
     }
+
+    examples_work(&address, &shopper, &merchant, &admin).await;
 
     let (code, _, said) = done(demo(&data, &[]));
     assert_eq!(code, 3);

@@ -134,13 +134,21 @@ impl Drop for Running {
 }
 
 async fn ask(address: &str, token: Option<&str>, query: &str) -> Value {
+    ask_with(address, token, query, json!({})).await
+}
+
+async fn ask_with(address: &str, token: Option<&str>, query: &str, variables: Value) -> Value {
     // Another test may have installed it already.
     let _already = rustls::crypto::ring::default_provider().install_default();
     let mut request = reqwest::Client::new().post(format!("http://{address}/graphql"));
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
-    let response = request.json(&json!({ "query": query })).send().await.expect("an answer");
+    let response = request
+        .json(&json!({ "query": query, "variables": variables }))
+        .send()
+        .await
+        .expect("an answer");
     response.json().await.expect("JSON")
 }
 

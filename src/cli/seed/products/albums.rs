@@ -3,12 +3,13 @@
 use super::{Product, Workshop, texts};
 use crate::cli::seed::{
     random::Random,
-    words::{ADJECTIVES, LABELS, NOUNS, PLACES},
+    words::{ADJECTIVES, LABELS, NOUNS, PLACES, one, one_first, plural},
 };
 
 pub(super) fn album(workshop: &mut Workshop<'_>) -> Product {
     let title = workshop.title(title);
-    let (leaf, above) = workshop.leaf("music");
+    let leaf = workshop.leaf("music");
+    let genres = workshop.genres(leaf);
     let issued = workshop.day(1956, 2025);
     let is_vinyl = workshop.random.chance(40);
     let (list, retail) = if is_vinyl { workshop.prices(18, 42) } else { workshop.prices(8, 22) };
@@ -32,7 +33,7 @@ pub(super) fn album(workshop: &mut Workshop<'_>) -> Product {
         size: if is_vinyl { [315, 315, 5] } else { [142, 125, 10] },
         list,
         retail,
-        genres: vec![leaf.english.clone(), above.english.clone()],
+        genres,
         label: Some(random.pick(LABELS).to_owned()),
         tracks: (0..pieces).map(|_| (track(random), length(random))).collect(),
         categories: vec![leaf.path.clone()],
@@ -49,8 +50,8 @@ fn title(random: &mut Random) -> String {
         1 => format!("The {noun} Sessions"),
         2 => format!("Songs from the {adjective} {noun}"),
         3 => format!("{noun} and {}", random.pick(NOUNS)),
-        4 => format!("{adjective} {noun}s"),
-        5 => format!("A {noun} in {place}"),
+        4 => format!("{adjective} {}", plural(noun)),
+        5 => format!("{} in {place}", one_first(noun)),
         _ => format!("{adjective} {noun}"),
     }
 }
@@ -60,7 +61,7 @@ fn track(random: &mut Random) -> String {
     match random.below(6) {
         0 => format!("{noun} Song"),
         1 => format!("{noun} at {}", random.pick(PLACES)),
-        2 => format!("Blues for a {noun}"),
+        2 => format!("Blues for {}", one(noun)),
         3 => format!("The {noun}"),
         _ => format!("{adjective} {noun}"),
     }

@@ -6,12 +6,12 @@ use crate::cli::seed::{
     tree::Category,
     words::{
         ADJECTIVES, FRENCH_GENITIVES, FRENCH_HEADS, GERMAN_GENITIVES, GERMAN_HEADS, NOUNS, PLACES,
-        TOPICS,
+        TOPICS, one_first, plural,
     },
 };
 
 pub(super) fn book(workshop: &mut Workshop<'_>) -> Product {
-    let (leaf, _) = workshop.leaf("books");
+    let leaf = workshop.leaf("books");
     let language = *workshop.random.choose(&["en", "en", "en", "en", "en", "de", "fr"]);
     let title = workshop.title(|random| title(random, language, leaf));
     let issued = workshop.day(1962, 2025);
@@ -59,8 +59,8 @@ fn title(random: &mut Random, language: &str, leaf: &Category) -> String {
         _ if tells_a_story(leaf) => match random.below(6) {
             0 => format!("The {noun} of {place}"),
             1 => format!("The {adjective} {noun}"),
-            2 => format!("A {noun} in {place}"),
-            3 => format!("All the {noun}s of {place}"),
+            2 => format!("{} in {place}", one_first(noun)),
+            3 => format!("All the {} of {place}", plural(noun)),
             4 => format!("The {noun}'s {}", random.pick(NOUNS)),
             _ => format!("{noun}, {}", random.pick(NOUNS)),
         },

@@ -3,12 +3,13 @@
 use super::{Product, Workshop, texts};
 use crate::cli::seed::{
     random::Random,
-    words::{ADJECTIVES, FRENCH_GENITIVES, FRENCH_HEADS, NOUNS, PLACES},
+    words::{ADJECTIVES, FRENCH_GENITIVES, FRENCH_HEADS, NOUNS, PLACES, one_first},
 };
 
 pub(super) fn film(workshop: &mut Workshop<'_>) -> Product {
     let title = workshop.title(title);
-    let (leaf, above) = workshop.leaf("film");
+    let leaf = workshop.leaf("film");
+    let genres = workshop.genres(leaf);
     let issued = workshop.day(1948, 2025);
     let (list, retail) = workshop.prices(7, 32);
     let random = &mut workshop.random;
@@ -34,7 +35,7 @@ pub(super) fn film(workshop: &mut Workshop<'_>) -> Product {
         size: [135, 190, 15],
         list,
         retail,
-        genres: vec![leaf.english.clone(), above.english.clone()],
+        genres,
         certificate: Some(random.pick(&["0", "6", "12", "12", "16", "18"])),
         aspect_ratio: Some(random.pick(&["1.33:1", "1.66:1", "1.78:1", "1.85:1", "2.39:1"])),
         categories: vec![leaf.path.clone()],
@@ -50,8 +51,8 @@ fn title(random: &mut Random) -> String {
         0 => format!("The {noun} of {place}"),
         1 => place.to_owned(),
         2 => format!("The {adjective} {noun}"),
-        3 => format!("A {noun} for {place}"),
-        4 => format!("The {noun} Without a {}", random.pick(NOUNS)),
+        3 => format!("{} for {place}", one_first(noun)),
+        4 => format!("The {noun} Without {}", one_first(random.pick(NOUNS))),
         5 => format!("{adjective} Road to {place}"),
         6 => format!("{} {}", random.pick(FRENCH_HEADS), random.pick(FRENCH_GENITIVES)),
         7 => format!("Return to the {noun}"),

@@ -3,13 +3,12 @@
 use super::{Product, Workshop, texts};
 use crate::cli::seed::{
     random::Random,
-    tree::Category,
     words::{BRANDS, FINISHES, SERIES},
 };
 
 pub(super) fn gear(workshop: &mut Workshop<'_>) -> Product {
     let is_instrument = workshop.random.chance(60);
-    let (leaf, above) = workshop.leaf(if is_instrument { "instruments" } else { "audio" });
+    let leaf = workshop.leaf(if is_instrument { "instruments" } else { "audio" });
     let brand = workshop.random.pick(BRANDS);
     let thing = singular(&leaf.english);
     let title = workshop.title(|random| {
@@ -33,7 +32,7 @@ pub(super) fn gear(workshop: &mut Workshop<'_>) -> Product {
         description: format!("{opening} {ending}"),
         language: "en",
         issued,
-        weight: weight(random, leaf, above),
+        weight: weight(random, &leaf.path),
         size: [side(random, 120, 1_400), side(random, 60, 500), side(random, 60, 600)],
         list,
         retail,
@@ -57,14 +56,20 @@ fn singular(plural: &str) -> String {
 }
 
 /// In grams.
-fn weight(random: &mut Random, leaf: &Category, above: &Category) -> i64 {
-    let (least, most) = match (above.slug.as_str(), leaf.slug.as_str()) {
-        (_, "in-ear") => (15, 60),
-        ("digital-pianos" | "drum-kits", _) | (_, "drum-kits" | "double-basses") => (9_000, 42_000),
-        ("headphones" | "studio-headphones" | "microphones", _) => (120, 900),
-        ("loudspeakers" | "studio-monitors", _) => (2_500, 16_000),
-        ("woodwinds" | "brass" | "bowed-strings", _) => (350, 3_500),
-        _ => (900, 8_000),
+fn weight(random: &mut Random, path: &str) -> i64 {
+    let is = |step: &str| path.contains(step);
+    let (least, most) = if is("/in-ear") {
+        (15, 60)
+    } else if is("/digital-pianos") || is("/drum-kits") || is("/double-basses") {
+        (9_000, 42_000)
+    } else if is("/headphones") || is("/microphones") {
+        (120, 900)
+    } else if is("/loudspeakers") {
+        (2_500, 16_000)
+    } else if is("/wind-instruments") || is("/bowed-strings") || is("/ukuleles") {
+        (350, 3_500)
+    } else {
+        (900, 8_000)
     };
     random.between(least, most)
 }

@@ -86,31 +86,42 @@ pub(super) fn products(count: usize, cast: &Cast, tree: &[Category]) -> Vec<Prod
 }
 
 impl<'a> Workshop<'a> {
-    /// A category without children below the root `root`, and the one above it.
-    fn leaf(&mut self, root: &str) -> (&'a Category, &'a Category) {
+    /// A category without children below the root `root`.
+    fn leaf(&mut self, root: &str) -> &'a Category {
         let below = format!("/{root}/");
         let leaves: Vec<&Category> =
             self.tree.iter().filter(|one| one.is_leaf && one.path.starts_with(&below)).collect();
-        let leaf = *self.random.choose(&leaves);
-        let above = self.tree.iter().find(|one| Some(&one.path) == leaf.parent.as_ref());
-        (leaf, above.unwrap_or(leaf))
+        self.random.choose(&leaves)
+    }
+
+    /// Names of the category and of those above it but the root: `Bebop`, `Modern Jazz`, `Jazz`.
+    fn genres(&self, leaf: &Category) -> Vec<String> {
+        let mut genres = vec![leaf.english.clone()];
+        let mut above = leaf.parent.as_deref();
+        while let Some(category) = self.tree.iter().find(|one| Some(one.path.as_str()) == above) {
+            if category.parent.is_some() {
+                genres.push(category.english.clone());
+            }
+            above = category.parent.as_deref();
+        }
+        genres
     }
 
     /// A title that no other product has.
     fn title(&mut self, mut make: impl FnMut(&mut Random) -> String) -> String {
-        const ROMAN: [&str; 5] = ["", " II", " III", " IV", " V"];
-        loop {
+        for _ in 0..20 {
             let title = make(&mut self.random);
-            for number in ROMAN {
+            for number in ["", " II", " III"] {
                 let title = format!("{title}{number}");
                 if self.titles.insert(title.clone()) {
                     return title;
                 }
-                if !self.random.chance(30) {
-                    break;
-                }
             }
         }
+        // The words of a very large shop are used up.
+        let title = format!("{} No. {}", make(&mut self.random), self.titles.len());
+        self.titles.insert(title.clone());
+        title
     }
 
     /// A day between two years.

@@ -1,14 +1,16 @@
-//! Sentences of descriptions. `{place}`, `{noun}`, `{genre}`, `{name}`, `{topic}` are filled in.
+//! Sentences of descriptions. `{place}`, `{noun}`, `{a noun}`, `{genre}`, `{name}`, `{topic}` are
+//! filled in.
 
 use crate::cli::seed::{
     random::Random,
-    words::{NOUNS, PLACES, TOPICS},
+    words::{NOUNS, PLACES, TOPICS, one},
 };
 
 /// One of the texts with its blanks filled.
 pub(super) fn filled(random: &mut Random, texts: &[&str], genre: &str, name: &str) -> String {
     let text = random.pick(texts);
     text.replace("{place}", random.pick(PLACES))
+        .replace("{a noun}", &one(&random.pick(NOUNS).to_lowercase()))
         .replace("{noun}", &random.pick(NOUNS).to_lowercase())
         .replace("{topic}", &random.pick(TOPICS).to_lowercase())
         .replace("{genre}", genre)
@@ -35,7 +37,7 @@ pub(super) const ALBUM_ENDINGS: &[&str] = &[
     "Listeners who like {genre} with room to breathe will keep coming back.",
     "The brass arrangements alone are worth the evening.",
     "It closes with a long improvisation that was never meant to be released.",
-    "Critics heard a {noun} in it; the players say it was the weather.",
+    "Critics heard {a noun} in it; the players say it was the weather.",
     "Two unreleased takes and a rehearsal complete this edition.",
 ];
 
@@ -48,7 +50,7 @@ pub(super) const FILM_OPENINGS: &[&str] = &[
     "In {place}, a young cartographer is paid to leave one street off the map.",
     "A lighthouse keeper, a smuggler and a child cross the bay in a stolen boat.",
     "The night train to {place} arrives with one passenger more than it left with.",
-    "A clockmaker is hired to build a {noun} that must never be finished.",
+    "A clockmaker is hired to build {a noun} that must never be finished.",
     "Three friends rob the only bank of {place} and are thanked for it.",
     "A translator hears a confession in a language that only she understands.",
     "An engineer returns to {place} to switch off the machine that she once designed.",
@@ -58,12 +60,12 @@ pub(super) const FILM_OPENINGS: &[&str] = &[
 /// What one sees.
 pub(super) const FILM_ENDINGS: &[&str] = &[
     "{name} directs with dry humour and an eye for rooms in which something has just happened.",
-    "A quiet {genre} that tightens with every scene, by {name}.",
+    "{name} tightens it scene by scene: {genre} at its best.",
     "{name} filmed it in sequence, in natural light and without a score.",
     "Restored in high resolution under the supervision of {name}.",
     "The long final shot took {name} eleven days, and is worth each of them.",
-    "With this {genre} {name} won the audience's prize at the festival of {place}.",
-    "{name} turns a small story into one of the great {genre} evenings of its year.",
+    "With this film {name} won the audience's prize at the festival of {place}.",
+    "{name} turns a small story into one of the great evenings of its year.",
 ];
 
 /// How stories begin.

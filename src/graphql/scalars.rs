@@ -1,5 +1,7 @@
 //! Scalars, each checked when it is parsed, and `Money`.
 
+use std::collections::BTreeMap;
+
 use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
 use icu_decimal::{
     DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
@@ -69,12 +71,84 @@ impl From<bson::DateTime> for DateTime {
     }
 }
 
+/// A day of the calendar, RFC 3339's `full-date` such as `1959-08-17`. Its text sorts as days do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Date(String);
+
+impl Date {
+    /// The day, when `text` is one.
+    pub fn parse_date(text: &str) -> Option<Self> {
+        let shape = text.len() == 10
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+        if !shape {
+            return None;
+        }
+        let number = |part: &str| part.parse::<u32>().ok();
+        let (year, month, day) = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?);
+        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let days = match month {
+            4 | 6 | 9 | 11 => 30,
+            2 if leap => 29,
+            2 => 28,
+            1..=12 => 31,
+            _ => return None,
+        };
+        (1..=days).contains(&day).then(|| Self(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Date {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse_date(&text).ok_or_else(|| format!("{text:?} is no date such as 1959-08-17"))
+    }
+}
+
+impl From<Date> for String {
+    fn from(date: Date) -> Self {
+        date.0
+    }
+}
+
+/// A day as in RFC 3339, such as `2024-02-29`.
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
+impl ScalarType for Date {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(text) => Self::parse_date(text)
+                .ok_or_else(|| InputValueError::custom("a date such as 1959-08-17 is expected")),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.as_str())
+    }
+}
+
 /// An ISO 4217 currency code, such as `EUR`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CurrencyCode(iso_currency::Currency);
 
 impl CurrencyCode {
+    /// ISO 4217's code for "no currency".
+    pub const NONE: Self = Self(iso_currency::Currency::XXX);
+
     /// The currency of that code.
     pub fn from_code(code: &str) -> Option<Self> {
         iso_currency::Currency::from_code(code).map(Self)
@@ -187,6 +261,27 @@ impl ScalarType for LocaleTag {
     fn to_value(&self) -> Value {
         Value::from(self.0.as_str())
     }
+}
+
+/// The text of `names` that fits `wanted` best: the exact tag, its language, the site's locale, and
+/// at last any.
+pub fn name_in<'a>(
+    names: &'a BTreeMap<LocaleTag, String>,
+    wanted: Option<&LocaleTag>,
+    site: &str,
+) -> &'a str {
+    let site = LocaleTag::parse_tag(site);
+    let of_language = |tag: &LocaleTag| {
+        let bare = LocaleTag(tag.language().to_owned());
+        names.get(&bare).or_else(|| {
+            let mut same = names.iter().filter(|(name, _)| name.language() == tag.language());
+            same.next().map(|(_, text)| text)
+        })
+    };
+    let fits = |tag: &LocaleTag| names.get(tag).or_else(|| of_language(tag));
+    let wanted = wanted.and_then(fits);
+    let any = || names.values().next();
+    wanted.or_else(|| site.as_ref().and_then(fits)).or_else(any).map_or("", String::as_str)
 }
 
 /// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them, such as

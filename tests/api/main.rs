@@ -5,7 +5,11 @@
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
 mod categories;
+mod checkout;
+mod cli;
 mod edge;
 mod kit;
 mod roles;
+mod shop;
+mod storm;
 mod support;

@@ -84,6 +84,15 @@ pub(super) async fn list_by_ids(app: &App, ids: &[String]) -> Result<Vec<Categor
     app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
 }
 
+pub(super) async fn list_by_paths(
+    app: &App,
+    paths: &[String],
+) -> Result<Vec<CategoryDocument>, Error> {
+    let filter = doc! { "path": { "$in": paths } };
+    let limit = count(paths.len().max(1));
+    app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
+}
+
 /// Children of any of the parents, in `_id` order, from `after` on.
 pub(super) async fn list_children(
     app: &App,

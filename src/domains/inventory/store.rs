@@ -256,16 +256,36 @@ pub(super) async fn retire_restocks(
     app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).apply().await
 }
 
-/// Entries whose last change lies before `before`, oldest first.
-pub(super) async fn list_idle_reservations(
+/// By the age of what reservations are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Of the entry's last change.
+    Entry,
+    /// Of one of its takes.
+    Take,
+    /// Of one of its gifts.
+    Gift,
+}
+
+/// Stock documents with a reservation of an age from `from` to before `before`, oldest first.
+pub(super) async fn list_by_age(
     app: &App,
+    age: Age,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<StockDocument>, Error> {
-    let filter = doc! { "reservations.at": { "$lt": before } };
-    let sort = doc! { "reservations.at": 1 };
+    let at = doc! { "at": { "$gte": from, "$lt": before } };
+    let (entry, hint) = match age {
+        Age::Entry => (at, "reservations_at"),
+        Age::Take => (doc! { "takes": { "$elemMatch": at } }, "reservations_takes_at"),
+        Age::Gift => (doc! { "gifts": { "$elemMatch": at } }, "reservations_gifts_at"),
+    };
+    let filter = doc! { "reservations": { "$elemMatch": entry } };
+    // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
+    // use it.
     app.collection::<StockDocument>()
-        .list(List { filter, sort, limit, hint: Some("reservations_at"), ..List::default() })
+        .list(List { filter, limit, hint: Some(hint), ..List::default() })
         .await
 }
 
@@ -285,16 +305,63 @@ pub(super) async fn list_old_restocks(
 ) -> Result<Vec<StockDocument>, Error> {
     let filter = doc! { "restocks.at": { "$lt": before } };
     app.collection::<StockDocument>()
-        .list(List { filter, sort: doc! { "restocks.at": 1 }, limit, ..List::default() })
+        .list(List { filter, limit, hint: Some("restocks_at"), ..List::default() })
         .await
 }
 
-/// Marks the SKU as being removed, guarded by nothing being reserved.
-pub(super) async fn mark_deleting(app: &App, sku: &str) -> Outcome<StockDocument> {
+/// Marks the SKU as deleted with this incarnation of its product, guarded by nothing being
+/// reserved. What is still to follow in the catalog is due from then on.
+pub(super) async fn mark_deleted(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+    run: &Run,
+) -> Outcome<StockDocument> {
     let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
+    let update = doc! { "$set": {
+        "deleting": true, "deleted": literal(incarnation), "deletionDue": "$$NOW",
+    } };
+    app.collection::<StockDocument>().guarded(unreserved, vec![update]).within(run).apply().await
+}
+
+/// Notes that the catalog has followed the deletion of this incarnation.
+pub(super) async fn note_deletion(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+) -> Outcome<StockDocument> {
+    let update = doc! { "$unset": { "deletionDue": 1 } };
     app.collection::<StockDocument>()
-        .guarded(unreserved, doc! { "$set": { "deleting": true } })
+        .guarded(doc! { "_id": sku, "deleted": incarnation }, update)
         .apply()
+        .await
+}
+
+/// Opens the stock of a deleted product for another one under the same SKU.
+pub(super) async fn revive(
+    app: &App,
+    sku: &str,
+    deleted: Option<&String>,
+    run: &Run,
+) -> Outcome<StockDocument> {
+    let update = doc! { "$unset": { "deleting": 1, "deleted": 1, "deletionDue": 1 } };
+    app.collection::<StockDocument>()
+        .guarded(doc! { "_id": sku, "deleting": true, "deleted": deleted }, update)
+        .within(run)
+        .apply()
+        .await
+}
+
+/// Deletions from before `before` that the catalog hasn't followed, oldest first.
+pub(super) async fn list_due_deletions(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<StockDocument>, Error> {
+    let filter = doc! { "deletionDue": { "$lt": before } };
+    let sort = doc! { "deletionDue": 1 };
+    app.collection::<StockDocument>()
+        .list(List { filter, sort, limit, hint: Some("deletion_due"), ..List::default() })
         .await
 }
 
@@ -333,4 +400,12 @@ pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
             doc! { "$limit": 100 },
         ])
         .await
+}
+
+/// Calls `each` for the stock of every SKU.
+pub(super) async fn for_each(
+    app: &App,
+    each: impl FnMut(StockDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    app.collection::<StockDocument>().for_each(each).await
 }

@@ -4,7 +4,7 @@ use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::StockDocument;
 use crate::graphql::{
-    refusals::{Conflict, ErrorCode, InvalidInput, NotFound, Refusal},
+    refusals::{Conflict, InUse, InvalidInput, NotFound},
     requester::{Role, Who},
     scalars::Long,
 };
@@ -71,40 +71,37 @@ pub enum ReceiveStockResult {
     InvalidInput(InvalidInput),
 }
 
+/// A product to be deleted.
+#[derive(Debug, InputObject)]
+pub struct DeleteProductInput {
+    /// Which product.
+    pub sku: ID,
+}
+
+/// A product that is gone.
+#[derive(Debug, SimpleObject)]
+pub struct DeletedProduct {
+    /// The SKU that it had. It is free again about a minute later.
+    pub sku: ID,
+}
+
+/// What became of a deletion.
+#[derive(Union)]
+pub enum DeleteProductResult {
+    DeletedProduct(DeletedProduct),
+    NotFound(NotFound),
+    InUse(InUse),
+    InvalidInput(InvalidInput),
+}
+
+impl From<String> for DeleteProductResult {
+    fn from(sku: String) -> Self {
+        Self::DeletedProduct(DeletedProduct { sku: ID(sku) })
+    }
+}
+
 impl From<StockDocument> for ReceiveStockResult {
     fn from(stock: StockDocument) -> Self {
         Self::Stock(Stock(stock))
     }
 }
-
-/// Less is in stock than asked for.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct InsufficientStock {
-    /// `INSUFFICIENT_STOCK`.
-    pub code: ErrorCode,
-    /// For people.
-    pub message: String,
-    /// The product that is short.
-    pub sku: ID,
-    /// How many more were needed.
-    pub requested: Long,
-    /// How many are free.
-    pub available: Long,
-}
-
-impl InsufficientStock {
-    /// `requested` more of the SKU are needed and only `available` are free.
-    pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{requested} of {sku:?} are needed and {available} are free");
-        let (requested, available) = (Long(requested), Long(available));
-        Self {
-            code: ErrorCode::InsufficientStock,
-            message,
-            sku: ID(sku.into()),
-            requested,
-            available,
-        }
-    }
-}
-
-impl Refusal for InsufficientStock {}

@@ -105,6 +105,15 @@ pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Erro
     Ok(ids.iter().filter_map(settled).map(CategoryDocument::copy).collect())
 }
 
+/// As [`copies`], of the categories at these paths.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>, Error> {
+    let found = store::list_by_paths(app, paths).await?;
+    Ok(found.iter().filter(|found| found.is_settled()).map(CategoryDocument::copy).collect())
+}
+
 /// The `_id` behind a global id that a client gave.
 fn own_id(global: &str) -> Result<String, NotFound> {
     match node_id::decode(global) {

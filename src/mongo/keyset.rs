@@ -24,7 +24,14 @@ pub fn beyond(filter: Document, keys: &[SortKey], values: &[Bson]) -> Document {
         Bson::Document(branch)
     };
     let branches: Vec<Bson> = (0..keys.len()).map(branch).collect();
-    both(filter, doc! { "$or": branches })
+    let behind = doc! { "$or": branches };
+    // It follows from the branches, but only said like this it bounds one scan of the index: else a
+    // page may be found by looking at all the pages before.
+    let bound = keys.iter().zip(values).next().map(|((field, direction), value)| {
+        let not_before = if *direction > 0 { "$gte" } else { "$lte" };
+        doc! { *field: { not_before: value } }
+    });
+    both(filter, both(bound.unwrap_or_default(), behind))
 }
 
 /// The sort of a command.

@@ -1,7 +1,5 @@
 //! Scalars, each checked when it is parsed, and `Money`.
 
-use std::collections::BTreeMap;
-
 use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
 use icu_decimal::{
     DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
@@ -120,6 +118,7 @@ impl From<Date> for String {
     }
 }
 
+/// A day as in RFC 3339, such as `2024-02-29`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Date {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -260,27 +259,6 @@ impl ScalarType for LocaleTag {
     fn to_value(&self) -> Value {
         Value::from(self.0.as_str())
     }
-}
-
-/// The text of `names` that fits `wanted` best: the exact tag, its language, the site's locale, and
-/// at last any.
-pub fn name_in<'a>(
-    names: &'a BTreeMap<LocaleTag, String>,
-    wanted: Option<&LocaleTag>,
-    site: &str,
-) -> &'a str {
-    let site = LocaleTag::parse_tag(site);
-    let of_language = |tag: &LocaleTag| {
-        let bare = LocaleTag(tag.language().to_owned());
-        names.get(&bare).or_else(|| {
-            let mut same = names.iter().filter(|(name, _)| name.language() == tag.language());
-            same.next().map(|(_, text)| text)
-        })
-    };
-    let fits = |tag: &LocaleTag| names.get(tag).or_else(|| of_language(tag));
-    let wanted = wanted.and_then(fits);
-    let any = || names.values().next();
-    wanted.or_else(|| site.as_ref().and_then(fits)).or_else(any).map_or("", String::as_str)
 }
 
 /// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them, such as

@@ -48,7 +48,10 @@ async fn a_cart_becomes_an_order() {
         let other = shopper.field(&checkout_query(), json!({ "input": other })).await;
         assert_eq!(other["code"], "CONFLICT");
         let closed = checkout(&shopper, &cart, &purse, "another op").await;
-        assert_eq!((&closed["code"], &closed["state"]), (&json!("CART_NOT_ACTIVE"), &json!("COMPLETE")));
+        assert_eq!(
+            (&closed["code"], &closed["state"]),
+            (&json!("CART_NOT_ACTIVE"), &json!("COMPLETE"))
+        );
         let late = add(&shopper, &cart, "a", 1).await;
         assert_eq!(late["code"], "CART_NOT_ACTIVE");
     }
@@ -141,7 +144,8 @@ async fn short_stock_is_told_line_by_line_and_nothing_is_taken() {
     assert_eq!(count(&gateway, "orders").await, 0);
     gateway.assert_sound().await;
     // The same op is tried again once there is enough.
-    let receive = "mutation($sku: ID!) { receiveStock(input: {sku: $sku, quantity: 5}) { __typename } }";
+    let receive =
+        "mutation($sku: ID!) { receiveStock(input: {sku: $sku, quantity: 5}) { __typename } }";
     for sku in ["c", "d"] {
         gateway.merchant().field(receive, json!({ "sku": sku })).await;
     }
@@ -167,7 +171,8 @@ async fn a_declined_payment_leaves_the_cart_active_and_nothing_taken() {
         assert_eq!(balance(&gateway, &purse).await, 250);
     }
     gateway.assert_sound().await;
-    let deposit = "mutation($id: ID!) { deposit(input: {accountId: $id, amount: 50}) { __typename } }";
+    let deposit =
+        "mutation($id: ID!) { deposit(input: {accountId: $id, amount: 50}) { __typename } }";
     gateway.service().field(deposit, json!({ "id": purse })).await;
     let order = checkout(&shopper, &cart, &purse, "op").await;
     assert_eq!(order["__typename"], "Order", "{order:#}");
@@ -203,15 +208,13 @@ async fn many_checkouts_of_one_cart_make_one_order() {
     for round in 0..10 {
         let policy = if round % 2 == 0 { "RESERVE" } else { "AT_CHECKOUT" };
         let same = cart(&shopper, policy, &[("a", 2)]).await;
-        let answers =
-            join_all((0..3).map(|_| checkout(&shopper, &same, &purse, "one op"))).await;
+        let answers = join_all((0..3).map(|_| checkout(&shopper, &same, &purse, "one op"))).await;
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
         assert_eq!(answers[0]["__typename"], "Order");
 
         let apart = cart(&shopper, policy, &[("a", 2)]).await;
         let ops = ["x", "y", "z"];
-        let answers =
-            join_all(ops.iter().map(|op| checkout(&shopper, &apart, &purse, op))).await;
+        let answers = join_all(ops.iter().map(|op| checkout(&shopper, &apart, &purse, op))).await;
         let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
         let closed = answers.iter().filter(|answer| answer["code"] == "CART_NOT_ACTIVE").count();
         assert_eq!((orders, closed), (1, 2), "{answers:#?}");
@@ -239,10 +242,9 @@ async fn of_sixty_four_shoppers_one_gets_the_last_unit() {
         (client, cart, purse)
     }))
     .await;
-    let answers = join_all(
-        shoppers.iter().map(|(client, cart, purse)| checkout(client, cart, purse, "op")),
-    )
-    .await;
+    let answers =
+        join_all(shoppers.iter().map(|(client, cart, purse)| checkout(client, cart, purse, "op")))
+            .await;
     let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
     let short = json!([{ "sku": "last", "requested": 1, "available": 0 }]);
     let shorts = answers.iter().filter(|answer| answer["lines"] == short).count();
@@ -300,11 +302,15 @@ async fn a_line_added_while_the_checkout_runs_is_refused_and_not_sold() {
     let (order, ()) = tokio::join!(checkout(&shopper, &second, &purse, "op"), async {
         proxy.reached().await;
         let late = add(&other.shopper("ann"), &second, "a", 1).await;
-        assert_eq!((&late["code"], &late["__typename"]), (&json!("CART_NOT_ACTIVE"), &json!("CartNotActive")));
+        assert_eq!(
+            (&late["code"], &late["__typename"]),
+            (&json!("CART_NOT_ACTIVE"), &json!("CartNotActive"))
+        );
         // Nor does another checkout of it begin, or its expiry or cancellation.
         let twice = checkout(&other.shopper("ann"), &second, &purse, "another").await;
         assert_eq!(twice["code"], "CART_NOT_ACTIVE");
-        let cancel = "mutation($id: ID!) { cancelCart(input: {cartId: $id}) { ... on UserError { code } } }";
+        let cancel =
+            "mutation($id: ID!) { cancelCart(input: {cartId: $id}) { ... on UserError { code } } }";
         let cancelled = other.shopper("ann").field(cancel, json!({ "id": second })).await;
         assert_eq!(cancelled["code"], "CART_NOT_ACTIVE");
         proxy.release().await;
@@ -402,9 +408,11 @@ async fn subject(gateway: &Gateway, n: usize) -> Subject {
     let purse = account(gateway, &shopper, 1_000).await;
     let cart = cart(&client, "RESERVE", &[("a", 2)]).await;
     // Lines that shopping didn't reserve, as beyond half of the cap.
-    let line = |sku: &str| doc! {
-        "sku": sku, "quantity": 1_i64, "held": 0_i64, "title": sku, "type": "album",
-        "unitPrice": 100_i64,
+    let line = |sku: &str| {
+        doc! {
+            "sku": sku, "quantity": 1_i64, "held": 0_i64, "title": sku, "type": "album",
+            "unitPrice": 100_i64,
+        }
     };
     let more = doc! { "$push": { "lines": { "$each": [line("b"), line("c")] } } };
     let carts = gateway.database.collection::<Document>("carts");

@@ -35,13 +35,11 @@ pub async fn stocked(gateway: &Gateway, sku: &str, price: i64, quantity: i64) {
 pub async fn account(gateway: &Gateway, subject: &str, balance: i64) -> String {
     let open = "mutation($input: OpenAccountInput!) { openAccount(input: $input) { \
         __typename ... on Account { id } } }";
-    let account = gateway
-        .shopper(subject)
-        .field(open, json!({ "input": { "currency": "EUR" } }))
-        .await["id"]
-        .as_str()
-        .expect("an account")
-        .to_owned();
+    let account =
+        gateway.shopper(subject).field(open, json!({ "input": { "currency": "EUR" } })).await["id"]
+            .as_str()
+            .expect("an account")
+            .to_owned();
     if balance > 0 {
         let deposit = "mutation($input: DepositInput!) { deposit(input: $input) { __typename } }";
         let input = json!({ "accountId": account, "amount": balance });

@@ -208,6 +208,10 @@ pub struct Copying {
     pub token: String,
     /// Server time of the write.
     pub at: DateTime,
+    /// Categories that the product began to be in and that may turn out to be gone. One that it was
+    /// in before can't go: whoever deletes a category finds its products first.
+    #[serde(default)]
+    pub begun: Vec<String>,
 }
 
 /// Where an amount stands on an axis of the plane. Prices and weights reach over many orders of

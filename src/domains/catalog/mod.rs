@@ -9,7 +9,9 @@
 //! copy marks the product `copying`; then the records are read again, copies of a lower version
 //! are corrected, a category that is gone is withdrawn, and the mark goes in the same update. The
 //! mark has a token: a second write replaces it, and from then on only who looks at *that* state
-//! may take it away. The sweep finishes leftovers.
+//! may take it away. The sweep finishes leftovers. Withdrawn are only categories that the product has
+//! `begun` to be in: one that it was in before is found by whoever wants to delete it, so if it
+//! seems to be gone it is only marked for a deletion that will be refused.
 //!
 //! # What is copied from it
 //!
@@ -42,7 +44,7 @@
 //! the product says, and the other way round.
 
 mod documents;
-mod import;
+pub mod import;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;

@@ -269,15 +269,6 @@ pub async fn give(
     }
 }
 
-/// Returns all that a closed holder still has of the SKU.
-///
-/// # Errors
-/// The outcome is unknown.
-pub async fn return_all(app: &App, sku: &str, holder: &str) -> Result<(), Error> {
-    store::return_all(app, sku, holder).await.decided()?;
-    Ok(())
-}
-
 /// Returns the surplus of an entry that is still as it was read; says whether it was.
 ///
 /// # Errors
@@ -379,40 +370,6 @@ fn moment(entry: &Reservation, age: Age, from: DateTime, before: DateTime) -> Op
         Age::Take => oldest(&entry.takes),
         Age::Gift => oldest(&entry.gifts),
     }
-}
-
-/// Reservations that nothing touched since `before`, each with its SKU, oldest first.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn idle_reservations(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<(String, Reservation)>, Error> {
-    let stocks = store::list_by_age(app, Age::Entry, BEGINNING, before, limit).await?;
-    let entries = stocks.into_iter().flat_map(|stock| {
-        let sku = stock.sku;
-        stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
-    });
-    Ok(entries.filter(|(_, entry)| entry.at < before).collect())
-}
-
-/// Calls `each` for every reservation, with its SKU.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn for_each_reservation(
-    app: &App,
-    mut each: impl FnMut(&str, Reservation) + Send,
-) -> Result<(), Error> {
-    store::for_each(app, |stock| {
-        for entry in stock.reservations {
-            each(&stock.sku, entry);
-        }
-        Ok(())
-    })
-    .await
 }
 
 /// What one holder has, with the SKU.

@@ -89,11 +89,10 @@ pub(super) async fn set_address(
     id: &str,
     address: Option<&PersonAddress>,
 ) -> Outcome<PersonDocument> {
-    let update = match address {
-        Some(PersonAddress { street, city, country }) => {
-            doc! { "$set": { "address": { "street": street, "city": city, "country": country } } }
-        }
-        None => doc! { "$unset": { "address": 1 } },
+    let update = if let Some(PersonAddress { street, city, country }) = address {
+        doc! { "$set": { "address": { "street": street, "city": city, "country": country } } }
+    } else {
+        doc! { "$unset": { "address": 1 } }
     };
     app.collection::<PersonDocument>().guarded(doc! { "_id": id }, update).apply().await
 }

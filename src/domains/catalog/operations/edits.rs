@@ -69,8 +69,9 @@ fn assembled(
     categories: Vec<CategoryCopy>,
     origin: String,
 ) -> ProductDocument {
+    let begun: Vec<String> = categories.iter().map(|copy| copy.id.clone()).collect();
     let copying =
-        (!categories.is_empty()).then(|| Copying { token: app.ids().random(), at: run.now() });
+        (!begun.is_empty()).then(|| Copying { token: app.ids().random(), at: run.now(), begun });
     let plane =
         content.shipping.map(|shipping| [coordinate(pricing.retail), coordinate(shipping.weight)]);
     ProductDocument {

@@ -50,7 +50,8 @@ async fn look_again(
         people::operations::names(app, &people),
     )?;
     let there = |id: &String| categories.iter().any(|copy| copy.id == *id);
-    let gone: Vec<String> = ids.into_iter().filter(|id| !there(id)).collect();
+    // One that the product was in before is only being deleted, which will be refused.
+    let gone: Vec<String> = mark.begun.iter().filter(|id| !there(id)).cloned().collect();
     let found = Corrections { categories: &categories, gone: &gone, people: &people };
     let corrected = store::correct(app, &product.sku, mark, &found).await?;
     // Refused: a later write put its own mark there, and whoever wrote it looks again.

@@ -7,7 +7,7 @@ use super::{
         documents::{Pricing, ProductDocument},
         operations::Content,
     },
-    copying, everyone, next_version, outbox_has_room, plane_stage, there, works_due,
+    begun_of, copying, everyone, next_version, outbox_has_room, plane_stage, there, works_due,
 };
 use crate::{
     app::App,
@@ -98,7 +98,7 @@ pub(in super::super) async fn categorize(
 ) -> Result<Outcome<ProductDocument>, Error> {
     let mut set = doc! { "categories": literal(bson(&categories)?) };
     if !categories.is_empty() {
-        set.insert("copying", copying(token));
+        set.insert("copying", copying(token, begun_of(categories)));
     }
     let update = vec![doc! { "$set": set }];
     Ok(app.collection::<ProductDocument>().guarded(there(sku), update).within(run).apply().await)
@@ -144,7 +144,8 @@ pub(in super::super) async fn import(
                 "v": 1,
             });
             if !product.categories.is_empty() {
-                set.insert("copying", copying(token));
+                let begun = begun_of(&product.categories);
+                set.insert("copying", copying(token, begun));
             }
             Ok((there(&product.sku), vec![doc! { "$set": set }, plane_stage()]))
         })
@@ -152,13 +153,14 @@ pub(in super::super) async fn import(
     app.collection::<ProductDocument>().upsert_each(updates).await
 }
 
-/// Takes the mark of one bulk away, once its copies were looked at again.
+/// Takes the mark of one bulk away, once its categories were looked at again. Products that copy
+/// names as well may have been marked for these before: they are looked at one by one.
 pub(in super::super) async fn unmark_all(
     app: &App,
     skus: &[String],
     token: &str,
 ) -> Result<(), Error> {
-    let filter = doc! { "_id": { "$in": skus }, "copying.token": token };
+    let filter = doc! { "_id": { "$in": skus }, "copying.token": token, "contributors": [] };
     let update = doc! { "$unset": { "copying": 1 } };
     app.collection::<ProductDocument>().update_many(filter, update, vec![]).await?;
     Ok(())

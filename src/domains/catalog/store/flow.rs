@@ -4,7 +4,8 @@ use mongodb::bson::{Bson, DateTime, Document, doc, serialize_to_bson};
 
 use super::{
     super::documents::{Contributor, Copying, ProductDocument},
-    CONTRIBUTORS, copying, everyone, marked, next_version, outbox_has_room, there, works_due,
+    CONTRIBUTORS, begun, copying, everyone, marked, next_version, outbox_has_room, there,
+    works_due,
 };
 use crate::{
     app::App,
@@ -40,7 +41,7 @@ pub(in super::super) async fn credit(
         "contributors": append(array("contributors"), vec![literal(entry)]),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
-        "copying": copying(token),
+        "copying": copying(token, begun()),
     } };
     app.collection::<ProductDocument>().guarded(guard, vec![update]).within(run).apply().await
 }

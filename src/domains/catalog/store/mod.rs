@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::documents::{Copying, Pricing, ProductDocument};
 use crate::{
     app::App,
+    domains::categories::CategoryCopy,
     error::Error,
     mongo::{
         Stored,
@@ -112,9 +113,21 @@ fn outbox_has_room() -> Document {
     doc! { format!("outbox.{}", DUE - 1): { "$exists": false } }
 }
 
-/// The mark of a write that begins to copy.
-fn copying(token: &str) -> Bson {
-    whole(doc! { "token": literal(token), "at": "$$NOW" })
+/// The mark of a write that begins to copy. What an earlier mark had begun is still open.
+fn copying(token: &str, begun: impl Into<Bson>) -> Bson {
+    whole(doc! { "token": literal(token), "at": "$$NOW", "begun": begun.into() })
+}
+
+/// Categories that were begun and not looked at again.
+fn begun() -> Bson {
+    array("copying.begun")
+}
+
+/// Categories among `categories` that the product isn't in for sure.
+fn begun_of(categories: &[CategoryCopy]) -> Bson {
+    let ids: Vec<Bson> = categories.iter().map(|copy| Bson::from(&copy.id)).collect();
+    let sure = doc! { "$setDifference": [{ "$ifNull": ["$categories._id", []] }, begun()] };
+    Bson::Document(doc! { "$setDifference": [literal(ids), sure] })
 }
 
 /// The mark as the filter of who may take it away.

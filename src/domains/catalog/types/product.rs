@@ -4,10 +4,10 @@ use async_graphql::{ID, Interface, Object, SimpleObject};
 
 use super::super::documents::{self, ProductDocument};
 use crate::{
-    domains::categories::CategoryCopy,
+    domains::categories::{CategoryCopy, name_in},
     graphql::{
         app, node_id,
-        scalars::{Date, LocaleTag, Long, Money, name_in},
+        scalars::{Date, LocaleTag, Long, Money},
     },
 };
 
@@ -19,6 +19,7 @@ pub struct Shown {
 }
 
 /// Something that can be bought.
+#[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
 #[derive(Interface)]
 #[graphql(
     field(name = "id", ty = "ID", desc = "Global id."),
@@ -361,16 +362,14 @@ impl ProductCategory {
         &self.copy.path
     }
 
-    /// Path of its parent; empty where it is at the root.
+    /// Path of the category above it, `/` for a root.
     async fn parent_path(&self) -> &str {
         &self.copy.parent_path
     }
 
     /// Paths from the root down to the category itself, the trail that leads to it.
     async fn breadcrumbs(&self) -> Vec<&str> {
-        let mut trail: Vec<&str> = self.copy.within.iter().map(String::as_str).collect();
-        trail.sort_by_key(|path| path.len());
-        trail
+        self.copy.within.iter().map(String::as_str).collect()
     }
 
     /// Its name: in the language asked for, else in that language elsewhere, else in the site's
@@ -384,6 +383,6 @@ impl ProductCategory {
         locale: Option<LocaleTag>,
     ) -> &str {
         let wanted = locale.as_ref().or(self.locale.as_ref());
-        name_in(&self.copy.names, wanted, &app(context).config().site_locale)
+        name_in(&self.copy.names, wanted, &app(context).config().site_locale).unwrap_or_default()
     }
 }

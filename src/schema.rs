@@ -4,11 +4,14 @@ use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOption
 
 use crate::{
     domains::{
-        carts, inventory,
+        carts, catalog,
+        categories::{self, WouldMakeCircle},
+        inventory,
         orders::{
             self,
             types::{CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
         },
+        people,
         transfers::{
             self,
             types::{
@@ -26,6 +29,9 @@ use crate::{
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
 pub struct Query(
+    catalog::resolvers::CatalogQuery,
+    categories::resolvers::CategoriesQuery,
+    people::resolvers::PeopleQuery,
     inventory::resolvers::InventoryQuery,
     carts::resolvers::CartsQuery,
     orders::resolvers::OrdersQuery,
@@ -35,6 +41,9 @@ pub struct Query(
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
 pub struct Mutation(
+    catalog::resolvers::CatalogMutation,
+    categories::resolvers::CategoriesMutation,
+    people::resolvers::PeopleMutation,
     inventory::resolvers::InventoryMutation,
     carts::resolvers::CartsMutation,
     orders::resolvers::OrdersMutation,
@@ -61,13 +70,14 @@ pub enum UserError {
     InvalidInput(InvalidInput),
     AlreadyExists(AlreadyExists),
     InUse(InUse),
+    WouldMakeCircle(WouldMakeCircle),
     InsufficientStock(InsufficientStock),
     CartNotActive(CartNotActive),
-    CurrencyMismatch(CurrencyMismatch),
     CartEmpty(CartEmpty),
     CheckoutShort(CheckoutShort),
     PaymentDeclined(PaymentDeclined),
     OrderNotOpen(OrderNotOpen),
+    CurrencyMismatch(CurrencyMismatch),
     InsufficientFunds(InsufficientFunds),
     AccountClosed(AccountClosed),
     AccountFull(AccountFull),

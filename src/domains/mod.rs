@@ -7,9 +7,11 @@
 
 pub mod carts;
 pub mod catalog;
+pub mod categories;
 pub mod inventory;
 pub mod orders;
 pub mod payments;
+pub mod people;
 pub mod transfers;
 
 use std::pin::Pin;
@@ -28,6 +30,8 @@ const fn declared<T: Stored>() -> Declared {
 /// Every collection with its indexes.
 pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
+    declared::<categories::CategoryDocument>(),
+    declared::<people::PersonDocument>(),
     declared::<catalog::ProductDocument>(),
     declared::<inventory::StockDocument>(),
     declared::<carts::CartDocument>(),
@@ -68,6 +72,9 @@ impl Report {
 /// `Unavailable` or `Internal`.
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
+    categories::invariants::check(app, &mut report).await?;
+    people::invariants::check(app, &mut report).await?;
+    catalog::invariants::check(app, &mut report).await?;
     inventory::invariants::check(app, &mut report).await?;
     carts::invariants::check(app, &mut report).await?;
     orders::invariants::check(app, &mut report).await?;
@@ -84,5 +91,9 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
         ("orders", Box::pin(orders::sweep::sweep(app))),
         ("carts", Box::pin(carts::sweep::sweep(app))),
         ("transfers", Box::pin(transfers::sweep::sweep(app))),
+        ("inventory", Box::pin(inventory::sweep::sweep(app))),
+        ("catalog", Box::pin(catalog::sweep::sweep(app))),
+        ("people", Box::pin(people::sweep::sweep(app))),
+        ("categories", Box::pin(categories::sweep::sweep(app))),
     ]
 }

@@ -38,6 +38,12 @@ pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
     Ok(value.to_owned())
 }
 
+/// A text in lower case, for keys by which it is found. Letter by letter, so that a prefix of the
+/// text gives a prefix of the key.
+pub fn folded(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
 /// A number within `range`.
 ///
 /// # Errors

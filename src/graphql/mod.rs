@@ -1,7 +1,7 @@
 //! The kit that rooms use to speak GraphQL.
 //!
 //! - [`requester`]: who asks, roles, and the guard on fields
-//! - [`scalars`]: `Long`, `DateTime`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
+//! - [`scalars`]: `Long`, `DateTime`, `Date`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
 //! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
 //! - [`input`]: checks of arguments, each naming its field
 //! - [`page`]: connections with keyset cursors

@@ -315,6 +315,66 @@ impl<T: Stored> Collection<T> {
         .await
     }
 
+    /// A list read in an order that no index has, such as full text by score: the pipeline itself
+    /// must cut it to a bound.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn rank<R>(&self, pipeline: Vec<Document>) -> Result<Vec<R>, Error>
+    where
+        R: DeserializeOwned + Send + Sync + Unpin + 'static,
+    {
+        let inner = self.inner.clone();
+        let read = doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
+        let found = send(T::COLLECTION, "aggregate", async move {
+            inner
+                .aggregate(pipeline)
+                .with_type::<R>()
+                .max_time(RANK_LIMIT)
+                .batch_size(BATCH)
+                .read_concern(ReadConcern::majority())
+                .await?
+                .try_collect()
+                .await
+        })
+        .await;
+        observe::note_read(|| read);
+        found
+    }
+
+    /// Applies many updates in one command, each to the one document that its filter names, which
+    /// is inserted where it isn't there. Says which were refused because their guard didn't hold:
+    /// the insert then found the key taken. For bulk work that may be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the updates may have been applied.
+    pub async fn upsert_each(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+    ) -> Result<Vec<usize>, Error> {
+        if updates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let updates: Vec<Bson> = updates
+            .into_iter()
+            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": true }.into())
+            .collect();
+        // The driver's own bulk write wants MongoDB 8.0.
+        let command = doc! {
+            "update": T::COLLECTION,
+            "updates": updates,
+            "ordered": false,
+            "writeConcern": { "w": "majority" },
+        };
+        let client = self.inner.client().clone();
+        let database = self.inner.namespace().db;
+        let answer = send(T::COLLECTION, "update", async move {
+            client.database(&database).run_command(command).await
+        })
+        .await?;
+        refused_positions(&answer)
+    }
+
     /// Runs an aggregation (invariants, reports).
     ///
     /// # Errors
@@ -373,6 +433,26 @@ impl<T: Stored> Collection<T> {
     }
 }
 
+/// Which updates of a bulk were refused as duplicates; any other failure is one of the whole.
+fn refused_positions(answer: &Document) -> Result<Vec<usize>, Error> {
+    if let Ok(unsure) = answer.get_document("writeConcernError") {
+        return Err(Error::unavailable(unsure.to_string()));
+    }
+    let Ok(failed) = answer.get_array("writeErrors") else { return Ok(Vec::new()) };
+    let position = |error: &Bson| {
+        let error = error.as_document()?;
+        let duplicate = error.get_i32("code").ok()? == DUPLICATE_KEY;
+        let index = usize::try_from(error.get_i32("index").ok()?).ok()?;
+        duplicate.then_some(index)
+    };
+    failed
+        .iter()
+        .map(|error| position(error).ok_or_else(|| Error::internal(error.to_string())))
+        .collect()
+}
+
+/// `maxTimeMS` of lists that look at more than they return.
+const RANK_LIMIT: Duration = Duration::from_secs(10);
 /// Documents per command when a whole collection is read.
 const BATCH: u32 = 1_000;
 /// For aggregations over whole collections.

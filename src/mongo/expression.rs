@@ -37,6 +37,30 @@ pub fn both(left: Document, right: Document) -> Document {
     doc! { "$and": [left, right] }
 }
 
+/// Strings that begin with `prefix`, as the range of an index: nothing from outside ever becomes a
+/// pattern.
+pub fn starts_with(prefix: &str) -> Document {
+    let mut range = doc! { "$gte": prefix };
+    if let Some(end) = behind(prefix) {
+        range.insert("$lt", end);
+    }
+    range
+}
+
+/// The first string, in the order of code points, behind all that begin with `prefix`.
+fn behind(prefix: &str) -> Option<String> {
+    let mut end: Vec<char> = prefix.chars().collect();
+    while let Some(last) = end.pop() {
+        // The code points of surrogates are no characters: the next one follows behind them.
+        let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
+        if let Some(next) = next {
+            end.push(next);
+            return Some(end.into_iter().collect());
+        }
+    }
+    None
+}
+
 /// The array in `field`, an empty one where the field is missing.
 pub fn array(field: &str) -> Bson {
     Bson::Document(doc! { "$ifNull": [format!("${field}"), []] })
@@ -75,4 +99,18 @@ pub fn choose(
     otherwise: impl Into<Bson>,
 ) -> Bson {
     Bson::Document(doc! { "$cond": [condition.into(), then.into(), otherwise.into()] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_a_range() {
+        assert_eq!(starts_with("kind"), doc! { "$gte": "kind", "$lt": "kine" });
+        assert_eq!(starts_with("a\u{d7ff}"), doc! { "$gte": "a\u{d7ff}", "$lt": "a\u{e000}" });
+        let last = format!("a{}", char::MAX);
+        assert_eq!(starts_with(&last), doc! { "$gte": &last, "$lt": "b" });
+        assert_eq!(starts_with(""), doc! { "$gte": "" });
+    }
 }

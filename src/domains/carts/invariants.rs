@@ -3,13 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    MOST_LINES, MOST_QUANTITY,
+    MOST_LINES, MOST_QUANTITY, ORDERS,
     documents::{CartDocument, CartState},
     store,
 };
 use crate::{
     app::App,
-    domains::{Report, inventory},
+    domains::{
+        Report,
+        inventory::{self, Reservation},
+    },
     error::Error,
 };
 
@@ -22,10 +25,12 @@ type Reserved = HashMap<(String, String), i64>;
 /// `Unavailable` or `Internal`.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut reserved = Reserved::new();
-    inventory::operations::for_each_reservation(app, |sku, entry| {
-        if !entry.holder.starts_with("order:") {
-            reserved.insert((entry.holder, sku.to_owned()), entry.quantity);
+    inventory::operations::for_each(app, |stock| {
+        let of_carts = |entry: &Reservation| !entry.holder.starts_with(ORDERS);
+        for entry in stock.reservations.into_iter().filter(of_carts) {
+            reserved.insert((entry.holder, stock.sku.clone()), entry.quantity);
         }
+        Ok(())
     })
     .await?;
     let (mut unsound, mut unequal) = (Vec::new(), Vec::new());

@@ -73,3 +73,5 @@ pub const MOST_QUANTITY: i64 = 10_000;
 pub const MOST_LINES: usize = 100;
 /// Highest price of a line: at it, the sum of a full cart just doesn't overflow.
 pub const MOST_UNIT_PRICE: i64 = i64::MAX / MOST_QUANTITY / 100;
+/// How the name of a holder of stock begins that belongs to the orders.
+const ORDERS: &str = "order:";

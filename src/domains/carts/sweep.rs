@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use mongodb::bson::DateTime;
 
 use super::{
+    ORDERS,
     documents::{CartDocument, CartState},
     operations, store,
 };
@@ -22,40 +23,54 @@ use crate::{
 const CARTS: i64 = 500;
 /// Carts that are read with one command.
 const BATCH: usize = 100;
-/// How a holder's name begins that belongs to the orders.
-const ORDERS: &str = "order:";
 
 /// One pass; answers how many flows it finished.
 ///
 /// # Errors
 /// The first thing that failed; everything else was still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let now = app.begin().await?.now();
-    let quiet = earlier(now, app.bounds().quiet_millis());
-    let idle = earlier(now, seconds(app.config().cart_idle_seconds));
-    let vanished = earlier(now, seconds(app.config().reservation_seconds));
+    let limits = Limits::of(app, app.begin().await?.now());
     let mut tally = Tally::default();
-
-    for cart in store::list_with_old_returns(app, quiet, CARTS).await? {
-        tally.add("a return", &cart.id, carry_out(app, &cart.id).await);
-    }
+    let done = sweep_returns(app, &limits, &mut tally).await;
+    tally.note("returns", done);
     for state in [CartState::Cancelling, CartState::Expiring] {
-        for cart in store::list_untouched(app, state, quiet, CARTS).await? {
-            tally.add("a closing", &cart.id, finish_closing(app, &cart.id).await);
-        }
+        let done = sweep_closings(app, state, &limits, &mut tally).await;
+        tally.note("closings", done);
     }
-    for cart in store::list_untouched(app, CartState::Active, idle, CARTS).await? {
-        tally.add("an idle cart", &cart.id, operations::expire(app, &cart.id).await);
-    }
-    for (age, before) in [(Age::Take, quiet), (Age::Gift, quiet), (Age::Entry, vanished)] {
-        settle_reservations(app, age, before, &Limits { quiet, vanished }, &mut tally).await?;
+    let done = sweep_idle(app, &limits, &mut tally).await;
+    tally.note("idle carts", done);
+    for age in [Age::Take, Age::Gift, Age::Entry] {
+        let done = sweep_reservations(app, age, &limits, &mut tally).await;
+        tally.note("reservations", done);
     }
     if !app.config().cart_keep_expired {
-        for cart in store::list_untouched(app, CartState::Expired, quiet, CARTS).await? {
-            tally.add("an expired cart", &cart.id, remove(app, &cart, quiet).await);
-        }
+        let done = sweep_expired(app, &limits, &mut tally).await;
+        tally.note("expired carts", done);
     }
     tally.finished()
+}
+
+/// Before which moment something must have been untouched.
+struct Limits {
+    /// For what was begun and is to be finished.
+    quiet: DateTime,
+    /// For carts that are to expire.
+    idle: DateTime,
+    /// For reservations of carts that aren't there any more.
+    vanished: DateTime,
+}
+
+impl Limits {
+    fn of(app: &App, now: DateTime) -> Self {
+        let earlier = |millis| DateTime::from_millis(now.timestamp_millis().saturating_sub(millis));
+        let seconds =
+            |seconds: u64| i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
+        Self {
+            quiet: earlier(app.bounds().quiet_millis()),
+            idle: earlier(seconds(app.config().cart_idle_seconds)),
+            vanished: earlier(seconds(app.config().reservation_seconds)),
+        }
+    }
 }
 
 /// What a pass did. One thing that fails doesn't keep the others from being done.
@@ -66,13 +81,16 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, what: &'static str, id: &str, done: Result<bool, Error>) {
-        match done {
-            Ok(done) => self.finished += u64::from(done),
-            Err(error) => {
-                tracing::warn!(what, id, ?error, "left to the next sweep");
-                self.failed.get_or_insert(error);
-            }
+    /// What became of one thing.
+    fn add(&mut self, id: &str, done: Result<bool, Error>) {
+        self.finished += u64::from(*done.as_ref().unwrap_or(&false));
+        self.note(id, done.map(|_| ()));
+    }
+
+    fn note(&mut self, what: &str, done: Result<(), Error>) {
+        if let Err(error) = done {
+            tracing::warn!(what, ?error, "left to the next sweep");
+            self.failed.get_or_insert(error);
         }
     }
 
@@ -81,12 +99,41 @@ impl Tally {
     }
 }
 
-/// Before which moment something must have been untouched.
-struct Limits {
-    /// For what is to be settled.
-    quiet: DateTime,
-    /// For reservations of carts that aren't there any more.
-    vanished: DateTime,
+/// Gives what lowered lines still owe.
+async fn sweep_returns(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+    for cart in store::list_with_old_returns(app, limits.quiet, CARTS).await? {
+        tally.add(&cart.id, carry_out(app, &cart.id).await);
+    }
+    Ok(())
+}
+
+/// Closes carts that somebody began to close.
+async fn sweep_closings(
+    app: &App,
+    state: CartState,
+    limits: &Limits,
+    tally: &mut Tally,
+) -> Result<(), Error> {
+    for cart in store::list_untouched(app, state, limits.quiet, CARTS).await? {
+        tally.add(&cart.id, finish_closing(app, &cart.id).await);
+    }
+    Ok(())
+}
+
+/// Lets idle carts expire.
+async fn sweep_idle(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+    for cart in store::list_untouched(app, CartState::Active, limits.idle, CARTS).await? {
+        tally.add(&cart.id, operations::expire(app, &cart.id).await);
+    }
+    Ok(())
+}
+
+/// Removes carts that have expired.
+async fn sweep_expired(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+    for cart in store::list_untouched(app, CartState::Expired, limits.quiet, CARTS).await? {
+        tally.add(&cart.id, remove(app, &cart, limits.quiet).await);
+    }
+    Ok(())
 }
 
 async fn carry_out(app: &App, id: &str) -> Result<bool, Error> {
@@ -117,13 +164,13 @@ async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool,
 
 /// Walks the reservations of one age, a page at a time, each page's carts being read after it: what
 /// an entry is found to be when it is written was then also true when its cart was read.
-async fn settle_reservations(
+async fn sweep_reservations(
     app: &App,
     age: Age,
-    before: DateTime,
     limits: &Limits,
     tally: &mut Tally,
 ) -> Result<(), Error> {
+    let before = if age == Age::Entry { limits.vanished } else { limits.quiet };
     let mut from = Some(BEGINNING);
     while let Some(start) = from {
         let (mut entries, next) =
@@ -134,7 +181,7 @@ async fn settle_reservations(
             for (sku, entry) in batch {
                 let cart = carts.get(entry.holder.as_str());
                 let done = settle(app, sku, entry, cart, limits).await;
-                tally.add("a reservation", &entry.holder, done);
+                tally.add(&entry.holder, done);
             }
         }
         from = next;
@@ -236,12 +283,4 @@ async fn settle_closed(
         inventory::operations::retire(app, sku, &entry.holder, &tags, quiet).await.decided()?;
     }
     Ok(returned)
-}
-
-fn earlier(moment: DateTime, millis: i64) -> DateTime {
-    DateTime::from_millis(moment.timestamp_millis().saturating_sub(millis))
-}
-
-fn seconds(seconds: u64) -> i64 {
-    i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX)
 }

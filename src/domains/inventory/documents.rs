@@ -33,9 +33,15 @@ pub struct StockDocument {
     /// Restocks that were given, until their orders have noted them for good.
     #[serde(default)]
     pub restocks: Vec<Tag>,
-    /// Set while the product is being removed: nothing can be taken or received.
+    /// Set when the product was deleted: nothing can be taken or received.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleting: bool,
+    /// Which incarnation of the product was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<String>,
+    /// Server time of the deletion, until the catalog has followed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion_due: Option<DateTime>,
     /// Version of the shape.
     pub v: Version<1>,
 }
@@ -100,6 +106,12 @@ impl Stored for StockDocument {
             keys: &[("restocks.at", Key::Up)],
             kind: Kind::Plain,
             serves: "the sweep that retires the marks of restocks",
+        },
+        Index {
+            name: "deletion_due",
+            keys: &[("deletionDue", Key::Up)],
+            kind: Kind::Where("deletionDue"),
+            serves: "the sweep of deletions that the catalog hasn't followed",
         },
     ];
 }

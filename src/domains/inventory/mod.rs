@@ -13,6 +13,23 @@
 //!       └───────────────────────┴───────────────────────┘ restock(tag)
 //! ```
 //!
+//! # Deleting a product
+//!
+//! Only here can it be told whether some of it is still held, so the deletion lives here, and the
+//! stock document is its decider: one update marks it `deleting`, guarded by nothing being
+//! reserved. There is nothing to take first and so nothing to undo: a refusal has changed nothing.
+//! The same update notes what is due (`deletionDue`, for which `deleted` incarnation of the
+//! product); the catalog follows, which is then noted. A repeat or the sweep finishes a cut.
+//!
+//! ```text
+//!   open ──deleteProduct──▶ deleting, due ──catalog follows──▶ deleting ──another product──▶ open
+//! ```
+//!
+//! The stock document stays for good: `sold` speaks of orders that may yet be cancelled, and their
+//! restocks must land somewhere; what was on the shelf is still there. A product that never had
+//! stock gets an empty one, which also stops a first receipt that is under way. When another product
+//! is created under the SKU (a later `incarnation`), its first receipt opens the stock again.
+//!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 
 mod documents;
@@ -20,6 +37,7 @@ pub mod invariants;
 pub mod operations;
 pub mod resolvers;
 mod store;
+pub mod sweep;
 pub mod types;
 
 pub use documents::{Reservation, StockDocument, Tag};

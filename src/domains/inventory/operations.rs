@@ -6,7 +6,7 @@ pub use super::store::{Age, Destination};
 use super::{
     documents::{Reservation, StockDocument, Tag},
     store,
-    types::ReceiveStockResult,
+    types::{DeleteProductResult, ReceiveStockResult},
 };
 use crate::{
     app::App,
@@ -14,7 +14,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
-        refusals::{Conflict, NotFound, Stop},
+        refusals::{Conflict, InUse, NotFound, Stop},
     },
     mongo::{
         Outcome, Run, Version,
@@ -61,9 +61,9 @@ pub async fn receive(
     let sku = &input::key("sku", sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST)?;
     let op = input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
-    if catalog::operations::product(app, sku).await?.is_none() {
+    let Some(product) = catalog::operations::product(app, sku).await? else {
         return Err(NotFound::new("product", sku).into());
-    }
+    };
     let run = app.begin().await?;
     for _ in 0..RECEIPT_TRIES {
         if let Some(stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
@@ -71,6 +71,11 @@ pub async fn receive(
         }
         // Refused: the first receipt of this SKU, a repeat, or a reason to tell.
         if let Some(stock) = store::find(app, sku).await? {
+            // Closed with an earlier product of this SKU: opened again for the one that is there now.
+            if stock.deleting && stock.deleted.as_ref() != Some(&product.incarnation) {
+                store::revive(app, sku, stock.deleted.as_ref(), &run).await.decided()?;
+                continue;
+            }
             return received_before(app, stock, &op, &run);
         }
         let first = first_receipt(sku, quantity, &op, &run);
@@ -82,8 +87,9 @@ pub async fn receive(
     Err(run.overdue().into())
 }
 
-/// A receipt meets another first receipt of the SKU once at the most.
-const RECEIPT_TRIES: usize = 2;
+/// A receipt meets another first receipt of the SKU, or stock that is to be opened again, once each
+/// at the most.
+const RECEIPT_TRIES: usize = 3;
 
 /// Why a receipt was refused.
 fn received_before<U>(
@@ -123,8 +129,68 @@ fn first_receipt(sku: &str, quantity: i64, op: &Op, run: &Run) -> StockDocument 
         }],
         restocks: Vec::new(),
         deleting: false,
+        deleted: None,
+        deletion_due: None,
         v: Version,
     }
+}
+
+/// Deletes a product. Its stock decides: the mark is guarded by nothing being reserved. The catalog
+/// follows, see the room's `mod.rs`.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteProductResult>> {
+    let sku = input::key("sku", sku)?;
+    let run = app.begin().await?;
+    // One that is deleted and not removed yet goes this way again: the first call may have been cut.
+    let Some(incarnation) = &catalog::operations::incarnation(app, &sku).await? else {
+        return Err(NotFound::new("product", sku).into());
+    };
+    if store::mark_deleted(app, &sku, incarnation, &run).await.decided()?.is_none() {
+        match store::find(app, &sku).await? {
+            None => close_unstocked(app, &sku, incarnation, &run).await?,
+            Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
+                let message = "carts or checkouts hold some of it";
+                return Err(InUse::because(message).into());
+            }
+            Some(_) => return Err(run.overdue().into()),
+        }
+    }
+    follow_deletion(app, &sku, incarnation, &run).await?;
+    Ok(sku)
+}
+
+/// A product that never had stock is closed by a stock document of its own: a first receipt that is
+/// under way then finds it there.
+async fn close_unstocked(app: &App, sku: &str, incarnation: &str, run: &Run) -> Result<(), Error> {
+    let closed = StockDocument {
+        sku: sku.to_owned(),
+        available: 0,
+        sold: 0,
+        received: 0,
+        reservations: Vec::new(),
+        ops: Vec::new(),
+        restocks: Vec::new(),
+        deleting: true,
+        deleted: Some(incarnation.to_owned()),
+        deletion_due: Some(run.now()),
+        v: Version,
+    };
+    let inserted = store::insert(app, closed).await.decided()?;
+    inserted.ok_or_else(|| Error::unavailable("a first receipt came at the same moment"))
+}
+
+/// Carries a decided deletion into the catalog, and notes that it is there.
+pub(super) async fn follow_deletion(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+    run: &Run,
+) -> Result<(), Error> {
+    catalog::operations::delete(app, sku, incarnation, run).await?;
+    store::note_deletion(app, sku, incarnation).await.decided()?;
+    Ok(())
 }
 
 /// Takes `quantity` for `holder` under `tag`, repeatable. `cap` is how many holders there may be.
@@ -201,15 +267,6 @@ pub async fn give(
         Some(entry) if entry.gifts.iter().any(|gift| gift.tag == tag) => Ok(()),
         Some(_) => Err(run.overdue()),
     }
-}
-
-/// Returns all that a closed holder still has of the SKU.
-///
-/// # Errors
-/// The outcome is unknown.
-pub async fn return_all(app: &App, sku: &str, holder: &str) -> Result<(), Error> {
-    store::return_all(app, sku, holder).await.decided()?;
-    Ok(())
 }
 
 /// Returns the surplus of an entry that is still as it was read; says whether it was.
@@ -313,40 +370,6 @@ fn moment(entry: &Reservation, age: Age, from: DateTime, before: DateTime) -> Op
         Age::Take => oldest(&entry.takes),
         Age::Gift => oldest(&entry.gifts),
     }
-}
-
-/// Reservations that nothing touched since `before`, each with its SKU, oldest first.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn idle_reservations(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<(String, Reservation)>, Error> {
-    let stocks = store::list_by_age(app, Age::Entry, BEGINNING, before, limit).await?;
-    let entries = stocks.into_iter().flat_map(|stock| {
-        let sku = stock.sku;
-        stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
-    });
-    Ok(entries.filter(|(_, entry)| entry.at < before).collect())
-}
-
-/// Calls `each` for every reservation, with its SKU.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn for_each_reservation(
-    app: &App,
-    mut each: impl FnMut(&str, Reservation) + Send,
-) -> Result<(), Error> {
-    store::for_each(app, |stock| {
-        for entry in stock.reservations {
-            each(&stock.sku, entry);
-        }
-        Ok(())
-    })
-    .await
 }
 
 /// What one holder has, with the SKU.

@@ -5,7 +5,9 @@ use futures_util::Stream;
 
 use super::{
     operations,
-    types::{ReceiveStockInput, ReceiveStockResult, Stock},
+    types::{
+        DeleteProductInput, DeleteProductResult, ReceiveStockInput, ReceiveStockResult, Stock,
+    },
 };
 use crate::graphql::{
     app,
@@ -53,6 +55,19 @@ impl InventoryMutation {
         let said =
             operations::receive(app(context), subject, &sku, quantity.0, op_id.as_ref()).await;
         Ok(answer(said)?)
+    }
+
+    /// Deletes a product, unless some of it is reserved by carts or checkouts. Its orders stay, and
+    /// so does what its stock remembers of them.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn delete_product(
+        &self,
+        context: &Context<'_>,
+        input: DeleteProductInput,
+    ) -> Result<DeleteProductResult> {
+        Ok(answer(operations::delete_product(app(context), &input.sku).await)?)
     }
 }
 

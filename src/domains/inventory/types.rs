@@ -1,10 +1,10 @@
 //! What clients see of the inventory.
 
-use async_graphql::{ID, InputObject, Object, Union};
+use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::StockDocument;
 use crate::graphql::{
-    refusals::{Conflict, InvalidInput, NotFound},
+    refusals::{Conflict, InUse, InvalidInput, NotFound},
     requester::{Role, Who},
     scalars::Long,
 };
@@ -69,6 +69,35 @@ pub enum ReceiveStockResult {
     NotFound(NotFound),
     Conflict(Conflict),
     InvalidInput(InvalidInput),
+}
+
+/// A product to be deleted.
+#[derive(Debug, InputObject)]
+pub struct DeleteProductInput {
+    /// Which product.
+    pub sku: ID,
+}
+
+/// A product that is gone.
+#[derive(Debug, SimpleObject)]
+pub struct DeletedProduct {
+    /// The SKU that it had. It is free again about a minute later.
+    pub sku: ID,
+}
+
+/// What became of a deletion.
+#[derive(Union)]
+pub enum DeleteProductResult {
+    DeletedProduct(DeletedProduct),
+    NotFound(NotFound),
+    InUse(InUse),
+    InvalidInput(InvalidInput),
+}
+
+impl From<String> for DeleteProductResult {
+    fn from(sku: String) -> Self {
+        Self::DeletedProduct(DeletedProduct { sku: ID(sku) })
+    }
 }
 
 impl From<StockDocument> for ReceiveStockResult {

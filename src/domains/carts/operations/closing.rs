@@ -54,7 +54,8 @@ pub async fn cancel(
 pub async fn expire(app: &App, id: &str) -> Result<bool, Error> {
     // The run begins before the outbox is read, which the guarded write answers with.
     let run = app.begin().await?;
-    let idle_millis = i64::try_from(app.config().cart_idle_seconds * 1000).unwrap_or(i64::MAX);
+    let idle = app.config().cart_idle_seconds.saturating_mul(1000);
+    let idle_millis = i64::try_from(idle).unwrap_or(i64::MAX);
     match store::mark_expiring(app, id, idle_millis, &run).await.decided()? {
         Some(cart) => close(app, &cart, &run).await.map(|_| true),
         None => Ok(false),

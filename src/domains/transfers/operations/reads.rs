@@ -24,13 +24,14 @@ use crate::{
 /// An account, for its owner and for services.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`.
+/// `BadInput`, `Unavailable` or `Internal`.
 pub async fn account(
     app: &App,
     requester: &Requester,
     id: &str,
 ) -> Result<Option<AccountDocument>, Error> {
-    let found = store::find_account(app, id).await?;
+    let id = input::key("id", id)?;
+    let found = store::find_account(app, &id).await?;
     Ok(found.filter(|account| may_see(requester, account.owner.as_deref())))
 }
 
@@ -64,7 +65,7 @@ pub async fn transfer_status(
     by: &TransferBy,
 ) -> Result<Option<TransferDocument>, Error> {
     let found = match by {
-        TransferBy::Id(id) => store::find_transfer(app, id).await?,
+        TransferBy::Id(id) => store::find_transfer(app, &input::key("by.id", id)?).await?,
         TransferBy::OpId(op_id) => {
             let scope = [requester.subject()?, "transfer"];
             let op = input::op(app, &scope, Some(op_id), &())?;
@@ -100,10 +101,11 @@ pub async fn statement(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Option<Connection<String, StatementEntry>>, Error> {
+    let id = &input::key("account", id)?;
     let page = newest_first(app, format!("statement:{id}"), first, after)?;
     let (account, transfers) =
         tokio::try_join!(account(app, requester, id), store::list_statement(app, id, &page))?;
-    let entry = |transfer| StatementEntry { account: id.to_owned(), transfer };
+    let entry = |transfer| StatementEntry { account: id.clone(), transfer };
     Ok(account.map(|_mine| page.connection(transfers, place, entry)))
 }
 

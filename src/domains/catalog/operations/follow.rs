@@ -1,0 +1,86 @@
+//! What every change of a product is followed by: a second look at what it copies, and its works
+//! to the people.
+
+use super::super::{
+    documents::{Copying, ProductDocument},
+    store::{self, Corrections},
+};
+use crate::{
+    app::App,
+    domains::{
+        categories,
+        people::{self, Work},
+    },
+    error::Error,
+    mongo::Run,
+};
+
+/// Finishes what is still to be done about the product; the same for the first caller, a repeat
+/// and a sweep.
+///
+/// # Errors
+/// Trouble; what is left stands in the product, and a repeat or the sweep goes on.
+pub(in super::super) async fn finish(
+    app: &App,
+    run: &Run,
+    product: ProductDocument,
+) -> Result<ProductDocument, Error> {
+    let product = match product.copying.clone() {
+        Some(mark) => look_again(app, &mark, product).await?,
+        None => product,
+    };
+    if product.outbox.is_empty() {
+        return Ok(product);
+    }
+    give_works(app, run, &product).await?;
+    let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
+    Ok(store::settle(app, &product.sku, &versions).await.decided()?.unwrap_or(product))
+}
+
+/// Reads the records of the product's copies again, corrects what is older and takes the mark away.
+async fn look_again(
+    app: &App,
+    mark: &Copying,
+    product: ProductDocument,
+) -> Result<ProductDocument, Error> {
+    let ids: Vec<String> = product.categories.iter().map(|copy| copy.id.clone()).collect();
+    let people = everyone(&product);
+    let (categories, people) = tokio::try_join!(
+        categories::operations::copies(app, &ids),
+        people::operations::names(app, &people),
+    )?;
+    let there = |id: &String| categories.iter().any(|copy| copy.id == *id);
+    // One that the product was in before is only being deleted, which will be refused.
+    let gone: Vec<String> = mark.begun.iter().filter(|id| !there(id)).cloned().collect();
+    let found = Corrections { categories: &categories, gone: &gone, people: &people };
+    let corrected = store::correct(app, &product.sku, mark, &found).await?;
+    // Refused: a later write put its own mark there, and whoever wrote it looks again.
+    Ok(corrected.decided()?.unwrap_or(product))
+}
+
+/// Writes the works that are due, as the product is now.
+async fn give_works(app: &App, run: &Run, product: &ProductDocument) -> Result<(), Error> {
+    let mut due: Vec<&String> = product.outbox.iter().flat_map(|due| &due.people).collect();
+    due.sort_unstable();
+    due.dedup();
+    for person in due {
+        let roles = product.contributors.iter().filter(|part| part.person_id == *person);
+        let work = Work {
+            sku: product.sku.clone(),
+            title: product.title.clone(),
+            roles: roles.map(|part| part.role.clone()).collect(),
+            version: product.version,
+            stone_at: None,
+        };
+        people::operations::give_work(app, person, &work, run).await?;
+    }
+    Ok(())
+}
+
+fn everyone(product: &ProductDocument) -> Vec<String> {
+    let mut people: Vec<String> =
+        product.contributors.iter().map(|part| part.person_id.clone()).collect();
+    people.sort_unstable();
+    people.dedup();
+    people
+}

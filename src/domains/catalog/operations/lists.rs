@@ -1,0 +1,117 @@
+//! Which lists there are, and what may be asked of them.
+
+use mongodb::bson::Bson;
+
+use super::{
+    super::{
+        documents::ProductDocument,
+        store::{self, Place, Way},
+        types::{
+            AmountRange, CategoryFilter, CreditFilter, CreditedPerson, PriceAndWeightBox,
+            PriceRange, ProductsBy, TextFilter, TitleFilter,
+        },
+    },
+    checks::{checked_properties, stemming},
+};
+use crate::{
+    app::App,
+    domains::people,
+    error::Error,
+    graphql::{
+        input,
+        page::Page,
+        refusals::InvalidInput,
+        scalars::{LocaleTag, Slug},
+    },
+};
+
+/// A page of products, each with its place in the order.
+///
+/// # Errors
+/// `BadInput` naming the argument, or trouble.
+pub async fn products(
+    app: &App,
+    by: &ProductsBy,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<(Page, Vec<(Vec<Bson>, ProductDocument)>), Error> {
+    let way = checked(app, by)?;
+    let page = Page::new(app, way.order(), first, after)?;
+    let found = store::list(app, &way, &page).await?;
+    Ok((page, found))
+}
+
+fn checked(app: &App, by: &ProductsBy) -> Result<Way, InvalidInput> {
+    match by {
+        ProductsBy::DiscountAtLeast(least) => {
+            input::within("by.discountAtLeast", (*least).into(), 1..=100)?;
+            Ok(Way::Discount(*least))
+        }
+        ProductsBy::AlbumsByGenre(genre) => {
+            Ok(Way::Genre(input::text("by.albumsByGenre", genre, 1..=50)?))
+        }
+        ProductsBy::Credited(credit) => credited(credit),
+        ProductsBy::TitleStartsWith(TitleFilter { prefix, kind }) => {
+            let prefix = input::text("by.titleStartsWith.prefix", prefix, 1..=300)?;
+            let kind = kind.clone().map(String::from);
+            Ok(Way::Title { prefix: input::folded(&prefix), kind })
+        }
+        ProductsBy::Text(TextFilter { query, language }) => {
+            let site = LocaleTag::parse_tag(&app.config().site_locale);
+            let language = language.as_ref().or(site.as_ref()).map_or("none", stemming);
+            Ok(Way::Text { query: input::text("by.text.query", query, 1..=200)?, language })
+        }
+        ProductsBy::Category(place) => category(place),
+        ProductsBy::Property(properties) => {
+            if !(1..=5).contains(&properties.len()) {
+                return Err(InvalidInput::new("by.property", "takes 1 to 5 properties"));
+            }
+            Ok(Way::Properties(checked_properties("by.property", properties)?))
+        }
+        ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
+            Ok(Way::Price(*currency, range("by.priceBetween", min.0, max.0)?))
+        }
+        ProductsBy::Within(PriceAndWeightBox { currency, price, weight }) => {
+            let side = |field: &str, AmountRange { min, max }: &AmountRange| {
+                range(&format!("by.box.{field}"), min.0, max.0)
+            };
+            Ok(Way::Plane(*currency, side("price", price)?, side("weight", weight)?))
+        }
+    }
+}
+
+fn credited(CreditFilter { by, role, kind }: &CreditFilter) -> Result<Way, InvalidInput> {
+    let (field, who) = match by {
+        // An id that isn't one is nobody's.
+        CreditedPerson::Person(id) => {
+            ("contributors.personId", people::operations::id_of(id).unwrap_or_default())
+        }
+        CreditedPerson::Name(name) => {
+            ("contributors.name", input::text("by.credited.by.name", name, 1..=200)?)
+        }
+    };
+    Ok(Way::Credited { field, who, role: role.clone().into(), kind: kind.clone().into() })
+}
+
+fn category(place: &CategoryFilter) -> Result<Way, InvalidInput> {
+    let (place, field, path) = match place {
+        CategoryFilter::Exact(path) => (Place::Exact, "exact", path),
+        CategoryFilter::Children(path) => (Place::Children, "children", path),
+        CategoryFilter::Subtree(path) => (Place::Subtree, "subtree", path),
+    };
+    let steps = path.strip_prefix('/').unwrap_or_default();
+    if path.len() > 2_000 || !steps.split('/').all(|step| Slug::parse_slug(step).is_some()) {
+        let field = format!("by.category.{field}");
+        return Err(InvalidInput::new(&field, "takes a path such as /music/jazz"));
+    }
+    Ok(Way::Category(place, path.clone()))
+}
+
+/// Two amounts that are neither negative nor in the wrong order.
+fn range(field: &str, min: i64, max: i64) -> Result<[i64; 2], InvalidInput> {
+    /// No amount in the catalog is larger.
+    const MOST: i64 = 1_000_000_000_000;
+    let min = input::within(&format!("{field}.min"), min, 0..=MOST)?;
+    let max = input::within(&format!("{field}.max"), max, min..=MOST)?;
+    Ok([min, max])
+}

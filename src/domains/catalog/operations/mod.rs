@@ -1,0 +1,58 @@
+//! The rules of the catalog.
+
+mod checks;
+mod credits;
+mod edits;
+mod follow;
+mod lists;
+mod removal;
+
+pub(super) use checks::{Content, checked_content, checked_pricing};
+pub use credits::{credit, uncredit};
+pub use edits::{categorize, create, set_price, update};
+pub(super) use follow::finish;
+pub use lists::products;
+pub use removal::{delete, incarnation};
+
+pub use super::import::import;
+
+use super::{documents::ProductDocument, store};
+use crate::{app::App, error::Error, graphql::scalars::CurrencyCode};
+
+/// The product, unless it was deleted.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn product(app: &App, sku: &str) -> Result<Option<ProductDocument>, Error> {
+    Ok(store::find(app, sku).await?.filter(|product| product.deleted_at.is_none()))
+}
+
+/// A product as a cart takes it up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The SKU.
+    pub sku: String,
+    /// The title.
+    pub title: String,
+    /// Type of the product.
+    pub kind: String,
+    /// Retail price in minor units.
+    pub unit_price: i64,
+    /// Its currency.
+    pub currency: CurrencyCode,
+}
+
+/// What the product is sold for now, unless it was deleted.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
+    let found = store::find_offer(app, sku).await?;
+    Ok(found.map(|store::OfferedProduct { sku, title, kind, pricing }| Offer {
+        sku,
+        title,
+        kind,
+        unit_price: pricing.retail,
+        currency: pricing.currency,
+    }))
+}

@@ -1,0 +1,196 @@
+//! Creating and changing products.
+
+use mongodb::bson::{Bson, Document, doc, serialize_to_bson};
+
+use super::{
+    super::{
+        documents::{Pricing, ProductDocument},
+        operations::Content,
+    },
+    begun_of, copying, everyone, next_version, outbox_has_room, plane_stage, there, works_due,
+};
+use crate::{
+    app::App,
+    domains::categories::CategoryCopy,
+    error::Error,
+    graphql::scalars::CurrencyCode,
+    mongo::{
+        Outcome, Run,
+        expression::{array, both, choose, literal},
+    },
+};
+
+pub(in super::super) async fn insert(app: &App, product: ProductDocument) -> Outcome<()> {
+    app.collection().insert(product).await
+}
+
+/// Replaces the content of a product whose nonce still is `nonce`. A new title is due in the works
+/// of everyone who had a part in the product.
+pub(in super::super) async fn update(
+    app: &App,
+    sku: &str,
+    nonce: &str,
+    next_nonce: &str,
+    content: &Content,
+    run: &Run,
+) -> Result<Outcome<ProductDocument>, Error> {
+    let mut guard = both(there(sku), doc! { "nonce": nonce });
+    guard = both(guard, outbox_has_room());
+    let mut set = content_fields(content)?;
+    set.insert("nonce", literal(next_nonce));
+    let update = vec![doc! { "$set": set }, plane_stage()];
+    Ok(app.collection::<ProductDocument>().guarded(guard, update).within(run).apply().await)
+}
+
+/// A new price; what is absent stays.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Price {
+    /// List price.
+    pub(in super::super) list: Option<i64>,
+    /// Price at which it is sold.
+    pub(in super::super) retail: Option<i64>,
+    /// Currency of both.
+    pub(in super::super) currency: Option<CurrencyCode>,
+}
+
+/// Sets the price and what follows from it: the retail price that results is no higher than the
+/// list price that results, and a price that stays keeps its currency.
+pub(in super::super) async fn set_price(
+    app: &App,
+    sku: &str,
+    price: Price,
+    run: &Run,
+) -> Outcome<ProductDocument> {
+    let amount = |given: Option<i64>, field: &str| given.map_or(Bson::from(field), literal);
+    let list = amount(price.list, "$pricing.list");
+    let retail = amount(price.retail, "$pricing.retail");
+    let mut guard = both(there(sku), doc! { "$expr": { "$lte": [retail.clone(), list.clone()] } });
+    let mut pricing = doc! { "pricing.list": list, "pricing.retail": retail };
+    if let Some(currency) = price.currency {
+        if price.list.is_none() || price.retail.is_none() {
+            guard.insert("pricing.currency", currency.code());
+        }
+        pricing.insert("pricing.currency", literal(currency.code()));
+    }
+    let update = vec![doc! { "$set": pricing }, savings_stage(), plane_stage()];
+    app.collection::<ProductDocument>().guarded(guard, update).within(run).apply().await
+}
+
+/// Savings and percentage from the two prices.
+fn savings_stage() -> Document {
+    let savings = doc! { "$subtract": ["$pricing.list", "$pricing.retail"] };
+    let hundredfold = doc! { "$multiply": [savings.clone(), 100_i64] };
+    let percent = doc! { "$floor": { "$divide": [hundredfold, "$pricing.list"] } };
+    let free = doc! { "$eq": ["$pricing.list", 0_i64] };
+    doc! { "$set": {
+        "pricing.savings": savings,
+        "pricing.pctSavings": choose(free, 0, doc! { "$toInt": percent }),
+    } }
+}
+
+/// Replaces the categories; from then on the product is marked as copying them.
+pub(in super::super) async fn categorize(
+    app: &App,
+    sku: &str,
+    categories: &[CategoryCopy],
+    token: &str,
+    run: &Run,
+) -> Result<Outcome<ProductDocument>, Error> {
+    let mut set = doc! { "categories": literal(bson(&categories)?) };
+    if !categories.is_empty() {
+        set.insert("copying", copying(token, begun_of(categories)));
+    }
+    let update = vec![doc! { "$set": set }];
+    Ok(app.collection::<ProductDocument>().guarded(there(sku), update).within(run).apply().await)
+}
+
+/// One product of a bulk.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Imported {
+    /// The SKU.
+    pub(in super::super) sku: String,
+    /// What it is.
+    pub(in super::super) content: Content,
+    /// What it costs.
+    pub(in super::super) pricing: Pricing,
+    /// Its categories.
+    pub(in super::super) categories: Vec<CategoryCopy>,
+    /// Digest of the line.
+    pub(in super::super) origin: String,
+    /// For a product that isn't there yet: what tells it from an earlier one.
+    pub(in super::super) incarnation: String,
+    /// The nonce that it has afterwards.
+    pub(in super::super) nonce: String,
+}
+
+/// Inserts these products, or replaces content, price and categories of those that are there.
+/// Answers the positions of those that are just being removed.
+pub(in super::super) async fn import(
+    app: &App,
+    products: &[Imported],
+    token: &str,
+) -> Result<Vec<usize>, Error> {
+    let updates = products
+        .iter()
+        .map(|product| {
+            let mut set = content_fields(&product.content)?;
+            set.extend(doc! {
+                "pricing": literal(bson(&product.pricing)?),
+                "categories": literal(bson(&product.categories)?),
+                "contributors": array("contributors"),
+                "incarnation": { "$ifNull": ["$incarnation", literal(&product.incarnation)] },
+                "nonce": literal(&product.nonce),
+                "origin": literal(&product.origin),
+                "v": 1,
+            });
+            if !product.categories.is_empty() {
+                let begun = begun_of(&product.categories);
+                set.insert("copying", copying(token, begun));
+            }
+            Ok((there(&product.sku), vec![doc! { "$set": set }, plane_stage()]))
+        })
+        .collect::<Result<_, Error>>()?;
+    app.collection::<ProductDocument>().upsert_each(updates).await
+}
+
+/// Takes the mark of one bulk away, once its categories were looked at again. Products that copy
+/// names as well may have been marked for these before: they are looked at one by one.
+pub(in super::super) async fn unmark_all(
+    app: &App,
+    skus: &[String],
+    token: &str,
+) -> Result<(), Error> {
+    let filter = doc! { "_id": { "$in": skus }, "copying.token": token, "contributors": [] };
+    let update = doc! { "$unset": { "copying": 1 } };
+    app.collection::<ProductDocument>().update_many(filter, update, vec![]).await?;
+    Ok(())
+}
+
+/// What is set for a content: its fields, and version and outbox where the title is a new one.
+fn content_fields(content: &Content) -> Result<Document, Error> {
+    let retitled = doc! { "$ne": ["$title", literal(&content.title)] };
+    let optional = |value: Bson| match value {
+        Bson::Null => Bson::from("$$REMOVE"),
+        value => literal(value),
+    };
+    let nobody = Bson::Array(vec![]);
+    Ok(doc! {
+        "type": literal(&content.kind),
+        "title": literal(&content.title),
+        "titleKey": literal(&content.title_key),
+        "description": literal(&content.description),
+        "language": optional(bson(&content.language)?),
+        "stemming": content.stemming,
+        "asin": optional(bson(&content.asin)?),
+        "issued": literal(&content.issued),
+        "shipping": optional(bson(&content.shipping)?),
+        "details": literal(bson(&content.details)?),
+        "properties": literal(bson(&content.properties)?),
+        "version": choose(retitled.clone(), next_version(), "$version"),
+        "outbox": works_due(choose(retitled, everyone(), nobody)),
+    })
+}
+
+fn bson(value: &impl serde::Serialize) -> Result<Bson, Error> {
+    serialize_to_bson(value).map_err(Error::internal)
+}

@@ -1,0 +1,195 @@
+//! The lists of products, each one range of one index.
+
+use mongodb::bson::{Bson, Document, doc};
+use serde::Deserialize;
+
+use super::super::documents::{ProductDocument, Property, coordinate};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        page::{Order, Page},
+        scalars::CurrencyCode,
+    },
+    mongo::{
+        collection::List,
+        expression::{both, starts_with},
+    },
+};
+
+/// A way to list products, checked.
+#[derive(Debug, Clone)]
+pub(in super::super) enum Way {
+    /// Savings of at least so many per cent.
+    Discount(i32),
+    /// Albums of a genre.
+    Genre(String),
+    /// Someone, by id or by name, in a role, in products of a type.
+    Credited { field: &'static str, who: String, role: String, kind: String },
+    /// Beginning of the title's key.
+    Title { prefix: String, kind: Option<String> },
+    /// Words, and the server's name of their language.
+    Text { query: String, language: &'static str },
+    /// A place in the tree.
+    Category(Place, String),
+    /// All of these.
+    Properties(Vec<Property>),
+    /// Currency, lowest and highest price.
+    Price(CurrencyCode, [i64; 2]),
+    /// Currency, lowest and highest price, lowest and highest weight.
+    Plane(CurrencyCode, [i64; 2], [i64; 2]),
+}
+
+/// Which categories a path means.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Place {
+    /// The one of this path.
+    Exact,
+    /// Its children.
+    Children,
+    /// It and everything below it.
+    Subtree,
+}
+
+/// Products that full text lists at the most.
+const BEST: i64 = 200;
+/// The server computes logarithms for itself: it may differ from us in the last digit.
+const EDGE: f64 = 1e-9;
+
+impl Way {
+    /// Sort keys; an index has them behind what the filter fixes.
+    pub(in super::super) fn order(&self) -> Order {
+        let keys = match self {
+            Self::Discount(_) => vec![("pricing.pctSavings", -1), ("_id", 1)],
+            Self::Genre(_) | Self::Credited { .. } => vec![("issued", -1), ("_id", 1)],
+            Self::Title { .. } | Self::Category(..) => vec![("titleKey", 1), ("_id", 1)],
+            Self::Text { .. } => vec![("score", -1), ("_id", 1)],
+            Self::Properties(_) | Self::Plane(..) => vec![("_id", 1)],
+            Self::Price(..) => vec![("pricing.retail", 1), ("_id", 1)],
+        };
+        Order { list: format!("products {self:?}"), keys }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Discount(_) => "discount",
+            Self::Genre(_) => "genre",
+            Self::Credited { field: "contributors.name", .. } => "credited_name",
+            Self::Credited { .. } => "credited",
+            Self::Title { kind: None, .. } => "title",
+            Self::Title { .. } => "type_title",
+            Self::Text { .. } => "text",
+            Self::Category(Place::Exact, _) => "category",
+            Self::Category(Place::Children, _) => "category_children",
+            Self::Category(Place::Subtree, _) => "category_subtree",
+            Self::Properties(_) => "property",
+            Self::Price(..) => "price",
+            Self::Plane(..) => "plane",
+        }
+    }
+
+    fn filter(&self) -> Document {
+        match self {
+            Self::Discount(least) => doc! { "pricing.pctSavings": { "$gte": least } },
+            Self::Genre(genre) => doc! { "type": "album", "details.genres": genre },
+            Self::Credited { field, who, role, kind } => {
+                let key = field.trim_start_matches("contributors.");
+                let part = doc! { key: who, "role": role };
+                doc! { "contributors": { "$elemMatch": part }, "type": kind }
+            }
+            Self::Title { prefix, kind } => {
+                let title = doc! { "titleKey": starts_with(prefix) };
+                kind.as_ref().map_or(title.clone(), |kind| both(doc! { "type": kind }, title))
+            }
+            Self::Text { query, language } => {
+                doc! { "$text": { "$search": query, "$language": *language } }
+            }
+            Self::Category(Place::Exact, path) => doc! { "categories.path": path },
+            Self::Category(Place::Children, path) => doc! { "categories.parentPath": path },
+            Self::Category(Place::Subtree, path) => doc! { "categories.within": path },
+            Self::Properties(all) => doc! { "properties": { "$all": matching(all) } },
+            Self::Price(currency, price) => doc! {
+                "pricing.currency": currency.code(), "pricing.retail": between(*price),
+            },
+            Self::Plane(currency, price, weight) => doc! {
+                "plane": { "$geoWithin": { "$box": corners(*price, *weight) } },
+                "pricing.currency": currency.code(),
+                "pricing.retail": between(*price),
+                "shipping.weight": between(*weight),
+            },
+        }
+    }
+
+    /// The product's values of the sort keys.
+    fn position(&self, product: &ProductDocument, score: f64) -> Vec<Bson> {
+        let id = Bson::from(&product.sku);
+        match self {
+            Self::Discount(_) => vec![product.pricing.pct_savings.into(), id],
+            Self::Genre(_) | Self::Credited { .. } => vec![Bson::from(&product.issued), id],
+            Self::Title { .. } | Self::Category(..) => vec![Bson::from(&product.title_key), id],
+            Self::Text { .. } => vec![score.into(), id],
+            Self::Properties(_) | Self::Plane(..) => vec![id],
+            Self::Price(..) => vec![product.pricing.retail.into(), id],
+        }
+    }
+}
+
+fn between([min, max]: [i64; 2]) -> Document {
+    doc! { "$gte": min, "$lte": max }
+}
+
+fn matching(properties: &[Property]) -> Vec<Document> {
+    let one = |property: &Property| doc! { "key": &property.key, "value": &property.value };
+    properties.iter().map(|property| doc! { "$elemMatch": one(property) }).collect()
+}
+
+/// The box on the plane; a little larger, the amounts themselves decide at its edge.
+fn corners(price: [i64; 2], weight: [i64; 2]) -> Vec<Bson> {
+    let corner = |side: usize, edge: f64| {
+        Bson::from(vec![coordinate(price[side]) + edge, coordinate(weight[side]) + edge])
+    };
+    vec![corner(0, -EDGE), corner(1, EDGE)]
+}
+
+/// A page of products, each with its values of the sort keys.
+pub(in super::super) async fn list(
+    app: &App,
+    way: &Way,
+    page: &Page,
+) -> Result<Vec<(Vec<Bson>, ProductDocument)>, Error> {
+    let filter = both(way.filter(), doc! { "deletedAt": { "$exists": false } });
+    if matches!(way, Way::Text { .. }) {
+        return rank(app, way, filter, page).await;
+    }
+    let list = List { hint: Some(way.hint()), ..page.list(filter) };
+    let found = app.collection::<ProductDocument>().list(list).await?;
+    Ok(found.into_iter().map(|product| (way.position(&product, 0.0), product)).collect())
+}
+
+/// A page of the best matches. No index has them by score, so each page ranks them again.
+async fn rank(
+    app: &App,
+    way: &Way,
+    filter: Document,
+    page: &Page,
+) -> Result<Vec<(Vec<Bson>, ProductDocument)>, Error> {
+    #[derive(Deserialize)]
+    struct Match {
+        score: f64,
+        product: ProductDocument,
+    }
+    let rest = page.list(Document::new());
+    let found: Vec<Match> = app
+        .collection::<ProductDocument>()
+        .rank(vec![
+            doc! { "$match": filter },
+            doc! { "$project": { "score": { "$meta": "textScore" }, "product": "$$ROOT" } },
+            doc! { "$sort": &rest.sort },
+            doc! { "$limit": BEST },
+            doc! { "$match": rest.filter },
+            doc! { "$limit": rest.limit },
+        ])
+        .await?;
+    let placed = |Match { score, product }| (way.position(&product, score), product);
+    Ok(found.into_iter().map(placed).collect())
+}

@@ -1,0 +1,388 @@
+//! Products as clients see them: what all have in common, stamped on each type.
+
+use async_graphql::{ID, Interface, Object, SimpleObject};
+
+use super::super::documents::{self, ProductDocument};
+use crate::{
+    domains::categories::{CategoryCopy, name_in},
+    graphql::{
+        app, node_id,
+        scalars::{Date, LocaleTag, Long, Money},
+    },
+};
+
+/// A product, and the language that the list or field was asked in.
+#[derive(Debug)]
+pub struct Shown {
+    product: ProductDocument,
+    locale: Option<LocaleTag>,
+}
+
+/// Something that can be bought.
+#[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
+#[derive(Interface)]
+#[graphql(
+    field(name = "id", ty = "ID", desc = "Global id."),
+    field(name = "sku", ty = "ID", desc = "Its key in the catalog, in stock, carts and orders."),
+    field(
+        name = "type",
+        method = "kind",
+        ty = "&str",
+        desc = "`album`, `film`, `book`, or any other type."
+    ),
+    field(name = "title", ty = "&str", desc = "The title."),
+    field(name = "description", ty = "&str", desc = "What it is, in plain text; may be empty."),
+    field(
+        name = "language",
+        ty = "Option<&LocaleTag>",
+        desc = "Language of title and description."
+    ),
+    field(name = "asin", ty = "Option<&str>", desc = "Number in another shop's catalog."),
+    field(name = "issue_date", ty = "Option<Date>", desc = "Day on which it came out."),
+    field(
+        name = "shipping",
+        ty = "Option<ProductShipping>",
+        desc = "What a parcel of it is like."
+    ),
+    field(name = "pricing", ty = "Pricing", desc = "What it costs."),
+    field(
+        name = "categories",
+        ty = "Vec<ProductCategory>",
+        desc = "Where it stands in the tree of categories."
+    ),
+    field(name = "contributors", ty = "Vec<Contributor>", desc = "Who made it."),
+    field(
+        name = "nonce",
+        ty = "ID",
+        desc = "Changes with the content; `updateProduct` takes it to refuse an update of something that changed meanwhile."
+    )
+)]
+pub enum Product {
+    Album(Album),
+    Film(Film),
+    Book(Book),
+    GenericProduct(GenericProduct),
+}
+
+impl Product {
+    /// The product as its type shows it.
+    pub fn of(product: ProductDocument, locale: Option<LocaleTag>) -> Self {
+        let shown = Shown { product, locale };
+        match shown.product.kind.as_str() {
+            "album" => Self::Album(Album(shown)),
+            "film" => Self::Film(Film(shown)),
+            "book" => Self::Book(Book(shown)),
+            _ => Self::GenericProduct(GenericProduct(shown)),
+        }
+    }
+}
+
+/// One type of product: what all have in common, and its own fields.
+macro_rules! product_type {
+    ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
+        $(#[doc = $about])+
+        #[derive(Debug)]
+        pub struct $name(Shown);
+
+        $(#[doc = $about])+
+        #[Object]
+        impl $name {
+            /// Global id.
+            async fn id(&self) -> ID {
+                node_id::encode("Product", &self.0.product.sku)
+            }
+
+            /// Its key in the catalog, in stock, carts and orders.
+            async fn sku(&self) -> ID {
+                ID(self.0.product.sku.clone())
+            }
+
+            /// `album`, `film`, `book`, or any other type.
+            #[graphql(name = "type")]
+            async fn kind(&self) -> &str {
+                &self.0.product.kind
+            }
+
+            /// The title.
+            async fn title(&self) -> &str {
+                &self.0.product.title
+            }
+
+            /// What it is, in plain text; may be empty.
+            async fn description(&self) -> &str {
+                &self.0.product.description
+            }
+
+            /// Language of title and description.
+            async fn language(&self) -> Option<&LocaleTag> {
+                self.0.product.language.as_ref()
+            }
+
+            /// Number in another shop's catalog.
+            async fn asin(&self) -> Option<&str> {
+                self.0.product.asin.as_deref()
+            }
+
+            /// Day on which it came out.
+            async fn issue_date(&self) -> Option<Date> {
+                Date::parse_date(&self.0.product.issued)
+            }
+
+            /// What a parcel of it is like.
+            async fn shipping(&self) -> Option<ProductShipping> {
+                self.0.product.shipping.map(ProductShipping::from)
+            }
+
+            /// What it costs.
+            async fn pricing(&self) -> Pricing {
+                Pricing(self.0.product.pricing)
+            }
+
+            /// Where it stands in the tree of categories.
+            async fn categories(&self) -> Vec<ProductCategory> {
+                let Shown { product, locale } = &self.0;
+                let shown = |copy: &CategoryCopy| ProductCategory {
+                    copy: copy.clone(),
+                    locale: locale.clone(),
+                };
+                product.categories.iter().map(shown).collect()
+            }
+
+            /// Who made it.
+            async fn contributors(&self) -> Vec<Contributor> {
+                self.0.product.contributors.iter().map(Contributor::from).collect()
+            }
+
+            /// Changes with the content; `updateProduct` takes it to refuse an update of something
+            /// that changed meanwhile.
+            async fn nonce(&self) -> ID {
+                ID(self.0.product.nonce.clone())
+            }
+
+            $($own)*
+        }
+    };
+}
+
+product_type! {
+    /// An album.
+    Album {
+        /// Kinds of music.
+        async fn genres(&self) -> &[String] {
+            &self.0.product.details.genres
+        }
+
+        /// The record company.
+        async fn label(&self) -> Option<&str> {
+            self.0.product.details.label.as_deref()
+        }
+
+        /// The pieces in their order.
+        async fn tracks(&self) -> Vec<Track> {
+            self.0.product.details.tracks.iter().map(Track::from).collect()
+        }
+    }
+}
+
+product_type! {
+    /// A film.
+    Film {
+        /// Kinds of story.
+        async fn genres(&self) -> &[String] {
+            &self.0.product.details.genres
+        }
+
+        /// From which age on.
+        async fn certificate(&self) -> Option<&str> {
+            self.0.product.details.certificate.as_deref()
+        }
+
+        /// Width to height, such as `2.39:1`.
+        async fn aspect_ratio(&self) -> Option<&str> {
+            self.0.product.details.aspect_ratio.as_deref()
+        }
+    }
+}
+
+product_type! {
+    /// A book.
+    Book {
+        /// ISBN-10 or ISBN-13, without hyphens.
+        async fn isbn(&self) -> Option<&str> {
+            self.0.product.details.isbn.as_deref()
+        }
+
+        /// How many pages.
+        async fn pages(&self) -> Option<i32> {
+            self.0.product.details.pages
+        }
+    }
+}
+
+product_type! {
+    /// A product of a type without fields of its own.
+    GenericProduct {
+        /// Its facts.
+        async fn properties(&self) -> Vec<ProductProperty> {
+            self.0.product.properties.iter().map(ProductProperty::from).collect()
+        }
+    }
+}
+
+/// What a product costs.
+#[derive(Debug)]
+pub struct Pricing(documents::Pricing);
+
+/// What a product costs.
+#[Object]
+impl Pricing {
+    /// List price.
+    async fn list(&self) -> Money {
+        Money::new(self.0.list, self.0.currency)
+    }
+
+    /// Price at which it is sold.
+    async fn retail(&self) -> Money {
+        Money::new(self.0.retail, self.0.currency)
+    }
+
+    /// What is saved by the list price.
+    async fn savings(&self) -> Money {
+        Money::new(self.0.savings, self.0.currency)
+    }
+
+    /// Savings in per cent of the list price, rounded down.
+    async fn pct_savings(&self) -> i32 {
+        self.0.pct_savings
+    }
+}
+
+/// What a parcel of the product is like.
+#[derive(Debug, SimpleObject)]
+pub struct ProductShipping {
+    /// Weight in grams.
+    weight: Long,
+    /// Its size.
+    dimensions: Option<ProductDimensions>,
+}
+
+/// A size in millimetres.
+#[derive(Debug, SimpleObject)]
+pub struct ProductDimensions {
+    /// From left to right.
+    width: i32,
+    /// From bottom to top.
+    height: i32,
+    /// From front to back.
+    depth: i32,
+}
+
+impl From<documents::Shipping> for ProductShipping {
+    fn from(shipping: documents::Shipping) -> Self {
+        let size = |documents::Dimensions { width, height, depth }| ProductDimensions {
+            width,
+            height,
+            depth,
+        };
+        Self { weight: Long(shipping.weight), dimensions: shipping.dimensions.map(size) }
+    }
+}
+
+/// One piece of an album.
+#[derive(Debug, SimpleObject)]
+pub struct Track {
+    /// Its title.
+    title: String,
+    /// How long it is.
+    seconds: Option<i32>,
+}
+
+impl From<&documents::Track> for Track {
+    fn from(track: &documents::Track) -> Self {
+        Self { title: track.title.clone(), seconds: track.seconds }
+    }
+}
+
+/// One fact about a product.
+#[derive(Debug, SimpleObject)]
+pub struct ProductProperty {
+    /// What the fact is about.
+    key: String,
+    /// The fact.
+    value: String,
+}
+
+impl From<&documents::Property> for ProductProperty {
+    fn from(property: &documents::Property) -> Self {
+        Self { key: property.key.clone(), value: property.value.clone() }
+    }
+}
+
+/// Someone who had a part in making a product.
+#[derive(Debug, SimpleObject)]
+pub struct Contributor {
+    /// Global id of the person.
+    person_id: ID,
+    /// The person's name.
+    name: String,
+    /// Which part, such as `author`.
+    role: String,
+}
+
+impl From<&documents::Contributor> for Contributor {
+    fn from(contributor: &documents::Contributor) -> Self {
+        let documents::Contributor { person_id, name, role, .. } = contributor;
+        let person_id = node_id::encode("Person", person_id);
+        Self { person_id, name: name.clone(), role: role.clone() }
+    }
+}
+
+/// A category, as a product carries it.
+#[derive(Debug)]
+pub struct ProductCategory {
+    copy: CategoryCopy,
+    locale: Option<LocaleTag>,
+}
+
+/// A category, as a product carries it.
+#[Object]
+impl ProductCategory {
+    /// Global id of the category.
+    async fn id(&self) -> ID {
+        node_id::encode("Category", &self.copy.id)
+    }
+
+    /// Last step of its path.
+    async fn slug(&self) -> &str {
+        &self.copy.slug
+    }
+
+    /// The way from the root, such as `/music/jazz`.
+    async fn path(&self) -> &str {
+        &self.copy.path
+    }
+
+    /// Path of the category above it, `/` for a root.
+    async fn parent_path(&self) -> &str {
+        &self.copy.parent_path
+    }
+
+    /// Paths from the root down to the category itself, the trail that leads to it.
+    async fn breadcrumbs(&self) -> Vec<&str> {
+        self.copy.within.iter().map(String::as_str).collect()
+    }
+
+    /// Its name: in the language asked for, else in that language elsewhere, else in the site's
+    /// language, else in any.
+    async fn name(
+        &self,
+        context: &async_graphql::Context<'_>,
+        #[graphql(
+            desc = "The language; when left out, the one that the field above was asked in."
+        )]
+        locale: Option<LocaleTag>,
+    ) -> &str {
+        let wanted = locale.as_ref().or(self.locale.as_ref());
+        name_in(&self.copy.names, wanted, &app(context).config().site_locale).unwrap_or_default()
+    }
+}

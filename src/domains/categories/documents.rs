@@ -1,0 +1,282 @@
+//! What MongoDB sees of categories.
+
+use std::collections::BTreeMap;
+
+use mongodb::bson::DateTime;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    graphql::scalars::{LocaleTag, Slug},
+    mongo::{
+        Stored, Version,
+        indexes::{Index, Key, Kind},
+    },
+};
+
+/// Path of what stands above the roots: it is no category itself.
+pub(super) const TOP: &str = "/";
+
+/// Names by language; never empty.
+pub(super) type Names = BTreeMap<LocaleTag, String>;
+
+/// One category.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CategoryDocument {
+    /// Made from the op id that created it, else random.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its step in paths; no other category has the same.
+    pub slug: Slug,
+    /// What it is called.
+    pub names: Names,
+    /// The category above it; none for a root.
+    pub parent_id: Option<String>,
+    /// The slugs from the root to itself, each behind a `/`.
+    pub path: String,
+    /// `path` of the category above it, `/` for a root.
+    pub parent_path: String,
+    /// The categories above it, root first.
+    pub ancestors: Vec<Ancestor>,
+    /// Version of everything above. It begins at the server's time in milliseconds, so that a
+    /// category which is made again under an old id is newer than every copy of its former life.
+    pub cv: i64,
+    /// `cv` of the parent when path and ancestors were taken from it; 0 for a root.
+    pub parent_cv: i64,
+    /// Changes that haven't reached all descendants and products yet.
+    #[serde(default)]
+    pub outbox: Vec<FanOut>,
+    /// Server time of its creation, until it is sure that its parent stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copying: Option<DateTime>,
+    /// Set while it is looked for what still needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleting: Option<Deletion>,
+    /// Digest of the input that created it, to tell a repeat from another use of its op id.
+    pub input: String,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+/// What a category shows of one above it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ancestor {
+    /// The category.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its slug.
+    pub slug: Slug,
+    /// Its names.
+    pub names: Names,
+}
+
+/// Outbox entry: a change that is to reach descendants and products.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FanOut {
+    /// Tells it from others.
+    pub id: String,
+    /// Server time of the change.
+    pub at: DateTime,
+}
+
+/// The mark of one deletion.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deletion {
+    /// Tells it from others.
+    pub by: String,
+    /// Server time of the mark.
+    pub at: DateTime,
+}
+
+/// A category as a product carries it, in `products.categories`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CategoryCopy {
+    /// The category.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its slug.
+    pub slug: String,
+    /// Its path.
+    pub path: String,
+    /// Path of the category above it, `/` for a root.
+    pub parent_path: String,
+    /// Its names.
+    pub names: BTreeMap<LocaleTag, String>,
+    /// Paths of all categories that it lies in, root first, itself last.
+    pub within: Vec<String>,
+    /// Version of the category.
+    pub cv: i64,
+}
+
+impl CategoryDocument {
+    /// Whether it can be built upon: new children, moved ones, products.
+    pub(super) fn is_settled(&self) -> bool {
+        self.copying.is_none() && self.deleting.is_none()
+    }
+
+    /// What its children carry as their ancestors.
+    pub(super) fn line(&self) -> Vec<Ancestor> {
+        let own =
+            Ancestor { id: self.id.clone(), slug: self.slug.clone(), names: self.names.clone() };
+        self.ancestors.iter().cloned().chain([own]).collect()
+    }
+
+    /// What products carry of it.
+    pub(super) fn copy(&self) -> CategoryCopy {
+        CategoryCopy {
+            id: self.id.clone(),
+            slug: self.slug.as_str().to_owned(),
+            path: self.path.clone(),
+            parent_path: self.parent_path.clone(),
+            names: self.names.clone(),
+            within: paths(&self.line()),
+            cv: self.cv,
+        }
+    }
+}
+
+/// The path of each category of a line that begins at a root.
+pub(super) fn paths(line: &[Ancestor]) -> Vec<String> {
+    let mut path = String::new();
+    line.iter()
+        .map(|step| {
+            path.push('/');
+            path.push_str(step.slug.as_str());
+            path.clone()
+        })
+        .collect()
+}
+
+/// The name that a reader of `locale` gets: the exact tag, else its language, else another region's
+/// variant of that language, else the site's default, else any.
+pub fn name_in<'a>(
+    names: &'a BTreeMap<LocaleTag, String>,
+    locale: Option<&LocaleTag>,
+    site_default: &str,
+) -> Option<&'a str> {
+    let tagged = |wanted: &str| names.iter().find(|(tag, _)| tag.as_str() == wanted);
+    let spoken = |wanted: &str| names.iter().find(|(tag, _)| tag.language() == wanted);
+    let site = LocaleTag::parse_tag(site_default);
+    let by_tag = |tag: &LocaleTag| {
+        tagged(tag.as_str()).or_else(|| tagged(tag.language())).or_else(|| spoken(tag.language()))
+    };
+    locale
+        .and_then(by_tag)
+        .or_else(|| site.as_ref().and_then(by_tag))
+        .or_else(|| names.iter().next())
+        .map(|(_, name)| name.as_str())
+}
+
+impl Stored for CategoryDocument {
+    const COLLECTION: &'static str = "categories";
+    const INDEXES: &'static [Index] = &[
+        Index {
+            name: "slug",
+            keys: &[("slug", Key::Up)],
+            kind: Kind::Unique,
+            serves: "category by slug; no two categories have the same",
+        },
+        Index {
+            name: "path",
+            keys: &[("path", Key::Up)],
+            kind: Kind::Plain,
+            serves: "category by path, and the range of a subtree",
+        },
+        Index {
+            name: "menu",
+            keys: &[
+                ("parentPath", Key::Up),
+                ("slug", Key::Up),
+                ("path", Key::Up),
+                ("names", Key::Up),
+                ("_id", Key::Up),
+            ],
+            kind: Kind::Plain,
+            serves: "categories below a path, answered from the index alone",
+        },
+        Index {
+            name: "parent",
+            keys: &[("parentId", Key::Up), ("_id", Key::Up), ("parentCv", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the children that follow their parent, or keep it from being deleted",
+        },
+        Index {
+            name: "outbox_at",
+            keys: &[("outbox.at", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the sweep of changes that haven't reached every copy",
+        },
+        Index {
+            name: "copying",
+            keys: &[("copying", Key::Up)],
+            kind: Kind::Where("copying"),
+            serves: "the sweep of creations that were cut",
+        },
+        Index {
+            name: "deleting_at",
+            keys: &[("deleting.at", Key::Up)],
+            kind: Kind::Where("deleting.at"),
+            serves: "the sweep of deletions that were cut",
+        },
+    ];
+}
+
+/// What a menu shows of a category.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MenuEntry {
+    /// The category.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its slug.
+    pub slug: Slug,
+    /// Its path.
+    pub path: String,
+    /// Its names.
+    pub names: Names,
+}
+
+impl Stored for MenuEntry {
+    const COLLECTION: &'static str = CategoryDocument::COLLECTION;
+    const INDEXES: &'static [Index] = &[];
+}
+
+/// What a fan-out needs to know of a child.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Child {
+    /// The category.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// The category above it.
+    pub parent_id: String,
+    /// Version of the parent that it shows.
+    pub parent_cv: i64,
+}
+
+impl Stored for Child {
+    const COLLECTION: &'static str = CategoryDocument::COLLECTION;
+    const INDEXES: &'static [Index] = &[];
+}
+
+/// What this room knows of a product: the copies that it writes there. The catalog owns the
+/// collection and declares the index `categories._id, categories.cv`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CategorizedProduct {
+    /// The SKU.
+    #[serde(rename = "_id")]
+    pub sku: String,
+    /// The categories that it is in.
+    #[serde(default)]
+    pub categories: Vec<CategoryCopy>,
+}
+
+impl Stored for CategorizedProduct {
+    const COLLECTION: &'static str = "products";
+    const INDEXES: &'static [Index] = &[];
+}

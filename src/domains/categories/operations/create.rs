@@ -1,0 +1,166 @@
+//! Creation: written with what the parent shows, then held against the parent once more.
+
+use async_graphql::ID;
+
+use super::{DEPTH, not_found, own_id, sound_names};
+use crate::{
+    app::App,
+    domains::categories::{
+        documents::{CategoryDocument, Names, TOP},
+        store,
+        types::CreateCategoryResult,
+    },
+    error::Error,
+    graphql::{
+        input,
+        refusals::{AlreadyExists, Conflict, InvalidInput, Stop},
+        scalars::{LocaleTag, Slug},
+    },
+    mongo::{Run, Version, flow::Op},
+};
+
+/// A category to be created, as it was asked for.
+#[derive(Debug)]
+pub struct NewCategory {
+    /// Its step in paths.
+    pub slug: Slug,
+    /// Its names.
+    pub names: Vec<(LocaleTag, String)>,
+    /// Global id of the category above it.
+    pub parent: Option<ID>,
+    /// The caller's idempotency key.
+    pub op_id: Option<ID>,
+}
+
+/// Creates a category. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn create(
+    app: &App,
+    subject: &str,
+    new: NewCategory,
+) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
+    let asked = (&new.slug, &new.names, new.parent.as_deref());
+    let op = input::op(app, &[subject, "createCategory"], new.op_id.as_ref(), &asked)?;
+    let names = sound_names("names", new.names)?;
+    let parent = new.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
+    plant(app, op, new.slug, names, parent.as_deref()).await
+}
+
+/// Writes a category whose input was checked; its `_id` is that of the op.
+pub(in crate::domains::categories) async fn plant(
+    app: &App,
+    op: Op,
+    slug: Slug,
+    names: Names,
+    parent: Option<&str>,
+) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
+    let inserted = match open_parent(app, parent).await {
+        Ok((run, parent)) => {
+            let category = placed(op, slug, names, parent.as_ref(), &run);
+            match store::insert(app, category.clone()).await.decided()? {
+                Some(()) => category,
+                None => inserted_before(app, &category).await?,
+            }
+        }
+        // A repeat whose first call was applied is answered, whatever became of the parent.
+        Err(Stop::Refused(refusal)) => match store::find(app, &op.id).await? {
+            Some(found) if found.input == op.input => found,
+            _ => return Err(Stop::Refused(refusal)),
+        },
+        Err(failed) => return Err(failed),
+    };
+    let parent = inserted.parent_id.clone();
+    let settled = settle(app, inserted).await?;
+    settled.ok_or_else(|| not_found(&parent.unwrap_or_default()).into())
+}
+
+/// The parent as the new category takes it over.
+async fn open_parent(
+    app: &App,
+    parent: Option<&str>,
+) -> Result<(Run, Option<CategoryDocument>), Stop<CreateCategoryResult>> {
+    let Some(id) = parent else { return Ok((app.begin().await?, None)) };
+    let (run, parent) = store::open(app, id).await?;
+    let parent = parent.filter(CategoryDocument::is_settled).ok_or_else(|| not_found(id))?;
+    if parent.ancestors.len() + 2 > DEPTH {
+        let reason = format!("would make the tree deeper than {DEPTH} categories");
+        return Err(InvalidInput::new("parent", reason).into());
+    }
+    Ok((run, Some(parent)))
+}
+
+fn placed(
+    op: Op,
+    slug: Slug,
+    names: Names,
+    parent: Option<&CategoryDocument>,
+    run: &Run,
+) -> CategoryDocument {
+    CategoryDocument {
+        path: format!("{}/{}", parent.map_or("", |parent| &parent.path), slug.as_str()),
+        parent_path: parent.map_or(TOP, |parent| &parent.path).to_owned(),
+        parent_id: parent.map(|parent| parent.id.clone()),
+        ancestors: parent.map(CategoryDocument::line).unwrap_or_default(),
+        cv: run.now().timestamp_millis(),
+        parent_cv: parent.map_or(0, |parent| parent.cv),
+        outbox: Vec::new(),
+        // A root copies nothing.
+        copying: parent.map(|_| run.now()),
+        deleting: None,
+        id: op.id,
+        slug,
+        names,
+        input: op.input,
+        v: Version,
+    }
+}
+
+/// What the op inserted before, where a unique key is taken.
+async fn inserted_before(
+    app: &App,
+    category: &CategoryDocument,
+) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
+    match store::find(app, &category.id).await? {
+        Some(found) if found.input == category.input => Ok(found),
+        Some(_) => Err(Conflict::other_input().into()),
+        None if store::find_slug(app, &category.slug).await?.is_some() => {
+            Err(AlreadyExists::new("category", category.slug.as_str()).into())
+        }
+        None => Err(Error::unavailable("what took the slug is already gone").into()),
+    }
+}
+
+/// Ends a creation: the category is held against its parent once more, or taken back where the
+/// parent is gone or going. None where it was taken back. May be repeated by anyone.
+///
+/// # Errors
+/// The outcome is unknown: the creation is still to be ended.
+pub(in crate::domains::categories) async fn settle(
+    app: &App,
+    mut category: CategoryDocument,
+) -> Result<Option<CategoryDocument>, Error> {
+    while category.copying.is_some() {
+        if let Some(id) = &category.parent_id {
+            match store::find(app, id).await?.filter(|parent| parent.deleting.is_none()) {
+                Some(parent) if parent.cv > category.parent_cv => {
+                    store::update_children(app, &parent, Some(&category.id)).await?;
+                }
+                Some(_) => {}
+                None => {
+                    if store::withdraw(app, &category).await.decided()?.is_some() {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        if let Some(settled) = store::confirm(app, &category).await.decided()? {
+            return Ok(Some(settled));
+        }
+        // Someone else ended the creation, or moved the category, in the meantime.
+        let Some(again) = store::find(app, &category.id).await? else { return Ok(None) };
+        category = again;
+    }
+    Ok(Some(category))
+}

@@ -1,0 +1,63 @@
+//! Deletion: marked, then looked for what still needs it, then removed or unmarked.
+
+use async_graphql::ID;
+
+use super::{
+    not_found, own_id,
+    shape::{lock, unlock},
+};
+use crate::{
+    app::App,
+    domains::categories::{store, types::DeleteCategoryResult},
+    error::Error,
+    graphql::refusals::{InUse, Stop},
+    mongo::Run,
+};
+
+/// Deletes a category that has neither children nor products; answers with its own id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn delete(app: &App, category: &ID) -> Result<String, Stop<DeleteCategoryResult>> {
+    let id = own_id(category)?;
+    let (lease, run) = lock(app).await?;
+    let done = delete_locked(app, id, &run).await;
+    unlock(lease, &done).await;
+    done
+}
+
+async fn delete_locked(
+    app: &App,
+    id: String,
+    run: &Run,
+) -> Result<String, Stop<DeleteCategoryResult>> {
+    let by = app.ids().random();
+    if store::mark_deleting(app, &id, &by, run).await.decided()?.is_none() {
+        return match store::find(app, &id).await? {
+            None => Err(not_found(&id).into()),
+            Some(_) => Err(run.overdue().into()),
+        };
+    }
+    // From the mark on nobody begins to build upon it; who began before is counted, or sees the
+    // mark when reading it again.
+    if let Some(refusal) = in_use(app, &id).await? {
+        store::unmark_deleting(app, &id, &by).await.decided()?;
+        return Err(refusal.into());
+    }
+    if store::remove(app, &id, &by, run).await.decided()?.is_none()
+        && store::find(app, &id).await?.is_some()
+    {
+        return Err(run.overdue().into());
+    }
+    Ok(id)
+}
+
+async fn in_use(app: &App, id: &str) -> Result<Option<InUse>, Error> {
+    if store::count_children(app, id).await? > 0 {
+        return Ok(Some(InUse::because("the category has categories below it")));
+    }
+    if store::count_products(app, id).await? > 0 {
+        return Ok(Some(InUse::because("the category has products")));
+    }
+    Ok(None)
+}

@@ -1,0 +1,163 @@
+//! The rules of the category tree.
+
+mod create;
+mod delete;
+mod fan_out;
+mod names;
+mod shape;
+
+use async_graphql::connection::Connection;
+use mongodb::bson::Bson;
+
+pub use create::{NewCategory, create};
+pub(super) use create::{plant, settle};
+pub use delete::delete;
+pub(super) use fan_out::{Pass, carry};
+pub use names::{add_translation, remove_translation, rename};
+pub use shape::{change_slug, move_below};
+
+use super::{
+    documents::{CategoryCopy, CategoryDocument, Names, TOP},
+    store,
+    types::{Category, CategoryBy, CategoryLink},
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input, node_id,
+        page::{Order, Page},
+        refusals::{InvalidInput, NotFound},
+        scalars::{LocaleTag, Slug},
+    },
+};
+
+/// Categories from a root to the deepest, at the most. It is checked where a category is created or
+/// moved, against what is there at that moment: it bounds what an operation costs, and nothing
+/// else hangs on it.
+const DEPTH: usize = 16;
+/// Names of one category at the most.
+const LOCALES: usize = 100;
+/// Characters of a name at the most.
+const NAME: usize = 200;
+
+/// One category.
+///
+/// # Errors
+/// `BadInput`, `Unavailable` or `Internal`.
+pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
+    match by {
+        CategoryBy::Slug(slug) => store::find_by(app, "slug", slug.as_str()).await,
+        CategoryBy::Path(path) => store::find_by(app, "path", sound_path("by.path", &path)?).await,
+        CategoryBy::Id(id) => match node_id::decode(&id) {
+            Some((kind, id)) if kind == "Category" => store::find_by(app, "_id", &id).await,
+            _ => Ok(None),
+        },
+    }
+}
+
+/// A menu: the categories right below a path, by slug.
+///
+/// # Errors
+/// `BadInput`, `Unavailable` or `Internal`.
+pub async fn menu(
+    app: &App,
+    parent_path: &str,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<Connection<String, CategoryLink>, Error> {
+    let parent_path = path_or_top("parentPath", parent_path)?;
+    let order = Order { list: format!("categories {parent_path}"), keys: vec![("slug", 1)] };
+    let page = Page::new(app, order, first, after)?;
+    let found = store::list_menu(app, &page, parent_path).await?;
+    Ok(page.connection(found, |entry| vec![entry.slug.as_str().into()], CategoryLink::from))
+}
+
+/// Everything below a path, by path.
+///
+/// # Errors
+/// `BadInput`, `Unavailable` or `Internal`.
+pub async fn subtree(
+    app: &App,
+    path: &str,
+    include_self: bool,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<Connection<String, Category>, Error> {
+    let path = path_or_top("path", path)?;
+    let order = Order { list: format!("categorySubtree {path}"), keys: vec![("path", 1)] };
+    let page = Page::new(app, order, first, after)?;
+    // It sorts before all that is below it, so it can stand on the first page only.
+    let itself = include_self && path != TOP && after.is_none();
+    let found = store::list_subtree(app, &page, path, itself).await?;
+    Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category))
+}
+
+/// What products carry of these categories. Those that don't exist, aren't settled yet or are being
+/// deleted are absent. A product that begins to copy reads them again after its write.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Error> {
+    let found = store::list_by_ids(app, ids).await?;
+    Ok(found.iter().filter(|found| found.is_settled()).map(CategoryDocument::copy).collect())
+}
+
+/// As [`copies`], of the categories at these paths.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>, Error> {
+    let found = store::list_by_paths(app, paths).await?;
+    Ok(found.iter().filter(|found| found.is_settled()).map(CategoryDocument::copy).collect())
+}
+
+/// The `_id` behind a global id that a client gave.
+fn own_id(global: &str) -> Result<String, NotFound> {
+    match node_id::decode(global) {
+        Some((kind, id)) if kind == "Category" => Ok(id),
+        _ => Err(NotFound::new("category", global)),
+    }
+}
+
+fn not_found(id: &str) -> NotFound {
+    NotFound::new("category", node_id::encode("Category", id).0)
+}
+
+fn sound_name(field: &str, name: &str) -> Result<String, InvalidInput> {
+    input::text(field, name, 1..=NAME)
+}
+
+pub(super) fn sound_names(
+    field: &str,
+    given: Vec<(LocaleTag, String)>,
+) -> Result<Names, InvalidInput> {
+    input::at_most(field, &given, LOCALES)?;
+    if given.is_empty() {
+        return Err(InvalidInput::new(field, "takes at least one name"));
+    }
+    let mut names = Names::new();
+    for (place, (locale, name)) in given.into_iter().enumerate() {
+        let name = sound_name(&format!("{field}.{place}.name"), &name)?;
+        if names.insert(locale, name).is_some() {
+            let field = format!("{field}.{place}.locale");
+            return Err(InvalidInput::new(&field, "is there twice"));
+        }
+    }
+    Ok(names)
+}
+
+/// A path: slugs, each behind a `/`.
+pub(super) fn sound_path<'a>(field: &'static str, path: &'a str) -> Result<&'a str, Error> {
+    // Longer than any that the depth allows for.
+    let short = path.len() <= 4 * DEPTH * 65;
+    let steps = path.strip_prefix('/').filter(|_| short);
+    if steps.is_some_and(|steps| steps.split('/').all(|step| Slug::parse_slug(step).is_some())) {
+        return Ok(path);
+    }
+    Err(Error::bad_input(field, "isn't a path such as /music/jazz"))
+}
+
+fn path_or_top<'a>(field: &'static str, path: &'a str) -> Result<&'a str, Error> {
+    if path == TOP { Ok(path) } else { sound_path(field, path) }
+}

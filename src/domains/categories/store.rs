@@ -1,0 +1,356 @@
+//! Every MongoDB call of the category tree.
+
+use mongodb::bson::{Bson, DateTime, Document, doc, serialize_to_bson, serialize_to_document};
+
+use super::documents::{CategorizedProduct, CategoryDocument, Child, MenuEntry, Names, TOP};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        page::Page,
+        scalars::{LocaleTag, Slug},
+    },
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        copies::Place,
+        expression::{append, array, both, literal, whole},
+        guarded::Guarded,
+    },
+};
+
+/// Where products hold their copies.
+const COPIES: Place = Place { array: "categories", key: "_id", version: "cv" };
+
+/// The category with that unique key, for readers.
+pub(super) async fn find_by(
+    app: &App,
+    key: &str,
+    value: &str,
+) -> Result<Option<CategoryDocument>, Error> {
+    app.collection::<CategoryDocument>().find(doc! { key: value }).await
+}
+
+pub(super) async fn find(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
+    app.collection::<CategoryDocument>().find_settled(doc! { "_id": id }).await
+}
+
+pub(super) async fn find_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>, Error> {
+    app.collection::<CategoryDocument>().find_settled(doc! { "slug": slug.as_str() }).await
+}
+
+pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CategoryDocument>), Error> {
+    Run::open(app.bounds(), &app.collection::<CategoryDocument>(), doc! { "_id": id }).await
+}
+
+/// The categories right below a path, from the index alone.
+pub(super) async fn list_menu(
+    app: &App,
+    page: &Page,
+    parent_path: &str,
+) -> Result<Vec<MenuEntry>, Error> {
+    let list = List {
+        projection: Some(doc! { "_id": 1, "slug": 1, "path": 1, "names": 1 }),
+        hint: Some("menu"),
+        ..page.list(doc! { "parentPath": parent_path })
+    };
+    app.collection::<MenuEntry>().list(list).await
+}
+
+/// The categories below a path, and with `itself` the one at the path before them. `/` sorts right
+/// before `0`, so that everything that begins with `/music/jazz/` is one range, and `/music/jazzy`
+/// lies outside.
+pub(super) async fn list_subtree(
+    app: &App,
+    page: &Page,
+    path: &str,
+    itself: bool,
+) -> Result<Vec<CategoryDocument>, Error> {
+    let mut filter = below(path);
+    if itself {
+        filter = doc! { "$or": [{ "path": path }, filter] };
+    }
+    app.collection::<CategoryDocument>().list(page.list(filter)).await
+}
+
+fn below(path: &str) -> Document {
+    let path = if path == TOP { "" } else { path };
+    doc! { "path": { "$gte": format!("{path}/"), "$lt": format!("{path}0") } }
+}
+
+pub(super) async fn list_by_ids(app: &App, ids: &[String]) -> Result<Vec<CategoryDocument>, Error> {
+    let filter = doc! { "_id": { "$in": ids } };
+    let limit = count(ids.len().max(1));
+    app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
+}
+
+pub(super) async fn list_by_paths(
+    app: &App,
+    paths: &[String],
+) -> Result<Vec<CategoryDocument>, Error> {
+    let filter = doc! { "path": { "$in": paths } };
+    let limit = count(paths.len().max(1));
+    app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
+}
+
+/// Children of any of the parents, in `_id` order, from `after` on.
+pub(super) async fn list_children(
+    app: &App,
+    parents: &[String],
+    after: &str,
+    limit: usize,
+) -> Result<Vec<Child>, Error> {
+    let limit = count(limit);
+    let list = List {
+        filter: doc! { "parentId": { "$in": parents }, "_id": { "$gt": after } },
+        sort: doc! { "_id": 1 },
+        limit,
+        projection: Some(doc! { "parentId": 1, "parentCv": 1 }),
+        hint: Some("parent"),
+    };
+    app.collection::<Child>().list(list).await
+}
+
+/// How many categories the longest way to a root goes through, of those below `path`; 0 where
+/// nothing is below.
+pub(super) async fn find_depth_below(app: &App, path: &str) -> Result<usize, Error> {
+    let found = app
+        .collection::<CategoryDocument>()
+        .aggregate(vec![
+            doc! { "$match": below(path) },
+            doc! { "$group": { "_id": null, "deepest": { "$max": { "$size": "$ancestors" } } } },
+        ])
+        .await?;
+    let deepest = found.first().and_then(|found| found.get_i32("deepest").ok()).unwrap_or(0);
+    Ok(usize::try_from(deepest).unwrap_or(0))
+}
+
+pub(super) async fn count_children(app: &App, id: &str) -> Result<u64, Error> {
+    app.collection::<Child>().count(doc! { "parentId": id }, 1).await
+}
+
+pub(super) async fn count_products(app: &App, id: &str) -> Result<u64, Error> {
+    app.collection::<CategorizedProduct>().count(doc! { "categories._id": id }, 1).await
+}
+
+pub(super) async fn insert(app: &App, category: CategoryDocument) -> Outcome<()> {
+    app.collection().insert(category).await
+}
+
+/// Ends a creation: the parent was there after the child was.
+pub(super) async fn confirm(app: &App, category: &CategoryDocument) -> Outcome<CategoryDocument> {
+    app.collection()
+        .guarded(still_copying(category), doc! { "$unset": { "copying": "" } })
+        .apply()
+        .await
+}
+
+/// Takes a creation back that nobody could build upon yet.
+pub(super) async fn withdraw(app: &App, category: &CategoryDocument) -> Outcome<()> {
+    app.collection::<CategoryDocument>().remove(still_copying(category)).await
+}
+
+fn still_copying(category: &CategoryDocument) -> Document {
+    doc! {
+        "_id": &category.id,
+        "parentId": category.parent_id.as_deref(),
+        "copying": { "$exists": true },
+    }
+}
+
+/// What a category must have or not have for a name to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    /// A name in that language.
+    Named,
+    /// No name in that language, or the very same; and room for one more.
+    Unnamed,
+}
+
+pub(super) async fn set_name(
+    app: &App,
+    id: &str,
+    locale: &LocaleTag,
+    name: &str,
+    before: Before,
+    most: usize,
+) -> Outcome<CategoryDocument> {
+    let field = format!("names.{}", locale.as_str());
+    let condition = match before {
+        Before::Named => doc! { &field: { "$exists": true } },
+        Before::Unnamed => doc! { "$or": [
+            { &field: name },
+            { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(most)] } },
+        ] },
+    };
+    let stages = vec![doc! { "$set": { field: literal(name) } }, changed(app)];
+    change(app, id, condition, stages).apply().await
+}
+
+/// Removes a name that isn't the last.
+pub(super) async fn remove_name(
+    app: &App,
+    id: &str,
+    locale: &LocaleTag,
+) -> Outcome<CategoryDocument> {
+    let field = format!("names.{}", locale.as_str());
+    let condition = doc! {
+        &field: { "$exists": true }, "$expr": { "$gt": [names_count(), 1_i64] },
+    };
+    let stages = vec![doc! { "$unset": field }, changed(app)];
+    change(app, id, condition, stages).apply().await
+}
+
+/// Writes all names at once.
+pub(super) async fn replace_names(
+    app: &App,
+    id: &str,
+    names: &Names,
+) -> Result<Outcome<CategoryDocument>, Error> {
+    let names = serialize_to_bson(names).map_err(Error::internal)?;
+    let stages = vec![doc! { "$set": { "names": literal(names) } }, changed(app)];
+    Ok(change(app, id, doc! {}, stages).apply().await)
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn names_count() -> Document {
+    doc! { "$size": { "$objectToArray": "$names" } }
+}
+
+/// Refused also where the slug is taken.
+pub(super) async fn set_slug(
+    app: &App,
+    id: &str,
+    slug: &Slug,
+    run: &Run,
+) -> Outcome<CategoryDocument> {
+    let above = doc! { "$cond": [{ "$eq": ["$parentPath", TOP] }, "", "$parentPath"] };
+    let slug = literal(slug.as_str());
+    let set = doc! { "$set": { "slug": &slug, "path": { "$concat": [above, "/", &slug] } } };
+    change(app, id, doc! {}, vec![set, changed(app)]).within(run).apply().await
+}
+
+/// Puts a category below `parent` as it was read, or among the roots.
+pub(super) async fn set_parent(
+    app: &App,
+    id: &str,
+    parent: Option<&CategoryDocument>,
+    run: &Run,
+) -> Result<Outcome<CategoryDocument>, Error> {
+    let mut place = below_parent(parent)?;
+    place.insert("parentId", literal(parent.map(|parent| parent.id.clone())));
+    let stages = vec![doc! { "$set": place }, changed(app)];
+    Ok(change(app, id, doc! {}, stages).within(run).apply().await)
+}
+
+/// A change of a category that isn't being deleted.
+fn change(
+    app: &App,
+    id: &str,
+    condition: Document,
+    stages: Vec<Document>,
+) -> Guarded<CategoryDocument> {
+    let guard = doc! { "_id": id, "deleting": { "$exists": false } };
+    app.collection().guarded(both(condition, guard), stages)
+}
+
+/// The change is a new version, which is still to be carried to the copies.
+fn changed(app: &App) -> Document {
+    let entry = whole(doc! { "id": literal(app.ids().random()), "at": "$$NOW" });
+    doc! { "$set": {
+        "cv": { "$add": ["$cv", 1_i64] }, "outbox": append(array("outbox"), vec![entry]),
+    } }
+}
+
+/// What a child takes over from its parent; expressions for a pipeline update.
+fn below_parent(parent: Option<&CategoryDocument>) -> Result<Document, Error> {
+    let line = parent.map(CategoryDocument::line).unwrap_or_default();
+    let above = parent.map_or("", |parent| parent.path.as_str());
+    Ok(doc! {
+        "parentPath": literal(parent.map_or(TOP, |parent| parent.path.as_str())),
+        "path": { "$concat": [literal(above), "/", "$slug"] },
+        "ancestors": literal(serialize_to_bson(&line).map_err(Error::internal)?),
+        "parentCv": parent.map_or(0, |parent| parent.cv),
+    })
+}
+
+/// Lets the children that show a lower version of `parent` (or `only` this one of them) follow it.
+pub(super) async fn update_children(
+    app: &App,
+    parent: &CategoryDocument,
+    only: Option<&str>,
+) -> Result<(), Error> {
+    let mut filter = doc! { "parentId": &parent.id, "parentCv": { "$lt": parent.cv } };
+    if let Some(only) = only {
+        filter.insert("_id", only);
+    }
+    let mut set = below_parent(Some(parent))?;
+    set.insert("cv", doc! { "$add": ["$cv", 1_i64] });
+    app.collection::<CategoryDocument>()
+        .update_many(filter, vec![doc! { "$set": set }], Vec::new())
+        .await?;
+    Ok(())
+}
+
+/// Carries a category into the products that show a lower version of it.
+pub(super) async fn update_products(app: &App, category: &CategoryDocument) -> Result<(), Error> {
+    let copy = category.copy();
+    let mut fields = serialize_to_document(&copy).map_err(Error::internal)?;
+    fields.remove(COPIES.key);
+    fields.remove(COPIES.version);
+    let products = app.collection::<CategorizedProduct>();
+    COPIES.spread(&products, copy.id, copy.cv, fields).await?;
+    Ok(())
+}
+
+/// These changes have reached every copy.
+pub(super) async fn remove_fan_outs(
+    app: &App,
+    id: &str,
+    entries: &[String],
+) -> Outcome<CategoryDocument> {
+    let pull = doc! { "$pull": { "outbox": { "id": { "$in": entries } } } };
+    app.collection().guarded(doc! { "_id": id }, pull).apply().await
+}
+
+/// Marks a category as being deleted; an older mark, left behind by a cut deletion, gives way.
+pub(super) async fn mark_deleting(
+    app: &App,
+    id: &str,
+    by: &str,
+    run: &Run,
+) -> Outcome<CategoryDocument> {
+    let mark = whole(doc! { "by": literal(by), "at": "$$NOW" });
+    app.collection()
+        .guarded(doc! { "_id": id }, vec![doc! { "$set": { "deleting": mark } }])
+        .within(run)
+        .apply()
+        .await
+}
+
+pub(super) async fn unmark_deleting(app: &App, id: &str, by: &str) -> Outcome<CategoryDocument> {
+    app.collection()
+        .guarded(doc! { "_id": id, "deleting.by": by }, doc! { "$unset": { "deleting": "" } })
+        .apply()
+        .await
+}
+
+pub(super) async fn remove(app: &App, id: &str, by: &str, run: &Run) -> Outcome<()> {
+    let marked = doc! { "_id": id, "deleting.by": by };
+    app.collection::<CategoryDocument>().remove(both(marked, run.alive())).await
+}
+
+/// Categories with a field, `copying`, `deleting.at` or `outbox.at`, from before `before`.
+pub(super) async fn list_left_behind(
+    app: &App,
+    field: &'static str,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<CategoryDocument>, Error> {
+    let filter = doc! { field: { "$lt": Bson::DateTime(before) } };
+    let sort = doc! { field: 1 };
+    app.collection::<CategoryDocument>().list(List { filter, sort, limit, ..List::default() }).await
+}

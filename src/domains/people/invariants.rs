@@ -1,0 +1,23 @@
+//! What `docgate check` verifies of people.
+
+use super::store;
+use crate::{app::App, domains::Report, error::Error, graphql::input};
+
+/// Copies of names equal the record, and keys equal the names.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    report.rule("people: every product's copy of a name equals the person's name");
+    for wrong in store::list_wrong_names(app).await? {
+        report.broken(format!("{wrong}"));
+    }
+    report.rule("people: the key by which a name is found is the name in lower case");
+    store::for_each(app, |person| {
+        if person.name_key != input::folded(&person.name) {
+            report.broken(format!("{}: {:?} for {:?}", person.id, person.name_key, person.name));
+        }
+        Ok(())
+    })
+    .await
+}

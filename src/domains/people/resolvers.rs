@@ -1,0 +1,98 @@
+//! Translates between GraphQL and the operations of people.
+
+use async_graphql::{Context, ID, Object, Result, connection::Connection};
+
+use super::{
+    operations,
+    types::{
+        CreatePersonInput, CreatePersonResult, Person, RenamePersonInput, RenamePersonResult,
+        SetPersonAddressInput, SetPersonAddressResult,
+    },
+};
+use crate::graphql::{
+    app,
+    refusals::answer,
+    requester,
+    requester::{Role, Who},
+};
+
+/// Reads.
+#[derive(Default)]
+pub struct PeopleQuery;
+
+#[Object]
+impl PeopleQuery {
+    /// The person; null where there is none.
+    ///
+    /// Who: everyone.
+    async fn person(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Global id of the person.")] id: ID,
+    ) -> Result<Option<Person>> {
+        let Some(id) = operations::id_of(&id) else { return Ok(None) };
+        Ok(operations::person(app(context), &id).await?.map(Person))
+    }
+
+    /// People by name.
+    ///
+    /// Who: everyone.
+    async fn people(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "How the name begins, in upper or lower case; without it, all.")]
+        name_starts_with: Option<String>,
+        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
+        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+    ) -> Result<Connection<String, Person>> {
+        let prefix = name_starts_with.unwrap_or_default();
+        let (page, found) =
+            operations::people(app(context), &prefix, first, after.as_deref()).await?;
+        Ok(page.connection(found, operations::position, Person))
+    }
+}
+
+/// Writes.
+#[derive(Default)]
+pub struct PeopleMutation;
+
+#[Object]
+impl PeopleMutation {
+    /// Adds a person.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn create_person(
+        &self,
+        context: &Context<'_>,
+        input: CreatePersonInput,
+    ) -> Result<CreatePersonResult> {
+        let subject = requester(context).subject()?;
+        Ok(answer(operations::create(app(context), subject, &input).await)?)
+    }
+
+    /// Gives a person another name, also in the products that the person had a part in.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn rename_person(
+        &self,
+        context: &Context<'_>,
+        input: RenamePersonInput,
+    ) -> Result<RenamePersonResult> {
+        Ok(answer(operations::rename(app(context), &input.person_id, &input.name).await)?)
+    }
+
+    /// Sets or removes a person's address.
+    ///
+    /// Who: merchant.
+    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    async fn set_person_address(
+        &self,
+        context: &Context<'_>,
+        input: SetPersonAddressInput,
+    ) -> Result<SetPersonAddressResult> {
+        let SetPersonAddressInput { person_id, address } = input;
+        Ok(answer(operations::set_address(app(context), &person_id, address.as_ref()).await)?)
+    }
+}

@@ -1,0 +1,180 @@
+//! Every MongoDB call of people.
+
+use mongodb::bson::{DateTime, Document, doc};
+
+use super::documents::{CreditedProduct, PersonAddress, PersonDocument, PersonName, Work};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::page::Page,
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        copies::Place,
+        expression::{append, array, filter, literal, starts_with, whole},
+    },
+};
+
+/// Where products carry copies of names. Its index begins with `contributors.personId`.
+const NAMES: Place = Place { array: "contributors", key: "personId", version: "nv" };
+
+pub(super) async fn find(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
+    app.collection::<PersonDocument>().find_settled(doc! { "_id": id }).await
+}
+
+pub(super) async fn insert(app: &App, person: PersonDocument) -> Outcome<()> {
+    app.collection().insert(person).await
+}
+
+/// People whose name begins so, by name.
+pub(super) async fn list_by_name(
+    app: &App,
+    prefix: &str,
+    page: &Page,
+) -> Result<Vec<PersonDocument>, Error> {
+    let list = page.list(doc! { "nameKey": starts_with(prefix) });
+    app.collection::<PersonDocument>().list(List { hint: Some("name"), ..list }).await
+}
+
+/// Names of these people; who isn't there is absent.
+pub(super) async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> {
+    let fields = doc! { "name": 1, "version": 1, "works": { "$size": array("works") } };
+    let list = List {
+        filter: doc! { "_id": { "$in": ids } },
+        limit: i64::try_from(ids.len()).unwrap_or(i64::MAX),
+        projection: Some(fields),
+        ..List::default()
+    };
+    app.collection::<PersonName>().list(list).await
+}
+
+/// Renames, unless that is the name; what is to be spread goes into the outbox.
+pub(super) async fn rename(
+    app: &App,
+    id: &str,
+    name: &str,
+    name_key: &str,
+    run: &Run,
+) -> Outcome<PersonDocument> {
+    let next = doc! { "$add": ["$version", 1_i64] };
+    let due = whole(doc! { "version": next.clone(), "at": "$$NOW" });
+    let update = doc! { "$set": {
+        "name": literal(name),
+        "nameKey": literal(name_key),
+        "version": next,
+        "outbox": append(array("outbox"), vec![due]),
+    } };
+    app.collection::<PersonDocument>()
+        .guarded(doc! { "_id": id, "name": { "$ne": name } }, vec![update])
+        .within(run)
+        .apply()
+        .await
+}
+
+/// Writes the name into every copy that is older.
+pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u64, Error> {
+    let products = app.collection::<CreditedProduct>();
+    NAMES.spread(&products, &person.id, person.version, doc! { "name": &person.name }).await
+}
+
+/// Removes the outbox entries of these versions.
+pub(super) async fn settle(app: &App, id: &str, versions: &[i64]) -> Outcome<PersonDocument> {
+    let update = doc! { "$pull": { "outbox": { "version": { "$in": versions } } } };
+    app.collection::<PersonDocument>().guarded(doc! { "_id": id }, update).apply().await
+}
+
+/// Sets the address, or removes it.
+pub(super) async fn set_address(
+    app: &App,
+    id: &str,
+    address: Option<&PersonAddress>,
+) -> Outcome<PersonDocument> {
+    let update = if let Some(PersonAddress { street, city, country }) = address {
+        doc! { "$set": { "address": { "street": street, "city": city, "country": country } } }
+    } else {
+        doc! { "$unset": { "address": 1 } }
+    };
+    app.collection::<PersonDocument>().guarded(doc! { "_id": id }, update).apply().await
+}
+
+/// Writes the work whole where the entry there is of a lower version, or none is there.
+pub(super) async fn put_work(
+    app: &App,
+    id: &str,
+    work: &Work,
+    run: &Run,
+) -> Outcome<PersonDocument> {
+    let as_new = doc! { "sku": &work.sku, "version": { "$gte": work.version } };
+    let guard = doc! { "_id": id, "works": { "$not": { "$elemMatch": as_new } } };
+    let mut entry = doc! {
+        "sku": literal(&work.sku),
+        "title": literal(&work.title),
+        "roles": literal(work.roles.clone()),
+        "version": work.version,
+    };
+    if work.roles.is_empty() {
+        entry.insert("stoneAt", "$$NOW");
+    }
+    let others = filter(array("works"), doc! { "$ne": ["$$this.sku", literal(&work.sku)] });
+    let update = doc! { "$set": { "works": append(others, vec![whole(entry)]) } };
+    app.collection::<PersonDocument>().guarded(guard, vec![update]).within(run).apply().await
+}
+
+/// People with outbox entries older than `before`, oldest first.
+pub(super) async fn list_due(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<PersonDocument>, Error> {
+    let filter = doc! { "outbox.at": { "$lt": before } };
+    let sort = doc! { "outbox.at": 1 };
+    app.collection::<PersonDocument>()
+        .list(List { filter, sort, limit, hint: Some("outbox"), ..List::default() })
+        .await
+}
+
+/// Takes the stones that were there before `before`; answers how many people had one.
+pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
+    let old = doc! { "stoneAt": { "$lt": before } };
+    app.collection::<PersonDocument>()
+        .update_many(
+            doc! { "works.stoneAt": { "$lt": before } },
+            doc! { "$pull": { "works": old } },
+            vec![],
+        )
+        .await
+}
+
+/// Copies of names that differ from the record.
+pub(super) async fn list_wrong_names(app: &App) -> Result<Vec<Document>, Error> {
+    let same = doc! { "$and": [
+        { "$eq": ["$contributors.name", "$person.name"] },
+        { "$eq": ["$contributors.nv", "$person.version"] },
+    ] };
+    app.collection::<CreditedProduct>()
+        .aggregate(vec![
+            doc! { "$project": { "contributors": 1 } },
+            doc! { "$unwind": "$contributors" },
+            doc! { "$lookup": {
+                "from": "people",
+                "localField": "contributors.personId",
+                "foreignField": "_id",
+                "as": "person",
+            } },
+            doc! { "$set": { "person": { "$first": "$person" } } },
+            doc! { "$match": { "$expr": { "$not": [same] } } },
+            doc! { "$project": {
+                "copy": "$contributors", "name": "$person.name", "version": "$person.version",
+            } },
+            doc! { "$limit": 100 },
+        ])
+        .await
+}
+
+/// Every person, one after the other.
+pub(super) async fn for_each(
+    app: &App,
+    each: impl FnMut(PersonDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    app.collection::<PersonDocument>().for_each(each).await
+}

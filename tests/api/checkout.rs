@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use docgate::{
+    domains::transfers::operations as transfers,
+    graphql::scalars::{CurrencyCode, Money},
+};
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -573,4 +577,52 @@ async fn an_order_that_was_deleted_is_never_written_again() {
     assert_eq!(repeat["code"], "NOT_FOUND", "{repeat:#}");
     settled(&gateway).await;
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authorisation_that_belongs_to_nothing_is_voided() {
+    let gateway = Gateway::with(short_bounds).await;
+    let purse = account(&gateway, "ann", 5_000).await;
+    let amount = Money::new(700, CurrencyCode::from_code("EUR").expect("a currency"));
+    transfers::authorise(&gateway.app, "nobody's", &purse, amount).await.expect("a verdict");
+    assert_eq!(balance(&gateway, &purse).await, 4_300);
+    gateway.sweep().await;
+    assert_eq!(balance(&gateway, &purse).await, 5_000);
+    assert_eq!(state(&gateway, "transfers", "nobody's").await, "CANCELLED");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_finds_what_is_wrong() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let cart = cart(&shopper, "RESERVE", &[("a", 2)]).await;
+    let order = checkout(&shopper, &cart, &purse, "op").await["id"].clone();
+    let order = order.as_str().expect("an order");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+    let broken = async || {
+        let report = docgate::domains::check(&gateway.app).await.expect("a check");
+        let broken = report.rules.into_iter().filter(|(_, broken)| !broken.is_empty());
+        broken.map(|(rule, _)| rule).filter(|rule| rule.starts_with("orders:")).collect::<Vec<_>>()
+    };
+    let orders = gateway.database.collection::<Document>("orders");
+    let sound = stored(&gateway, "orders", order).await;
+    let tampered = [
+        (doc! { "$set": { "total": 1_i64 } }, "sum of the lines"),
+        (doc! { "$set": { "payments.0.refunded": 1_i64 } }, "sum of the lines"),
+        (doc! { "$set": { "cartId": "another" } }, "every completed cart"),
+        (doc! { "$set": { "lines.0.quantity": 1_i64 } }, "sold stock"),
+        (doc! { "$set": { "payments.0.id": "another" } }, "captured"),
+    ];
+    for (update, rule) in tampered {
+        orders.update_one(doc! { "_id": order }, update).await.expect("an update");
+        let broken = broken().await;
+        assert!(broken.iter().any(|found| found.contains(rule)), "{rule}: {broken:#?}");
+        orders.replace_one(doc! { "_id": order }, &sound).await.expect("mended");
+    }
+    orders.delete_one(doc! { "_id": order }).await.expect("removed");
+    assert_eq!(broken().await.len(), 3, "cart, stock and payment miss their order");
 }

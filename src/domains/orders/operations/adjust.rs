@@ -1,6 +1,6 @@
 //! Adjusting a line of a placed order: lowering decides first and gives back, raising takes first.
 
-use std::{cmp::Ordering, time::Duration};
+use std::time::Duration;
 
 use mongodb::bson::DateTime;
 
@@ -111,13 +111,13 @@ async fn attempt(
         return Err(NotFound::new("order line", &ask.sku).into());
     };
     demand_room(app, order, run)?;
-    let decided = match ask.quantity.cmp(&line.quantity) {
-        Ordering::Equal => return Ok(Some(order.clone())),
-        Ordering::Less => {
-            let decision = lowered(order, line, ask);
-            store::decide(app, &order.id, order.revision, &decision, &ask.op).await.decided()?
-        }
-        Ordering::Greater => raise(app, requester, ask, order, line, run).await?,
+    // A line set to what it is already is decided all the same, so that a repeat changes nothing
+    // later.
+    let decided = if ask.quantity > line.quantity {
+        raise(app, requester, ask, order, line, run).await?
+    } else {
+        let decision = lowered(order, line, ask);
+        store::decide(app, &order.id, order.revision, &decision, &ask.op).await.decided()?
     };
     match decided {
         Some(order) => Ok(Some(outbox::carry_out(app, order, &ask.op, run).await?)),
@@ -131,7 +131,10 @@ fn lowered(order: &OrderDocument, line: &OrderLine, ask: &Ask) -> Decision {
     let quantity = line.quantity - ask.quantity;
     let worth = quantity * line.unit_price;
     let mut payments = order.payments.clone();
-    let mut gives = vec![Give::Restock { sku: line.sku.clone(), quantity }];
+    let mut gives = Vec::new();
+    if quantity > 0 {
+        gives.push(Give::Restock { sku: line.sku.clone(), quantity });
+    }
     let mut left = worth;
     for payment in payments.iter_mut().rev() {
         let amount = left.min(payment.amount - payment.refunded);

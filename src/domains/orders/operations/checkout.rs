@@ -32,7 +32,7 @@ use crate::{
         requester::Requester,
         scalars::Money,
     },
-    mongo::{Run, flow::Op},
+    mongo::{Run, Version, flow::Op},
 };
 
 /// Pause between two looks at a checkout that another call carries on.
@@ -366,6 +366,6 @@ fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument 
         ops: Vec::new(),
         placed_at: run.now(),
         changed_at: run.now(),
-        v: Default::default(),
+        v: Version,
     }
 }

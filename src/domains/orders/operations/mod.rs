@@ -147,7 +147,7 @@ pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrd
     }
     match store::find(app, id).await? {
         Some(order) if !order.deleted => {
-            Err(InUse::because("only an order that is cancelled can be deleted").into())
+            Err(InUse::because("only an order that is cancelled for good can be deleted").into())
         }
         _ => Err(NotFound::new("order", id).into()),
     }

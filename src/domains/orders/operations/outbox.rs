@@ -99,8 +99,8 @@ async fn give_those(
     let mut given = Vec::new();
     let mut failed = None;
     for stage in [raised, back] {
-        let gives = stage.into_iter().map(async |due| (due, give(app, &order, due, run).await));
-        for (due, outcome) in join_all(gives).await {
+        let under_way = stage.into_iter().map(async |due| (due, give(app, &order, due, run).await));
+        for (due, outcome) in join_all(under_way).await {
             match outcome {
                 Ok(()) => given.push(due.tag.clone()),
                 Err(error) => failed = Some(error),

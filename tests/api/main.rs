@@ -5,7 +5,9 @@
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
 mod carts;
+mod categories;
 mod checkout;
+mod cli;
 mod edge;
 mod inventory;
 mod kit;

@@ -4,12 +4,12 @@
 //! everyone else for seconds. So each call runs in a task of its own ([`send`]) and is always run
 //! to its end, whoever stops waiting for it.
 
-use std::{fmt, future::Future, time::Duration, time::Instant};
+use std::{fmt, future::Future, marker::PhantomData, time::Duration, time::Instant};
 
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{Bson, Document, doc},
+    bson::{self, Bson, Document, RawDocumentBuf, doc},
     options::{Hint, ReadConcern},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
@@ -102,9 +102,9 @@ pub struct List {
 
 impl List {
     /// The read as a command, for `explain`.
-    fn command<T: Stored>(&self) -> Document {
+    fn command(&self, collection: &str) -> Document {
         let mut command = doc! {
-            "find": T::COLLECTION, "filter": self.filter.clone(), "limit": self.limit,
+            "find": collection, "filter": self.filter.clone(), "limit": self.limit,
         };
         if !self.sort.is_empty() {
             command.insert("sort", self.sort.clone());
@@ -119,14 +119,19 @@ impl List {
     }
 }
 
-/// One collection, typed.
+/// One collection, typed. The driver is only spoken to in raw documents, so that its code is
+/// compiled once and not once per document type.
 pub struct Collection<T: Stored> {
-    inner: mongodb::Collection<T>,
+    inner: Raw,
+    holds: PhantomData<fn() -> T>,
 }
+
+/// The driver's handle of a collection.
+pub(super) type Raw = mongodb::Collection<RawDocumentBuf>;
 
 impl<T: Stored> Clone for Collection<T> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone() }
+        Self { inner: self.inner.clone(), holds: PhantomData }
     }
 }
 
@@ -139,11 +144,11 @@ impl<T: Stored> fmt::Debug for Collection<T> {
 impl<T: Stored> Collection<T> {
     /// The collection of `T` in `database`.
     pub fn of(database: &Database) -> Self {
-        Self { inner: database.collection(T::COLLECTION) }
+        Self { inner: database.collection(T::COLLECTION), holds: PhantomData }
     }
 
     /// The driver's own handle, for the rest of the kit.
-    pub(super) fn driver(&self) -> &mongodb::Collection<T> {
+    pub(super) fn driver(&self) -> &Raw {
         &self.inner
     }
 
@@ -164,13 +169,7 @@ impl<T: Stored> Collection<T> {
         filter: Document,
         projection: Document,
     ) -> Result<Option<T>, Error> {
-        let inner = self.inner.clone();
-        send(
-            T::COLLECTION,
-            "find",
-            async move { inner.find_one(filter).projection(projection).await },
-        )
-        .await
+        self.one(filter, projection, ReadConcern::local()).await
     }
 
     /// As [`Self::find`], of what a majority holds: what flows and explanations of a refusal read.
@@ -178,11 +177,19 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn find_settled(&self, filter: Document) -> Result<Option<T>, Error> {
-        let inner = self.inner.clone();
-        send(T::COLLECTION, "find", async move {
-            inner.find_one(filter).read_concern(ReadConcern::majority()).await
-        })
-        .await
+        self.one(filter, Document::new(), ReadConcern::majority()).await
+    }
+
+    async fn one(
+        &self,
+        filter: Document,
+        projection: Document,
+        concern: ReadConcern,
+    ) -> Result<Option<T>, Error> {
+        let read = List { filter, projection: Some(projection), limit: 1, ..List::default() };
+        let found = find_one(self.inner.clone(), read.clone(), concern).await;
+        observe::note_read(|| read.command(T::COLLECTION));
+        found?.as_ref().map(decode).transpose()
     }
 
     /// The documents of one list read, in order.
@@ -190,45 +197,20 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn list(&self, list: List) -> Result<Vec<T>, Error> {
-        let inner = self.inner.clone();
-        let read = list.clone();
-        let found = send(T::COLLECTION, "find", async move {
-            let mut find = inner
-                .find(list.filter)
-                .sort(list.sort)
-                .limit(list.limit)
-                .read_concern(ReadConcern::majority());
-            // One more than the limit: the server then closes the cursor with its first batch.
-            if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
-                find = find.batch_size(batch);
-            }
-            if let Some(hint) = list.hint {
-                find = find.hint(Hint::Name(hint.to_owned()));
-            }
-            if let Some(projection) = list.projection {
-                find = find.projection(projection);
-            }
-            find.await?.try_collect().await
-        })
-        .await;
-        observe::note_read(|| read.command::<T>());
-        found
+        let found = find_many(self.inner.clone(), list.clone()).await;
+        observe::note_read(|| list.command(T::COLLECTION));
+        found?.iter().map(decode).collect()
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
-        let inner = self.inner.clone();
-        let sent = send(T::COLLECTION, "insert", async move {
-            match inner.insert_one(&document).await {
-                Ok(_) => Ok(true),
-                Err(error) if is_duplicate_key(&error) => Ok(false),
-                Err(error) => Err(error),
-            }
-        })
-        .await;
+        let sent = match encode(&document) {
+            Ok(raw) => insert(self.inner.clone(), vec![raw]).await,
+            Err(error) => Err(error),
+        };
         match sent {
-            Ok(true) => Outcome::Applied(()),
-            Ok(false) => Outcome::Refused,
+            Ok(refused) if refused.is_empty() => Outcome::Applied(()),
+            Ok(_) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         }
     }
@@ -238,26 +220,8 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been inserted.
     pub async fn insert_many(&self, documents: Vec<T>) -> Result<Vec<usize>, Error> {
-        let inner = self.inner.clone();
-        send(T::COLLECTION, "insert", async move {
-            use mongodb::error::ErrorKind;
-            match inner.insert_many(&documents).ordered(false).await {
-                Ok(_) => Ok(Vec::new()),
-                Err(error) => match error.kind.as_ref() {
-                    ErrorKind::InsertMany(failed)
-                        if failed.write_concern_error.is_none()
-                            && failed.write_errors.as_ref().is_some_and(|all| {
-                                all.iter().all(|one| one.code == DUPLICATE_KEY)
-                            }) =>
-                    {
-                        let errors = failed.write_errors.iter().flatten();
-                        Ok(errors.map(|one| one.index).collect())
-                    }
-                    _ => Err(error),
-                },
-            }
-        })
-        .await
+        let raw = documents.iter().map(encode).collect::<Result<_, _>>()?;
+        insert(self.inner.clone(), raw).await
     }
 
     /// A guarded write: `update` is applied where `filter`, which names one document by its unique
@@ -322,24 +286,24 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`.
     pub async fn rank<R>(&self, pipeline: Vec<Document>) -> Result<Vec<R>, Error>
     where
-        R: DeserializeOwned + Send + Sync + Unpin + 'static,
+        R: DeserializeOwned,
     {
         let inner = self.inner.clone();
         let read = doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
         let found = send(T::COLLECTION, "aggregate", async move {
             inner
                 .aggregate(pipeline)
-                .with_type::<R>()
+                .with_type::<RawDocumentBuf>()
                 .max_time(RANK_LIMIT)
                 .batch_size(BATCH)
                 .read_concern(ReadConcern::majority())
                 .await?
-                .try_collect()
+                .try_collect::<Vec<_>>()
                 .await
         })
         .await;
         observe::note_read(|| read);
-        found
+        found?.iter().map(decode).collect()
     }
 
     /// Applies many updates in one command, each to the one document that its filter names, which
@@ -404,19 +368,9 @@ impl<T: Stored> Collection<T> {
         let mut last = None;
         loop {
             let filter = last.take().map_or_else(Document::new, |id| doc! { "_id": { "$gt": id } });
-            let inner = self.inner.clone_with_type::<mongodb::bson::RawDocumentBuf>();
-            let batch = send(T::COLLECTION, "find", async move {
-                inner
-                    .find(filter)
-                    .sort(doc! { "_id": 1 })
-                    .limit(i64::from(BATCH))
-                    .batch_size(BATCH + 1)
-                    .read_concern(ReadConcern::majority())
-                    .await?
-                    .try_collect::<Vec<_>>()
-                    .await
-            })
-            .await?;
+            let sort = doc! { "_id": 1 };
+            let list = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
+            let batch = find_many(self.inner.clone(), list).await?;
             let Some(end) = batch.last() else { return Ok(()) };
             let id = end
                 .get("_id")
@@ -424,10 +378,7 @@ impl<T: Stored> Collection<T> {
                 .ok_or_else(|| Error::internal("a document without _id"))?;
             last = Some(Bson::try_from(id).map_err(Error::internal)?);
             for raw in &batch {
-                each(
-                    mongodb::bson::deserialize_from_slice(raw.as_bytes())
-                        .map_err(Error::internal)?,
-                )?;
+                each(decode(raw)?)?;
             }
         }
     }
@@ -453,6 +404,79 @@ fn refused_positions(answer: &Document) -> Result<Vec<usize>, Error> {
 
 /// `maxTimeMS` of lists that look at more than they return.
 const RANK_LIMIT: Duration = Duration::from_secs(10);
+/// A stored document as the type that its collection holds.
+pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Error> {
+    bson::deserialize_from_slice(raw.as_bytes()).map_err(Error::internal)
+}
+
+fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error> {
+    bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
+}
+
+async fn find_one(
+    inner: Raw,
+    read: List,
+    concern: ReadConcern,
+) -> Result<Option<RawDocumentBuf>, Error> {
+    let name = inner.name().to_owned();
+    send(&name, "find", async move {
+        let find = inner.find_one(read.filter).read_concern(concern);
+        match read.projection.filter(|fields| !fields.is_empty()) {
+            Some(fields) => find.projection(fields).await,
+            None => find.await,
+        }
+    })
+    .await
+}
+
+async fn find_many(inner: Raw, list: List) -> Result<Vec<RawDocumentBuf>, Error> {
+    let name = inner.name().to_owned();
+    send(&name, "find", async move {
+        let mut find = inner
+            .find(list.filter)
+            .sort(list.sort)
+            .limit(list.limit)
+            .read_concern(ReadConcern::majority());
+        // One more than the limit: the server then closes the cursor with its first batch.
+        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
+            find = find.batch_size(batch);
+        }
+        if let Some(hint) = list.hint {
+            find = find.hint(Hint::Name(hint.to_owned()));
+        }
+        if let Some(projection) = list.projection {
+            find = find.projection(projection);
+        }
+        find.await?.try_collect().await
+    })
+    .await
+}
+
+/// Inserts unordered; answers the positions whose `_id` or another unique key is taken.
+async fn insert(inner: Raw, documents: Vec<RawDocumentBuf>) -> Result<Vec<usize>, Error> {
+    use mongodb::error::ErrorKind;
+    let name = inner.name().to_owned();
+    send(&name, "insert", async move {
+        match inner.insert_many(&documents).ordered(false).await {
+            Ok(_) => Ok(Vec::new()),
+            Err(error) => match error.kind.as_ref() {
+                ErrorKind::InsertMany(failed)
+                    if failed.write_concern_error.is_none()
+                        && failed
+                            .write_errors
+                            .as_ref()
+                            .is_some_and(|all| all.iter().all(|one| one.code == DUPLICATE_KEY)) =>
+                {
+                    let errors = failed.write_errors.iter().flatten();
+                    Ok(errors.map(|one| one.index).collect())
+                }
+                _ => Err(error),
+            },
+        }
+    })
+    .await
+}
+
 /// Documents per command when a whole collection is read.
 const BATCH: u32 = 1_000;
 /// For aggregations over whole collections.

@@ -18,7 +18,7 @@ use mongodb::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    collection::{Collection, Stored, send},
+    collection::{Collection, Stored, decode, send},
     expression::{append, array, before, filter, literal, whole},
 };
 use crate::error::Error;
@@ -91,7 +91,7 @@ impl Run {
             document: T,
         }
         let since = Instant::now();
-        let driver = collection.driver().clone_with_type::<Opened<T>>();
+        let driver = collection.driver().clone();
         let opened = send(T::COLLECTION, "find", async move {
             driver
                 .find_one(filter)
@@ -100,7 +100,8 @@ impl Run {
                 .await
         })
         .await?;
-        if let Some(Opened { now, document }) = opened {
+        if let Some(opened) = opened {
+            let Opened { now, document } = decode(&opened)?;
             return Ok((Self::at(bounds, now, since), Some(document)));
         }
         let database = collection.driver().client().database("admin");

@@ -3,15 +3,15 @@
 //! Source of the pattern: "compare and set" in MongoDB's manual on atomicity of single-document
 //! writes, <https://www.mongodb.com/docs/manual/core/write-operations-atomicity/>.
 
-use std::time::Duration;
+use std::{marker::PhantomData, time::Duration};
 
 use mongodb::{
-    bson::Document,
+    bson::{Document, RawDocumentBuf},
     options::{ReturnDocument, UpdateModifications},
 };
 
 use super::{
-    collection::{Stored, is_duplicate_key, send_within},
+    collection::{Raw, Stored, decode, is_duplicate_key, send_within},
     expression::both,
     flow::Run,
 };
@@ -48,7 +48,13 @@ impl<T> Outcome<T> {
 /// has a time limit, counts what matched and answers with the document after.
 #[must_use = "nothing is written before apply()"]
 pub struct Guarded<T: Stored> {
-    collection: mongodb::Collection<T>,
+    write: Write,
+    holds: PhantomData<fn() -> T>,
+}
+
+/// The write without its document type.
+struct Write {
+    collection: Raw,
     filter: Document,
     update: UpdateModifications,
     array_filters: Vec<Document>,
@@ -57,40 +63,50 @@ pub struct Guarded<T: Stored> {
 }
 
 impl<T: Stored> Guarded<T> {
-    pub(super) fn new(
-        collection: mongodb::Collection<T>,
-        filter: Document,
-        update: UpdateModifications,
-    ) -> Self {
-        Self { collection, filter, update, array_filters: Vec::new(), answer: None, limit: None }
+    pub(super) fn new(collection: Raw, filter: Document, update: UpdateModifications) -> Self {
+        let array_filters = Vec::new();
+        let write = Write { collection, filter, update, array_filters, answer: None, limit: None };
+        Self { write, holds: PhantomData }
     }
 
     /// Applied only before the run's deadline on the server's clock: for every take and every give.
     pub fn within(mut self, run: &Run) -> Self {
-        self.filter = both(self.filter, run.alive());
-        self.limit = Some(run.command_limit());
+        self.write.filter = both(self.write.filter, run.alive());
+        self.write.limit = Some(run.command_limit());
         self
     }
 
     /// Which array elements `$[name]` in the update means.
     pub fn array_filters(mut self, filters: Vec<Document>) -> Self {
-        self.array_filters = filters;
+        self.write.array_filters = filters;
         self
     }
 
     /// Answers with only these fields of the document after; `T` must be readable from them.
     pub fn answering(mut self, fields: Document) -> Self {
-        self.answer = Some(fields);
+        self.write.answer = Some(fields);
         self
     }
 
     /// Sends it.
     pub async fn apply(self) -> Outcome<T> {
+        let after = match self.write.send().await {
+            Ok(Some(after)) => decode(&after),
+            Ok(None) => return Outcome::Refused,
+            Err(error) => Err(error),
+        };
+        after.map_or_else(Outcome::Unknown, Outcome::Applied)
+    }
+}
+
+impl Write {
+    async fn send(self) -> Result<Option<RawDocumentBuf>, Error> {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         // The server's limit doesn't count while a command waits in front of it, so the gateway
         // stops waiting by itself a little later. The command is not dropped.
         let patience = limit + Duration::from_secs(1);
-        let sent = send_within(patience, T::COLLECTION, "findAndModify", async move {
+        let name = self.collection.name().to_owned();
+        send_within(patience, &name, "findAndModify", async move {
             let mut action = self
                 .collection
                 .find_one_and_update(self.filter, self.update)
@@ -108,12 +124,7 @@ impl<T: Stored> Guarded<T> {
                 answer => answer,
             }
         })
-        .await;
-        match sent {
-            Ok(Some(after)) => Outcome::Applied(after),
-            Ok(None) => Outcome::Refused,
-            Err(error) => Outcome::Unknown(error),
-        }
+        .await
     }
 }
 

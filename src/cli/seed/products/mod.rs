@@ -91,7 +91,7 @@ impl<'a> Workshop<'a> {
         let below = format!("/{root}/");
         let leaves: Vec<&Category> =
             self.tree.iter().filter(|one| one.is_leaf && one.path.starts_with(&below)).collect();
-        self.random.choose(&leaves)
+        *self.random.choose::<&Category>(&leaves)
     }
 
     /// Names of the category and of those above it but the root: `Bebop`, `Modern Jazz`, `Jazz`.

@@ -21,10 +21,15 @@ pub fn beyond(filter: Document, keys: &[SortKey], values: &[Bson]) -> Document {
         let (field, direction) = keys[depth];
         let further = if direction > 0 { "$gt" } else { "$lt" };
         branch.insert(field, doc! { further: values[depth].clone() });
-        Bson::Document(branch)
+        branch
     };
-    let branches: Vec<Bson> = (0..keys.len()).map(branch).collect();
-    both(filter, doc! { "$or": branches })
+    // Each branch carries the whole filter: then each is an index range of its own, and the server
+    // merges them in order. With the filter outside, it would walk from the list's beginning.
+    let whole = |depth: usize| both(filter.clone(), branch(depth));
+    match keys.len() {
+        1 => whole(0),
+        depth => doc! { "$or": (0..depth).map(whole).collect::<Vec<_>>() },
+    }
 }
 
 /// The sort of a command.

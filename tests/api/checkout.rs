@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use docgate::{
+    domains::transfers::operations as transfers,
+    graphql::scalars::{CurrencyCode, Money},
+};
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -9,16 +13,10 @@ use serde_json::{Value, json};
 use crate::{
     shop::{
         account, add, balance, cart, checkout, checkout_input, checkout_query, count, product,
-        state, stock, stocked, stored, try_checkout,
+        settled, state, stock, stocked, stored, try_checkout,
     },
     support::{Gateway, cuts, proxy::Cut, short_bounds},
 };
-
-async fn settled(gateway: &Gateway) {
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cart_becomes_an_order() {
@@ -401,6 +399,20 @@ struct Subject {
     purse: String,
 }
 
+/// A shop of three products in which the merchant's account is open already: opening it is part of
+/// the very first checkout only.
+async fn open_shop(gateway: &Gateway, price: i64) {
+    for sku in ["a", "b", "c"] {
+        stocked(gateway, sku, price, 100_000).await;
+    }
+    let client = gateway.shopper("first");
+    let purse = account(gateway, "first", price).await;
+    let cart = cart(&client, "RESERVE", &[("a", 1)]).await;
+    let order = checkout(&client, &cart, &purse, "op").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    settled(gateway).await;
+}
+
 /// Of one SKU the cart holds its line, of two it doesn't.
 async fn subject(gateway: &Gateway, n: usize) -> Subject {
     let shopper = format!("shopper-{n}");
@@ -424,9 +436,7 @@ async fn one_order_or_a_clean_refusal(gateway: &Gateway, subject: &Subject, case
     let client = gateway.shopper(&subject.shopper);
     let answer = checkout(&client, &subject.cart, &subject.purse, "op").await;
     assert_eq!(answer["__typename"], "Order", "{case}: {answer:#}");
-    let orders = gateway.database.collection::<Document>("orders");
-    let count = orders.count_documents(doc! { "cartId": &subject.cart }).await.expect("counted");
-    assert_eq!(count, 1, "{case}");
+    assert_eq!(answer["cartId"], json!(subject.cart), "{case}");
     assert_eq!(balance(gateway, &subject.purse).await, 1_000 - 400, "{case}");
     assert_eq!(state(gateway, "carts", &subject.cart).await, "COMPLETE", "{case}");
 }
@@ -437,9 +447,7 @@ async fn cut_at_any_command_a_checkout_ends_in_one_order_or_none() {
         short_bounds,
         async |gateway, n| {
             if n == 1 {
-                for sku in ["a", "b", "c"] {
-                    stocked(gateway, sku, 100, 100_000).await;
-                }
+                open_shop(gateway, 100).await;
             }
             subject(gateway, n).await
         },
@@ -462,9 +470,7 @@ async fn cut_at_any_command_a_declined_checkout_takes_nothing() {
         short_bounds,
         async |gateway, n| {
             if n == 1 {
-                for sku in ["a", "b", "c"] {
-                    stocked(gateway, sku, 1_000, 100_000).await;
-                }
+                open_shop(gateway, 1_000).await;
             }
             subject(gateway, n).await
         },
@@ -487,9 +493,7 @@ async fn cut_at_any_command_a_declined_checkout_takes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_that_was_overtaken_changes_nothing() {
     let base = Gateway::with(short_bounds).await;
-    for sku in ["a", "b", "c"] {
-        stocked(&base, sku, 100, 100_000).await;
-    }
+    open_shop(&base, 100).await;
     let proxied = async || {
         let config = base.app.config().clone();
         let port = crate::support::mongod_port();
@@ -573,4 +577,52 @@ async fn an_order_that_was_deleted_is_never_written_again() {
     assert_eq!(repeat["code"], "NOT_FOUND", "{repeat:#}");
     settled(&gateway).await;
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authorisation_that_belongs_to_nothing_is_voided() {
+    let gateway = Gateway::with(short_bounds).await;
+    let purse = account(&gateway, "ann", 5_000).await;
+    let amount = Money::new(700, CurrencyCode::from_code("EUR").expect("a currency"));
+    transfers::authorise(&gateway.app, "nobody's", &purse, amount).await.expect("a verdict");
+    assert_eq!(balance(&gateway, &purse).await, 4_300);
+    gateway.sweep().await;
+    assert_eq!(balance(&gateway, &purse).await, 5_000);
+    assert_eq!(state(&gateway, "transfers", "nobody's").await, "CANCELLED");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_finds_what_is_wrong() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let cart = cart(&shopper, "RESERVE", &[("a", 2)]).await;
+    let order = checkout(&shopper, &cart, &purse, "op").await["id"].clone();
+    let order = order.as_str().expect("an order");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+    let broken = async || {
+        let report = docgate::domains::check(&gateway.app).await.expect("a check");
+        let broken = report.rules.into_iter().filter(|(_, broken)| !broken.is_empty());
+        broken.map(|(rule, _)| rule).filter(|rule| rule.starts_with("orders:")).collect::<Vec<_>>()
+    };
+    let orders = gateway.database.collection::<Document>("orders");
+    let sound = stored(&gateway, "orders", order).await;
+    let tampered = [
+        (doc! { "$set": { "total": 1_i64 } }, "sum of the lines"),
+        (doc! { "$set": { "payments.0.refunded": 1_i64 } }, "sum of the lines"),
+        (doc! { "$set": { "cartId": "another" } }, "every completed cart"),
+        (doc! { "$set": { "lines.0.quantity": 1_i64 } }, "sold stock"),
+        (doc! { "$set": { "payments.0.id": "another" } }, "captured"),
+    ];
+    for (update, rule) in tampered {
+        orders.update_one(doc! { "_id": order }, update).await.expect("an update");
+        let broken = broken().await;
+        assert!(broken.iter().any(|found| found.contains(rule)), "{rule}: {broken:#?}");
+        orders.replace_one(doc! { "_id": order }, &sound).await.expect("mended");
+    }
+    orders.delete_one(doc! { "_id": order }).await.expect("removed");
+    assert_eq!(broken().await.len(), 3, "cart, stock and payment miss their order");
 }

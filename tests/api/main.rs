@@ -5,10 +5,13 @@
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
 mod carts;
+mod categories;
 mod checkout;
+mod cli;
 mod edge;
 mod inventory;
 mod kit;
+mod orders;
 mod payments;
 mod roles;
 mod shop;

@@ -143,3 +143,10 @@ pub async fn count(gateway: &Gateway, collection: &str) -> u64 {
     let collection = gateway.database.collection::<Document>(collection);
     collection.count_documents(doc! {}).await.expect("counted")
 }
+
+/// Waits for what goes on behind the answers.
+pub async fn settled(gateway: &Gateway) {
+    gateway.app.tasks().close();
+    gateway.app.tasks().wait().await;
+    gateway.app.tasks().reopen();
+}

@@ -24,7 +24,7 @@ const TRANSFER: &str = "mutation($input: TransferInput!) { transfer(input: $inpu
     ... on NotFound { what id } ... on InvalidInput { field }
     ... on InsufficientFunds { accountId requested { minorUnits } available { minorUnits } }
     ... on AccountClosed { accountId } ... on AccountFull { accountId }
-    ... on CurrencyMismatch { source destination } } }";
+    ... on CurrencyMismatch { expected found } } }";
 const DEPOSIT: &str = "mutation($input: DepositInput!) { deposit(input: $input) {
     __typename ... on Transfer { id state kind sourceId destinationId }
     ... on UserError { code message } } }";
@@ -87,6 +87,12 @@ pub(crate) async fn close(client: &Client, account: &str) {
     panic!("the account never becomes empty");
 }
 
+/// A page looks at what it returns, and at most also at what its cursor stands on.
+fn assert_looked_at_one_page(figures: &Value) {
+    let figure = |name: &str| figures[name].as_i64().expect("a number");
+    assert!(figure("docsExamined") <= figure("returned") + 1, "{figures}");
+}
+
 fn order(source: &str, destination: &str, amount: i64, op_id: Option<&str>) -> Value {
     json!({ "input": {
         "sourceId": source, "destinationId": destination, "amount": amount, "opId": op_id,
@@ -95,12 +101,26 @@ fn order(source: &str, destination: &str, amount: i64, op_id: Option<&str>) -> V
 
 /// Waits until what goes on behind answers is done, and proves that nothing is left over.
 async fn assert_settled(gateway: &Gateway) {
-    gateway.app.tasks().close();
-    tokio::time::timeout(Duration::from_secs(5), gateway.app.tasks().wait())
-        .await
-        .expect("nothing goes on for ever");
-    gateway.app.tasks().reopen();
+    settle(gateway).await;
     gateway.assert_sound().await;
+}
+
+/// The n-th of many currencies.
+pub(crate) fn nth_currency(n: usize) -> &'static str {
+    const CURRENCIES: &str = "\
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD \
+    CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB FJD FKP GBP GEL GHS GIP \
+    GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW \
+    KWD KYD KZT LAK LBP LKR LRD LSL LYD";
+    CURRENCIES.split(' ').nth(n).expect("a currency")
+}
+
+/// Waits until what goes on behind answers is done.
+pub(crate) async fn settle(gateway: &Gateway) {
+    gateway.app.tasks().close();
+    let done = tokio::time::timeout(Duration::from_secs(5), gateway.app.tasks().wait()).await;
+    done.expect("nothing goes on for ever");
+    gateway.app.tasks().reopen();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -350,15 +370,15 @@ async fn a_transfer_is_reversed_once() {
     assert_eq!((&back["kind"], &back["reverses"]), (&json!("REVERSAL"), &spent["id"]));
     assert_settled(&gateway).await;
 
-    let all = futures_util::future::join_all((0..8).map(|_| service.field(REVERSE, id.clone())));
-    let mut ids: Vec<_> = Vec::new();
-    for answer in service_answers(all.await) {
-        ids.push(answer["id"].clone());
+    // Who asks while another's run of it is under way is told to ask again.
+    let all = (0..8).map(|_| service.run(REVERSE, id.clone()));
+    for answer in futures_util::future::join_all(all).await {
+        let waits = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE";
+        assert!(waits || answer["data"]["reverseTransfer"]["__typename"] == "Transfer", "{answer}");
     }
     assert_settled(&gateway).await;
     let reversed = service.field(REVERSE, id.clone()).await;
     assert_eq!((&reversed["state"], &reversed["reverses"]), (&json!("DONE"), &sent["id"]));
-    assert!(ids.iter().all(|one| *one == reversed["id"]), "{ids:?}");
     assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (100, 0));
     // A reversal is a transfer like any other, and can itself be reversed.
     let forth = service.field(REVERSE, json!({ "id": reversed["id"] })).await;
@@ -372,17 +392,13 @@ async fn a_transfer_is_reversed_once() {
     );
 }
 
-fn service_answers(answers: Vec<Value>) -> impl Iterator<Item = Value> {
-    answers.into_iter().inspect(|answer| assert_eq!(answer["__typename"], "Transfer", "{answer}"))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_shows_what_each_transfer_did() {
     let gateway = Gateway::start().await;
     let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
     let (mine, other) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
     fund(&gateway, &mine, 100).await;
-    for amount in 1..=5 {
+    for amount in 1..=9 {
         anna.field(TRANSFER, order(&mine, &other, amount, None)).await;
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -396,21 +412,24 @@ async fn a_statement_shows_what_each_transfer_did() {
         let nodes = page["nodes"].as_array().expect("a list");
         nodes.iter().map(|node| node["effect"]["minorUnits"].as_i64().expect("a number")).collect()
     };
-    assert_eq!(effects(page), [-5, -4]);
+    assert_eq!(effects(page), [-9, -8]);
     assert_eq!(page["nodes"][0]["counterpartyId"], json!(other));
     assert_eq!(page["pageInfo"]["hasNextPage"], true);
     let after = &page["pageInfo"]["endCursor"];
     let response = anna.run(STATEMENT, json!({ "id": mine, "first": 2, "after": after })).await;
-    assert_eq!(effects(&response["data"]["statement"]), [-3, -2]);
+    assert_eq!(effects(&response["data"]["statement"]), [-7, -6]);
     let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
     let list = sent.iter().find(|sent| sent["collection"] == "transfers").expect("the list");
-    assert_eq!(list["docsExamined"], list["returned"], "{list}");
+    assert_looked_at_one_page(list);
     let rest =
         json!({ "id": mine, "after": response["data"]["statement"]["pageInfo"]["endCursor"] });
     let last = anna.field(STATEMENT, rest).await;
-    assert_eq!(effects(&last), [-1, 100]);
+    assert_eq!(effects(&last), [-5, -4, -3, -2, -1, 100]);
     assert_eq!(last["pageInfo"]["hasNextPage"], false);
-    assert_eq!(effects(&bert.field(STATEMENT, json!({ "id": other })).await), [5, 4, 3, 2, 1]);
+    assert_eq!(
+        effects(&bert.field(STATEMENT, json!({ "id": other })).await),
+        [9, 8, 7, 6, 5, 4, 3, 2, 1]
+    );
     // A cursor belongs to its list.
     let foreign = json!({ "id": other, "after": after });
     assert_eq!(bert.error_code(STATEMENT, foreign).await, "BAD_USER_INPUT");
@@ -450,7 +469,7 @@ async fn lists_are_paged_by_index() {
         let variables = json!({ "state": "DONE", "first": 2, "after": after });
         let response = service.run(TRANSFERS, variables).await;
         let figures = &response["extensions"]["docgate"]["commands"][0];
-        assert_eq!(figures["docsExamined"], figures["returned"], "{figures}");
+        assert_looked_at_one_page(figures);
         let page = &response["data"]["transfers"];
         for edge in page["edges"].as_array().expect("a list") {
             seen.push(edge["node"]["id"].as_str().expect("an id").to_owned());

@@ -26,7 +26,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     }
     for (order, raises) in operations::list_overdue_raises(app, now, BATCH).await? {
         for raise in raises {
-            pass.note(operations::undo_raise(app, &order, &raise).await.map(|()| true));
+            pass.note(operations::undo_raise(app, &order, &raise).await);
         }
     }
     for order in operations::list_owing(app, quiet, BATCH).await? {

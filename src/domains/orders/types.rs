@@ -4,6 +4,7 @@ use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::{OrderDocument, OrderLine as LineDocument, OrderState};
 use crate::graphql::{
+    node_id,
     refusals::{
         CartNotActive, Conflict, ErrorCode, InUse, InsufficientStock, InvalidInput, NotFound,
         Refusal,
@@ -22,6 +23,11 @@ impl Order {
     /// change it.
     async fn id(&self) -> ID {
         ID(self.0.id.clone())
+    }
+
+    /// The order's global id.
+    async fn node_id(&self) -> ID {
+        node_id::encode("Order", &self.0.id)
     }
 
     /// The cart that was checked out.

@@ -220,9 +220,9 @@ impl AccountDocument {
         self.owner.as_deref() == Some(subject)
     }
 
-    /// Whether as much can be taken from it. Only the world may fall below zero.
-    pub fn covers(&self, amount: i64) -> bool {
-        self.balance >= least_balance(&self.id, amount)
+    /// How much can be taken from it. Only the world may fall below zero.
+    pub fn available(&self) -> i64 {
+        self.balance - least_balance(&self.id, 0)
     }
 
     /// Whether as much can be added to it.

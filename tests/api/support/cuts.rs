@@ -48,6 +48,21 @@ pub async fn everywhere<S>(
     flow: impl AsyncFn(&Gateway, &S),
     judge: impl AsyncFn(&Gateway, &Case<S>),
 ) {
+    let aftermath = async |gateway: &Gateway| {
+        gateway.sweep().await;
+        gateway.assert_sound().await;
+    };
+    everywhere_then(settings, prepare, flow, judge, aftermath).await;
+}
+
+/// As [`everywhere`], with other sweeps and invariants than those of the whole house.
+pub async fn everywhere_then<S>(
+    settings: impl Fn(&mut Config),
+    prepare: impl AsyncFn(&Gateway, usize) -> S,
+    flow: impl AsyncFn(&Gateway, &S),
+    judge: impl AsyncFn(&Gateway, &Case<S>),
+    aftermath: impl AsyncFn(&Gateway),
+) {
     let base = Gateway::with(&settings).await;
     let mut next = 0;
     let mut fresh = async || {
@@ -79,14 +94,12 @@ pub async fn everywhere<S>(
         }
     }
 
-    base.sweep().await;
-    base.assert_sound().await;
+    aftermath(&base).await;
     for case in &cases {
         flow(&base, &case.subject).await;
         judge(&base, case).await;
     }
-    base.sweep().await;
-    base.assert_sound().await;
+    aftermath(&base).await;
 }
 
 async fn proxied(base: &Gateway) -> Gateway {

@@ -4,7 +4,9 @@ use docgate::domains::transfers::operations;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
-use super::{ACCOUNT, CANCEL, STATUS, TRANSFER, assert_settled, balance, fund, open, order};
+use super::{
+    ACCOUNT, CANCEL, STATUS, TRANSFER, assert_settled, balance, fund, nth_currency, open, order,
+};
 use crate::support::{Client, Gateway, cuts, mongod_port, proxy::Cut, short_bounds};
 
 /// A transfer of 30 out of 100, to be sent by someone of one's own.
@@ -70,12 +72,9 @@ async fn a_deposit_that_is_cut_anywhere_arrives_once() {
         deposit(input: { accountId: $to, amount: 7, opId: $op }) { __typename } }";
     cuts::everywhere(
         short_bounds,
-        // A currency that nobody has used yet: the world's account is opened on the way.
         async |gateway, n| {
-            const CURRENCIES: [&str; 12] = [
-                "AUD", "BRL", "CAD", "CHF", "CNY", "DKK", "GBP", "INR", "JPY", "NOK", "SEK", "USD",
-            ];
-            open(&gateway.shopper("saver"), CURRENCIES[n % CURRENCIES.len()]).await
+            // A currency for each case, so that the world's account is opened on the way.
+            open(&gateway.shopper("saver"), nth_currency(n)).await
         },
         async |gateway, account: &String| {
             let variables = json!({ "to": account, "op": account });
@@ -91,9 +90,7 @@ async fn a_deposit_that_is_cut_anywhere_arrives_once() {
 /// Writes what a gateway leaves that died: the transfer in `state`, with its debit.
 async fn left_behind(gateway: &Gateway, n: usize, state: &str) -> Sending {
     let sending = Sending::prepare(gateway, n).await;
-    gateway.app.tasks().close();
-    gateway.app.tasks().wait().await;
-    gateway.app.tasks().reopen();
+    super::settle(gateway).await;
     let Sending { subject, from, to } = &sending;
     let id = gateway.app.ids().op(&[subject, "transfer"], Some("op"), &()).id;
     let long_ago = DateTime::from_millis(0);

@@ -93,14 +93,16 @@ pub async fn subtree(
     Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category))
 }
 
-/// What products carry of these categories. Those that don't exist, aren't settled yet or are being
-/// deleted are absent. A product that begins to copy reads them again after its write.
+/// What products carry of these categories, in their order. Those that don't exist, aren't settled
+/// yet or are being deleted are absent. A product that begins to copy reads them again after its
+/// write.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Error> {
     let found = store::list_by_ids(app, ids).await?;
-    Ok(found.iter().filter(|found| found.is_settled()).map(CategoryDocument::copy).collect())
+    let settled = |id: &String| found.iter().find(|found| found.id == *id && found.is_settled());
+    Ok(ids.iter().filter_map(settled).map(CategoryDocument::copy).collect())
 }
 
 /// As [`copies`], of the categories at these paths.

@@ -1,6 +1,6 @@
 //! Adjusting a line of a placed order: lowering decides first and gives back, raising takes first.
 
-use std::{cmp::Ordering, time::Duration};
+use std::time::Duration;
 
 use mongodb::bson::DateTime;
 
@@ -10,14 +10,14 @@ use super::{
         store::{self, Decision},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen, PaymentDeclined},
     },
-    carry_out, demand_room, open, outbox, payer,
+    crowded, demand_room, open, outbox, payer,
 };
 use crate::{
     app::App,
     domains::{
         carts::{MOST_QUANTITY, Payment},
         inventory::{self, operations::Taken},
-        payments::{self, Authorisation},
+        payments::{self, Authorisation, Charge},
     },
     error::Error,
     graphql::{
@@ -82,7 +82,7 @@ pub async fn adjust_line(
                 tokio::time::sleep(LOOK).await;
             }
         } else if let Some(order) = attempt(app, requester, &ask, &order, &run).await? {
-            return Ok(carry_out(app, order, &run).await?);
+            return Ok(order);
         }
         if first.is_over() {
             return Err(first.overdue().into());
@@ -91,7 +91,7 @@ pub async fn adjust_line(
     }
 }
 
-/// Decides on the order as read; the order after it, or `None` when it changed meanwhile.
+/// Decides on the order as read; the order after it, or `None` when it is to be looked at again.
 async fn attempt(
     app: &App,
     requester: &Requester,
@@ -100,7 +100,7 @@ async fn attempt(
     run: &Run,
 ) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
     match ask.op.standing(&ask.op.id, &order.ops) {
-        Standing::Applied => return Ok(Some(order.clone())),
+        Standing::Applied => return Ok(outbox::finish(app, order, &ask.op, run).await?),
         Standing::OtherInput => return Err(Conflict::other_input().into()),
         Standing::New | Standing::Void => {}
     }
@@ -111,14 +111,17 @@ async fn attempt(
         return Err(NotFound::new("order line", &ask.sku).into());
     };
     demand_room(app, order, run)?;
-    match ask.quantity.cmp(&line.quantity) {
-        Ordering::Equal => Ok(Some(order.clone())),
-        Ordering::Less => {
-            let decision = lowered(order, line, ask);
-            let decided = store::decide(app, &order.id, order.revision, &decision, &ask.op).await;
-            Ok(decided.decided()?)
-        }
-        Ordering::Greater => raise(app, requester, ask, order, line, run).await,
+    // A line set to what it is already is decided all the same, so that a repeat changes nothing
+    // later.
+    let decided = if ask.quantity > line.quantity {
+        raise(app, requester, ask, order, line, run).await?
+    } else {
+        let decision = lowered(order, line, ask);
+        store::decide(app, &order.id, order.revision, &decision, &ask.op).await.decided()?
+    };
+    match decided {
+        Some(order) => Ok(Some(outbox::carry_out(app, order, &ask.op, run).await?)),
+        None => Ok(None),
     }
 }
 
@@ -128,7 +131,10 @@ fn lowered(order: &OrderDocument, line: &OrderLine, ask: &Ask) -> Decision {
     let quantity = line.quantity - ask.quantity;
     let worth = quantity * line.unit_price;
     let mut payments = order.payments.clone();
-    let mut gives = vec![Give::Restock { sku: line.sku.clone(), quantity }];
+    let mut gives = Vec::new();
+    if quantity > 0 {
+        gives.push(Give::Restock { sku: line.sku.clone(), quantity });
+    }
     let mut left = worth;
     for payment in payments.iter_mut().rev() {
         let amount = left.min(payment.amount - payment.refunded);
@@ -191,33 +197,37 @@ async fn raise(
     payer::check(app, requester, &charge).await?;
     let noted = store::push_raise(app, &order.id, order.revision, &raise, run).await.decided()?;
     let Some(order) = noted else { return Ok(None) };
-    let (holder, cap) = (outbox::holder(&order.id), app.config().reservations_per_sku);
-    let (sku, tag) = (&raise.sku, &raise.tag);
-    match inventory::operations::take(app, sku, &holder, tag, raise.quantity, cap, run).await? {
-        Taken::Taken => {}
-        Taken::Short { available } => {
-            undo_raise(app, &order.id, &raise).await?;
-            return Err(InsufficientStock::new(sku, raise.quantity, available).into());
-        }
-        Taken::Full => {
-            undo_raise(app, &order.id, &raise).await?;
-            let crowded = "too many shoppers are checking out the same product; try again";
-            return Err(Error::RateLimited(crowded).into());
-        }
-    }
-    match payments::operations::authorise(app, &charge).await {
-        Ok(Authorisation::Authorised) => {}
-        Ok(Authorisation::Declined(reason)) => {
-            undo_raise(app, &order.id, &raise).await?;
-            return Err(PaymentDeclined::new(reason).into());
-        }
-        Err(error) => {
-            // It may have been authorised or may yet be; the void refuses it from here on.
-            undo_raise(app, &order.id, &raise).await?;
-            return Err(error.into());
-        }
+    if let Some(lack) = secure(app, &order, &raise, &charge, run).await? {
+        let was_ours = undo_raise(app, &order.id, &raise).await?;
+        return Err(if was_ours { lack } else { run.overdue().into() });
     }
     Ok(decide(app, ask, order, &raise, run).await?)
+}
+
+/// Takes the stock and the money. `Some` is why the raise is to be undone; an error means that it
+/// may not be yet.
+async fn secure(
+    app: &App,
+    order: &OrderDocument,
+    raise: &Raise,
+    charge: &Charge,
+    run: &Run,
+) -> Result<Option<Stop<AdjustOrderLineResult>>, Error> {
+    let (holder, cap) = (outbox::holder(&order.id), app.config().reservations_per_sku);
+    let (sku, tag, quantity) = (&raise.sku, &raise.tag, raise.quantity);
+    match inventory::operations::take(app, sku, &holder, tag, quantity, cap, run).await? {
+        Taken::Taken => {}
+        Taken::Short { available } => {
+            return Ok(Some(InsufficientStock::new(sku, quantity, available).into()));
+        }
+        Taken::Full => return Ok(Some(crowded().into())),
+    }
+    Ok(match payments::operations::authorise(app, charge).await {
+        Ok(Authorisation::Authorised) => None,
+        Ok(Authorisation::Declined(reason)) => Some(PaymentDeclined::new(reason).into()),
+        // It may have been authorised or may yet be; the void refuses it from here on.
+        Err(error) => Some(error.into()),
+    })
 }
 
 /// The record of an attempt to raise a line. Its tag tells the order, and comes from the revision as
@@ -280,7 +290,7 @@ fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
         && line.is_some_and(|line| line.quantity == raise.from)
 }
 
-/// Gives a raise up and gives back what it took. Not for whoever is unsure about its take of stock:
+/// Gives a raise up and gives back what it took; `false` where another did, or it is decided. Not for whoever is unsure about its take of stock:
 /// before the deadline it may still come.
 ///
 /// # Errors
@@ -289,19 +299,18 @@ pub(in super::super) async fn undo_raise(
     app: &App,
     order: &str,
     raise: &Raise,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     if store::mark_voiding(app, order, &raise.tag).await.decided()?.is_none() {
         let order = store::find(app, order).await?;
         let given_up = |own: &Raise| own.tag == raise.tag && own.voiding;
         if !order.is_some_and(|order| order.raises.iter().any(given_up)) {
-            // Decided, or undone by another.
-            return Ok(());
+            return Ok(false);
         }
     }
     payer::void(app, &raise.tag, raise.amount).await?;
     inventory::operations::release(app, &raise.sku, &outbox::holder(order), &raise.tag).await?;
     store::remove_raise(app, order, &raise.tag).await.decided()?;
-    Ok(())
+    Ok(true)
 }
 
 /// Whether nothing that the run behind the raise sent can be applied any more.

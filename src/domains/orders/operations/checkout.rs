@@ -13,7 +13,7 @@ use super::{
             ShortLine,
         },
     },
-    payer,
+    crowded, payer,
 };
 use crate::{
     app::App,
@@ -32,7 +32,7 @@ use crate::{
         requester::Requester,
         scalars::Money,
     },
-    mongo::{Run, flow::Op},
+    mongo::{Run, Version, flow::Op},
 };
 
 /// Pause between two looks at a checkout that another call carries on.
@@ -178,21 +178,9 @@ async fn carry_through(
     run: &Run,
 ) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
     let checkout = begun(cart)?;
-    if let Some(lack) = take_missing(app, cart, checkout, run).await? {
-        undo(app, cart, checkout).await?;
-        return Err(lack);
-    }
-    match payments::operations::authorise(app, &charge(cart, checkout)).await {
-        Ok(Authorisation::Authorised) => {}
-        Ok(Authorisation::Declined(reason)) => {
-            undo(app, cart, checkout).await?;
-            return Err(PaymentDeclined::new(reason).into());
-        }
-        Err(error) => {
-            // It may have been authorised or may yet be; the void refuses it from here on.
-            undo(app, cart, checkout).await?;
-            return Err(error.into());
-        }
+    if let Some(lack) = secure(app, cart, checkout, run).await? {
+        let was_ours = undo(app, cart, checkout).await?;
+        return Err(if was_ours { lack } else { run.overdue().into() });
     }
     let Some(paid) = carts::operations::checkout::pay(app, &cart.id, &checkout.id).await? else {
         // A sweep came in between, as this run is past its deadline.
@@ -202,6 +190,25 @@ async fn carry_through(
         Some(order) => Ok(order),
         None => ordered(app, &paid).await,
     }
+}
+
+/// Takes the stock and the money. `Some` is why the checkout is to be undone; an error means that it
+/// may not be yet.
+async fn secure(
+    app: &App,
+    cart: &CartDocument,
+    checkout: &Checkout,
+    run: &Run,
+) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
+    if let Some(lack) = take_missing(app, cart, checkout, run).await? {
+        return Ok(Some(lack));
+    }
+    Ok(match payments::operations::authorise(app, &charge(cart, checkout)).await {
+        Ok(Authorisation::Authorised) => None,
+        Ok(Authorisation::Declined(reason)) => Some(PaymentDeclined::new(reason).into()),
+        // It may have been authorised or may yet be; the void refuses it from here on.
+        Err(error) => Some(error.into()),
+    })
 }
 
 /// Takes the stock that the cart doesn't hold, line by line in the order of SKUs. From the first
@@ -226,10 +233,7 @@ async fn take_missing(
             Taken::Short { available } => {
                 short.push(ShortLine::new(&line.sku, requested, available));
             }
-            Taken::Full => {
-                let crowded = "too many shoppers are checking out the same product; try again";
-                return Ok(Some(Error::RateLimited(crowded).into()));
-            }
+            Taken::Full => return Ok(Some(crowded().into())),
         }
     }
     if short.is_empty() { Ok(None) } else { Ok(Some(CheckoutShort::new(short).into())) }
@@ -254,18 +258,19 @@ fn missing(cart: &CartDocument) -> Vec<(&CartLine, i64)> {
     missing
 }
 
-/// Undoes a checkout that wasn't paid. Not for whoever is unsure about a take of stock: before the
-/// deadline it may still come.
-async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<(), Error> {
+/// Undoes a checkout that isn't paid; `false` where another did, or it is paid. Not for whoever is
+/// unsure about a take of stock: before the deadline it may still come.
+async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<bool, Error> {
     if !carts::operations::checkout::give_up(app, &cart.id, &checkout.id).await? {
-        return Ok(());
+        return Ok(false);
     }
     payer::void(app, &checkout.id, checkout.total).await?;
     let releases = missing(cart)
         .into_iter()
         .map(|(line, _)| inventory::operations::release(app, &line.sku, &cart.id, &checkout.id));
     join_all(releases).await.into_iter().collect::<Result<(), Error>>()?;
-    carts::operations::checkout::reactivate(app, &cart.id, &checkout.id).await
+    carts::operations::checkout::reactivate(app, &cart.id, &checkout.id).await?;
+    Ok(true)
 }
 
 /// Gives what a paid checkout owes, closes the cart, and returns behind the caller's back what the
@@ -318,7 +323,7 @@ pub(in super::super) async fn recover(
 ) -> Result<(), Error> {
     let checkout = begun(cart)?;
     match cart.state {
-        CartState::Pending | CartState::Voiding => undo(app, cart, checkout).await,
+        CartState::Pending | CartState::Voiding => undo(app, cart, checkout).await.map(|_| ()),
         CartState::Paid => go_forward(app, cart, checkout, run).await.map(|_| ()),
         _ => Ok(()),
     }
@@ -361,6 +366,6 @@ fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument 
         ops: Vec::new(),
         placed_at: run.now(),
         changed_at: run.now(),
-        v: Default::default(),
+        v: Version,
     }
 }

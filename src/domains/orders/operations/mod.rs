@@ -12,7 +12,6 @@ pub use adjust::adjust_line;
 pub(super) use adjust::{list_overdue_raises, undo_raise};
 pub use checkout::checkout;
 pub(super) use checkout::recover;
-use outbox::carry_out;
 pub(super) use outbox::{list_owing, settle};
 
 use super::{
@@ -86,27 +85,29 @@ pub async fn cancel(
     let mut run = first;
     loop {
         match op.standing(&op.id, &order.ops) {
-            Standing::Applied => break,
+            Standing::Applied => {
+                if let Some(order) = outbox::finish(app, &order, &op, &run).await? {
+                    return Ok(order);
+                }
+            }
             Standing::OtherInput => return Err(Conflict::other_input().into()),
-            Standing::New | Standing::Void => {}
-        }
-        if order.state != OrderState::Placed {
-            return Err(OrderNotOpen::of(&order).into());
-        }
-        demand_room(app, &order, &run)?;
-        let decision = cancelled(&order, &op);
-        if let Some(after) =
-            store::decide(app, id, order.revision, &decision, &op).await.decided()?
-        {
-            order = after;
-            break;
+            Standing::New | Standing::Void if order.state != OrderState::Placed => {
+                return Err(OrderNotOpen::of(&order).into());
+            }
+            Standing::New | Standing::Void => {
+                demand_room(app, &order, &run)?;
+                let decision = cancelled(&order, &op);
+                let decided = store::decide(app, id, order.revision, &decision, &op).await;
+                if let Some(order) = decided.decided()? {
+                    return Ok(outbox::carry_out(app, order, &op, &run).await?);
+                }
+            }
         }
         if first.is_over() {
             return Err(first.overdue().into());
         }
         (run, order) = open(app, requester, id).await?;
     }
-    Ok(carry_out(app, order, &run).await?)
 }
 
 /// What cancelling makes of an order: every line is restocked, and what is left of every payment
@@ -146,7 +147,7 @@ pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrd
     }
     match store::find(app, id).await? {
         Some(order) if !order.deleted => {
-            Err(InUse::because("only an order that is cancelled can be deleted").into())
+            Err(InUse::because("only an order that is cancelled for good can be deleted").into())
         }
         _ => Err(NotFound::new("order", id).into()),
     }
@@ -180,6 +181,11 @@ fn demand_room(app: &App, order: &OrderDocument, run: &Run) -> Result<(), Error>
         return Err(Error::RateLimited("too many changes of this order within the hour"));
     }
     Ok(())
+}
+
+/// What is told where a product has as many holders as it can have.
+fn crowded() -> Error {
+    Error::RateLimited("too many shoppers are checking out the same product; try again")
 }
 
 /// Whether an authorisation is one of an order's, or of a raise of one.

@@ -1,5 +1,7 @@
 //! What an order owes: giving it, noting that, and forgetting it.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
@@ -15,6 +17,9 @@ use crate::{
     mongo::{Run, flow::Op},
 };
 
+/// Pause between two looks at what another run is giving.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// Each give with a tag of its own, made of the op that decided it.
 pub(super) fn tagged(op: &Op, gives: impl Iterator<Item = Give>) -> Vec<(String, Give)> {
     gives.enumerate().map(|(n, give)| (format!("{}:{n}", op.id), give)).collect()
@@ -25,23 +30,77 @@ pub(super) fn holder(order: &str) -> String {
     format!("order:{order}")
 }
 
-/// Gives what the order owes and notes it.
+/// Gives what an op has just decided, for the run that decided it, and notes it.
 ///
 /// # Errors
 /// Something wasn't given for certain: it stays due. What was given is noted all the same.
-pub(in super::super) async fn carry_out(
+pub(super) async fn carry_out(
     app: &App,
-    order: OrderDocument,
+    mut order: OrderDocument,
+    op: &Op,
     run: &Run,
 ) -> Result<OrderDocument, Error> {
-    let owed = order.outbox.iter().filter(|due| due.given.is_none());
-    // Goods can't go back before they are sold, nor money before it is captured.
-    let (raised, back): (Vec<&Due>, Vec<&Due>) = owed.partition(|due| due.give.is_of_a_raise());
+    let gives_back = owed_by(&order, op).any(|due| !due.give.is_of_a_raise());
+    // What others have raised is being sold and captured at this moment; before that neither can go
+    // back.
+    while gives_back && owed(&order).any(|due| due.give.is_of_a_raise() && !is_of(due, op)) {
+        if run.is_over() {
+            return Err(run.overdue());
+        }
+        tokio::time::sleep(LOOK).await;
+        let read = store::find(app, &order.id).await?;
+        order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
+    }
+    give_those(app, order, |due| is_of(due, op), run).await
+}
+
+/// For a repeat of an op that was decided: the order, once everything is given. `None` where the
+/// run that decided it still goes on: then it is worth another look.
+///
+/// # Errors
+/// Something wasn't given for certain: it stays due.
+pub(super) async fn finish(
+    app: &App,
+    order: &OrderDocument,
+    op: &Op,
+    run: &Run,
+) -> Result<Option<OrderDocument>, Error> {
+    let bound = i64::try_from(app.bounds().one().as_millis()).unwrap_or(i64::MAX);
+    let cut = DateTime::from_millis(run.now().timestamp_millis() - bound);
+    if owed_by(order, op).any(|due| due.at >= cut) {
+        tokio::time::sleep(LOOK).await;
+        return Ok(None);
+    }
+    carry_out(app, order.clone(), op, run).await.map(Some)
+}
+
+fn owed(order: &OrderDocument) -> impl Iterator<Item = &Due> {
+    order.outbox.iter().filter(|due| due.given.is_none())
+}
+
+fn owed_by<'a>(order: &'a OrderDocument, op: &'a Op) -> impl Iterator<Item = &'a Due> {
+    owed(order).filter(|due| is_of(due, op))
+}
+
+/// Whether the op decided it; see [`tagged`].
+fn is_of(due: &Due, op: &Op) -> bool {
+    due.tag.split(':').next() == Some(&op.id)
+}
+
+/// Gives what the order owes of `those`, and notes it.
+async fn give_those(
+    app: &App,
+    order: OrderDocument,
+    those: impl Fn(&Due) -> bool,
+    run: &Run,
+) -> Result<OrderDocument, Error> {
+    let mine = owed(&order).filter(|due| those(due));
+    let (raised, back): (Vec<&Due>, Vec<&Due>) = mine.partition(|due| due.give.is_of_a_raise());
     let mut given = Vec::new();
     let mut failed = None;
     for stage in [raised, back] {
-        let gives = stage.into_iter().map(async |due| (due, give(app, &order, due, run).await));
-        for (due, outcome) in join_all(gives).await {
+        let under_way = stage.into_iter().map(async |due| (due, give(app, &order, due, run).await));
+        for (due, outcome) in join_all(under_way).await {
             match outcome {
                 Ok(()) => given.push(due.tag.clone()),
                 Err(error) => failed = Some(error),
@@ -59,7 +118,8 @@ pub(in super::super) async fn carry_out(
     match (failed, noted) {
         (Some(error), _) => Err(error),
         (None, Some(order)) => Ok(order),
-        (None, None) => Err(Error::internal("an outbox entry went before it was noted")),
+        // Noted by another and retired since: this run is long past its deadline.
+        (None, None) => Err(run.overdue()),
     }
 }
 
@@ -102,10 +162,10 @@ pub(in super::super) async fn list_owing(
 pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> Result<bool, Error> {
     let (run, order) = store::open(app, id).await?;
     let Some(mut order) = order else { return Ok(false) };
-    let is_left = |due: &Due| due.given.is_none() && due.at < before;
-    let left = order.outbox.iter().any(is_left);
+    let is_left = |due: &Due| due.at < before;
+    let left = owed(&order).any(is_left);
     if left {
-        order = carry_out(app, order, &run).await?;
+        order = give_those(app, order, is_left, &run).await?;
     }
     Ok(retire(app, &order, before).await? || left)
 }

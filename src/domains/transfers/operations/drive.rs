@@ -258,7 +258,7 @@ pub(super) fn hindered_source(
     let may_be_closed = transfer.kind == TransferKind::Withdrawal;
     if source.state == AccountState::Closed && !may_be_closed {
         Some(TransferReason::SourceClosed)
-    } else if !source.covers(transfer.amount) {
+    } else if source.available() < transfer.amount {
         Some(TransferReason::InsufficientFunds)
     } else {
         None

@@ -330,7 +330,7 @@ async fn explain(
         }
         _ => {
             let source = store::find_account(app, &transfer.source).await?;
-            let available = source.map_or(0, |source| source.balance);
+            let available = source.map_or(0, |source| source.available());
             Hindrance::Short(InsufficientFunds::new(transfer, available))
         }
     })

@@ -101,7 +101,7 @@ pub struct InsufficientFunds {
     pub account_id: ID,
     /// How much was asked for.
     pub requested: Money,
-    /// How much is in it.
+    /// How much can be taken from it.
     pub available: Money,
 }
 

@@ -1,0 +1,579 @@
+//! Orders after the checkout: seen, adjusted, cancelled, removed.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use crate::{
+    shop::{
+        ORDER, account, balance, cart, checkout, placed, settled, state, stock, stocked, stored,
+    },
+    support::{Client, Gateway, commands, cuts, proxy::Cut, short_bounds},
+};
+
+fn order_query() -> String {
+    format!("query($id: ID!) {{ order(id: $id) {{ {ORDER} }} }}")
+}
+
+fn adjust_query() -> String {
+    format!(
+        "mutation($input: AdjustOrderLineInput!) {{ adjustOrderLine(input: $input) {{ __typename \
+         ... on Order {{ {ORDER} }} ... on UserError {{ code message }} \
+         ... on InsufficientStock {{ sku requested available }} ... on InvalidInput {{ field }} }} }}"
+    )
+}
+
+fn cancel_query() -> String {
+    format!(
+        "mutation($input: CancelOrderInput!) {{ cancelOrder(input: $input) {{ __typename \
+         ... on Order {{ {ORDER} }} ... on UserError {{ code message }} \
+         ... on OrderNotOpen {{ state }} }} }}"
+    )
+}
+
+async fn adjust(client: &Client, order: &str, sku: &str, quantity: i64, op: &str) -> Value {
+    let input = json!({ "orderId": order, "sku": sku, "quantity": quantity, "opId": op });
+    client.field(&adjust_query(), json!({ "input": input })).await
+}
+
+async fn cancel(client: &Client, order: &str, op: &str) -> Value {
+    let input = json!({ "orderId": order, "opId": op });
+    client.field(&cancel_query(), json!({ "input": input })).await
+}
+
+async fn delete(client: &Client, order: &str) -> Value {
+    let delete = "mutation($id: ID!) { deleteOrder(input: {orderId: $id}) { __typename \
+        ... on DeletedOrder { id } ... on UserError { code } } }";
+    client.field(delete, json!({ "id": order })).await
+}
+
+/// Total, paid and refunded of an order.
+fn money(order: &Value) -> (i64, i64, i64) {
+    let of = |field: &str| order[field]["minorUnits"].as_i64().expect("an amount");
+    (of("total"), of("paid"), of("refunded"))
+}
+
+/// Two products, a shopper's purse and an order of both: 3 of `a` at 100, 1 of `b` at 50.
+async fn shop(gateway: &Gateway) -> (Client, String, String) {
+    stocked(gateway, "a", 100, 100).await;
+    stocked(gateway, "b", 50, 100).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(gateway, "ann", 1_000).await;
+    let order = placed(&shopper, &purse, &[("a", 3), ("b", 1)]).await;
+    settled(gateway).await;
+    (shopper, purse, order)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_seen_by_whose_it_is_and_by_merchants() {
+    let gateway = Gateway::start().await;
+    let (shopper, _, order) = shop(&gateway).await;
+    let response = shopper.run(&order_query(), json!({ "id": order })).await;
+    assert_eq!(money(&response["data"]["order"]), (350, 350, 0), "{response:#}");
+    assert_eq!(commands(&response), ["find orders"]);
+    for client in [gateway.merchant(), gateway.admin()] {
+        let seen = client.field(&order_query(), json!({ "id": order })).await;
+        assert_eq!(seen["id"], json!(order));
+    }
+    for client in [gateway.shopper("bob"), gateway.anonymous(), gateway.service()] {
+        let unseen = client.field(&order_query(), json!({ "id": order })).await;
+        assert_eq!(unseen, json!(null));
+        let before = gateway.snapshot().await;
+        assert_eq!(cancel(&client, &order, "op").await["code"], "NOT_FOUND");
+        assert_eq!(adjust(&client, &order, "a", 1, "op").await["code"], "NOT_FOUND");
+        assert_eq!(gateway.snapshot().await, before);
+    }
+    for id in ["$where", "a.b", "", &"x".repeat(129)] {
+        let code = shopper.error_code(&order_query(), json!({ "id": id })).await;
+        assert_eq!(code, "BAD_USER_INPUT");
+    }
+    // An order without an owner is for whoever knows its id.
+    stocked(&gateway, "free", 0, 10).await;
+    let nobody = gateway.anonymous();
+    let order = placed(&nobody, "none", &[("free", 1)]).await;
+    assert_eq!(nobody.field(&order_query(), json!({ "id": order })).await["id"], json!(order));
+    assert_eq!(cancel(&nobody, &order, "op").await["state"], "CANCELLED");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn my_orders_come_newest_first_in_pages() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "free", 0, 100).await;
+    let shopper = gateway.shopper("ann");
+    let mut placed_orders = Vec::new();
+    for _ in 0..5 {
+        placed_orders.push(placed(&shopper, "none", &[("free", 1)]).await);
+    }
+    placed(&gateway.shopper("bob"), "none", &[("free", 1)]).await;
+    placed_orders.reverse();
+    let query = "query($first: Int, $after: String) { myOrders(first: $first, after: $after) { \
+        edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }";
+    let mut found = Vec::new();
+    let mut after = json!(null);
+    loop {
+        let page = json!({ "first": 2, "after": after });
+        let response = shopper.run(query, page).await;
+        assert_eq!(commands(&response), ["find orders"], "{response:#}");
+        let page = &response["data"]["myOrders"];
+        for edge in page["edges"].as_array().expect("edges") {
+            found.push(edge["node"]["id"].as_str().expect("an id").to_owned());
+        }
+        if page["pageInfo"]["hasNextPage"] == json!(false) {
+            break;
+        }
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+    assert_eq!(found, placed_orders);
+    let foreign = json!({ "first": 2, "after": after });
+    assert_eq!(gateway.shopper("bob").error_code(query, foreign).await, "BAD_USER_INPUT");
+    assert_eq!(shopper.error_code(query, json!({ "first": 101 })).await, "BAD_USER_INPUT");
+    assert_eq!(gateway.anonymous().error_code(query, json!({})).await, "UNAUTHENTICATED");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lowered_line_goes_back_and_is_refunded_once() {
+    let gateway = Gateway::start().await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    let lowered = adjust(&shopper, &order, "a", 1, "op").await;
+    assert_eq!(money(&lowered), (150, 350, 200), "{lowered:#}");
+    assert_eq!(lowered["lines"][0]["quantity"], 1);
+    assert_eq!(stock(&gateway, "a").await, (99, 0, 1));
+    assert_eq!(balance(&gateway, &purse).await, 850);
+    // A repeat changes nothing; with another input it is a conflict.
+    assert_eq!(money(&adjust(&shopper, &order, "a", 1, "op").await), (150, 350, 200));
+    assert_eq!(adjust(&shopper, &order, "a", 2, "op").await["code"], "CONFLICT");
+    assert_eq!(adjust(&shopper, &order, "b", 1, "op").await["code"], "CONFLICT");
+    // A merchant may lower as well. A line of nothing isn't shown.
+    let removed = adjust(&gateway.merchant(), &order, "a", 0, "off").await;
+    assert_eq!(removed["lines"].as_array().expect("lines").len(), 1, "{removed:#}");
+    assert_eq!(money(&removed), (50, 350, 300));
+    assert_eq!(balance(&gateway, &purse).await, 950);
+    assert_eq!(stock(&gateway, "a").await, (100, 0, 0));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_raised_line_is_taken_and_paid_at_its_old_price() {
+    let gateway = Gateway::start().await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    let products = gateway.database.collection::<Document>("products");
+    let dearer = doc! { "$set": { "pricing.retail": 900_i64 } };
+    products.update_one(doc! { "_id": "a" }, dearer).await.expect("a price");
+    let raised = adjust(&shopper, &order, "a", 5, "up").await;
+    assert_eq!(money(&raised), (550, 550, 0), "{raised:#}");
+    assert_eq!(stock(&gateway, "a").await, (95, 0, 5));
+    assert_eq!(balance(&gateway, &purse).await, 450);
+    assert_eq!(money(&adjust(&shopper, &order, "a", 5, "up").await), (550, 550, 0));
+    assert_eq!(adjust(&shopper, &order, "a", 6, "up").await["code"], "CONFLICT");
+    // Taken off and put back in: still at its price. What is refunded comes from both payments.
+    let off = adjust(&shopper, &order, "a", 0, "off").await;
+    assert_eq!(money(&off), (50, 550, 500), "{off:#}");
+    assert_eq!(balance(&gateway, &purse).await, 950);
+    let again = adjust(&shopper, &order, "a", 2, "again").await;
+    assert_eq!(money(&again), (250, 750, 500), "{again:#}");
+    assert_eq!(again["lines"][0]["unitPrice"]["minorUnits"], 100);
+    assert_eq!(balance(&gateway, &purse).await, 750);
+    assert_eq!(stock(&gateway, "a").await, (98, 0, 2));
+    gateway.assert_sound().await;
+    // Cancelled, everything is back.
+    let cancelled = cancel(&shopper, &order, "op").await;
+    assert_eq!((&cancelled["state"], money(&cancelled)), (&json!("CANCELLED"), (250, 750, 750)));
+    assert_eq!(balance(&gateway, &purse).await, 1_000);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_adjustment_that_cannot_be_is_refused() {
+    let gateway = Gateway::with(|config| config.body_bytes = 32 << 20).await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    let before = gateway.snapshot().await;
+    assert_eq!(adjust(&shopper, "nothing", "a", 1, "op").await["code"], "NOT_FOUND");
+    assert_eq!(adjust(&shopper, &order, "c", 1, "op").await["code"], "NOT_FOUND");
+    let huge = "x".repeat(16 << 20);
+    for (field, value) in [
+        ("orderId", json!("$a")),
+        ("orderId", json!(huge)),
+        ("sku", json!("a.b")),
+        ("quantity", json!(-1)),
+        ("quantity", json!(10_001)),
+        ("quantity", json!("9223372036854775807")),
+        ("opId", json!("")),
+    ] {
+        let mut input = json!({ "orderId": order, "sku": "a", "quantity": 1, "opId": "op" });
+        input[field] = value;
+        let refused = shopper.field(&adjust_query(), json!({ "input": input })).await;
+        assert_eq!(refused["code"], "INVALID_INPUT", "{refused:#}");
+        assert_eq!(refused["field"], json!(format!("input.{field}")));
+    }
+    // Nobody raises at another's cost.
+    let costly = adjust(&gateway.merchant(), &order, "a", 4, "op").await;
+    assert_eq!(
+        (&costly["code"], &costly["field"]),
+        (&json!("INVALID_INPUT"), &json!("input.payment.account"))
+    );
+    assert_eq!(gateway.snapshot().await, before);
+
+    let short = adjust(&shopper, &order, "a", 1_000, "short").await;
+    assert_eq!(
+        (&short["code"], &short["requested"], &short["available"]),
+        (&json!("INSUFFICIENT_STOCK"), &json!(997), &json!(97))
+    );
+    let declined = adjust(&shopper, &order, "a", 50, "dear").await;
+    assert_eq!(declined["__typename"], "PaymentDeclined");
+    let seen = shopper.field(&order_query(), json!({ "id": order })).await;
+    assert_eq!(money(&seen), (350, 350, 0));
+    assert!(
+        stored(&gateway, "orders", &order).await.get_array("raises").expect("raises").is_empty()
+    );
+    assert_eq!(stock(&gateway, "a").await, (97, 0, 3));
+    assert_eq!(balance(&gateway, &purse).await, 650);
+    // A refused op is tried again.
+    let deposit =
+        "mutation($id: ID!) { deposit(input: {accountId: $id, amount: 9000}) { __typename } }";
+    gateway.service().field(deposit, json!({ "id": purse })).await;
+    assert_eq!(money(&adjust(&shopper, &order, "a", 50, "dear").await), (5_050, 5_050, 0));
+    gateway.assert_sound().await;
+
+    cancel(&shopper, &order, "op").await;
+    let closed = adjust(&shopper, &order, "a", 1, "late").await;
+    assert_eq!(closed["code"], "ORDER_NOT_OPEN");
+    assert_eq!(cancel(&shopper, &order, "again").await["code"], "ORDER_NOT_OPEN");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_adjustments_at_once_every_one_counts_once() {
+    let gateway = Gateway::start().await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    // The same op many times.
+    let same = join_all((0..6).map(|_| adjust(&shopper, &order, "a", 5, "same"))).await;
+    assert!(same.iter().all(|answer| money(answer) == (550, 550, 0)), "{same:#?}");
+    assert_eq!(balance(&gateway, &purse).await, 450);
+    // Different ones, up and down, on both lines: of the sets of one line the last wins. Money enough
+    // for each, for refunds may come after the next payment.
+    let deposit =
+        "mutation($id: ID!) { deposit(input: {accountId: $id, amount: 9000}) { __typename } }";
+    gateway.service().field(deposit, json!({ "id": purse })).await;
+    let sets = [("a", 4), ("a", 6), ("a", 0), ("a", 5), ("b", 0), ("b", 3), ("b", 2), ("a", 2)];
+    let answers = join_all(sets.iter().enumerate().map(async |(n, (sku, quantity))| {
+        adjust(&shopper, &order, sku, *quantity, &format!("op {n}")).await
+    }))
+    .await;
+    assert!(answers.iter().all(|answer| answer["__typename"] == "Order"), "{answers:#?}");
+    let seen = shopper.field(&order_query(), json!({ "id": order })).await;
+    let (total, paid, refunded) = money(&seen);
+    assert_eq!(total, paid - refunded);
+    assert_eq!(balance(&gateway, &purse).await, 10_000 - total);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_cancelled_once_whoever_else_tries() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 100).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 1_000).await;
+    for round in 0..5 {
+        let order = placed(&shopper, &purse, &[("a", 3)]).await;
+        let same = join_all((0..4).map(|_| cancel(&shopper, &order, "same")));
+        let others = join_all((0..4).map(async |n| {
+            if n % 2 == 0 {
+                cancel(&shopper, &order, &format!("op {n}")).await
+            } else {
+                adjust(&shopper, &order, "a", 3 - n + 2, &format!("op {n}")).await
+            }
+        }));
+        let (same, others) = tokio::join!(same, others);
+        let cancelled = |answer: &&Value| answer["state"] == "CANCELLED";
+        let won = same.iter().filter(cancelled).count();
+        let won_otherwise = others.iter().step_by(2).filter(cancelled).count();
+        assert!(
+            (won, won_otherwise) == (4, 0) || (won, won_otherwise) == (0, 1),
+            "round {round}: {same:#?} {others:#?}"
+        );
+        assert_eq!(state(&gateway, "orders", &order).await, "CANCELLED");
+        assert_eq!(balance(&gateway, &purse).await, 1_000);
+        assert_eq!(stock(&gateway, "a").await.2, 0);
+    }
+    settled(&gateway).await;
+    assert_eq!(stock(&gateway, "a").await, (100, 0, 0));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_that_the_merchant_cannot_pay_stays_due() {
+    let gateway = Gateway::with(short_bounds).await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    let bob = account(&gateway, "bob", 0).await;
+    let merchant = gateway.shopper(&gateway.app.config().payments_merchant);
+    let accounts = "{ myAccounts { edges { node { id } } } }";
+    let till = merchant.field(accounts, json!({})).await["edges"][0]["node"]["id"].clone();
+    let transfer = "mutation($input: TransferInput!) { transfer(input: $input) { __typename } }";
+    let input = json!({ "sourceId": till, "destinationId": bob, "amount": 300 });
+    let moved = merchant.field(transfer, json!({ "input": input })).await;
+    assert_eq!(moved["__typename"], "Transfer");
+    let input = json!({ "input": { "orderId": order, "opId": "op" } });
+    assert_eq!(shopper.error_code(&cancel_query(), input).await, "UNAVAILABLE");
+    assert_eq!(state(&gateway, "orders", &order).await, "CANCELLING");
+    // Everything else was given all the same.
+    assert_eq!(stock(&gateway, "a").await, (100, 0, 0));
+    let deposit =
+        "mutation($id: ID!) { deposit(input: {accountId: $id, amount: 300}) { __typename } }";
+    gateway.service().field(deposit, json!({ "id": till })).await;
+    gateway.sweep().await;
+    assert_eq!(state(&gateway, "orders", &order).await, "CANCELLED");
+    assert_eq!(balance(&gateway, &purse).await, 1_000);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_cancelled_order_is_removed_and_leaves_a_stone() {
+    let gateway = Gateway::with(short_bounds).await;
+    let (shopper, _, order) = shop(&gateway).await;
+    let admin = gateway.admin();
+    let before = gateway.snapshot().await;
+    assert_eq!(delete(&admin, &order).await["code"], "IN_USE");
+    assert_eq!(delete(&admin, "nothing").await["code"], "NOT_FOUND");
+    let refused = "mutation($id: ID!) { deleteOrder(input: {orderId: $id}) { __typename } }";
+    let forbidden = gateway.merchant().error_code(refused, json!({ "id": order })).await;
+    assert_eq!(forbidden, "FORBIDDEN");
+    assert_eq!(gateway.snapshot().await, before);
+    cancel(&shopper, &order, "op").await;
+    assert_eq!(delete(&admin, &order).await["id"], json!(order));
+    assert_eq!(delete(&admin, &order).await["code"], "NOT_FOUND");
+    for client in [&shopper, &admin] {
+        assert_eq!(client.field(&order_query(), json!({ "id": order })).await, json!(null));
+        assert_eq!(cancel(client, &order, "op").await["code"], "NOT_FOUND");
+    }
+    let mine = "{ myOrders { edges { node { id } } } }";
+    assert_eq!(shopper.field(mine, json!({})).await["edges"], json!([]));
+    let stone = stored(&gateway, "orders", &order).await;
+    assert!(!stone.contains_key("owner") && !stone.contains_key("shipping"), "{stone}");
+    gateway.assert_sound().await;
+    // What it gave shortly before it was removed is retired all the same.
+    gateway.sweep().await;
+    assert!(
+        stored(&gateway, "inventory", "a").await.get_array("restocks").expect("marks").is_empty()
+    );
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_marks_of_what_orders_gave_are_retired() {
+    let gateway = Gateway::with(short_bounds).await;
+    let (shopper, _, order) = shop(&gateway).await;
+    adjust(&shopper, &order, "a", 5, "up").await;
+    adjust(&shopper, &order, "b", 0, "down").await;
+    let marks = async || {
+        let (a, b) =
+            (stored(&gateway, "inventory", "a").await, stored(&gateway, "inventory", "b").await);
+        let order = stored(&gateway, "orders", &order).await;
+        let count = |of: &Document, field: &str| of.get_array(field).expect("an array").len();
+        (count(&a, "reservations"), count(&b, "restocks"), count(&order, "outbox"))
+    };
+    assert_eq!(marks().await, (2, 1, 4));
+    // Right away nothing is retired: somebody may still repeat it.
+    docgate::background::sweep_all(&gateway.app).await.expect("a sweep");
+    assert_eq!(marks().await, (2, 1, 4));
+    gateway.sweep().await;
+    assert_eq!(marks().await, (0, 0, 0));
+    assert_eq!(stock(&gateway, "a").await, (95, 0, 5));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_followed_as_it_changes() {
+    let gateway = Gateway::start().await;
+    let (shopper, _, order) = shop(&gateway).await;
+    let follow = "subscription($id: ID!) { orderChanged(id: $id) { state total { minorUnits } } }";
+    let mut live = shopper.follow(follow, json!({ "id": order })).await;
+    let first = live.next().await;
+    assert_eq!(first["data"]["orderChanged"]["total"]["minorUnits"], 350, "{first:#}");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    adjust(&shopper, &order, "a", 1, "op").await;
+    loop {
+        let next = live.next().await;
+        if next["data"]["orderChanged"]["total"]["minorUnits"] == 150 {
+            break;
+        }
+    }
+    cancel(&shopper, &order, "cancel").await;
+    while live.next().await["data"]["orderChanged"]["state"] != "CANCELLED" {}
+}
+
+/// An order to be cut at, and who pays.
+struct Subject {
+    shopper: String,
+    purse: String,
+    order: String,
+}
+
+async fn subject(gateway: &Gateway, n: usize) -> Subject {
+    if n == 1 {
+        stocked(gateway, "a", 100, 100_000).await;
+        stocked(gateway, "b", 50, 100_000).await;
+    }
+    let shopper = format!("shopper-{n}");
+    let client = gateway.shopper(&shopper);
+    let purse = account(gateway, &shopper, 1_000).await;
+    let order = placed(&client, &purse, &[("a", 3), ("b", 1)]).await;
+    settled(gateway).await;
+    Subject { shopper, purse, order }
+}
+
+/// Sends whatever becomes of it.
+async fn send(gateway: &Gateway, subject: &Subject, query: &str, mut input: Value) {
+    input["orderId"] = json!(subject.order);
+    input["opId"] = json!("op");
+    let client = gateway.shopper(&subject.shopper);
+    let _answer_or_trouble = client.send(query, json!({ "input": input })).await;
+}
+
+async fn assert_stands(
+    gateway: &Gateway,
+    subject: &Subject,
+    (expected, total): (&str, i64),
+    named: &str,
+) {
+    let order = stored(gateway, "orders", &subject.order).await;
+    assert_eq!(order.get_str("state").expect("a state"), expected, "{named}");
+    assert_eq!(order.get_i64("total").expect("a total"), total, "{named}");
+    let left = if expected == "PLACED" { 1_000 - total } else { 1_000 };
+    assert_eq!(balance(gateway, &subject.purse).await, left, "{named}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_an_order_is_cancelled_once() {
+    cuts::everywhere(
+        short_bounds,
+        subject,
+        async |gateway, subject: &Subject| send(gateway, subject, &cancel_query(), json!({})).await,
+        async |gateway, case| {
+            let named = format!("{:?} at {}", case.way, case.at);
+            assert_stands(gateway, &case.subject, ("CANCELLED", 350), &named).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_a_line_is_lowered_once() {
+    let input = json!({ "sku": "a", "quantity": 1 });
+    cuts::everywhere(
+        short_bounds,
+        subject,
+        async |gateway, subject: &Subject| {
+            send(gateway, subject, &adjust_query(), input.clone()).await;
+        },
+        async |gateway, case| {
+            let named = format!("{:?} at {}", case.way, case.at);
+            assert_stands(gateway, &case.subject, ("PLACED", 150), &named).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_a_line_is_raised_once() {
+    let input = json!({ "sku": "a", "quantity": 5 });
+    cuts::everywhere(
+        short_bounds,
+        subject,
+        async |gateway, subject: &Subject| {
+            send(gateway, subject, &adjust_query(), input.clone()).await;
+        },
+        async |gateway, case| {
+            let named = format!("{:?} at {}", case.way, case.at);
+            assert_stands(gateway, &case.subject, ("PLACED", 550), &named).await;
+        },
+    )
+    .await;
+}
+
+/// Every command of a raise and of a cancellation is held back until the sweeps have finished or
+/// undone it, and only then reaches the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
+    let base = Gateway::with(short_bounds).await;
+    let proxied = async || {
+        let config = base.app.config().clone();
+        let port = crate::support::mongod_port();
+        Gateway::over(port, true, base.database.name(), |own| *own = config).await
+    };
+    let flows = [
+        (cancel_query(), json!({}), ("CANCELLED", 350)),
+        (adjust_query(), json!({ "sku": "a", "quantity": 5 }), ("PLACED", 550)),
+    ];
+    let mut next = 0;
+    let mut slow = Vec::new();
+    for (query, input, expected) in &flows {
+        next += 1;
+        let undisturbed = subject(&base, next).await;
+        let gateway = proxied().await;
+        gateway.proxy.as_ref().expect("a proxy").record();
+        send(&gateway, &undisturbed, query, input.clone()).await;
+        settled(&gateway).await;
+        let commands = gateway.proxy.as_ref().expect("a proxy").seen();
+        for (at, seen) in commands.iter().enumerate() {
+            next += 1;
+            let own = subject(&base, next).await;
+            let gateway = proxied().await;
+            gateway.proxy.as_ref().expect("a proxy").cut(at, Cut::Hold);
+            let client = gateway.shopper(&own.shopper);
+            let mut input = input.clone();
+            input["orderId"] = json!(own.order);
+            input["opId"] = json!("op");
+            let input = json!({ "input": input });
+            let query = query.clone();
+            let call = tokio::spawn(async move { client.send(&query, input).await });
+            gateway.proxy.as_ref().expect("a proxy").reached().await;
+            slow.push((format!("{seen:?}"), gateway, own, expected, call));
+        }
+    }
+    base.sweep().await;
+    base.assert_sound().await;
+    for (_, gateway, _, _, call) in &mut slow {
+        gateway.proxy.as_ref().expect("a proxy").release().await;
+        let _answer_or_trouble = call.await.expect("a call");
+        settled(gateway).await;
+    }
+    base.sweep().await;
+    base.assert_sound().await;
+    for (n, (named, _, own, expected, _)) in slow.iter().enumerate() {
+        let (query, input, _) = if expected.0 == "PLACED" { &flows[1] } else { &flows[0] };
+        send(&base, own, query, input.clone()).await;
+        assert_stands(&base, own, **expected, &format!("{n}: {named}")).await;
+    }
+    base.sweep().await;
+    base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_beyond_half_of_the_cap_takes_the_other_half() {
+    let gateway = Gateway::with(|config| config.reservations_per_sku = 4).await;
+    stocked(&gateway, "a", 0, 100).await;
+    let clients: Vec<_> = (0..4).map(|n| gateway.shopper(&format!("shopper-{n}"))).collect();
+    let mut carts = Vec::new();
+    for client in &clients {
+        carts.push(cart(client, "RESERVE", &[("a", 1)]).await);
+    }
+    assert_eq!(stock(&gateway, "a").await, (98, 2, 0));
+    for (client, cart) in clients.iter().zip(&carts).rev() {
+        let order = checkout(client, cart, "none", "op").await;
+        assert_eq!(order["__typename"], "Order", "{order:#}");
+    }
+    settled(&gateway).await;
+    assert_eq!(stock(&gateway, "a").await, (96, 0, 4));
+    gateway.assert_sound().await;
+    // Until the marks are retired there is no room for another holder: the cart stays as it was.
+    let late = cart(&gateway.shopper("late"), "RESERVE", &[("a", 1)]).await;
+    let input = json!({ "input": crate::shop::checkout_input(&late, "none", "op") });
+    let crowded = gateway.shopper("late").error_code(&crate::shop::checkout_query(), input).await;
+    assert_eq!(crowded, "RATE_LIMITED");
+    assert_eq!(state(&gateway, "carts", &late).await, "ACTIVE");
+    gateway.assert_sound().await;
+}

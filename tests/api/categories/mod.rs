@@ -5,8 +5,8 @@ mod races;
 mod reads;
 mod writes;
 
-use docgate::{app::App, config::Config, domains::categories, graphql::node_id};
-use mongodb::bson::{Document, doc, serialize_to_bson};
+use docgate::graphql::node_id;
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use crate::support::{Client, Gateway};
@@ -17,25 +17,6 @@ const CATEGORY: &str = "
       breadcrumbs { id slug path name }
     }
     ... on UserError { code message }";
-
-/// A gateway with the index that the copies in products need.
-async fn shop() -> Gateway {
-    shop_with(|_| {}).await
-}
-
-async fn shop_with(change: impl FnOnce(&mut Config)) -> Gateway {
-    let gateway = Gateway::with(change).await;
-    index_products(&gateway).await;
-    gateway
-}
-
-async fn index_products(gateway: &Gateway) {
-    let index = doc! {
-        "name": "category_copies", "key": { "categories._id": 1, "categories.cv": 1 },
-    };
-    let create = doc! { "createIndexes": "products", "indexes": [index] };
-    gateway.database.run_command(create).await.expect("the index");
-}
 
 /// Runs one of the room's mutations with the whole category as answer.
 async fn ask(client: &Client, field: &str, input: Value) -> Value {
@@ -85,41 +66,19 @@ fn own(id: &str) -> String {
     node_id::decode(id).expect("a global id").1
 }
 
-/// Puts a product into categories as the catalog does: it begins to copy, reads the categories
-/// again, and corrects what has become stale in between.
-async fn put_product(app: &App, gateway: &Gateway, sku: &str, ids: &[&str]) {
-    insert_product(app, gateway, sku, ids).await;
-    correct_product(app, gateway, sku, ids).await;
+/// Puts a product into categories.
+async fn put_product(gateway: &Gateway, sku: &str, ids: &[&str]) {
+    let made = create_product(&gateway.merchant(), sku, ids).await;
+    assert!(made["sku"].is_string(), "{made:#}");
 }
 
-async fn insert_product(app: &App, gateway: &Gateway, sku: &str, ids: &[&str]) {
-    let ids: Vec<_> = ids.iter().map(|id| own(id)).collect();
-    let copies = categories::copies(app, &ids).await.expect("copies");
-    assert_eq!(copies.len(), ids.len());
-    let copies = serialize_to_bson(&copies).expect("BSON");
-    let product = doc! {
-        "_id": sku, "incarnation": "one", "type": "book", "title": sku, "titleKey": sku,
-        "stemming": "none", "nonce": "nonce", "version": 1_i64, "origin": "origin",
-        "pricing": {
-            "list": 100_i64, "retail": 100_i64, "savings": 0_i64, "pctSavings": 0_i32,
-            "currency": "EUR",
-        },
-        "categories": copies, "v": 1_i32,
-    };
-    products(gateway).insert_one(product).await.expect("inserted");
-}
-
-async fn correct_product(app: &App, gateway: &Gateway, sku: &str, ids: &[&str]) {
-    let ids: Vec<_> = ids.iter().map(|id| own(id)).collect();
-    for copy in categories::copies(app, &ids).await.expect("copies") {
-        let filter = doc! { "copy._id": &copy.id, "copy.cv": { "$lt": copy.cv } };
-        let copy = serialize_to_bson(&copy).expect("BSON");
-        products(gateway)
-            .update_one(doc! { "_id": sku }, doc! { "$set": { "categories.$[copy]": copy } })
-            .array_filters(vec![filter])
-            .await
-            .expect("corrected");
-    }
+async fn create_product(client: &Client, sku: &str, ids: &[&str]) -> Value {
+    let create = "mutation($input: CreateProductInput!) { createProduct(input: $input) {
+        ... on Product { sku } ... on UserError { code message } } }";
+    let content = json!({ "title": sku, "details": { "book": {} } });
+    let pricing = json!({ "list": 100, "retail": 100, "currency": "EUR" });
+    let input = json!({ "sku": sku, "content": content, "pricing": pricing, "categories": ids });
+    client.field(create, json!({ "input": input })).await
 }
 
 fn products(gateway: &Gateway) -> mongodb::Collection<Document> {

@@ -4,10 +4,7 @@ use docgate::{config::Config, domains::categories};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{
-    ask, by_id, copied, correct_product, index_products, insert_product, music, own, plant,
-    put_product, shop,
-};
+use super::{ask, by_id, copied, create_product, music, own, plant, put_product};
 use crate::support::{
     Gateway, mongod_port,
     proxy::{Cut, Seen},
@@ -20,20 +17,30 @@ async fn proxied(gateway: &Gateway) -> Gateway {
     Gateway::over(mongod_port(), true, name, |own| *own = config).await
 }
 
-/// Runs a mutation on `slow` up to its first command that `at` names, does `meanwhile`, and lets it
-/// go on.
+/// Runs one of the room's mutations on `slow` up to its first command that `at` names, does
+/// `meanwhile`, and lets it go on.
 async fn overtaken(
     slow: &Gateway,
     at: fn(&Seen) -> bool,
     mutation: (&'static str, Value),
     meanwhile: impl AsyncFnOnce(),
 ) -> Value {
+    let client = slow.merchant();
+    let (field, input) = mutation;
+    held(slow, at, async move { ask(&client, field, input).await }, meanwhile).await
+}
+
+/// As [`overtaken`], with any call.
+async fn held(
+    slow: &Gateway,
+    at: fn(&Seen) -> bool,
+    call: impl Future<Output = Value> + Send + 'static,
+    meanwhile: impl AsyncFnOnce(),
+) -> Value {
     let proxy = slow.proxy.as_ref().expect("a proxy");
     proxy.count_only(at);
     proxy.cut(0, Cut::Hold);
-    let client = slow.merchant();
-    let (field, input) = mutation;
-    let running = tokio::spawn(async move { ask(&client, field, input).await });
+    let running = tokio::spawn(call);
     proxy.reached().await;
     meanwhile().await;
     proxy.release().await;
@@ -42,6 +49,14 @@ async fn overtaken(
 
 fn is_insert(seen: &Seen) -> bool {
     seen.collection == "categories" && seen.command == "insert"
+}
+
+fn is_product_insert(seen: &Seen) -> bool {
+    seen.collection == "products" && seen.command == "insert"
+}
+
+fn is_product_change(seen: &Seen) -> bool {
+    seen.collection == "products" && seen.command == "findAndModify"
 }
 
 fn is_copying(seen: &Seen) -> bool {
@@ -63,7 +78,7 @@ fn swing(parent: &str) -> (&'static str, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let slow = proxied(&gateway).await;
     let [_, jazz, _, film] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&jazz), async || {
@@ -83,7 +98,7 @@ async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_below_a_category_that_is_deleted_meanwhile_is_taken_back() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let slow = proxied(&gateway).await;
     let [_, _, bop, _] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&bop), async || {
@@ -98,7 +113,7 @@ async fn a_creation_below_a_category_that_is_deleted_meanwhile_is_taken_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_sees_a_child_that_is_only_just_there() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let slow = proxied(&gateway).await;
     let [_, _, bop, _] = music(&gateway).await;
     // Inserted and read again, not yet confirmed.
@@ -119,41 +134,64 @@ async fn a_deletion_sees_a_child_that_is_only_just_there() {
     gateway.assert_sound().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_product_that_is_created_while_its_category_changes_ends_up_right() {
-    let gateway = shop().await;
-    let [_, jazz, bop, film] = music(&gateway).await;
-    insert_product(&gateway.app, &gateway, "late", &[&bop, &jazz]).await;
-    // The product was written with what was read before these: some passes find it, and what they
-    // didn't find it corrects itself.
-    let input = json!({ "category": jazz, "parent": film });
-    ask(&gateway.merchant(), "moveCategory", input).await;
-    assert_eq!(copied(&gateway, "late", "path").await, ["/film/jazz/bop", "/film/jazz"]);
-    correct_product(&gateway.app, &gateway, "late", &[&bop, &jazz]).await;
-    gateway.assert_sound().await;
+/// Creates a product on `slow`, held back where `at` says.
+async fn creating(
+    slow: &Gateway,
+    at: fn(&Seen) -> bool,
+    ids: [&String; 2],
+    meanwhile: impl AsyncFnOnce(),
+) {
+    let (client, ids) = (slow.merchant(), ids.map(String::clone));
+    let call = async move { create_product(&client, "late", &[&ids[0], &ids[1]]).await };
+    let made = held(slow, at, call, meanwhile).await;
+    assert_eq!(made["sku"], "late", "{made:#}");
+}
 
-    let stale = categories::copies(&gateway.app, &[own(&bop)]).await.expect("copies");
-    let input = json!({ "category": bop, "locale": "en", "name": "Bebop" });
-    ask(&gateway.merchant(), "renameCategory", input).await;
-    insert_product(&gateway.app, &gateway, "later", &[&bop]).await;
-    let stale = mongodb::bson::serialize_to_bson(&stale).expect("BSON");
-    super::products(&gateway)
-        .update_one(
-            mongodb::bson::doc! { "_id": "later" },
-            mongodb::bson::doc! { "$set": { "categories": stale } },
-        )
-        .await
-        .expect("stale");
-    correct_product(&gateway.app, &gateway, "later", &[&bop]).await;
-    gateway.assert_sound().await;
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_that_is_created_while_its_categories_change_ends_up_right() {
+    for at in [is_product_insert as fn(&Seen) -> bool, is_product_change] {
+        let gateway = Gateway::start().await;
+        let slow = proxied(&gateway).await;
+        let [_, jazz, bop, film] = music(&gateway).await;
+        creating(&slow, at, [&bop, &jazz], async || {
+            let merchant = gateway.merchant();
+            ask(&merchant, "moveCategory", json!({ "category": jazz, "parent": film })).await;
+            let input = json!({ "category": bop, "locale": "en", "name": "Bebop" });
+            ask(&merchant, "renameCategory", input).await;
+        })
+        .await;
+        assert_eq!(copied(&gateway, "late", "path").await, ["/film/jazz/bop", "/film/jazz"]);
+        assert_eq!(copied(&gateway, "late", "names.en").await, ["Bebop", "jazz"]);
+        gateway.assert_sound().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_keeps_its_category_or_leaves_it_before_it_is_deleted() {
+    for (at, outcome, left) in [
+        (is_product_insert as fn(&Seen) -> bool, "DeletedCategory", vec!["/film"]),
+        (is_product_change, "InUse", vec!["/film", "/music/jazz/bop"]),
+    ] {
+        let gateway = Gateway::start().await;
+        let slow = proxied(&gateway).await;
+        let [_, _, bop, film] = music(&gateway).await;
+        creating(&slow, at, [&film, &bop], async || {
+            let answer =
+                ask(&gateway.merchant(), "deleteCategory", json!({ "category": bop })).await;
+            assert_eq!(answer["__typename"], outcome);
+        })
+        .await;
+        assert_eq!(copied(&gateway, "late", "path").await, left);
+        gateway.assert_sound().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let slow = proxied(&gateway).await;
     let [music, jazz, bop, film] = music(&gateway).await;
-    put_product(&gateway.app, &gateway, "sku", &[&bop]).await;
+    put_product(&gateway, "sku", &[&bop]).await;
     // The second findAndModify is the lease's in another collection: this holds the move's own.
     let moving = ("moveCategory", json!({ "category": jazz, "parent": film }));
     overtaken(&slow, is_change, moving, async || {
@@ -172,10 +210,10 @@ async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_fan_outs_at_once_both_arrive() {
     for at in [is_copying as fn(&Seen) -> bool, is_following] {
-        let gateway = shop().await;
+        let gateway = Gateway::start().await;
         let slow = proxied(&gateway).await;
         let [music, jazz, bop, film] = music(&gateway).await;
-        put_product(&gateway.app, &gateway, "sku", &[&bop, &music, &jazz]).await;
+        put_product(&gateway, "sku", &[&bop, &music, &jazz]).await;
         let first = json!({ "category": music, "locale": "en", "name": "First" });
         overtaken(&slow, at, ("renameCategory", first), async || {
             let merchant = gateway.merchant();
@@ -197,12 +235,12 @@ async fn of_two_fan_outs_at_once_both_arrive() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_moves_never_make_a_circle() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let sibling = gateway.sibling().await;
     let left = plant(&gateway, "left", None).await;
     let right = plant(&gateway, "right", None).await;
     let inner = plant(&gateway, "inner", Some(&right)).await;
-    put_product(&gateway.app, &gateway, "sku", &[&left, &inner]).await;
+    put_product(&gateway, "sku", &[&left, &inner]).await;
     for _round in 0..25 {
         let one = gateway.merchant();
         let other = sibling.merchant();
@@ -223,9 +261,8 @@ async fn two_moves_never_make_a_circle() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_leaves_a_sound_tree() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let sibling = gateway.sibling().await;
-    index_products(&sibling).await;
     let mut ids = Vec::<String>::new();
     for number in 0..12 {
         let parent = (number >= 3).then(|| ids[(number - 3) / 2].clone());
@@ -233,7 +270,7 @@ async fn a_crowd_leaves_a_sound_tree() {
     }
     for number in 0..12 {
         let both = [ids[number].as_str(), ids[(number + 5) % 12].as_str()];
-        put_product(&gateway.app, &gateway, &format!("sku-{number}"), &both).await;
+        put_product(&gateway, &format!("sku-{number}"), &both).await;
     }
     let mut crowd = JoinSet::new();
     for worker in 0_usize..8 {

@@ -4,7 +4,7 @@ use futures_util::TryStreamExt;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{FIELDS, ask, music, plant, shop};
+use super::{FIELDS, ask, music, plant};
 use crate::support::{Gateway, commands};
 
 const MENU: &str = "query($path: String!, $first: Int, $after: String) {
@@ -21,7 +21,7 @@ const SUBTREE: &str = "query($path: String!, $self: Boolean!, $first: Int, $afte
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_category_has_its_whole_way_in_one_read() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [music, jazz, bop, _] = music(&gateway).await;
     let translated = json!({ "category": jazz, "locale": "de", "name": "Jatz" });
     ask(&gateway.merchant(), "addTranslation", translated).await;
@@ -46,7 +46,7 @@ async fn a_category_has_its_whole_way_in_one_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_there_is_null_and_what_is_no_path_is_refused() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     music(&gateway).await;
     let query = format!("query($by: CategoryBy!) {{ category(by: $by) {{ {FIELDS} }} }}");
     let anyone = gateway.anonymous();
@@ -85,7 +85,7 @@ async fn what_is_not_there_is_null_and_what_is_no_path_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_menu_is_answered_from_the_index_alone() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [music, _, _, _] = music(&gateway).await;
     for slug in ["rock", "folk", "blues", "soul"] {
         let id = plant(&gateway, slug, Some(&music)).await;
@@ -130,7 +130,7 @@ async fn a_menu_is_answered_from_the_index_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subtree_ends_at_the_slash() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [music, jazz, _, _] = music(&gateway).await;
     for (slug, parent) in [("jazzy", &music), ("jazz-funk", &music), ("jazz0", &music)] {
         plant(&gateway, slug, Some(parent)).await;
@@ -176,7 +176,7 @@ async fn walk(gateway: &Gateway, path: &str, itself: bool, first: i32) -> Vec<St
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_have_bounds_and_cursors_belong_to_their_list() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     music(&gateway).await;
     let anyone = gateway.anonymous();
     for first in [0, -1, 101, i32::MAX] {
@@ -196,7 +196,7 @@ async fn pages_have_bounds_and_cursors_belong_to_their_list() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_falls_back_at_read_only() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let names = json!([
         { "locale": "fr-FR", "name": "Musique" },
         { "locale": "en", "name": "Music" },

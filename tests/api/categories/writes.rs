@@ -6,14 +6,12 @@ use docgate::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    ask, by_id, contents, copied, music, mutation, own, plant, put_product, refused, shop,
-    shop_with,
-};
+use super::{ask, by_id, contents, copied, music, mutation, own, plant, put_product, refused};
+use crate::support::Gateway;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_says_what_it_refuses() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [_, jazz, ..] = music(&gateway).await;
     let named = |names: Value| json!({ "slug": "new", "names": names });
     let english = json!([{ "locale": "en", "name": "New" }]);
@@ -58,7 +56,7 @@ async fn a_creation_says_what_it_refuses() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_is_made_once_per_op_id() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [_, jazz, _, film] = music(&gateway).await;
     let merchant = gateway.merchant();
     let names = json!([{ "locale": "en", "name": "Swing" }]);
@@ -89,9 +87,9 @@ async fn a_creation_is_made_once_per_op_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_clients_write_stays_a_value() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [music, jazz, bop, _] = music(&gateway).await;
-    put_product(&gateway.app, &gateway, "sku", &[&bop]).await;
+    put_product(&gateway, "sku", &[&bop]).await;
     for name in ["$path", "$$ROOT", "a.b", "{\"$ne\": 1}", "$names.en", "\u{202e}x", "日本語"] {
         for id in [&music, &jazz, &bop] {
             let input = json!({ "category": id, "locale": "en", "name": name });
@@ -111,7 +109,7 @@ async fn what_clients_write_stays_a_value() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn huge_texts_are_refused() {
-    let gateway = shop_with(|config| config.body_bytes = 20 << 20).await;
+    let gateway = Gateway::with(|config| config.body_bytes = 20 << 20).await;
     let [music, ..] = music(&gateway).await;
     let huge = "x".repeat(16 << 20);
     let input = json!({ "category": music, "locale": "en", "name": huge });
@@ -125,11 +123,11 @@ async fn huge_texts_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_name_reaches_descendants_and_every_copy() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [music, jazz, bop, film] = music(&gateway).await;
-    put_product(&gateway.app, &gateway, "both", &[&bop, &film, &jazz]).await;
+    put_product(&gateway, "both", &[&bop, &film, &jazz]).await;
     for number in 0..5 {
-        put_product(&gateway.app, &gateway, &format!("bop-{number}"), &[&bop]).await;
+        put_product(&gateway, &format!("bop-{number}"), &[&bop]).await;
     }
     let input = json!({ "category": jazz, "locale": "en", "name": "Jass" });
     let renamed = ask(&gateway.merchant(), "renameCategory", input).await;
@@ -156,9 +154,9 @@ async fn a_new_name_reaches_descendants_and_every_copy() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn translations_come_and_go_and_the_last_name_stays() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [music, _, bop, _] = music(&gateway).await;
-    put_product(&gateway.app, &gateway, "sku", &[&bop, &music]).await;
+    put_product(&gateway, "sku", &[&bop, &music]).await;
     let merchant = gateway.merchant();
     let german = json!({ "category": music, "locale": "de", "name": "Musik" });
     for _repeated in 0..2 {
@@ -185,7 +183,7 @@ async fn translations_come_and_go_and_the_last_name_stays() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_category_has_at_most_a_hundred_names() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let names: Vec<_> =
         (0..100).map(|n| json!({ "locale": format!("en-x-{n}"), "name": "a" })).collect();
     let input = json!({ "slug": "full", "names": names });
@@ -198,9 +196,9 @@ async fn a_category_has_at_most_a_hundred_names() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_slug_moves_the_paths_below_it() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [_, jazz, bop, film] = music(&gateway).await;
-    put_product(&gateway.app, &gateway, "sku", &[&bop, &film]).await;
+    put_product(&gateway, "sku", &[&bop, &film]).await;
     let input = json!({ "category": jazz, "slug": "jass" });
     let changed = ask(&gateway.merchant(), "changeCategorySlug", input).await;
     assert_eq!(changed["path"], "/music/jass");
@@ -224,10 +222,10 @@ async fn a_new_slug_moves_the_paths_below_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_takes_everything_below_along() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [music, jazz, bop, film] = music(&gateway).await;
     let hard = plant(&gateway, "hard-bop", Some(&bop)).await;
-    put_product(&gateway.app, &gateway, "sku", &[&hard, &music]).await;
+    put_product(&gateway, "sku", &[&hard, &music]).await;
     let moved = |parent: Value| json!({ "category": jazz, "parent": parent });
     let merchant = gateway.merchant();
 
@@ -257,7 +255,7 @@ async fn a_move_takes_everything_below_along() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tree_has_a_depth() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let mut line = vec![plant(&gateway, "level-1", None).await];
     for level in 2..=16 {
         let parent = line.last().cloned();
@@ -276,9 +274,9 @@ async fn the_tree_has_a_depth() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_nothing_needs_is_deleted() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let [_, jazz, bop, film] = music(&gateway).await;
-    put_product(&gateway.app, &gateway, "sku", &[&film, &bop]).await;
+    put_product(&gateway, "sku", &[&film, &bop]).await;
     for used in [&jazz, &film, &bop] {
         refused(&gateway, "deleteCategory", json!({ "category": used }), "InUse").await;
     }
@@ -295,7 +293,7 @@ async fn only_what_nothing_needs_is_deleted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_can_be_repeated() {
-    let gateway = shop().await;
+    let gateway = Gateway::start().await;
     let line = |path: &str, name: &str| {
         let line = json!({ "path": path, "names": { "en": name } });
         serde_json::from_value::<ImportCategory>(line).expect("a line")

@@ -142,25 +142,28 @@ pub(in crate::domains::categories) async fn settle(
     mut category: CategoryDocument,
 ) -> Result<Option<CategoryDocument>, Error> {
     while category.copying.is_some() {
-        if let Some(id) = &category.parent_id {
-            match store::find(app, id).await?.filter(|parent| parent.deleting.is_none()) {
-                Some(parent) if parent.cv > category.parent_cv => {
-                    store::update_children(app, &parent, Some(&category.id)).await?;
-                }
-                Some(_) => {}
-                None => {
-                    if store::withdraw(app, &category).await.decided()?.is_some() {
-                        return Ok(None);
-                    }
-                }
-            }
-        }
-        if let Some(settled) = store::confirm(app, &category).await.decided()? {
-            return Ok(Some(settled));
+        let ended = if follow(app, &category).await? {
+            store::confirm(app, &category).await.decided()?.map(Some)
+        } else {
+            store::withdraw(app, &category).await.decided()?.map(|()| None)
+        };
+        if let Some(ended) = ended {
+            return Ok(ended);
         }
         // Someone else ended the creation, or moved the category, in the meantime.
         let Some(again) = store::find(app, &category.id).await? else { return Ok(None) };
         category = again;
     }
     Ok(Some(category))
+}
+
+/// Lets a category take over what its parent shows now; false where the parent is gone or going.
+async fn follow(app: &App, category: &CategoryDocument) -> Result<bool, Error> {
+    let Some(parent) = &category.parent_id else { return Ok(true) };
+    let parent = store::find(app, parent).await?.filter(|parent| parent.deleting.is_none());
+    let Some(parent) = parent else { return Ok(false) };
+    if parent.cv > category.parent_cv {
+        store::update_children(app, &parent, Some(&category.id)).await?;
+    }
+    Ok(true)
 }

@@ -1,6 +1,9 @@
 //! The handles that everything shares.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use hmac::{Hmac, Mac};
@@ -35,6 +38,8 @@ struct Inner {
     tasks: TaskTracker,
     /// Name of this process among the gateways.
     name: String,
+    /// The client for calls to other services, once there was one.
+    http: OnceLock<reqwest::Client>,
 }
 
 impl fmt::Debug for App {
@@ -49,9 +54,8 @@ impl App {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone());
         let name = ids.random();
-        Self {
-            inner: Arc::new(Inner { config, database, hub, ids, tasks: TaskTracker::new(), name }),
-        }
+        let (tasks, http) = (TaskTracker::new(), OnceLock::new());
+        Self { inner: Arc::new(Inner { config, database, hub, ids, tasks, name, http }) }
     }
 
     /// The configuration.
@@ -87,6 +91,23 @@ impl App {
     /// Work that outlives its caller.
     pub fn tasks(&self) -> &TaskTracker {
         &self.inner.tasks
+    }
+
+    /// The client for calls to other services; it follows no redirects.
+    ///
+    /// # Errors
+    /// `Internal`: this host gives it no TLS.
+    pub fn http(&self) -> Result<reqwest::Client, Error> {
+        if let Some(client) = self.inner.http.get() {
+            return Ok(client.clone());
+        }
+        // The driver may have installed it already.
+        let _already = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(Error::internal)?;
+        Ok(self.inner.http.get_or_init(|| client).clone())
     }
 
     /// The bounds of flows.

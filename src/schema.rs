@@ -4,12 +4,26 @@ use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOption
 
 use crate::{
     domains::{
-        catalog,
+        carts, catalog,
         categories::{self, WouldMakeCircle},
-        inventory::{self, InsufficientStock},
+        inventory,
+        orders::{
+            self,
+            types::{CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
+        },
         people,
+        transfers::{
+            self,
+            types::{
+                AccountClosed, AccountFull, AccountNotEmpty, InsufficientFunds,
+                TransferNotCancellable,
+            },
+        },
     },
-    graphql::refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound},
+    graphql::refusals::{
+        AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
+        InsufficientStock, InvalidInput, NotFound,
+    },
 };
 
 /// Everything that can be read.
@@ -17,8 +31,11 @@ use crate::{
 pub struct Query(
     catalog::resolvers::CatalogQuery,
     categories::resolvers::CategoriesQuery,
-    inventory::resolvers::InventoryQuery,
     people::resolvers::PeopleQuery,
+    inventory::resolvers::InventoryQuery,
+    carts::resolvers::CartsQuery,
+    orders::resolvers::OrdersQuery,
+    transfers::resolvers::TransfersQuery,
 );
 
 /// Everything that can be changed.
@@ -26,13 +43,20 @@ pub struct Query(
 pub struct Mutation(
     catalog::resolvers::CatalogMutation,
     categories::resolvers::CategoriesMutation,
-    inventory::resolvers::InventoryMutation,
     people::resolvers::PeopleMutation,
+    inventory::resolvers::InventoryMutation,
+    carts::resolvers::CartsMutation,
+    orders::resolvers::OrdersMutation,
+    transfers::resolvers::TransfersMutation,
 );
 
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]
-pub struct Subscription(inventory::resolvers::InventorySubscription);
+pub struct Subscription(
+    inventory::resolvers::InventorySubscription,
+    orders::resolvers::OrdersSubscription,
+    transfers::resolvers::TransfersSubscription,
+);
 
 /// A way in which a mutation was refused; nothing was changed.
 #[derive(Debug, Interface)]
@@ -46,8 +70,19 @@ pub enum UserError {
     InvalidInput(InvalidInput),
     AlreadyExists(AlreadyExists),
     InUse(InUse),
-    InsufficientStock(InsufficientStock),
     WouldMakeCircle(WouldMakeCircle),
+    InsufficientStock(InsufficientStock),
+    CartNotActive(CartNotActive),
+    CartEmpty(CartEmpty),
+    CheckoutShort(CheckoutShort),
+    PaymentDeclined(PaymentDeclined),
+    OrderNotOpen(OrderNotOpen),
+    CurrencyMismatch(CurrencyMismatch),
+    InsufficientFunds(InsufficientFunds),
+    AccountClosed(AccountClosed),
+    AccountFull(AccountFull),
+    AccountNotEmpty(AccountNotEmpty),
+    TransferNotCancellable(TransferNotCancellable),
 }
 
 /// The whole schema.

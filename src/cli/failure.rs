@@ -2,7 +2,7 @@
 
 use std::{fmt, process::ExitCode};
 
-use crate::{config::Faults, edge::auth::KeyError, error::Error};
+use crate::{config::Faults, edge::auth::KeyError, error::Error, managed::ManagedError};
 
 /// A command's failure, in words for whoever typed it.
 #[derive(Debug)]
@@ -27,6 +27,11 @@ impl Failure {
         Self { code: 1, sentence: sentence.into() }
     }
 
+    /// The same failure with a way out.
+    pub(super) fn and(self, way_out: &str) -> Self {
+        Self { sentence: format!("{} ({way_out})", self.sentence), ..self }
+    }
+
     /// The exit code.
     pub(super) fn code(&self) -> ExitCode {
         ExitCode::from(self.code)
@@ -48,6 +53,12 @@ impl From<Faults> for Failure {
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Self {
         Self::usage(format!("the configuration can't be used:\n  - {error}"))
+    }
+}
+
+impl From<ManagedError> for Failure {
+    fn from(error: ManagedError) -> Self {
+        Self::trouble(error.to_string())
     }
 }
 

@@ -2,13 +2,18 @@
 //! [`failure`] (sentences and exit codes), [`terminal`] (what is printed), [`logging`] and
 //! [`gateway`] (a gateway from its start to its stop).
 
+#![expect(clippy::doc_markdown, reason = "comments of commands are a terminal's help, no Markdown")]
+
 mod check;
+mod demo;
 mod failure;
 mod gateway;
+mod import;
 mod indexes;
 mod logging;
 mod options;
 mod schema;
+mod seed;
 mod serve;
 mod terminal;
 mod token;
@@ -50,8 +55,11 @@ much of it.";
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Demo(demo::Demo),
     #[command(subcommand)]
     Indexes(indexes::Indexes),
+    #[command(subcommand)]
+    Import(import::Import),
     Check(check::Check),
     Token(token::Token),
     Schema(schema::Schema),
@@ -60,6 +68,8 @@ enum Command {
 /// Parses the command line, does what it says, and says how it went.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    // For outgoing TLS. It fails only where a provider is installed already, which is as good.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     match run(cli.command) {
         Ok(code) => code,
         Err(failure) => {
@@ -76,10 +86,12 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
     runtime.block_on(async {
         match command {
             Command::Serve(serve) => serve.run().await,
+            Command::Demo(demo) => demo.run().await,
             Command::Indexes(indexes) => indexes.run().await,
+            Command::Import(import) => import.run().await,
             Command::Check(check) => check.run().await,
             Command::Token(token) => token.run(),
-            Command::Schema(schema) => schema.run(),
+            Command::Schema(_) => Ok(schema::Schema::run()),
         }
     })
 }

@@ -5,10 +5,14 @@
 //! Between rooms only operations call operations, downhill:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
 
+pub mod carts;
 pub mod catalog;
 pub mod categories;
 pub mod inventory;
+pub mod orders;
+pub mod payments;
 pub mod people;
+pub mod transfers;
 
 use std::pin::Pin;
 
@@ -26,10 +30,14 @@ const fn declared<T: Stored>() -> Declared {
 /// Every collection with its indexes.
 pub const COLLECTIONS: &[Declared] = &[
     declared::<LeaseDocument>(),
-    declared::<catalog::ProductDocument>(),
     declared::<categories::CategoryDocument>(),
     declared::<people::PersonDocument>(),
+    declared::<catalog::ProductDocument>(),
     declared::<inventory::StockDocument>(),
+    declared::<carts::CartDocument>(),
+    declared::<orders::OrderDocument>(),
+    declared::<transfers::AccountDocument>(),
+    declared::<transfers::TransferDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -65,9 +73,12 @@ impl Report {
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
     categories::invariants::check(app, &mut report).await?;
-    inventory::invariants::check(app, &mut report).await?;
-    catalog::invariants::check(app, &mut report).await?;
     people::invariants::check(app, &mut report).await?;
+    catalog::invariants::check(app, &mut report).await?;
+    inventory::invariants::check(app, &mut report).await?;
+    carts::invariants::check(app, &mut report).await?;
+    orders::invariants::check(app, &mut report).await?;
+    transfers::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -77,9 +88,12 @@ type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 /// The sweeps of every room, receivers after deciders.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
     vec![
+        ("orders", Box::pin(orders::sweep::sweep(app))),
+        ("carts", Box::pin(carts::sweep::sweep(app))),
+        ("transfers", Box::pin(transfers::sweep::sweep(app))),
         ("inventory", Box::pin(inventory::sweep::sweep(app))),
         ("catalog", Box::pin(catalog::sweep::sweep(app))),
-        ("categories", Box::pin(categories::sweep::sweep(app))),
         ("people", Box::pin(people::sweep::sweep(app))),
+        ("categories", Box::pin(categories::sweep::sweep(app))),
     ]
 }

@@ -3,6 +3,7 @@
 
 use async_graphql::{Enum, ID, SimpleObject};
 
+use super::scalars::{CurrencyCode, Long};
 use crate::error::Error;
 
 /// What kind of refusal it is; stable, for programs.
@@ -30,6 +31,8 @@ pub enum ErrorCode {
     InsufficientFunds,
     /// The account is closed.
     AccountClosed,
+    /// The amount would lift the account above the largest balance that it takes.
+    AccountFull,
     /// The account can't be closed yet.
     AccountNotEmpty,
     /// The amounts are of different currencies.
@@ -160,11 +163,84 @@ impl InUse {
     }
 }
 
+/// Less is in stock than asked for.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct InsufficientStock {
+    /// `INSUFFICIENT_STOCK`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The product that is short.
+    pub sku: ID,
+    /// How many more were needed.
+    pub requested: Long,
+    /// How many are free.
+    pub available: Long,
+}
+
+impl InsufficientStock {
+    /// `requested` more of the SKU are needed and only `available` are free.
+    pub fn new(sku: &str, requested: i64, available: i64) -> Self {
+        let message = format!("{requested} of {sku:?} are needed and {available} are free");
+        let (requested, available) = (Long(requested), Long(available));
+        Self {
+            code: ErrorCode::InsufficientStock,
+            message,
+            sku: ID(sku.into()),
+            requested,
+            available,
+        }
+    }
+}
+
+/// The cart takes no changes in its present state.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct CartNotActive {
+    /// `CART_NOT_ACTIVE`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The state that the cart is in: the name of a value of `CartState`.
+    pub state: String,
+}
+
+impl CartNotActive {
+    /// The cart is in `state`.
+    pub fn new(state: &str) -> Self {
+        let message = format!("the cart takes no changes while it is {state}");
+        Self { code: ErrorCode::CartNotActive, message, state: state.to_owned() }
+    }
+}
+
+/// Amounts of different currencies can't be brought together.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct CurrencyMismatch {
+    /// `CURRENCY_MISMATCH`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The currency that was needed.
+    pub expected: CurrencyCode,
+    /// The currency that was found.
+    pub found: CurrencyCode,
+}
+
+impl CurrencyMismatch {
+    /// `expected` was needed, and it is `found`.
+    pub fn new(expected: CurrencyCode, found: CurrencyCode) -> Self {
+        let message = format!("the currency is {}, not {}", found.code(), expected.code());
+        Self { code: ErrorCode::CurrencyMismatch, message, expected, found }
+    }
+}
+
 impl Refusal for NotFound {}
 impl Refusal for Conflict {}
 impl Refusal for InvalidInput {}
 impl Refusal for AlreadyExists {}
 impl Refusal for InUse {}
+impl Refusal for InsufficientStock {}
+impl Refusal for CartNotActive {}
+impl Refusal for CurrencyMismatch {}
 
 /// Why an operation ended early: `U` is the union that the mutation answers with.
 #[derive(Debug)]

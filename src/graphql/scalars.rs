@@ -118,6 +118,7 @@ impl From<Date> for String {
     }
 }
 
+/// A day as in RFC 3339, such as `2024-02-29`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Date {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -143,6 +144,9 @@ impl ScalarType for Date {
 pub struct CurrencyCode(iso_currency::Currency);
 
 impl CurrencyCode {
+    /// ISO 4217's code for "no currency".
+    pub const NONE: Self = Self(iso_currency::Currency::XXX);
+
     /// The currency of that code.
     pub fn from_code(code: &str) -> Option<Self> {
         iso_currency::Currency::from_code(code).map(Self)

@@ -4,11 +4,18 @@
 //! as a field path, and a document would be merged into what is there. Whatever comes from outside
 //! therefore goes through [`literal`].
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc, serialize_to_bson};
+use serde::Serialize;
 
 /// The value itself, whatever it looks like.
 pub fn literal(value: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$literal": value.into() })
+}
+
+/// A value of ours as it is stored: in a filter by itself, in a pipeline inside [`literal`].
+pub fn stored(value: &impl Serialize) -> Bson {
+    #[expect(clippy::expect_used, reason = "fields of our documents always serialise")]
+    serialize_to_bson(value).expect("a field of a document")
 }
 
 /// True while the server's clock is before `moment`.

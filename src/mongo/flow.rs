@@ -49,6 +49,13 @@ impl Bounds {
     pub fn quiet_millis(&self) -> i64 {
         millis(self.one() * 2)
     }
+
+    /// Deadlines before this moment are past wherever a command of their run may still be: the time
+    /// that it may take and the difference of clocks are over as well.
+    pub fn overdue_before(&self, now: DateTime) -> DateTime {
+        let slack = millis(self.command + self.skew);
+        DateTime::from_millis(now.timestamp_millis().saturating_sub(slack))
+    }
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -52,6 +52,7 @@ pub struct Guarded<T: Stored> {
     filter: Document,
     update: UpdateModifications,
     array_filters: Vec<Document>,
+    answer: Option<Document>,
     limit: Option<Duration>,
 }
 
@@ -61,7 +62,7 @@ impl<T: Stored> Guarded<T> {
         filter: Document,
         update: UpdateModifications,
     ) -> Self {
-        Self { collection, filter, update, array_filters: Vec::new(), limit: None }
+        Self { collection, filter, update, array_filters: Vec::new(), answer: None, limit: None }
     }
 
     /// Applied only before the run's deadline on the server's clock: for every take and every give.
@@ -74,6 +75,12 @@ impl<T: Stored> Guarded<T> {
     /// Which array elements `$[name]` in the update means.
     pub fn array_filters(mut self, filters: Vec<Document>) -> Self {
         self.array_filters = filters;
+        self
+    }
+
+    /// Answers with only these fields of the document after; `T` must be readable from them.
+    pub fn answering(mut self, fields: Document) -> Self {
+        self.answer = Some(fields);
         self
     }
 
@@ -91,6 +98,9 @@ impl<T: Stored> Guarded<T> {
                 .max_time(limit);
             if !self.array_filters.is_empty() {
                 action = action.array_filters(self.array_filters);
+            }
+            if let Some(fields) = self.answer {
+                action = action.projection(fields);
             }
             match action.await {
                 // A taken unique key refuses the write like any other guard.

@@ -106,10 +106,20 @@ impl Index {
         keys && mine.unique.unwrap_or(false) == theirs.unique.unwrap_or(false)
             && mine.partial_filter_expression == theirs.partial_filter_expression
             && mine.weights.is_none_or(|mine| {
-                theirs.weights.as_ref().is_some_and(|theirs| same_keys(&mine, theirs))
+                theirs.weights.as_ref().is_some_and(|theirs| same_weights(&mine, theirs))
             })
             && (mine.min, mine.max) == (theirs.min, theirs.max)
     }
+}
+
+/// The server tells weights in an order of its own.
+fn same_weights(left: &Document, right: &Document) -> bool {
+    let sorted = |weights: &Document| {
+        let mut pairs: Vec<_> = weights.clone().into_iter().collect();
+        pairs.sort_by(|left, right| left.0.cmp(&right.0));
+        pairs.into_iter().collect::<Document>()
+    };
+    same_keys(&sorted(left), &sorted(right))
 }
 
 fn same_keys(left: &Document, right: &Document) -> bool {

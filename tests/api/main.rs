@@ -4,9 +4,16 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
+mod carts;
 mod catalog;
+mod checkout;
 mod edge;
+mod inventory;
 mod kit;
+mod payments;
 mod people;
 mod roles;
+mod shop;
+mod storm;
 mod support;
+mod transfers;

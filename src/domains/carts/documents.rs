@@ -1,7 +1,7 @@
 //! What MongoDB sees of carts.
 
 use async_graphql::Enum;
-use mongodb::bson::DateTime;
+use mongodb::bson::{Bson, DateTime};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -42,7 +42,8 @@ pub struct CartDocument {
     pub attempts: i32,
     /// Server time of opening.
     pub opened_at: DateTime,
-    /// Server time of the shopper's last change.
+    /// Server time of the last change of lines or state, or of the last return that was noted.
+    /// Giving up a tag leaves it as it is.
     pub modified_at: DateTime,
     /// Version of the shape.
     pub v: Version<1>,
@@ -80,6 +81,29 @@ pub enum CartState {
     Cancelling,
     /// Given up by the shopper.
     Cancelled,
+}
+
+impl CartState {
+    /// Its name, as it is stored and as clients see it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "ACTIVE",
+            Self::Pending => "PENDING",
+            Self::Voiding => "VOIDING",
+            Self::Paid => "PAID",
+            Self::Complete => "COMPLETE",
+            Self::Expiring => "EXPIRING",
+            Self::Expired => "EXPIRED",
+            Self::Cancelling => "CANCELLING",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+impl From<CartState> for Bson {
+    fn from(state: CartState) -> Self {
+        Self::String(state.name().to_owned())
+    }
 }
 
 /// One SKU in the cart, with the price at which it was added.
@@ -136,7 +160,7 @@ pub struct Checkout {
 }
 
 /// Where goods go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
     /// Name of the recipient.
@@ -175,6 +199,12 @@ impl Stored for CartDocument {
             keys: &[("outbox.at", Key::Up)],
             kind: Kind::Plain,
             serves: "the sweep of stock that is still to be returned",
+        },
+        Index {
+            name: "checkout_id",
+            keys: &[("checkout.id", Key::Up)],
+            kind: Kind::Where("checkout.id"),
+            serves: "the cart to which an authorisation belongs",
         },
     ];
 }

@@ -44,7 +44,7 @@
 //! the product says, and the other way round.
 
 mod documents;
-mod import;
+pub mod import;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;

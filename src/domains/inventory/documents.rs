@@ -81,7 +81,19 @@ impl Stored for StockDocument {
             name: "reservations_at",
             keys: &[("reservations.at", Key::Up)],
             kind: Kind::Plain,
-            serves: "the sweep of reservations that nothing touched for long",
+            serves: "the sweep of reservations whose holder has vanished",
+        },
+        Index {
+            name: "reservations_takes_at",
+            keys: &[("reservations.takes.at", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the sweep of takes that were decided, or never will be",
+        },
+        Index {
+            name: "reservations_gifts_at",
+            keys: &[("reservations.gifts.at", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the sweep that retires the marks of gives",
         },
         Index {
             name: "reservations_holder",

@@ -41,4 +41,4 @@ pub mod sweep;
 pub mod types;
 
 pub use documents::{Reservation, StockDocument, Tag};
-pub use types::{InsufficientStock, Stock};
+pub use types::Stock;

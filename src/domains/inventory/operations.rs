@@ -2,7 +2,7 @@
 
 use mongodb::bson::DateTime;
 
-pub use super::store::Destination;
+pub use super::store::{Age, Destination};
 use super::{
     documents::{Reservation, StockDocument, Tag},
     store,
@@ -18,11 +18,11 @@ use crate::{
     },
     mongo::{
         Outcome, Run, Version,
-        flow::{OpRecord, Standing, is_full},
+        flow::{Op, OpRecord, Standing, is_full},
     },
 };
 
-/// Most that one receipt brings, or one SKU ever receives.
+/// Most that one receipt brings.
 const MOST: i64 = 1_000_000_000;
 
 /// What became of a take.
@@ -65,8 +65,57 @@ pub async fn receive(
         return Err(NotFound::new("product", sku).into());
     };
     let run = app.begin().await?;
-    let first = StockDocument {
-        sku: sku.clone(),
+    for _ in 0..RECEIPT_TRIES {
+        if let Some(stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
+            return Ok(stock);
+        }
+        // Refused: the first receipt of this SKU, a repeat, or a reason to tell.
+        if let Some(stock) = store::find(app, sku).await? {
+            // Closed with an earlier product of this SKU: opened again for the one that is there now.
+            if stock.deleting && stock.deleted.as_ref() != Some(&product.incarnation) {
+                store::revive(app, sku, stock.deleted.as_ref(), &run).await.decided()?;
+                continue;
+            }
+            return received_before(app, stock, &op, &run);
+        }
+        let first = first_receipt(sku, quantity, &op, &run);
+        if store::insert(app, first.clone()).await.decided()?.is_some() {
+            return Ok(first);
+        }
+        // Another first receipt came at the same moment: this one is the second.
+    }
+    Err(run.overdue().into())
+}
+
+/// A receipt meets another first receipt of the SKU, or stock that is to be opened again, once each
+/// at the most.
+const RECEIPT_TRIES: usize = 3;
+
+/// Why a receipt was refused.
+fn received_before<U>(
+    app: &App,
+    stock: StockDocument,
+    op: &Op,
+    run: &Run,
+) -> Result<StockDocument, Stop<U>>
+where
+    U: From<NotFound> + From<Conflict>,
+{
+    match op.standing(&op.id, &stock.ops) {
+        Standing::Applied => Ok(stock),
+        Standing::OtherInput => Err(Conflict::other_input().into()),
+        Standing::Void => Err(Conflict::given_up().into()),
+        Standing::New if stock.deleting => Err(NotFound::new("product", stock.sku).into()),
+        Standing::New if is_full(&stock.ops, run.now(), app.bounds()) => {
+            Err(Error::RateLimited("too many receipts of this SKU within the hour").into())
+        }
+        Standing::New => Err(run.overdue().into()),
+    }
+}
+
+fn first_receipt(sku: &str, quantity: i64, op: &Op, run: &Run) -> StockDocument {
+    StockDocument {
+        sku: sku.to_owned(),
         available: quantity,
         sold: 0,
         received: quantity,
@@ -83,34 +132,6 @@ pub async fn receive(
         deleted: None,
         deletion_due: None,
         v: Version,
-    };
-    if let Some(stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
-        return Ok(stock);
-    }
-    // Refused: the first receipt of this SKU, a repeat, or a reason to tell.
-    match store::find(app, sku).await? {
-        None => match store::insert(app, first.clone()).await.decided()? {
-            Some(()) => Ok(first),
-            None => Err(Error::unavailable("another first receipt came at the same moment").into()),
-        },
-        Some(stock) => match op.standing(&op.id, &stock.ops) {
-            Standing::Applied => Ok(stock),
-            Standing::OtherInput => Err(Conflict::other_input().into()),
-            Standing::Void => Err(Conflict::given_up().into()),
-            Standing::New if stock.deleting => {
-                // Deleted with an earlier product of this SKU, or with this one just now?
-                if stock.deleted.as_ref() == Some(&product.incarnation) {
-                    return Err(NotFound::new("product", sku).into());
-                }
-                store::revive(app, sku, stock.deleted.as_ref(), &run).await.decided()?;
-                let received = store::receive(app, sku, quantity, &op, &run).await.decided()?;
-                Ok(received.ok_or_else(|| run.overdue())?)
-            }
-            Standing::New if is_full(&stock.ops, run.now(), app.bounds()) => {
-                Err(Error::RateLimited("too many receipts of this SKU within the hour").into())
-            }
-            Standing::New => Err(run.overdue().into()),
-        },
     }
 }
 
@@ -126,14 +147,16 @@ pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteP
     let Some(incarnation) = &catalog::operations::incarnation(app, &sku).await? else {
         return Err(NotFound::new("product", sku).into());
     };
-    if store::mark_deleted(app, &sku, incarnation, &run).await.decided()?.is_none() {
+    while store::mark_deleted(app, &sku, incarnation, &run).await.decided()?.is_none() {
         match store::find(app, &sku).await? {
-            None => close_unstocked(app, &sku, incarnation, &run).await?,
+            None if close_unstocked(app, &sku, incarnation, &run).await? => break,
             Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
                 let message = "carts or checkouts hold some of it";
                 return Err(InUse::because(message).into());
             }
-            Some(_) => return Err(run.overdue().into()),
+            _ if run.is_over() => return Err(run.overdue().into()),
+            // A first receipt came, or some was held for a moment: once more.
+            _ => {}
         }
     }
     follow_deletion(app, &sku, incarnation, &run).await?;
@@ -141,8 +164,13 @@ pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteP
 }
 
 /// A product that never had stock is closed by a stock document of its own: a first receipt that is
-/// under way then finds it there.
-async fn close_unstocked(app: &App, sku: &str, incarnation: &str, run: &Run) -> Result<(), Error> {
+/// under way then finds it there. Says whether it came first.
+async fn close_unstocked(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+    run: &Run,
+) -> Result<bool, Error> {
     let closed = StockDocument {
         sku: sku.to_owned(),
         available: 0,
@@ -156,8 +184,7 @@ async fn close_unstocked(app: &App, sku: &str, incarnation: &str, run: &Run) -> 
         deletion_due: Some(run.now()),
         v: Version,
     };
-    let inserted = store::insert(app, closed).await.decided()?;
-    inserted.ok_or_else(|| Error::unavailable("a first receipt came at the same moment"))
+    Ok(store::insert(app, closed).await.decided()?.is_some())
 }
 
 /// Carries a decided deletion into the catalog, and notes that it is there.
@@ -185,26 +212,34 @@ pub async fn take(
     cap: u32,
     run: &Run,
 ) -> Result<Taken, Error> {
-    if store::take(app, sku, holder, tag, quantity, cap, run).await.decided()?.is_some() {
-        return Ok(Taken::Taken);
+    for _ in 0..TAKE_TRIES {
+        if store::take(app, sku, holder, tag, quantity, cap, run).await.decided()?.is_some() {
+            return Ok(Taken::Taken);
+        }
+        let Some(stock) = store::find(app, sku).await? else {
+            return Ok(Taken::Short { available: 0 });
+        };
+        let entry = entry(&stock, holder);
+        if entry.is_some_and(|entry| entry.takes.iter().any(|take| take.tag == tag)) {
+            return Ok(Taken::Taken);
+        }
+        if stock.deleting || stock.available < quantity {
+            let available = if stock.deleting { 0 } else { stock.available };
+            return Ok(Taken::Short { available });
+        }
+        if entry.is_none() && stock.reservations.len() >= cap as usize {
+            return Ok(Taken::Full);
+        }
+        if run.is_over() {
+            break;
+        }
+        // Nothing of that holds now: it was so for a moment.
     }
-    let Some(stock) = store::find(app, sku).await? else {
-        return Ok(Taken::Short { available: 0 });
-    };
-    let entry = entry(&stock, holder);
-    if entry.is_some_and(|entry| entry.takes.iter().any(|take| take.tag == tag)) {
-        return Ok(Taken::Taken);
-    }
-    if stock.deleting || stock.available < quantity {
-        let available = if stock.deleting { 0 } else { stock.available };
-        return Ok(Taken::Short { available });
-    }
-    if entry.is_none() && stock.reservations.len() >= cap as usize {
-        return Ok(Taken::Full);
-    }
-    // Nothing of that holds now: the run is over, or it was so for a moment.
     Err(run.overdue())
 }
+
+/// How often a take is tried again whose refusal nothing explains any more.
+const TAKE_TRIES: usize = 3;
 
 /// Returns what a take took that its decider has given up. Nothing to return is as good.
 ///
@@ -238,15 +273,6 @@ pub async fn give(
         Some(entry) if entry.gifts.iter().any(|gift| gift.tag == tag) => Ok(()),
         Some(_) => Err(run.overdue()),
     }
-}
-
-/// Returns all that a closed holder still has of the SKU.
-///
-/// # Errors
-/// The outcome is unknown.
-pub async fn return_all(app: &App, sku: &str, holder: &str) -> Result<(), Error> {
-    store::return_all(app, sku, holder).await.decided()?;
-    Ok(())
 }
 
 /// Returns the surplus of an entry that is still as it was read; says whether it was.
@@ -299,21 +325,57 @@ pub async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<S
     store::retire_restocks(app, sku, tags).await
 }
 
-/// Reservations that nothing touched since `before`, with their SKU.
+/// A page of reservations, each with its SKU, and from where the next page begins.
+pub type Page = (Vec<(String, Reservation)>, Option<DateTime>);
+
+/// Stock documents per page.
+const PAGE: u32 = 100;
+
+/// Reservations that nothing touched since `before` and that are of an age from `from` on, oldest
+/// first. A sweep that begins at [`BEGINNING`] and goes on with the answer's second part sees all
+/// of them; one that changes meanwhile may come twice or be left to the next sweep.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn idle_reservations(
+pub async fn page_by_age(
     app: &App,
+    age: Age,
+    from: DateTime,
     before: DateTime,
-    limit: i64,
-) -> Result<Vec<(String, Reservation)>, Error> {
-    let stocks = store::list_idle_reservations(app, before, limit).await?;
-    let entries = stocks.into_iter().flat_map(|stock| {
-        let sku = stock.sku;
-        stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
-    });
-    Ok(entries.filter(|(_, entry)| entry.at < before).collect())
+) -> Result<Page, Error> {
+    let stocks = store::list_by_age(app, age, from, before, i64::from(PAGE)).await?;
+    let is_full = stocks.len() >= PAGE as usize;
+    let mut last = from;
+    let mut entries = Vec::new();
+    for stock in stocks {
+        let mut oldest = None;
+        for entry in stock.reservations {
+            let of_age = moment(&entry, age, from, before);
+            oldest = [oldest, of_age].into_iter().flatten().min();
+            if of_age.is_some() && entry.at < before {
+                entries.push((stock.sku.clone(), entry));
+            }
+        }
+        last = last.max(oldest.unwrap_or(from));
+    }
+    // A page of one moment only would come again for ever.
+    let next = if last > from { last } else { DateTime::from_millis(last.timestamp_millis() + 1) };
+    Ok((entries, is_full.then_some(next)))
+}
+
+/// Before everything.
+pub const BEGINNING: DateTime = DateTime::from_millis(0);
+
+/// The oldest moment of the entry that is within the range.
+fn moment(entry: &Reservation, age: Age, from: DateTime, before: DateTime) -> Option<DateTime> {
+    let oldest = |marks: &[Tag]| {
+        marks.iter().map(|mark| mark.at).filter(|at| (from..before).contains(at)).min()
+    };
+    match age {
+        Age::Entry => Some(entry.at).filter(|at| (from..before).contains(at)),
+        Age::Take => oldest(&entry.takes),
+        Age::Gift => oldest(&entry.gifts),
+    }
 }
 
 /// What one holder has, with the SKU.
@@ -344,6 +406,17 @@ pub async fn old_restocks(
         (stock.sku, tags)
     };
     Ok(stocks.into_iter().map(old).collect())
+}
+
+/// Calls `each` for the stock of every SKU, for the invariants.
+///
+/// # Errors
+/// `Unavailable` or `Internal`, or what `each` says.
+pub async fn for_each(
+    app: &App,
+    each: impl FnMut(StockDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    store::for_each(app, each).await
 }
 
 fn entry<'a>(stock: &'a StockDocument, holder: &str) -> Option<&'a Reservation> {

@@ -11,6 +11,7 @@ use crate::{
         collection::List,
         expression::{append, array, both, changed, choose, filter, literal, map, whole},
         flow::Op,
+        guarded::Guarded,
     },
 };
 
@@ -29,8 +30,17 @@ pub(super) async fn find(app: &App, sku: &str) -> Result<Option<StockDocument>, 
 
 /// The counters without the reservations and op ids, which can be large.
 pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
-    let counters = doc! { "available": 1, "sold": 1, "received": 1, "deleting": 1, "v": 1 };
-    app.collection::<StockDocument>().find_part(doc! { "_id": sku }, counters).await
+    app.collection::<StockDocument>().find_part(doc! { "_id": sku }, counters()).await
+}
+
+fn counters() -> Document {
+    doc! { "available": 1, "sold": 1, "received": 1, "deleting": 1, "v": 1 }
+}
+
+/// A guarded write that answers with the counters alone: a SKU in demand has hundreds of
+/// reservations, which nobody looks at after a write.
+fn change(app: &App, guard: Document, update: Document) -> Guarded<StockDocument> {
+    app.collection::<StockDocument>().guarded(guard, vec![update]).answering(counters())
 }
 
 pub(super) async fn insert(app: &App, stock: StockDocument) -> Outcome<()> {
@@ -51,11 +61,8 @@ pub(super) async fn receive(
         "received": { "$add": ["$received", quantity] },
         "ops": op.applied(&op.id, app.bounds()),
     } };
-    app.collection::<StockDocument>()
-        .guarded(both(guard, op.guard(&op.id, app.bounds())), vec![update])
-        .within(run)
-        .apply()
-        .await
+    let guard = both(guard, op.guard(&op.id, app.bounds()));
+    change(app, guard, update).within(run).apply().await
 }
 
 /// Takes `quantity` for `holder` under `tag`: enough is there, this tag isn't there yet, and fewer
@@ -98,7 +105,7 @@ pub(super) async fn take(
             append("$reservations", vec![fresh]),
         ),
     } };
-    app.collection::<StockDocument>().guarded(guard, vec![update]).within(run).apply().await
+    change(app, guard, update).within(run).apply().await
 }
 
 /// Returns what the take `tag` took; tag and goods go in the same update. Needs no deadline: it is
@@ -131,7 +138,7 @@ pub(super) async fn release(
         "available": { "$add": ["$available", { "$sum": map(of_tag, "$$this.quantity") }] },
         "reservations": without_empty(map("$reservations", choose(is_of(holder), shrunk, "$$this"))),
     } };
-    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+    change(app, guard, update).apply().await
 }
 
 /// Moves exactly `quantity` out of the holder's reservation, once per tag. The entry stays and
@@ -165,22 +172,7 @@ pub(super) async fn give(
         counter: { "$add": [format!("${counter}"), quantity] },
         "reservations": map("$reservations", choose(is_of(holder), given, "$$this")),
     } };
-    app.collection::<StockDocument>().guarded(guard, vec![update]).within(run).apply().await
-}
-
-/// Returns all that the holder's entry still holds, with its takes; only for a holder that is
-/// closed for good. What the entry remembers of gives stays.
-pub(super) async fn return_all(app: &App, sku: &str, holder: &str) -> Outcome<StockDocument> {
-    let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
-        "holder": holder, "$or": [{ "quantity": { "$gt": 0 } }, { "takes.tag": { "$exists": true } }],
-    } } };
-    let held = doc! { "$sum": map(filter("$reservations", is_of(holder)), "$$this.quantity") };
-    let emptied = changed(doc! { "quantity": 0_i64, "takes": [], "at": "$$NOW" });
-    let update = doc! { "$set": {
-        "available": { "$add": ["$available", held] },
-        "reservations": without_empty(map("$reservations", choose(is_of(holder), emptied, "$$this"))),
-    } };
-    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+    change(app, guard, update).within(run).apply().await
 }
 
 /// Returns `surplus` of an entry that is still as it was read (quantity and time), with all its
@@ -202,7 +194,7 @@ pub(super) async fn return_surplus(
         "available": { "$add": ["$available", surplus] },
         "reservations": without_empty(map("$reservations", choose(is_of(holder), kept, "$$this"))),
     } };
-    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+    change(app, guard, update).apply().await
 }
 
 /// Forgets marks of the holder's entry that are older than `before`, and the entry with them when
@@ -225,7 +217,7 @@ pub(super) async fn retire(
     let update = doc! { "$set": {
         "reservations": without_empty(map("$reservations", choose(is_of(holder), younger, "$$this"))),
     } };
-    app.collection::<StockDocument>().guarded(guard, vec![update]).apply().await
+    change(app, guard, update).apply().await
 }
 
 /// Puts sold goods back on the shelf, once per tag.
@@ -243,7 +235,7 @@ pub(super) async fn restock(
         "sold": { "$subtract": ["$sold", quantity] },
         "restocks": append(array("restocks"), vec![mark]),
     } };
-    app.collection::<StockDocument>().guarded(guard, vec![update]).within(run).apply().await
+    change(app, guard, update).within(run).apply().await
 }
 
 /// Forgets the marks of restocks that their orders have noted one bound ago.
@@ -256,16 +248,36 @@ pub(super) async fn retire_restocks(
     app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).apply().await
 }
 
-/// Entries whose last change lies before `before`, oldest first.
-pub(super) async fn list_idle_reservations(
+/// By the age of what reservations are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Of the entry's last change.
+    Entry,
+    /// Of one of its takes.
+    Take,
+    /// Of one of its gifts.
+    Gift,
+}
+
+/// Stock documents with a reservation of an age from `from` to before `before`, oldest first.
+pub(super) async fn list_by_age(
     app: &App,
+    age: Age,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<StockDocument>, Error> {
-    let filter = doc! { "reservations.at": { "$lt": before } };
-    let sort = doc! { "reservations.at": 1 };
+    let at = doc! { "at": { "$gte": from, "$lt": before } };
+    let (entry, hint) = match age {
+        Age::Entry => (at, "reservations_at"),
+        Age::Take => (doc! { "takes": { "$elemMatch": at } }, "reservations_takes_at"),
+        Age::Gift => (doc! { "gifts": { "$elemMatch": at } }, "reservations_gifts_at"),
+    };
+    let filter = doc! { "reservations": { "$elemMatch": entry } };
+    // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
+    // use it.
     app.collection::<StockDocument>()
-        .list(List { filter, sort, limit, hint: Some("reservations_at"), ..List::default() })
+        .list(List { filter, limit, hint: Some(hint), ..List::default() })
         .await
 }
 
@@ -285,7 +297,7 @@ pub(super) async fn list_old_restocks(
 ) -> Result<Vec<StockDocument>, Error> {
     let filter = doc! { "restocks.at": { "$lt": before } };
     app.collection::<StockDocument>()
-        .list(List { filter, sort: doc! { "restocks.at": 1 }, limit, ..List::default() })
+        .list(List { filter, limit, hint: Some("restocks_at"), ..List::default() })
         .await
 }
 
@@ -380,4 +392,12 @@ pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
             doc! { "$limit": 100 },
         ])
         .await
+}
+
+/// Calls `each` for the stock of every SKU.
+pub(super) async fn for_each(
+    app: &App,
+    each: impl FnMut(StockDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    app.collection::<StockDocument>().for_each(each).await
 }

@@ -4,7 +4,7 @@ use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::StockDocument;
 use crate::graphql::{
-    refusals::{Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal},
+    refusals::{Conflict, InUse, InvalidInput, NotFound},
     requester::{Role, Who},
     scalars::Long,
 };
@@ -105,35 +105,3 @@ impl From<StockDocument> for ReceiveStockResult {
         Self::Stock(Stock(stock))
     }
 }
-
-/// Less is in stock than asked for.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct InsufficientStock {
-    /// `INSUFFICIENT_STOCK`.
-    pub code: ErrorCode,
-    /// For people.
-    pub message: String,
-    /// The product that is short.
-    pub sku: ID,
-    /// How many more were needed.
-    pub requested: Long,
-    /// How many are free.
-    pub available: Long,
-}
-
-impl InsufficientStock {
-    /// `requested` more of the SKU are needed and only `available` are free.
-    pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{requested} of {sku:?} are needed and {available} are free");
-        let (requested, available) = (Long(requested), Long(available));
-        Self {
-            code: ErrorCode::InsufficientStock,
-            message,
-            sku: ID(sku.into()),
-            requested,
-            available,
-        }
-    }
-}
-
-impl Refusal for InsufficientStock {}

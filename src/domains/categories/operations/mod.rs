@@ -103,7 +103,7 @@ pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Erro
     Ok(found.iter().filter(|found| found.is_settled()).map(CategoryDocument::copy).collect())
 }
 
-/// What products carry of the categories at these paths; as [`copies`].
+/// As [`copies`], of the categories at these paths.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.

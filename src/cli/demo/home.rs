@@ -1,0 +1,191 @@
+//! The folder of a demo: `demo.json` (secrets, and whether the shop is filled), `mongod` (the data),
+//! `lock` (held while a demo runs on it).
+
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cli::failure::Failure,
+    config::{Config, LogFormat},
+};
+
+/// One demo's folder, locked for this process.
+pub(super) struct Home {
+    folder: PathBuf,
+    state: State,
+    /// Released by the system, however this process ends.
+    _lock: File,
+}
+
+/// What `demo.json` holds.
+#[derive(Serialize, Deserialize)]
+struct State {
+    /// Key of ids and cursors, made once: op ids and cursors stay good over restarts.
+    secret: String,
+    /// Key of tokens, made once.
+    auth_secret: String,
+    /// Whether the shop was filled to the end.
+    filled: bool,
+}
+
+const STATE: &str = "demo.json";
+const LOCK: &str = "lock";
+const DATABASE: &str = "mongod";
+
+impl Home {
+    /// Opens the folder, which must be empty or a demo's. With `fresh`, or where an earlier demo
+    /// didn't get to the end of filling its shop, the data there are removed.
+    pub(super) fn open(folder: Option<PathBuf>, fresh: bool) -> Result<Self, Failure> {
+        let usual = || Some(dirs::data_dir()?.join("docgate").join("demo"));
+        let Some(folder) = folder.or_else(usual) else {
+            let sentence = "this user has no data folder: name one with --data or DOCGATE_DATA";
+            return Err(Failure::usage(sentence));
+        };
+        fs::create_dir_all(&folder).map_err(|fault| cant("create", &folder, &fault))?;
+        refuse_foreign(&folder)?;
+        let lock = lock(&folder)?;
+        let kept = if fresh { None } else { read(&folder)? };
+        let state = match kept {
+            Some(state) if state.filled => state,
+            // A shop that is half full is filled from the beginning; the secrets stay.
+            Some(state) => {
+                remove_data(&folder)?;
+                state
+            }
+            None => {
+                remove_data(&folder)?;
+                State { secret: secret(), auth_secret: secret(), filled: false }
+            }
+        };
+        let home = Self { folder, state, _lock: lock };
+        home.write()?;
+        Ok(home)
+    }
+
+    /// Where it is.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the data are.
+    pub(super) fn database(&self) -> PathBuf {
+        self.folder.join(DATABASE)
+    }
+
+    /// Whether the shop was filled to the end.
+    pub(super) fn is_filled(&self) -> bool {
+        self.state.filled
+    }
+
+    /// The shop was filled to the end.
+    pub(super) fn mark_filled(&mut self) -> Result<(), Failure> {
+        self.state.filled = true;
+        self.write()
+    }
+
+    /// The configuration of the demo's gateway. Carts live for a week, so that what the shop was
+    /// filled with is still there tomorrow.
+    pub(super) fn config(&self, mongodb_uri: String) -> Config {
+        const WEEK: u64 = 7 * 86_400;
+        Config {
+            mongodb_uri,
+            database: "docgate_demo".to_owned(),
+            secret: self.state.secret.clone(),
+            auth_hs256_secret: Some(self.state.auth_secret.clone()),
+            cart_idle_seconds: WEEK,
+            reservation_seconds: 2 * WEEK,
+            development: true,
+            log_format: LogFormat::Pretty,
+            ..Config::default()
+        }
+    }
+
+    /// Replaces `demo.json` as a whole, so that a cut leaves the old one or the new one.
+    fn write(&self) -> Result<(), Failure> {
+        let (path, next) = (self.folder.join(STATE), self.folder.join("demo.json.new"));
+        let text = serde_json::to_vec_pretty(&self.state).unwrap_or_default();
+        let write = || -> io::Result<()> {
+            let mut file = private(&next)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&next, &path)
+        };
+        write().map_err(|fault| cant("write", &path, &fault))
+    }
+}
+
+/// 256 random bits.
+fn secret() -> String {
+    #[expect(clippy::disallowed_methods, reason = "the secret from which an app's ids are made")]
+    let bits: [u8; 32] = rand::random();
+    BASE64.encode(bits)
+}
+
+fn cant(act: &str, path: &Path, fault: &io::Error) -> Failure {
+    Failure::trouble(format!("can't {act} {}: {fault}", path.display()))
+}
+
+/// A file that only its owner can read.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
+}
+
+/// Nothing that isn't a demo's is ever removed or mixed with.
+fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
+    let mut entries = fs::read_dir(folder).map_err(|fault| cant("read", folder, &fault))?;
+    if entries.next().is_none() || folder.join(LOCK).is_file() {
+        return Ok(());
+    }
+    let folder = folder.display();
+    Err(Failure::usage(format!("{folder} holds something else than a demo: name an empty folder")))
+}
+
+fn lock(folder: &Path) -> Result<File, Failure> {
+    let path = folder.join(LOCK);
+    let lock = File::options().write(true).create(true).truncate(false).open(&path);
+    let lock = lock.map_err(|fault| cant("open", &path, &fault))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => {
+            let folder = folder.display();
+            Err(Failure::trouble(format!(
+                "a demo is already running on {folder}: stop it, or name another folder with --data"
+            )))
+        }
+        Err(TryLockError::Error(fault)) => Err(cant("lock", &path, &fault)),
+    }
+}
+
+fn read(folder: &Path) -> Result<Option<State>, Failure> {
+    let path = folder.join(STATE);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(fault) => return Err(cant("read", &path, &fault)),
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|fault| {
+        let path = path.display();
+        Failure::trouble(format!("{path} is damaged ({fault}): --fresh begins anew"))
+    })
+}
+
+fn remove_data(folder: &Path) -> Result<(), Failure> {
+    let data = folder.join(DATABASE);
+    match fs::remove_dir_all(&data) {
+        Err(fault) if fault.kind() != io::ErrorKind::NotFound => Err(cant("remove", &data, &fault)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,59 @@
+//! What the demo says when it is ready.
+
+use std::time::Duration;
+
+use super::Home;
+use crate::{
+    app::App,
+    cli::{failure::Failure, seed, token},
+    config::Config,
+    edge::DemoTokens,
+    managed::Mongod,
+};
+
+/// How long the demo's tokens hold; each start prints new ones.
+const THIRTY_DAYS: Duration = Duration::from_secs(30 * 86_400);
+
+/// Tokens for the demo's people.
+pub(super) fn tokens(config: &Config) -> Result<DemoTokens, Failure> {
+    let mint = |subject: &str, roles: &[&str]| token::mint(config, subject, roles, THIRTY_DAYS);
+    Ok(DemoTokens {
+        shopper: mint(seed::SHOPPER, &[])?,
+        merchant: mint(seed::MERCHANT, &["merchant"])?,
+        admin: mint("admin", &["admin"])?,
+    })
+}
+
+/// Where everything is, and a first request to paste.
+pub(super) fn text(app: &App, home: &Home, mongod: &Mongod, tokens: &DemoTokens) -> String {
+    let DemoTokens { shopper, merchant, admin } = tokens;
+    let address = app.config().listen;
+    let (data, uri, database) =
+        (home.folder().display(), mongod.uri(), app.config().database.as_str());
+    let sku = seed::FIRST_SKU;
+    format!(
+        r#"
+docgate's demo serves on http://{address}
+
+  Explorer  http://{address}/
+  GraphQL   http://{address}/graphql
+  MongoDB   {uri} (database {database})
+  Data      {data} (kept; --fresh begins anew)
+
+Tokens, good for 30 days (the explorer has them in its menu):
+
+  shopper   {shopper}
+
+  merchant  {merchant}
+
+  admin     {admin}
+
+A first request:
+
+  curl -s http://{address}/graphql -H 'Content-Type: application/json' \
+    -d '{{"query": "{{ product(sku: \"{sku}\") {{ __typename sku title }} stock(sku: \"{sku}\") {{ available }} }}"}}'
+
+Ctrl-C stops the gateway and its database.
+"#
+    )
+}

@@ -1,0 +1,221 @@
+//! Lines of a file or of stdin, plain or gzipped, one at a time and of bounded length.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use flate2::bufread::MultiGzDecoder;
+use sha2::{Digest, Sha256};
+
+/// Longest line that is read; a product with everything is far below it.
+pub(super) const LONGEST: usize = 1 << 20;
+
+/// The first two bytes of a gzip stream (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Its text, without the line's end.
+    Text(String),
+    /// It can't be used; why.
+    Bad(String),
+}
+
+/// Reads lines and keeps a digest of all that was read.
+pub(super) struct Lines {
+    input: Box<dyn BufRead + Send>,
+    /// Bytes taken from the file itself, compressed or not.
+    taken: Arc<AtomicU64>,
+    /// Lines read so far.
+    count: u64,
+    digest: Sha256,
+}
+
+impl Lines {
+    /// The lines of a file.
+    pub(super) fn of_file(path: &Path) -> io::Result<Self> {
+        Self::of(File::open(path)?)
+    }
+
+    /// The lines of an input, unpacked where it begins as a gzip stream does.
+    pub(super) fn of(input: impl Read + Send + 'static) -> io::Result<Self> {
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = Counted { input, taken: Arc::clone(&taken) };
+        let mut input = BufReader::with_capacity(1 << 16, counted);
+        let is_gzip = input.fill_buf()?.starts_with(&GZIP);
+        let input: Box<dyn BufRead + Send> = if is_gzip {
+            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(input)))
+        } else {
+            Box::new(input)
+        };
+        Ok(Self { input, taken, count: 0, digest: Sha256::new() })
+    }
+
+    /// The number of the line that was read last, counted from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.count
+    }
+
+    /// How many bytes were taken from the file.
+    pub(super) fn taken(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.taken)
+    }
+
+    /// Digest of everything up to the end of the line that was read last.
+    pub(super) fn digest(&self) -> String {
+        self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The next line; none at the end. A line that is too long is passed over without being held.
+    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+        let mut text = Vec::new();
+        let mut length = 0;
+        loop {
+            let buffer = match self.input.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+                Err(fault) => return Err(fault),
+            };
+            if buffer.is_empty() {
+                break;
+            }
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let part = &buffer[..end.map_or(buffer.len(), |end| end + 1)];
+            self.digest.update(part);
+            length += part.len();
+            if length <= LONGEST {
+                text.extend_from_slice(part);
+            }
+            let used = part.len();
+            self.input.consume(used);
+            if end.is_some() {
+                break;
+            }
+        }
+        if length == 0 {
+            return Ok(None);
+        }
+        self.count += 1;
+        Ok(Some(self.line(text, length)))
+    }
+
+    fn line(&self, text: Vec<u8>, length: usize) -> Line {
+        if length > LONGEST {
+            return Line::Bad(format!("is longer than {LONGEST} bytes"));
+        }
+        match String::from_utf8(text) {
+            Ok(text) => {
+                let text = text.trim_end_matches(['\n', '\r']);
+                // Some programs begin a file with a byte order mark.
+                let text = if self.count == 1 { text.trim_start_matches('\u{feff}') } else { text };
+                Line::Text(text.to_owned())
+            }
+            Err(_) => Line::Bad("isn't UTF-8".to_owned()),
+        }
+    }
+
+    /// Passes over `count` lines and says whether what they held is what `digest` was made of.
+    pub(super) fn skip(&mut self, count: u64, digest: &str) -> io::Result<bool> {
+        while self.count < count {
+            if self.next()?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(self.digest() == digest)
+    }
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    input: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.taken.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+    use std::io::{Cursor, Write};
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    fn all(bytes: Vec<u8>) -> io::Result<Vec<Line>> {
+        let mut lines = Lines::of(Cursor::new(bytes))?;
+        let mut found = Vec::new();
+        while let Some(line) = lines.next()? {
+            found.push(line);
+        }
+        Ok(found)
+    }
+
+    fn text(text: &str) -> Line {
+        Line::Text(text.to_owned())
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).expect("written");
+        encoder.finish().expect("finished")
+    }
+
+    #[test]
+    fn lines_end_in_many_ways() {
+        let found = all("\u{feff}one\r\ntwo\n\nfour".into()).expect("lines");
+        assert_eq!(found, [text("one"), text("two"), text(""), text("four")]);
+        assert_eq!(all(Vec::new()).expect("lines"), []);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_and_passed_over() {
+        let mut bytes = b"one\n".to_vec();
+        bytes.extend(vec![b'x'; LONGEST + 10]);
+        bytes.extend(b"\n\xff\xfe\nfour\n");
+        let found = all(bytes).expect("lines");
+        assert_eq!(found.len(), 4);
+        assert!(matches!(&found[1], Line::Bad(why) if why.contains("longer")));
+        assert!(matches!(&found[2], Line::Bad(why) if why.contains("UTF-8")));
+        assert_eq!(found[3], text("four"));
+    }
+
+    #[test]
+    fn gzip_is_known_by_its_first_bytes_also_in_several_members() {
+        let mut bytes = gzip(b"one\ntw");
+        bytes.extend(gzip(b"o\nthree"));
+        assert_eq!(all(bytes.clone()).expect("lines"), [text("one"), text("two"), text("three")]);
+        bytes.truncate(bytes.len() - 12);
+        assert!(all(bytes).is_err(), "a stream that was cut is no end");
+    }
+
+    #[test]
+    fn skipping_notices_another_file() {
+        let mut lines = Lines::of(Cursor::new(b"one\ntwo\nthree\n".to_vec())).expect("lines");
+        lines.next().expect("a line");
+        lines.next().expect("a line");
+        let digest = lines.digest();
+        for (bytes, same) in
+            [(&b"one\ntwo\nfour\n"[..], true), (b"one\nTWO\nthree\n", false), (b"one\n", false)]
+        {
+            let mut lines = Lines::of(Cursor::new(bytes.to_vec())).expect("lines");
+            assert_eq!(lines.skip(2, &digest).expect("skipped"), same);
+        }
+        let mut packed = Lines::of(Cursor::new(gzip(b"one\ntwo\n"))).expect("lines");
+        assert!(packed.skip(2, &digest).expect("skipped"), "packed or not is the same");
+    }
+}

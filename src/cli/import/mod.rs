@@ -1,0 +1,256 @@
+//! `docgate import`.
+
+mod journal;
+mod kinds;
+mod lines;
+mod reader;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::atomic::Ordering,
+    time::Duration,
+};
+
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{
+    failure::Failure,
+    gateway, logging,
+    options::{PATIENCE, Source, reach},
+    terminal,
+};
+use crate::app::App;
+use journal::{Errors, Journal};
+use kinds::{Brought, Kind};
+use lines::Lines;
+use reader::Batch;
+
+/// Bring products or categories in from a file
+///
+/// One JSON object per line, plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
+/// A line that can't be used is told by its number and its reason and skipped.
+///
+/// Examples:
+///     docgate import categories categories.jsonl
+///     docgate import products products.jsonl.gz --errors bad.jsonl
+///     docgate import products products.jsonl.gz --resume
+#[derive(Debug, Subcommand)]
+#[command(verbatim_doc_comment)]
+pub(super) enum Import {
+    Products(Products),
+    Categories(Categories),
+}
+
+/// Bring products in, some hundreds at a time
+///
+/// A line is what `createProduct` takes, with categories by path, which must be there. A product that
+/// is there already gets the line's content, prices and categories; who made it stays.
+///
+/// Example of a line (here on several):
+///     {"sku": "ALB-1", "categories": ["/music/jazz"],
+///      "pricing": {"list": 1999, "retail": 1799, "currency": "EUR"},
+///      "content": {"title": "Blue Lantern", "language": "en", "issueDate": "1959-08-17",
+///                  "details": {"album": {"genres": ["Jazz"], "tracks": [{"title": "Rain"}]}}}}
+///
+/// Example:
+///     docgate import products products.jsonl.gz --errors bad.jsonl
+///
+/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
+/// 3 when it was cut; then --resume goes on.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Products {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Bring categories in, parents before children
+///
+/// A category that isn't there is created; one that is there takes the names of its line.
+///
+/// Example of a line:
+///     {"path": "/music/jazz", "names": {"en": "Jazz", "de": "Jazz", "fr": "Jazz"}}
+///
+/// Example:
+///     docgate import categories categories.jsonl
+///
+/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
+/// 3 when it was cut; then --resume goes on.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Categories {
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, Args)]
+struct Options {
+    /// The file, plain or gzipped; `-` is stdin.
+    file: PathBuf,
+    /// Go on behind the last line that an import of this file brought in before it was cut.
+    #[arg(long)]
+    resume: bool,
+    /// Where it is noted how far the import came, until it is done [default: FILE.progress; none for
+    /// stdin].
+    #[arg(long, value_name = "FILE")]
+    progress: Option<PathBuf>,
+    /// Write skipped lines there: one JSON object with line, reason and text each.
+    #[arg(long, value_name = "FILE")]
+    errors: Option<PathBuf>,
+    /// Exit with 0 also when lines were skipped.
+    #[arg(long)]
+    allow_errors: bool,
+    #[command(flatten)]
+    source: Source,
+}
+
+impl Import {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let (kind, options) = match self {
+            Self::Products(products) => (Kind::Products, products.options),
+            Self::Categories(categories) => (Kind::Categories, categories.options),
+        };
+        let config = options.source.database()?;
+        logging::begin(config.log_format, logging::TOOL)?;
+        let (lines, journal) = options.open(kind, &config.database)?;
+        let errors = Errors::open(options.errors.as_deref(), options.resume)?;
+        let database = reach(&config, PATIENCE).await?;
+        let bar = bar(&options.file);
+        let mut work = Work { app: App::new(config, database), kind, journal, errors, bar };
+        work.bring(lines).await?;
+        work.tell();
+        let skipped = work.journal.counts().skipped;
+        let complaint = skipped > 0 && !options.allow_errors;
+        Ok(if complaint { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+impl Options {
+    /// The lines that are still to be brought in, and where it is noted how far they are.
+    fn open(&self, kind: Kind, database: &str) -> Result<(Lines, Journal), Failure> {
+        let is_stdin = self.file == Path::new("-");
+        let beside = || {
+            let mut name = self.file.clone().into_os_string();
+            name.push(".progress");
+            PathBuf::from(name)
+        };
+        let path = self.progress.clone().or_else(|| (!is_stdin).then(beside));
+        let cant = |fault| Failure::trouble(format!("can't read {}: {fault}", self.file.display()));
+        let mut lines =
+            if is_stdin { Lines::of(std::io::stdin()) } else { Lines::of_file(&self.file) }
+                .map_err(cant)?;
+        let journal = Journal::open(path, kind.name(), database, self.resume)?;
+        if journal.line() > 0 && !lines.skip(journal.line(), journal.digest()).map_err(cant)? {
+            return Err(Failure::trouble(format!(
+                "{} isn't what it was when its import was cut: import it again without --resume",
+                self.file.display()
+            )));
+        }
+        Ok((lines, journal))
+    }
+}
+
+/// An import under way.
+struct Work {
+    app: App,
+    kind: Kind,
+    journal: Journal,
+    errors: Errors,
+    bar: ProgressBar,
+}
+
+/// Times that a batch is tried while MongoDB doesn't answer, and the pause between.
+const TRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Work {
+    async fn bring(&mut self, lines: Lines) -> Result<(), Failure> {
+        let stop = gateway::stop_on_signals()?;
+        let taken = lines.taken();
+        let mut batches = reader::start(lines);
+        loop {
+            let batch = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(self.cut("interrupted")),
+                batch = batches.recv() => batch,
+            };
+            let batch = match batch {
+                None => return self.journal.close(),
+                Some(Ok(batch)) => batch,
+                Some(Err(fault)) => {
+                    return Err(self.cut(&format!("the file can't be read: {fault}")));
+                }
+            };
+            self.bring_batch(batch).await?;
+            self.bar.set_position(taken.load(Ordering::Relaxed));
+        }
+    }
+
+    async fn bring_batch(&mut self, batch: Batch) -> Result<(), Failure> {
+        let Batch { lines, last, digest } = batch;
+        let mut tries = 1;
+        let brought = loop {
+            match self.kind.bring(&self.app, &lines).await {
+                Ok(brought) => break brought,
+                // Bringing a line in twice is the same as once.
+                Err(error) if error.is_retryable() && tries < TRIES => {
+                    tracing::warn!(?error, "a batch is tried again");
+                    tries += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => return Err(self.cut(&super::failure::sentence(&error))),
+            }
+        };
+        for ((number, line), brought) in lines.iter().zip(brought) {
+            let counts = self.journal.counts_mut();
+            match brought {
+                Brought::In => counts.imported += 1,
+                Brought::Blank => {}
+                Brought::Skipped(reason) => {
+                    counts.skipped += 1;
+                    self.bar.suspend(|| self.errors.note(*number, &reason, line))?;
+                }
+            }
+        }
+        self.errors.flush()?;
+        self.journal.note(last, digest)
+    }
+
+    /// Why it ends before the end, and how to go on.
+    fn cut(&self, reason: &str) -> Failure {
+        self.bar.abandon();
+        let line = self.journal.line();
+        let how = if self.journal.is_kept() {
+            "--resume goes on from there"
+        } else {
+            "lines that are brought in again change nothing"
+        };
+        Failure::trouble(format!("{reason}. The first {line} lines are done; {how}"))
+    }
+
+    fn tell(&self) {
+        self.bar.finish_and_clear();
+        self.errors.tell_rest();
+        let counts = self.journal.counts();
+        let (imported, kind, skipped) = (counts.imported, self.kind.name(), counts.skipped);
+        terminal::say(format_args!("{imported} {kind} imported, {skipped} lines skipped"));
+    }
+}
+
+/// Shows how much of the file is read, to whoever looks at a terminal.
+fn bar(file: &Path) -> ProgressBar {
+    let whole = std::fs::metadata(file).map(|file| file.len()).ok();
+    let (bar, looks) = match whole {
+        Some(length) => (
+            ProgressBar::new(length),
+            "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        ),
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {bytes_per_sec}"),
+    };
+    match ProgressStyle::with_template(looks) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

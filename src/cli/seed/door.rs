@@ -1,0 +1,73 @@
+//! The shop is filled through the door that clients use: GraphQL, in process.
+
+use std::time::Duration;
+
+use async_graphql::{Request, Variables};
+use serde_json::Value;
+
+use crate::{
+    app::App,
+    cli::failure::Failure,
+    graphql::requester::{Requester, Role},
+    schema::GatewaySchema,
+};
+
+/// A way to ask the gateway without a network.
+pub(super) struct Door {
+    app: App,
+    schema: GatewaySchema,
+}
+
+/// Times that an operation is tried while its outcome isn't known; every one has an op id.
+const TRIES: u32 = 5;
+
+impl Door {
+    pub(super) fn new(app: App) -> Self {
+        Self { app, schema: crate::schema::build() }
+    }
+
+    /// `data` of an operation in which nothing was refused.
+    pub(super) async fn ask(
+        &self,
+        who: &Requester,
+        query: &str,
+        variables: Value,
+    ) -> Result<Value, Failure> {
+        let mut tries = 1;
+        loop {
+            let request = Request::new(query)
+                .variables(Variables::from_json(variables.clone()))
+                .data(self.app.clone())
+                .data(who.clone());
+            let response = self.schema.execute(request).await;
+            let retryable = |error: &async_graphql::ServerError| {
+                let extensions = error.extensions.as_ref();
+                extensions.and_then(|all| all.get("retryable")) == Some(&true.into())
+            };
+            if let Some(error) = response.errors.first() {
+                if tries < TRIES && retryable(error) {
+                    tries += 1;
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    continue;
+                }
+                return Err(Failure::trouble(format!("the shop can't be filled: {error}")));
+            }
+            let data = response.data.into_json().unwrap_or_default();
+            return match refusal(&data) {
+                Some(said) => Err(Failure::trouble(format!("the shop can't be filled: {said}"))),
+                None => Ok(data),
+            };
+        }
+    }
+}
+
+/// The message of a refusal, where a field was answered with one.
+fn refusal(data: &Value) -> Option<&str> {
+    let fields = data.as_object()?.values();
+    fields.filter(|field| field.get("code").is_some()).find_map(|field| field["message"].as_str())
+}
+
+/// Someone with a name and roles.
+pub(super) fn someone(subject: &str, roles: &[Role]) -> Requester {
+    Requester { subject: Some(subject.to_owned()), roles: roles.to_vec() }
+}

@@ -1,0 +1,211 @@
+//! Categories, people, products with their credits, and stock.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use super::{
+    MERCHANT, Steps,
+    door::{Door, someone},
+    people::Cast,
+    products::Product,
+    tree::Category,
+};
+use crate::{
+    app::App,
+    cli::failure::Failure,
+    domains::{catalog, categories},
+    graphql::requester::{Requester, Role},
+};
+
+/// Operations under way at a time; mongod writes its journal once for all that wait for it.
+pub(super) const AT_ONCE: usize = 48;
+
+/// Plants the tree, parents before children.
+pub(super) async fn plant(app: &App, tree: &[Category], steps: &Steps) -> Result<(), Failure> {
+    let bar = steps.begin("categories", tree.len());
+    for depth in 1.. {
+        let level: Vec<_> =
+            tree.iter().filter(|one| one.path.matches('/').count() == depth).collect();
+        if level.is_empty() {
+            break;
+        }
+        stream::iter(level)
+            .map(|category| async {
+                let line = json!({
+                    "path": category.path,
+                    "names": {
+                        "en": category.english, "de": category.german, "fr": category.french,
+                    },
+                });
+                categories::import::import(app, parsed(line)?).await?;
+                bar.inc(1);
+                Ok::<_, Failure>(())
+            })
+            .buffer_unordered(AT_ONCE)
+            .try_collect::<Vec<()>>()
+            .await?;
+    }
+    bar.finish();
+    Ok(())
+}
+
+/// Creates the people; answers their ids, in the cast's order.
+pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<String>, Failure> {
+    const CREATE: &str = "mutation($name: String!, $op: ID!) {
+        createPerson(input: {name: $name, opId: $op}) {
+            ... on Person { id } ... on UserError { code message }
+        }
+    }";
+    let merchant = merchant();
+    let bar = steps.begin("people", cast.names.len());
+    let ids = stream::iter(cast.names.iter().enumerate())
+        .map(|(number, name)| {
+            let (merchant, bar) = (&merchant, &bar);
+            async move {
+                let variables = json!({ "name": name, "op": format!("demo-person-{number}") });
+                let data = door.ask(merchant, CREATE, variables).await?;
+                bar.inc(1);
+                Ok::<_, Failure>(text(&data["createPerson"]["id"]))
+            }
+        })
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await?;
+    bar.finish();
+    Ok(ids)
+}
+
+/// Puts the products into the catalog, as `docgate import products` does.
+pub(super) async fn list(app: &App, products: &[Product], steps: &Steps) -> Result<(), Failure> {
+    let bar = steps.begin("products", products.len());
+    for batch in products.chunks(500) {
+        let lines = batch.iter().map(|product| parsed(line(product)));
+        let lines: Vec<catalog::ImportProduct> = lines.collect::<Result<_, _>>()?;
+        for (product, said) in batch.iter().zip(catalog::import::import(app, &lines).await?) {
+            said.map_err(|reason| {
+                Failure::trouble(format!("the shop can't be filled: {}: {reason}", product.sku))
+            })?;
+        }
+        bar.inc(batch.len() as u64);
+    }
+    bar.finish();
+    Ok(())
+}
+
+/// Credits those who made the products, and fills the shelves.
+pub(super) async fn stock(
+    door: &Door,
+    products: &[Product],
+    people: &[String],
+    steps: &Steps,
+) -> Result<(), Failure> {
+    let merchant = merchant();
+    // One text per number of credits: it is parsed and checked again for each request, but made once.
+    let most = products.iter().map(|product| product.credits.len()).max().unwrap_or(0);
+    let queries: HashMap<usize, String> = (0..=most).map(|count| (count, query(count))).collect();
+    let bar = steps.begin("credits and stock", products.len());
+    stream::iter(products)
+        .map(|product| {
+            let (merchant, bar, queries) = (&merchant, &bar, &queries);
+            async move {
+                let query = &queries[&product.credits.len()];
+                door.ask(merchant, query, variables(product, people)).await?;
+                bar.inc(1);
+                Ok::<_, Failure>(())
+            }
+        })
+        .buffer_unordered(AT_ONCE)
+        .try_collect::<Vec<()>>()
+        .await?;
+    bar.finish();
+    Ok(())
+}
+
+fn query(credits: usize) -> String {
+    let mut parameters = String::from("$sku: ID!, $quantity: Long!, $op: ID!");
+    let mut fields = String::from(
+        "receiveStock(input: {sku: $sku, quantity: $quantity, opId: $op}) {
+            __typename ... on UserError { code message }
+        }\n",
+    );
+    for number in 0..credits {
+        // Writing to a string can't fail.
+        let _written = write!(parameters, ", $person{number}: ID!, $role{number}: Slug!");
+        let _written = writeln!(
+            fields,
+            "credit{number}: creditPerson(input: {{
+                sku: $sku, personId: $person{number}, role: $role{number}
+            }}) {{ __typename ... on UserError {{ code message }} }}"
+        );
+    }
+    format!("mutation({parameters}) {{\n{fields}}}")
+}
+
+fn variables(product: &Product, people: &[String]) -> Value {
+    let op = format!("demo-stock-{}", product.sku);
+    let mut variables = json!({ "sku": product.sku, "quantity": product.stock, "op": op });
+    for (number, (person, role)) in product.credits.iter().enumerate() {
+        variables[format!("person{number}")] = json!(people[*person]);
+        variables[format!("role{number}")] = json!(role);
+    }
+    variables
+}
+
+/// A product as a line of an import.
+fn line(product: &Product) -> Value {
+    let details = match product.kind {
+        "album" => {
+            let tracks = product.tracks.iter();
+            let tracks: Vec<Value> = tracks
+                .map(|(title, seconds)| json!({ "title": title, "seconds": seconds }))
+                .collect();
+            json!({ "album": { "genres": product.genres, "label": product.label, "tracks": tracks } })
+        }
+        "film" => json!({ "film": {
+            "genres": product.genres,
+            "certificate": product.certificate,
+            "aspectRatio": product.aspect_ratio,
+        } }),
+        "book" => json!({ "book": { "isbn": product.isbn, "pages": product.pages } }),
+        kind => {
+            let properties = product.properties.iter();
+            let properties: Vec<Value> =
+                properties.map(|(key, value)| json!({ "key": key, "value": value })).collect();
+            json!({ "generic": { "type": kind, "properties": properties } })
+        }
+    };
+    let [width, height, depth] = product.size;
+    json!({
+        "sku": product.sku,
+        "categories": product.categories,
+        "pricing": { "list": product.list, "retail": product.retail, "currency": "EUR" },
+        "content": {
+            "title": product.title,
+            "description": product.description,
+            "language": product.language,
+            "asin": product.asin,
+            "issueDate": product.issued,
+            "shipping": {
+                "weight": product.weight,
+                "dimensions": { "width": width, "height": height, "depth": depth },
+            },
+            "details": details,
+        },
+    })
+}
+
+fn merchant() -> Requester {
+    someone(MERCHANT, &[Role::Merchant])
+}
+
+/// The text of a JSON string.
+pub(super) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(line: Value) -> Result<T, Failure> {
+    serde_json::from_value(line)
+        .map_err(|fault| Failure::trouble(format!("the shop can't be filled: {fault}")))
+}

@@ -1,0 +1,73 @@
+//! The demo's shop: the same one on every machine. Categories and products come in as imports do,
+//! everything else through the schema, as clients do it.
+
+mod door;
+mod goods;
+mod people;
+mod products;
+mod random;
+mod shoppers;
+mod tree;
+mod words;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use mongodb::Database;
+
+use crate::{app::App, cli::failure::Failure, config::Config};
+use door::Door;
+use people::Cast;
+use random::Random;
+use shoppers::Visits;
+
+pub(super) use products::FIRST_SKU;
+
+/// Subject of the demo's shopper.
+pub(super) const SHOPPER: &str = "shopper";
+/// Subject of whoever runs the demo's shop.
+pub(super) const MERCHANT: &str = "merchant";
+
+/// Fills an empty database with a shop of so many products.
+pub(super) async fn fill(config: &Config, database: &Database, count: u32) -> Result<(), Failure> {
+    let app = App::new(config.clone(), database.clone());
+    let door = Door::new(app.clone());
+    let steps = Steps::default();
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let tree = tree::categories();
+    let [albums, films, books, _] = products::shares(count);
+    let cast = Cast::of(&mut Random::new(7), albums, films, books);
+    let products = products::products(count, &cast, &tree);
+
+    goods::plant(&app, &tree, &steps).await?;
+    let people = goods::hire(&door, &cast, &steps).await?;
+    goods::list(&app, &products, &steps).await?;
+    goods::stock(&door, &products, &people, &steps).await?;
+
+    let shoppers = shoppers::arrive(&door, 40, &steps).await?;
+    shoppers::share(&door, &shoppers, &steps).await?;
+    let visits = Visits { door: &door, shoppers: &shoppers, products: &products };
+    // A small shop has few visitors, so that it isn't sold out.
+    let few = (count / 10).min(24);
+    visits.abandon(few, &steps).await?;
+    visits.give_up(few, &steps).await?;
+    visits.buy(10 * few, &steps).await?;
+    shoppers::expire(config, &app).await?;
+    visits.browse(2 * few, &steps).await?;
+    app.tasks().close();
+    app.tasks().wait().await;
+    Ok(())
+}
+
+/// One bar per step, for whoever looks at a terminal.
+#[derive(Default)]
+struct Steps(MultiProgress);
+
+impl Steps {
+    fn begin(&self, what: &'static str, count: usize) -> ProgressBar {
+        let bar = self.0.add(ProgressBar::new(count as u64));
+        let bar = match ProgressStyle::with_template("  {prefix:18} {bar:30} {pos} of {len}") {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        };
+        bar.with_prefix(what)
+    }
+}

@@ -1,0 +1,52 @@
+//! Numbers that look random and are the same on every run and machine.
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+pub(super) struct Random(u64);
+
+impl Random {
+    /// The sequence of `seed`.
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        // Slightly uneven for ends that don't divide 2^64, which nobody will see.
+        usize::try_from(self.next() % (end.max(1) as u64)).unwrap_or(0)
+    }
+
+    /// A number from `first` to `last`.
+    pub(super) fn between(&mut self, first: i64, last: i64) -> i64 {
+        let span = usize::try_from(last - first + 1).unwrap_or(1);
+        first + i64::try_from(self.below(span)).unwrap_or(0)
+    }
+
+    /// Yes in so many cases of a hundred.
+    pub(super) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of them.
+    pub(super) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+        from[self.below(from.len())]
+    }
+
+    /// One of them, by reference.
+    pub(super) fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// One of them, the first ones far more often than the last ones: a few are popular.
+    pub(super) fn favour<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        let (left, right) = (self.below(from.len()), self.below(from.len()));
+        &from[left.min(right)]
+    }
+}

@@ -1,0 +1,294 @@
+//! Those who shop: accounts with money, orders in every state, carts in every state.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use super::{
+    SHOPPER, Steps,
+    door::{Door, someone},
+    goods::{AT_ONCE, text},
+    products::Product,
+    random::Random,
+    words::{GIVEN, PLACES, SURNAME_ENDS, SURNAME_STARTS},
+};
+use crate::{
+    app::App,
+    background,
+    cli::failure::Failure,
+    config::Config,
+    graphql::requester::{Requester, Role},
+};
+
+/// Someone who shops, with an account.
+pub(super) struct Shopper {
+    who: Requester,
+    name: String,
+    account: String,
+}
+
+const OPEN_ACCOUNT: &str = "mutation($op: ID!) {
+    openAccount(input: {currency: \"EUR\", opId: $op}) {
+        ... on Account { id } ... on UserError { code message }
+    }
+}";
+
+const DEPOSIT: &str = "mutation($account: ID!, $amount: Long!, $op: ID!) {
+    deposit(input: {accountId: $account, amount: $amount, opId: $op}) {
+        __typename ... on UserError { code message }
+    }
+}";
+
+/// Opens accounts and brings money in. The first shopper is the demo's own.
+pub(super) async fn arrive(
+    door: &Door,
+    count: usize,
+    steps: &Steps,
+) -> Result<Vec<Shopper>, Failure> {
+    let service = someone("bank", &[Role::Service]);
+    let bar = steps.begin("accounts", count);
+    let shoppers = stream::iter(0..count)
+        .map(|number| {
+            let (service, bar) = (&service, &bar);
+            async move {
+                let mut random = Random::new(1_000 + number as u64);
+                let subject =
+                    if number == 0 { SHOPPER.to_owned() } else { format!("shopper-{number}") };
+                let who = someone(&subject, &[]);
+                let op = format!("demo-account-{number}");
+                let data = door.ask(&who, OPEN_ACCOUNT, json!({ "op": op })).await?;
+                let account = text(&data["openAccount"]["id"]);
+                for deposit in 0..random.between(1, 3) {
+                    let variables = json!({
+                        "account": account,
+                        "amount": random.between(60, 160) * 10_000,
+                        "op": format!("demo-deposit-{number}-{deposit}"),
+                    });
+                    door.ask(service, DEPOSIT, variables).await?;
+                }
+                bar.inc(1);
+                Ok::<_, Failure>(Shopper { who, name: name(&mut random), account })
+            }
+        })
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await?;
+    bar.finish();
+    Ok(shoppers)
+}
+
+fn name(random: &mut Random) -> String {
+    let (start, end) = (random.pick(SURNAME_STARTS), random.pick(SURNAME_ENDS));
+    format!("{} {start}{end}", random.pick(GIVEN))
+}
+
+const TRANSFER: &str = "mutation($from: ID!, $to: ID!, $amount: Long!, $op: ID!) {
+    transfer(input: {sourceId: $from, destinationId: $to, amount: $amount, opId: $op}) {
+        ... on Transfer { id } ... on UserError { code message }
+    }
+}";
+
+const REVERSE: &str = "mutation($transfer: ID!) {
+    reverseTransfer(input: {transferId: $transfer}) {
+        __typename ... on UserError { code message }
+    }
+}";
+
+/// Money goes from shopper to shopper; now and then it goes back.
+pub(super) async fn share(door: &Door, shoppers: &[Shopper], steps: &Steps) -> Result<(), Failure> {
+    let service = someone("bank", &[Role::Service]);
+    let bar = steps.begin("transfers", shoppers.len());
+    for (number, (from, to)) in shoppers.iter().zip(shoppers.iter().cycle().skip(1)).enumerate() {
+        let amount = Random::new(2_000 + number as u64).between(5, 120) * 100;
+        let op = format!("demo-transfer-{number}");
+        let variables =
+            json!({ "from": from.account, "to": to.account, "amount": amount, "op": op });
+        let data = door.ask(&from.who, TRANSFER, variables).await?;
+        if number % 10 == 5 {
+            let transfer = text(&data["transfer"]["id"]);
+            door.ask(&service, REVERSE, json!({ "transfer": transfer })).await?;
+        }
+        bar.inc(1);
+    }
+    bar.finish();
+    Ok(())
+}
+
+const OPEN_CART: &str = "mutation($policy: CartPolicy!, $op: ID!) {
+    openCart(input: {policy: $policy, currency: \"EUR\", opId: $op}) {
+        ... on Cart { id } ... on UserError { code message }
+    }
+}";
+
+const ADD: &str = "mutation($cart: ID!, $sku: ID!, $quantity: Long!, $op: ID!) {
+    addCartLine(input: {cartId: $cart, sku: $sku, quantity: $quantity, opId: $op}) {
+        __typename ... on UserError { code message }
+    }
+}";
+
+const CANCEL_CART: &str = "mutation($cart: ID!) {
+    cancelCart(input: {cartId: $cart}) { __typename ... on UserError { code message } }
+}";
+
+const CHECKOUT: &str = "mutation(
+    $cart: ID!, $shipping: ShippingAddressInput!, $account: ID!, $op: ID!
+) {
+    checkoutCart(input: {
+        cartId: $cart, shipping: $shipping, payment: {account: $account}, opId: $op
+    }) {
+        ... on Order { id lines { sku } } ... on UserError { code message }
+    }
+}";
+
+const ADJUST: &str = "mutation($order: ID!, $sku: ID!, $quantity: Long!, $op: ID!) {
+    adjustOrderLine(input: {orderId: $order, sku: $sku, quantity: $quantity, opId: $op}) {
+        __typename ... on UserError { code message }
+    }
+}";
+
+const CANCEL_ORDER: &str = "mutation($order: ID!, $op: ID!) {
+    cancelOrder(input: {orderId: $order, opId: $op}) { __typename ... on UserError { code message } }
+}";
+
+/// What shoppers do in the shop.
+pub(super) struct Visits<'a> {
+    pub(super) door: &'a Door,
+    pub(super) shoppers: &'a [Shopper],
+    pub(super) products: &'a [Product],
+}
+
+impl Visits<'_> {
+    /// A cart with a few things in it. `key` names it among all carts of the demo.
+    async fn cart(&self, who: &Requester, key: &str, number: usize) -> Result<String, Failure> {
+        let mut random = Random::new(3_000 + number as u64);
+        let policy = if random.chance(70) { "RESERVE" } else { "AT_CHECKOUT" };
+        let variables = json!({ "policy": policy, "op": format!("demo-cart-{key}-{number}") });
+        let data = self.door.ask(who, OPEN_CART, variables).await?;
+        let cart = text(&data["openCart"]["id"]);
+        for line in 0..random.between(1, 4) {
+            let product = self.affordable(&mut random);
+            let variables = json!({
+                "cart": cart, "sku": product.sku, "quantity": random.between(1, 2),
+                "op": format!("demo-line-{key}-{number}-{line}"),
+            });
+            self.door.ask(who, ADD, variables).await?;
+        }
+        Ok(cart)
+    }
+
+    /// A product that people buy without thinking long, and of which there are enough for all.
+    fn affordable(&self, random: &mut Random) -> &Product {
+        loop {
+            let product = random.choose(self.products);
+            if product.retail < 6_000 && product.stock >= 100 {
+                return product;
+            }
+        }
+    }
+
+    fn shopper(&self, number: usize) -> &Shopper {
+        &self.shoppers[number % self.shoppers.len()]
+    }
+
+    /// Carts that nobody comes back to; [`expire`] closes them once they are a second old.
+    pub(super) async fn abandon(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+        let work = |number| async move {
+            self.cart(&self.shopper(number).who, "abandoned", number).await.map(drop)
+        };
+        each(count, steps.begin("abandoned carts", count), work).await
+    }
+
+    /// Carts that were given up.
+    pub(super) async fn give_up(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+        let work = |number| async move {
+            let who = &self.shopper(number).who;
+            let cart = self.cart(who, "cancelled", number).await?;
+            self.door.ask(who, CANCEL_CART, json!({ "cart": cart })).await.map(drop)
+        };
+        each(count, steps.begin("cancelled carts", count), work).await
+    }
+
+    /// Carts that are being filled, every fourth by someone who isn't signed in.
+    pub(super) async fn browse(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+        let work = |number| async move {
+            let anonymous = Requester::default();
+            let who = if number % 4 == 3 { &anonymous } else { &self.shopper(number).who };
+            self.cart(who, "active", number).await.map(drop)
+        };
+        each(count, steps.begin("active carts", count), work).await
+    }
+
+    /// Orders; some are changed afterwards, some cancelled.
+    pub(super) async fn buy(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+        let work = |number| async move {
+            let Shopper { who, name, account } = self.shopper(number);
+            let cart = self.cart(who, "order", number).await?;
+            let variables = json!({
+                "cart": cart, "account": account, "shipping": address(name, number),
+                "op": format!("demo-checkout-{number}"),
+            });
+            let data = self.door.ask(who, CHECKOUT, variables).await?;
+            self.think_again(who, &data["checkoutCart"], number).await
+        };
+        each(count, steps.begin("orders", count), work).await
+    }
+
+    /// One order in eight is changed, one in eight cancelled.
+    async fn think_again(
+        &self,
+        who: &Requester,
+        order: &Value,
+        number: usize,
+    ) -> Result<(), Failure> {
+        let (id, op) = (text(&order["id"]), format!("demo-change-{number}"));
+        match number % 8 {
+            3 => {
+                let sku = text(&order["lines"][0]["sku"]);
+                let variables = json!({ "order": id, "sku": sku, "quantity": 3, "op": op });
+                self.door.ask(who, ADJUST, variables).await.map(drop)
+            }
+            6 => self.door.ask(who, CANCEL_ORDER, json!({ "order": id, "op": op })).await.map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn address(name: &str, number: usize) -> Value {
+    let mut random = Random::new(4_000 + number as u64);
+    let street = format!("{} {}", random.pick(PLACES), random.between(1, 120));
+    let city = format!("{} {}", random.between(10_000, 98_999), random.pick(PLACES));
+    let country = random.pick(&["AT", "BE", "CH", "DE", "FR", "GB", "NL"]);
+    json!({ "name": name, "street": street, "city": city, "country": country })
+}
+
+async fn each<F: Future<Output = Result<(), Failure>>>(
+    count: usize,
+    bar: indicatif::ProgressBar,
+    work: impl Fn(usize) -> F,
+) -> Result<(), Failure> {
+    stream::iter(0..count)
+        .map(|number| {
+            let work = work(number);
+            let bar = &bar;
+            async move {
+                work.await?;
+                bar.inc(1);
+                Ok::<_, Failure>(())
+            }
+        })
+        .buffer_unordered(AT_ONCE)
+        .try_collect::<Vec<()>>()
+        .await?;
+    bar.finish();
+    Ok(())
+}
+
+/// Lets every cart expire that was idle for a second: the sweep of a gateway with little patience.
+pub(super) async fn expire(config: &Config, app: &App) -> Result<(), Failure> {
+    let hasty = Config { cart_idle_seconds: 1, reservation_seconds: 600, ..config.clone() };
+    let hasty = App::new(hasty, app.database().clone());
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    background::sweep_all(&hasty).await?;
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The shop's categories, as `categories.txt` lists them.
+
+/// One category.
+#[derive(Debug, Clone)]
+pub(super) struct Category {
+    /// Last step of its path; no other category has it.
+    pub(super) slug: String,
+    /// The way from the root, such as `/music/jazz`.
+    pub(super) path: String,
+    /// Path of its parent, for all but the roots.
+    pub(super) parent: Option<String>,
+    /// Its name in English.
+    pub(super) english: String,
+    /// Its name in German.
+    pub(super) german: String,
+    /// Its name in French.
+    pub(super) french: String,
+    /// Whether no category is below it.
+    pub(super) is_leaf: bool,
+}
+
+const TREE: &str = include_str!("categories.txt");
+
+/// Every category, parents before their children.
+pub(super) fn categories() -> Vec<Category> {
+    let mut found: Vec<Category> = Vec::new();
+    // The way to the line before.
+    let mut way: Vec<String> = Vec::new();
+    for line in TREE.lines() {
+        let depth = (line.len() - line.trim_start().len()) / 2;
+        let mut columns = line.split('|').map(|column| column.trim().to_owned());
+        let mut column = || columns.next().unwrap_or_default();
+        let (slug, english, german, french) = (column(), column(), column(), column());
+        way.truncate(depth);
+        let parent = (!way.is_empty()).then(|| format!("/{}", way.join("/")));
+        way.push(slug.clone());
+        if let Some(above) = found.iter_mut().find(|one| Some(&one.path) == parent.as_ref()) {
+            above.is_leaf = false;
+        }
+        let path = format!("/{}", way.join("/"));
+        found.push(Category { slug, path, parent, english, german, french, is_leaf: true });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_a_tree_of_four_levels_with_three_languages() {
+        let all = categories();
+        assert!(all.len() >= 200);
+        let mut slugs: Vec<_> = all.iter().map(|one| &one.slug).collect();
+        slugs.sort();
+        slugs.dedup();
+        assert_eq!(slugs.len(), all.len(), "a slug twice");
+        for one in &all {
+            assert!(crate::graphql::scalars::Slug::parse_slug(&one.slug).is_some(), "{}", one.slug);
+            assert!([&one.english, &one.german, &one.french].iter().all(|name| !name.is_empty()));
+            let steps = one.path.matches('/').count();
+            assert!((1..=4).contains(&steps), "{}", one.path);
+        }
+        assert!(all.iter().any(|one| one.path.matches('/').count() == 4));
+    }
+}

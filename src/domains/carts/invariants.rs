@@ -1,0 +1,106 @@
+//! What `docgate check` verifies of carts and of what is reserved for them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    MOST_LINES, MOST_QUANTITY, ORDERS,
+    documents::{CartDocument, CartState},
+    store,
+};
+use crate::{
+    app::App,
+    domains::{
+        Report,
+        inventory::{self, Reservation},
+    },
+    error::Error,
+};
+
+/// Quantity reserved per cart and SKU.
+type Reserved = HashMap<(String, String), i64>;
+
+/// Lines are sound, and reservations agree with them.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    let mut reserved = Reserved::new();
+    inventory::operations::for_each(app, |stock| {
+        let of_carts = |entry: &Reservation| !entry.holder.starts_with(ORDERS);
+        for entry in stock.reservations.into_iter().filter(of_carts) {
+            reserved.insert((entry.holder, stock.sku.clone()), entry.quantity);
+        }
+        Ok(())
+    })
+    .await?;
+    let (mut unsound, mut unequal) = (Vec::new(), Vec::new());
+    store::for_each(app, |cart| {
+        unsound.extend(unsound_lines(&cart));
+        unequal.extend(unequal_reservations(&cart, &mut reserved));
+        Ok(())
+    })
+    .await?;
+    let left = reserved.into_iter().filter(|(_, quantity)| *quantity != 0);
+    unequal.extend(left.map(|((cart, sku), quantity)| {
+        format!("{quantity} of {sku:?} are reserved for {cart:?}, which has no such line")
+    }));
+
+    let rules = [
+        ("carts: one line per SKU, 0 <= held <= quantity, all within the bounds", unsound),
+        (
+            "carts: what is reserved equals what active carts hold; closed ones hold nothing",
+            unequal,
+        ),
+    ];
+    for (rule, broken) in rules {
+        report.rule(rule);
+        for what in broken {
+            report.broken(what);
+        }
+    }
+    Ok(())
+}
+
+fn unsound_lines(cart: &CartDocument) -> Vec<String> {
+    let mut skus = HashSet::new();
+    let mut broken = Vec::new();
+    for line in &cart.lines {
+        let sound = skus.insert(&line.sku)
+            && (1..=MOST_QUANTITY).contains(&line.quantity)
+            && (0..=line.quantity).contains(&line.held)
+            && line.unit_price >= 0;
+        if !sound {
+            broken.push(format!("cart {:?} has the line {line:?}", cart.id));
+        }
+    }
+    if cart.lines.len() > MOST_LINES {
+        broken.push(format!("cart {:?} has {} lines", cart.id, cart.lines.len()));
+    }
+    broken
+}
+
+/// Takes the cart's part out of `reserved`, and says where it isn't what it should be. Carts in
+/// between belong to a flow under way, about which nothing can be said.
+fn unequal_reservations(cart: &CartDocument, reserved: &mut Reserved) -> Vec<String> {
+    let mut due: HashMap<&str, i64> = HashMap::new();
+    let (active, closed) = match cart.state {
+        CartState::Active => (true, false),
+        CartState::Complete | CartState::Expired | CartState::Cancelled => (false, true),
+        _ => (false, false),
+    };
+    for line in &cart.lines {
+        due.insert(&line.sku, if active { line.held } else { 0 });
+    }
+    for entry in &cart.outbox {
+        *due.entry(&entry.sku).or_default() += entry.quantity;
+    }
+    let mut broken = Vec::new();
+    for (sku, due) in due {
+        let found = reserved.remove(&(cart.id.clone(), sku.to_owned())).unwrap_or_default();
+        if (active || closed) && found != due {
+            let state = cart.state.name();
+            broken.push(format!("{state} cart {:?} holds {found} of {sku:?}, not {due}", cart.id));
+        }
+    }
+    broken
+}

@@ -1,0 +1,125 @@
+//! The guarded writes of a cart that is being checked out. All but the claim name the checkout that
+//! they belong to, so that whoever comes late from an earlier one changes nothing.
+
+use mongodb::bson::{DateTime, Document, doc};
+
+use super::super::documents::{CartDocument, CartState, Checkout};
+use crate::{
+    app::App,
+    error::Error,
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        expression::{both, literal, map, stored},
+    },
+};
+
+/// ACTIVE → PENDING: there are lines, nothing is still to be returned, and no other checkout was
+/// begun since `attempts` was read. Freezes the lines by leaving ACTIVE; the total is their sum.
+pub(in super::super) async fn claim(
+    app: &App,
+    cart: &CartDocument,
+    checkout: &Checkout,
+    run: &Run,
+) -> Outcome<CartDocument> {
+    let guard = doc! {
+        "_id": &cart.id,
+        "state": CartState::Active,
+        "lines.0": { "$exists": true },
+        "outbox": { "$size": 0 },
+        "attempts": cart.attempts,
+    };
+    let update = vec![doc! { "$set": {
+        "state": CartState::Pending,
+        "checkout": { "$mergeObjects": [literal(stored(checkout)), { "total": total() }] },
+        "attempts": { "$add": ["$attempts", 1] },
+        "modifiedAt": "$$NOW",
+    } }];
+    app.collection::<CartDocument>().guarded(guard, update).within(run).apply().await
+}
+
+/// Sum of the lines: of Longs, an exact Long.
+fn total() -> Document {
+    let line = doc! { "$multiply": ["$$this.quantity", "$$this.unitPrice"] };
+    doc! { "$sum": map("$lines", line) }
+}
+
+/// PENDING → PAID: the decision of the checkout.
+pub(in super::super) async fn mark_paid(
+    app: &App,
+    id: &str,
+    checkout: &str,
+) -> Outcome<CartDocument> {
+    turn(app, id, checkout, CartState::Pending, CartState::Paid).await
+}
+
+/// PENDING → VOIDING: the checkout can't be paid any more.
+pub(in super::super) async fn mark_voiding(
+    app: &App,
+    id: &str,
+    checkout: &str,
+) -> Outcome<CartDocument> {
+    turn(app, id, checkout, CartState::Pending, CartState::Voiding).await
+}
+
+/// PAID → COMPLETE: everything was given.
+pub(in super::super) async fn mark_complete(
+    app: &App,
+    id: &str,
+    checkout: &str,
+) -> Outcome<CartDocument> {
+    turn(app, id, checkout, CartState::Paid, CartState::Complete).await
+}
+
+/// VOIDING → ACTIVE: nothing of the checkout is left.
+pub(in super::super) async fn mark_active(
+    app: &App,
+    id: &str,
+    checkout: &str,
+) -> Outcome<CartDocument> {
+    let guard = of_checkout(id, checkout, CartState::Voiding);
+    let update = vec![
+        doc! { "$set": { "state": CartState::Active, "modifiedAt": "$$NOW" } },
+        doc! { "$unset": "checkout" },
+    ];
+    app.collection::<CartDocument>().guarded(guard, update).apply().await
+}
+
+/// From one state to the next. `modifiedAt` moves as well: marks are retired a while after it.
+async fn turn(
+    app: &App,
+    id: &str,
+    checkout: &str,
+    from: CartState,
+    to: CartState,
+) -> Outcome<CartDocument> {
+    let update = vec![doc! { "$set": { "state": to, "modifiedAt": "$$NOW" } }];
+    app.collection::<CartDocument>().guarded(of_checkout(id, checkout, from), update).apply().await
+}
+
+fn of_checkout(id: &str, checkout: &str, from: CartState) -> Document {
+    doc! { "_id": id, "state": from, "checkout.id": checkout }
+}
+
+/// Carts in `of` whose checkout's deadline lies before `before`.
+pub(in super::super) async fn list_overdue(
+    app: &App,
+    of: CartState,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<CartDocument>, Error> {
+    let filter = doc! { "state": of, "checkout.deadline": { "$lt": before } };
+    let sort = doc! { "modifiedAt": 1, "_id": 1 };
+    app.collection::<CartDocument>()
+        .list(List { filter, sort, limit, hint: Some("state_modified"), ..List::default() })
+        .await
+}
+
+/// The cart of a checkout that is under way or done.
+pub(in super::super) async fn find_by_checkout(
+    app: &App,
+    checkout: &str,
+) -> Result<Option<CartDocument>, Error> {
+    let known = both(doc! { "checkout.id": checkout }, doc! { "checkout.id": { "$exists": true } });
+    app.collection::<CartDocument>().find_settled(known).await
+}

@@ -1,0 +1,286 @@
+//! Finishes or undoes what was cut, and lets idle carts expire. Nothing is touched that changed
+//! within the last two bounds, so that no run is under way that began before.
+
+use std::collections::HashMap;
+
+use mongodb::bson::DateTime;
+
+use super::{
+    ORDERS,
+    documents::{CartDocument, CartState},
+    operations, store,
+};
+use crate::{
+    app::App,
+    domains::inventory::{
+        self, Reservation,
+        operations::{Age, BEGINNING},
+    },
+    error::Error,
+};
+
+/// Carts that one pass does of each kind at the most; the next pass goes on.
+const CARTS: i64 = 500;
+/// Carts that are read with one command.
+const BATCH: usize = 100;
+
+/// One pass; answers how many flows it finished.
+///
+/// # Errors
+/// The first thing that failed; everything else was still tried.
+pub async fn sweep(app: &App) -> Result<u64, Error> {
+    let limits = Limits::of(app, app.begin().await?.now());
+    let mut tally = Tally::default();
+    let done = sweep_returns(app, &limits, &mut tally).await;
+    tally.note("returns", done);
+    for state in [CartState::Cancelling, CartState::Expiring] {
+        let done = sweep_closings(app, state, &limits, &mut tally).await;
+        tally.note("closings", done);
+    }
+    let done = sweep_idle(app, &limits, &mut tally).await;
+    tally.note("idle carts", done);
+    for age in [Age::Take, Age::Gift, Age::Entry] {
+        let done = sweep_reservations(app, age, &limits, &mut tally).await;
+        tally.note("reservations", done);
+    }
+    if !app.config().cart_keep_expired {
+        let done = sweep_expired(app, &limits, &mut tally).await;
+        tally.note("expired carts", done);
+    }
+    tally.finished()
+}
+
+/// Before which moment something must have been untouched.
+struct Limits {
+    /// For what was begun and is to be finished.
+    quiet: DateTime,
+    /// For carts that are to expire.
+    idle: DateTime,
+    /// For reservations of carts that aren't there any more.
+    vanished: DateTime,
+}
+
+impl Limits {
+    fn of(app: &App, now: DateTime) -> Self {
+        let earlier = |millis| DateTime::from_millis(now.timestamp_millis().saturating_sub(millis));
+        let seconds =
+            |seconds: u64| i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
+        Self {
+            quiet: earlier(app.bounds().quiet_millis()),
+            idle: earlier(seconds(app.config().cart_idle_seconds)),
+            vanished: earlier(seconds(app.config().reservation_seconds)),
+        }
+    }
+}
+
+/// What a pass did. One thing that fails doesn't keep the others from being done.
+#[derive(Default)]
+struct Tally {
+    finished: u64,
+    failed: Option<Error>,
+}
+
+impl Tally {
+    /// What became of one thing.
+    fn add(&mut self, id: &str, done: Result<bool, Error>) {
+        self.finished += u64::from(*done.as_ref().unwrap_or(&false));
+        self.note(id, done.map(|_| ()));
+    }
+
+    fn note(&mut self, what: &str, done: Result<(), Error>) {
+        if let Err(error) = done {
+            tracing::warn!(what, ?error, "left to the next sweep");
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn finished(self) -> Result<u64, Error> {
+        self.failed.map_or(Ok(self.finished), Err)
+    }
+}
+
+/// Gives what lowered lines still owe.
+async fn sweep_returns(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+    for cart in store::list_with_old_returns(app, limits.quiet, CARTS).await? {
+        tally.add(&cart.id, carry_out(app, &cart.id).await);
+    }
+    Ok(())
+}
+
+/// Closes carts that somebody began to close.
+async fn sweep_closings(
+    app: &App,
+    state: CartState,
+    limits: &Limits,
+    tally: &mut Tally,
+) -> Result<(), Error> {
+    for cart in store::list_untouched(app, state, limits.quiet, CARTS).await? {
+        tally.add(&cart.id, finish_closing(app, &cart.id).await);
+    }
+    Ok(())
+}
+
+/// Lets idle carts expire.
+async fn sweep_idle(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+    for cart in store::list_untouched(app, CartState::Active, limits.idle, CARTS).await? {
+        tally.add(&cart.id, operations::expire(app, &cart.id).await);
+    }
+    Ok(())
+}
+
+/// Removes carts that have expired.
+async fn sweep_expired(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+    for cart in store::list_untouched(app, CartState::Expired, limits.quiet, CARTS).await? {
+        tally.add(&cart.id, remove(app, &cart, limits.quiet).await);
+    }
+    Ok(())
+}
+
+async fn carry_out(app: &App, id: &str) -> Result<bool, Error> {
+    let (run, cart) = store::open(app, id).await?;
+    let Some(cart) = cart.filter(|cart| !cart.outbox.is_empty()) else { return Ok(false) };
+    operations::carry_out_outbox(app, &cart, &run).await?;
+    Ok(true)
+}
+
+async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
+    let (run, cart) = store::open(app, id).await?;
+    let closing =
+        |cart: &CartDocument| matches!(cart.state, CartState::Cancelling | CartState::Expiring);
+    let Some(cart) = cart.filter(closing) else { return Ok(false) };
+    operations::close(app, &cart, &run).await?;
+    Ok(true)
+}
+
+/// Removes an expired cart once nothing is left of it in the inventory; before that, settles what
+/// is.
+async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool, Error> {
+    let entries = inventory::operations::reservations_of(app, &cart.id).await?;
+    for (sku, entry) in &entries {
+        settle_closed(app, sku, entry, quiet).await?;
+    }
+    Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await.decided()?.is_some())
+}
+
+/// Walks the reservations of one age, a page at a time, each page's carts being read after it: what
+/// an entry is found to be when it is written was then also true when its cart was read.
+async fn sweep_reservations(
+    app: &App,
+    age: Age,
+    limits: &Limits,
+    tally: &mut Tally,
+) -> Result<(), Error> {
+    let before = if age == Age::Entry { limits.vanished } else { limits.quiet };
+    let mut from = Some(BEGINNING);
+    while let Some(start) = from {
+        let (mut entries, next) =
+            inventory::operations::page_by_age(app, age, start, before).await?;
+        entries.retain(|(_, entry)| !entry.holder.starts_with(ORDERS));
+        for batch in entries.chunks(BATCH) {
+            let carts = carts_of(app, batch).await?;
+            for (sku, entry) in batch {
+                let cart = carts.get(entry.holder.as_str());
+                let done = settle(app, sku, entry, cart, limits).await;
+                tally.add(&entry.holder, done);
+            }
+        }
+        from = next;
+    }
+    Ok(())
+}
+
+async fn carts_of(
+    app: &App,
+    entries: &[(String, Reservation)],
+) -> Result<HashMap<String, CartDocument>, Error> {
+    let mut ids: Vec<&str> = entries.iter().map(|(_, entry)| entry.holder.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let carts = store::list_of_ids(app, &ids).await?;
+    Ok(carts.into_iter().map(|cart| (cart.id.clone(), cart)).collect())
+}
+
+/// Settles one reservation with its cart; says whether stock was returned.
+async fn settle(
+    app: &App,
+    sku: &str,
+    entry: &Reservation,
+    cart: Option<&CartDocument>,
+    limits: &Limits,
+) -> Result<bool, Error> {
+    let Some(cart) = cart else {
+        // Gone: nothing can be decided any more, but nothing tells either why it is gone.
+        let gone = entry.at < limits.vanished;
+        return if gone { settle_closed(app, sku, entry, limits.quiet).await } else { Ok(false) };
+    };
+    if cart.modified_at >= limits.quiet || entry.at >= limits.quiet {
+        return Ok(false);
+    }
+    match cart.state {
+        CartState::Active if cart.outbox.iter().all(|due| due.sku != sku) => {
+            settle_active(app, sku, entry, cart, limits.quiet).await
+        }
+        CartState::Complete | CartState::Expired | CartState::Cancelled => {
+            settle_closed(app, sku, entry, limits.quiet).await
+        }
+        // A flow is under way or was cut; who finishes it finishes this as well.
+        _ => Ok(false),
+    }
+}
+
+/// What an active cart's entry has beyond the line was taken and never decided.
+async fn settle_active(
+    app: &App,
+    sku: &str,
+    entry: &Reservation,
+    cart: &CartDocument,
+    quiet: DateTime,
+) -> Result<bool, Error> {
+    let line = cart.lines.iter().find(|line| line.sku == sku);
+    let surplus = entry.quantity - line.map_or(0, |line| line.held);
+    let mut returned = false;
+    if surplus > 0 {
+        returned = give_up_takes(app, entry, cart).await?
+            && inventory::operations::return_surplus(app, sku, entry, surplus).await?;
+        if !returned {
+            return Ok(false);
+        }
+    }
+    // Nothing is left over, so every take that is still marked was decided; and what is no longer
+    // in the outbox was given. Both lie so far back that nobody can repeat them.
+    let marks = entry.takes.iter().chain(&entry.gifts);
+    let tags: Vec<String> = marks.map(|mark| mark.tag.clone()).collect();
+    if surplus >= 0 && !tags.is_empty() {
+        inventory::operations::retire(app, sku, &entry.holder, &tags, quiet).await.decided()?;
+    }
+    Ok(returned)
+}
+
+/// Gives up, on the cart, every take that wasn't decided when the cart was read. `false` where one
+/// was decided meanwhile: then what was read doesn't hold any more.
+async fn give_up_takes(app: &App, entry: &Reservation, cart: &CartDocument) -> Result<bool, Error> {
+    for take in &entry.takes {
+        let known = cart.ops.iter().any(|record| record.tag == take.tag);
+        if !known && store::void(app, &cart.id, &take.tag).await.decided()?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A closed cart holds nothing; its marks go when nobody can repeat what they stand for.
+async fn settle_closed(
+    app: &App,
+    sku: &str,
+    entry: &Reservation,
+    quiet: DateTime,
+) -> Result<bool, Error> {
+    let holds = entry.quantity > 0 || !entry.takes.is_empty();
+    let returned =
+        holds && inventory::operations::return_surplus(app, sku, entry, entry.quantity).await?;
+    if !entry.gifts.is_empty() {
+        let tags: Vec<String> = entry.gifts.iter().map(|gift| gift.tag.clone()).collect();
+        inventory::operations::retire(app, sku, &entry.holder, &tags, quiet).await.decided()?;
+    }
+    Ok(returned)
+}

@@ -1,0 +1,129 @@
+//! What `docgate check` verifies of orders and checkouts.
+
+use std::collections::HashMap;
+
+use super::{
+    documents::{OrderDocument, OrderState},
+    operations,
+};
+use crate::{
+    app::App,
+    domains::{
+        Report,
+        carts::{self, CartState},
+        inventory, payments,
+    },
+    error::Error,
+};
+
+/// What the rules need to know of all orders.
+#[derive(Default)]
+struct Orders {
+    /// The cart of each order.
+    carts: HashMap<String, String>,
+    /// Per SKU, what placed orders have of it.
+    sold: HashMap<String, i64>,
+    /// What doesn't add up within one order.
+    broken: Vec<String>,
+    /// What each payment took, less what of it was given back.
+    kept: HashMap<String, i64>,
+}
+
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    let mut orders = Orders::default();
+    operations::for_each(app, |order| {
+        orders.note(&order);
+        Ok(())
+    })
+    .await?;
+    report.rule(
+        "orders: the total is the sum of the lines, and what was paid less what was refunded",
+    );
+    orders.broken.drain(..).for_each(|broken| report.broken(broken));
+    check_carts(app, &orders, report).await?;
+    check_stock(app, &mut orders, report).await?;
+    check_payments(app, orders, report).await
+}
+
+impl Orders {
+    fn note(&mut self, order: &OrderDocument) {
+        self.carts.insert(order.id.clone(), order.cart_id.clone());
+        let lines = &order.lines;
+        let sum: i64 = lines.iter().map(|line| line.quantity * line.unit_price).sum();
+        let kept: i64 = order.payments.iter().map(|own| own.amount - own.refunded).sum();
+        let due = if order.state == OrderState::Placed { order.total } else { 0 };
+        if sum != order.total || kept != due {
+            let (id, total) = (&order.id, order.total);
+            self.broken.push(format!("order {id}: total {total}, lines {sum}, paid {kept}"));
+        }
+        if order.state == OrderState::Placed {
+            for line in lines {
+                *self.sold.entry(line.sku.clone()).or_default() += line.quantity;
+            }
+        }
+        for payment in &order.payments {
+            self.kept.insert(payment.id.clone(), payment.amount - payment.refunded);
+        }
+    }
+}
+
+/// One to one: every completed cart has its order, and every order its cart.
+async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<(), Error> {
+    report.rule("orders: every completed cart has one order, and every order is of one cart");
+    let mut of_cart: HashMap<&str, &str> = HashMap::new();
+    for (order, cart) in &orders.carts {
+        if let Some(other) = of_cart.insert(cart, order) {
+            report.broken(format!("cart {cart} has the orders {order} and {other}"));
+        }
+    }
+    carts::operations::checkout::for_each(app, |cart| {
+        let checkout = cart.checkout.as_ref().map(|checkout| checkout.id.as_str());
+        let order = of_cart.remove(cart.id.as_str());
+        if cart.state == CartState::Complete && (order.is_none() || order != checkout) {
+            report.broken(format!("cart {} is complete without its order", cart.id));
+        }
+        if cart.state != CartState::Complete && order.is_some() {
+            report.broken(format!("cart {} has an order and is {}", cart.id, cart.state.name()));
+        }
+        Ok(())
+    })
+    .await?;
+    for (cart, order) in of_cart {
+        report.broken(format!("order {order} is of the cart {cart}, which isn't there"));
+    }
+    Ok(())
+}
+
+/// Per SKU: what is sold is what placed orders have.
+async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Result<(), Error> {
+    report.rule("orders: per SKU, sold stock equals the lines of placed orders");
+    inventory::operations::for_each(app, |stock| {
+        let ordered = orders.sold.remove(&stock.sku).unwrap_or(0);
+        if ordered != stock.sold {
+            let (sku, sold) = (&stock.sku, stock.sold);
+            report.broken(format!("{sku}: {sold} are sold, {ordered} are ordered"));
+        }
+        Ok(())
+    })
+    .await
+    // Of a product that was removed together with its stock only its orders are left.
+}
+
+/// What orders say was paid and given back is what the provider took and gave back.
+async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<(), Error> {
+    let mut kept = orders.kept;
+    let told = payments::operations::for_each(app, |payment, amount| {
+        *kept.entry(payment.to_owned()).or_default() -= amount;
+    })
+    .await?;
+    if !told {
+        return Ok(());
+    }
+    report.rule("orders: what was paid and refunded is what the provider captured and refunded");
+    for (payment, difference) in kept.into_iter().filter(|(_, difference)| *difference != 0) {
+        report.broken(format!("payment {payment}: orders and provider differ by {difference}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Orders, and the checkout that makes them: `orders`, and the flow over carts, inventory and
+//! payments.
+//!
+//! **Checkout.** The cart decides; the order's `_id` is the checkout's, which is made of op id and
+//! attempt.
+//!
+//! ```text
+//!            claim                 pay                    complete
+//!   ACTIVE ─────────▶ PENDING ──────────────▶ PAID ─────────────────────▶ COMPLETE
+//!     ▲                  │ short, declined,     the order, stock to sold,
+//!     │                  ▼ timed out            the money captured
+//!     └────────────── VOIDING
+//!       money voided,
+//!       stock released
+//! ```
+//!
+//! *Take*: in PENDING, stock that the cart doesn't hold (tag: the checkout's id), then the money (an
+//! authorisation with that id). *Decide*: PENDING → PAID, or PENDING → VOIDING. *Give*: what stands
+//! beside PAID. *Settle*: COMPLETE; then what the cart's reservations still hold goes back. Who is
+//! unsure about a take of stock stops there, for it may still come; past the checkout's deadline it
+//! can't, and the sweep or a repeat undoes it. An authorisation that may still come may be undone
+//! at once: its void is a tombstone.
+//!
+//! **An order** is decided by itself:
+//!
+//! ```text
+//!   PLACED ──cancel──▶ CANCELLING ──all given──▶ CANCELLED ──delete──▶ (stone)
+//! ```
+//!
+//! Every decision (cancelling, lowering, raising) is computed from the order as read and guarded by
+//! its `revision`, which every decision raises; refused, it is computed again. What it owes stands
+//! in the outbox: stock to `sold`, a capture, restocks, refunds. An entry that was given stays, with
+//! the time of that note, until whoever read it before can't give it any more; then the sweep
+//! retires its marks from the inventory, and the entry goes.
+//!
+//! Raising a line takes first. It begins with a record in `raises`, so that a sweep knows what may
+//! have been taken whoever took it; the raise is given up by marking that record (`voiding`, after
+//! which no decision finds it), undone, and removed. A line that is lowered to zero stays in the
+//! document and isn't shown; raising it again is then like raising any other, at its old price.
+//!
+//! A deleted order leaves a stone with its `_id`: the checkout's late insert must find it taken.
+//!
+//! Invariants: stock that is sold equals the lines of placed orders; each completed cart has its
+//! order, and each order its cart, one to one; totals are the sums of lines, and equal what was paid
+//! less what was refunded (nothing is left of it once an order is cancelled).
+
+mod documents;
+pub mod invariants;
+pub mod operations;
+pub mod resolvers;
+mod store;
+pub mod sweep;
+pub mod types;
+
+pub use documents::OrderDocument;

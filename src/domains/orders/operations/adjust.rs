@@ -1,0 +1,328 @@
+//! Adjusting a line of a placed order: lowering decides first and gives back, raising takes first.
+
+use std::{cmp::Ordering, time::Duration};
+
+use mongodb::bson::DateTime;
+
+use super::{
+    super::{
+        documents::{Give, OrderDocument, OrderLine, OrderPayment, OrderState, Raise},
+        store::{self, Decision},
+        types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen, PaymentDeclined},
+    },
+    carry_out, demand_room, open, outbox, payer,
+};
+use crate::{
+    app::App,
+    domains::{
+        carts::{MOST_QUANTITY, Payment},
+        inventory::{self, operations::Taken},
+        payments::{self, Authorisation},
+    },
+    error::Error,
+    graphql::{
+        input,
+        refusals::{Conflict, InsufficientStock, InvalidInput, NotFound, Stop},
+        requester::Requester,
+        scalars::Money,
+    },
+    mongo::{
+        Run,
+        flow::{Op, Standing},
+    },
+};
+
+/// Pause between two looks at an adjustment that another call carries on.
+const LOOK: Duration = Duration::from_millis(50);
+/// Lines of one order that may be being raised at the same time.
+const RAISES: usize = 16;
+
+/// What was asked for, checked.
+struct Ask {
+    order: String,
+    sku: String,
+    quantity: i64,
+    payment: Option<Payment>,
+    op: Op,
+}
+
+impl Ask {
+    fn checked(app: &App, given: AdjustOrderLineInput) -> Result<Self, InvalidInput> {
+        let order = input::key("orderId", &given.order_id)?;
+        let sku = input::key("sku", &given.sku)?;
+        let quantity = input::within("quantity", given.quantity.0, 0..=MOST_QUANTITY)?;
+        let payment = given.payment.map(|own| payer::payment("payment", own)).transpose()?;
+        let scope = [order.as_str(), "adjustOrderLine"];
+        let op = input::op(app, &scope, given.op_id.as_ref(), &(&sku, quantity, &payment))?;
+        Ok(Self { order, sku, quantity, payment, op })
+    }
+}
+
+/// Sets the quantity of a line.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn adjust_line(
+    app: &App,
+    requester: &Requester,
+    input: AdjustOrderLineInput,
+) -> Result<OrderDocument, Stop<AdjustOrderLineResult>> {
+    let ask = Ask::checked(app, input)?;
+    let (first, mut order) = open(app, requester, &ask.order).await?;
+    let mut run = first;
+    loop {
+        if let Some(raise) = order.raises.iter().find(|raise| raise.op == ask.op.id) {
+            if raise.input != ask.op.input {
+                return Err(Conflict::other_input().into());
+            }
+            if is_overdue(app, raise, &run) {
+                undo_raise(app, &order.id, raise).await?;
+            } else {
+                // A run of this op still goes on.
+                tokio::time::sleep(LOOK).await;
+            }
+        } else if let Some(order) = attempt(app, requester, &ask, &order, &run).await? {
+            return Ok(carry_out(app, order, &run).await?);
+        }
+        if first.is_over() {
+            return Err(first.overdue().into());
+        }
+        (run, order) = open(app, requester, &ask.order).await?;
+    }
+}
+
+/// Decides on the order as read; the order after it, or `None` when it changed meanwhile.
+async fn attempt(
+    app: &App,
+    requester: &Requester,
+    ask: &Ask,
+    order: &OrderDocument,
+    run: &Run,
+) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
+    match ask.op.standing(&ask.op.id, &order.ops) {
+        Standing::Applied => return Ok(Some(order.clone())),
+        Standing::OtherInput => return Err(Conflict::other_input().into()),
+        Standing::New | Standing::Void => {}
+    }
+    if order.state != OrderState::Placed {
+        return Err(OrderNotOpen::of(order).into());
+    }
+    let Some(line) = order.lines.iter().find(|line| line.sku == ask.sku) else {
+        return Err(NotFound::new("order line", &ask.sku).into());
+    };
+    demand_room(app, order, run)?;
+    match ask.quantity.cmp(&line.quantity) {
+        Ordering::Equal => Ok(Some(order.clone())),
+        Ordering::Less => {
+            let decision = lowered(order, line, ask);
+            let decided = store::decide(app, &order.id, order.revision, &decision, &ask.op).await;
+            Ok(decided.decided()?)
+        }
+        Ordering::Greater => raise(app, requester, ask, order, line, run).await,
+    }
+}
+
+/// What lowering a line makes of an order: the goods go back, and so does the money, from the
+/// newest payment on.
+fn lowered(order: &OrderDocument, line: &OrderLine, ask: &Ask) -> Decision {
+    let quantity = line.quantity - ask.quantity;
+    let worth = quantity * line.unit_price;
+    let mut payments = order.payments.clone();
+    let mut gives = vec![Give::Restock { sku: line.sku.clone(), quantity }];
+    let mut left = worth;
+    for payment in payments.iter_mut().rev() {
+        let amount = left.min(payment.amount - payment.refunded);
+        if amount > 0 {
+            payment.refunded += amount;
+            left -= amount;
+            gives.push(Give::Refund { payment: payment.id.clone(), amount });
+        }
+    }
+    Decision {
+        state: order.state,
+        lines: with_quantity(order, &ask.sku, ask.quantity),
+        total: order.total - worth,
+        payments,
+        owed: outbox::tagged(&ask.op, gives.into_iter()),
+        raise: None,
+    }
+}
+
+/// What a raised line makes of an order: stock and money that were taken are to be given.
+fn raised(order: &OrderDocument, raise: &Raise, op: &Op) -> Decision {
+    let mut payments = order.payments.clone();
+    let (sku, quantity) = (raise.sku.clone(), raise.quantity);
+    let mut gives = vec![Give::Sell { sku, quantity, take: raise.tag.clone() }];
+    if raise.amount > 0 {
+        payments.push(OrderPayment { id: raise.tag.clone(), amount: raise.amount, refunded: 0 });
+        gives.push(Give::Capture { payment: raise.tag.clone() });
+    }
+    Decision {
+        state: order.state,
+        lines: with_quantity(order, &raise.sku, raise.from + raise.quantity),
+        total: order.total + raise.amount,
+        payments,
+        owed: outbox::tagged(op, gives.into_iter()),
+        raise: Some(raise.tag.clone()),
+    }
+}
+
+fn with_quantity(order: &OrderDocument, sku: &str, quantity: i64) -> Vec<OrderLine> {
+    let mut lines = order.lines.clone();
+    for line in lines.iter_mut().filter(|line| line.sku == sku) {
+        line.quantity = quantity;
+    }
+    lines
+}
+
+/// Raises a line: notes it, takes stock and money, decides. `None` when the order changed.
+async fn raise(
+    app: &App,
+    requester: &Requester,
+    ask: &Ask,
+    order: &OrderDocument,
+    line: &OrderLine,
+    run: &Run,
+) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
+    let raise = begun(app, ask, order, line, run)?;
+    let payment = ask.payment.as_ref().unwrap_or(&order.payer);
+    let amount = Money::new(raise.amount, order.currency);
+    let charge = payer::charge(&raise.tag, amount, payment);
+    payer::check(app, requester, &charge).await?;
+    let noted = store::push_raise(app, &order.id, order.revision, &raise, run).await.decided()?;
+    let Some(order) = noted else { return Ok(None) };
+    let (holder, cap) = (outbox::holder(&order.id), app.config().reservations_per_sku);
+    let (sku, tag) = (&raise.sku, &raise.tag);
+    match inventory::operations::take(app, sku, &holder, tag, raise.quantity, cap, run).await? {
+        Taken::Taken => {}
+        Taken::Short { available } => {
+            undo_raise(app, &order.id, &raise).await?;
+            return Err(InsufficientStock::new(sku, raise.quantity, available).into());
+        }
+        Taken::Full => {
+            undo_raise(app, &order.id, &raise).await?;
+            let crowded = "too many shoppers are checking out the same product; try again";
+            return Err(Error::RateLimited(crowded).into());
+        }
+    }
+    match payments::operations::authorise(app, &charge).await {
+        Ok(Authorisation::Authorised) => {}
+        Ok(Authorisation::Declined(reason)) => {
+            undo_raise(app, &order.id, &raise).await?;
+            return Err(PaymentDeclined::new(reason).into());
+        }
+        Err(error) => {
+            // It may have been authorised or may yet be; the void refuses it from here on.
+            undo_raise(app, &order.id, &raise).await?;
+            return Err(error.into());
+        }
+    }
+    Ok(decide(app, ask, order, &raise, run).await?)
+}
+
+/// The record of an attempt to raise a line. Its tag tells the order, and comes from the revision as
+/// read, which the record itself raises: no two attempts share one.
+fn begun(
+    app: &App,
+    ask: &Ask,
+    order: &OrderDocument,
+    line: &OrderLine,
+    run: &Run,
+) -> Result<Raise, Error> {
+    if order.raises.len() >= RAISES {
+        return Err(Error::RateLimited("too many changes of this order at once"));
+    }
+    let quantity = ask.quantity - line.quantity;
+    let revision = order.revision.to_string();
+    Ok(Raise {
+        tag: format!("{}:{}", order.id, app.ids().derived(&["raise", &ask.op.id, &revision])),
+        op: ask.op.id.clone(),
+        input: ask.op.input.clone(),
+        sku: line.sku.clone(),
+        from: line.quantity,
+        quantity,
+        // Can't overflow, nor can the total: within the bounds of carts no sum of lines does.
+        amount: quantity * line.unit_price,
+        voiding: false,
+        deadline: run.deadline(),
+    })
+}
+
+/// Decides a raise whose stock and money are taken. Where the line was changed meanwhile the raise
+/// is undone: another attempt computes anew. Where the rest of the order was, it is decided again.
+async fn decide(
+    app: &App,
+    ask: &Ask,
+    mut order: OrderDocument,
+    raise: &Raise,
+    run: &Run,
+) -> Result<Option<OrderDocument>, Error> {
+    while is_decidable(&order, raise) {
+        let decision = raised(&order, raise, &ask.op);
+        let decided = store::decide(app, &order.id, order.revision, &decision, &ask.op).await;
+        if let Some(after) = decided.decided()? {
+            return Ok(Some(after));
+        }
+        if run.is_over() {
+            return Err(run.overdue());
+        }
+        let read = store::find(app, &order.id).await?;
+        order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
+    }
+    undo_raise(app, &order.id, raise).await?;
+    Ok(None)
+}
+
+fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
+    let line = order.lines.iter().find(|line| line.sku == raise.sku);
+    order.state == OrderState::Placed
+        && order.raises.contains(raise)
+        && line.is_some_and(|line| line.quantity == raise.from)
+}
+
+/// Gives a raise up and gives back what it took. Not for whoever is unsure about its take of stock:
+/// before the deadline it may still come.
+///
+/// # Errors
+/// The outcome is unknown: it is tried again.
+pub(in super::super) async fn undo_raise(
+    app: &App,
+    order: &str,
+    raise: &Raise,
+) -> Result<(), Error> {
+    if store::mark_voiding(app, order, &raise.tag).await.decided()?.is_none() {
+        let order = store::find(app, order).await?;
+        let given_up = |own: &Raise| own.tag == raise.tag && own.voiding;
+        if !order.is_some_and(|order| order.raises.iter().any(given_up)) {
+            // Decided, or undone by another.
+            return Ok(());
+        }
+    }
+    payer::void(app, &raise.tag, raise.amount).await?;
+    inventory::operations::release(app, &raise.sku, &outbox::holder(order), &raise.tag).await?;
+    store::remove_raise(app, order, &raise.tag).await.decided()?;
+    Ok(())
+}
+
+/// Whether nothing that the run behind the raise sent can be applied any more.
+fn is_overdue(app: &App, raise: &Raise, run: &Run) -> bool {
+    raise.deadline < app.bounds().overdue_before(run.now())
+}
+
+/// Orders with a raise that nobody carries on any more, each with those raises.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub(in super::super) async fn list_overdue_raises(
+    app: &App,
+    now: DateTime,
+    limit: i64,
+) -> Result<Vec<(String, Vec<Raise>)>, Error> {
+    let before = app.bounds().overdue_before(now);
+    let orders = store::list_overdue_raises(app, before, limit).await?;
+    let overdue = |order: OrderDocument| {
+        let raises = order.raises.into_iter().filter(|raise| raise.deadline < before).collect();
+        (order.id, raises)
+    };
+    Ok(orders.into_iter().map(overdue).collect())
+}

@@ -1,0 +1,366 @@
+//! The checkout: take, decide, give, settle over a cart, the inventory and a payment.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::{
+    super::{
+        documents::{OrderDocument, OrderLine, OrderPayment, OrderState},
+        store,
+        types::{
+            CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, PaymentDeclined,
+            ShortLine,
+        },
+    },
+    payer,
+};
+use crate::{
+    app::App,
+    domains::{
+        carts::{self, Address, CartDocument, CartLine, CartState, Checkout, Payment},
+        inventory::{
+            self,
+            operations::{Destination, Taken},
+        },
+        payments::{self, Authorisation, Charge},
+    },
+    error::Error,
+    graphql::{
+        input,
+        refusals::{CartNotActive, Conflict, InvalidInput, NotFound, Stop},
+        requester::Requester,
+        scalars::Money,
+    },
+    mongo::{Run, flow::Op},
+};
+
+/// Pause between two looks at a checkout that another call carries on.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What was asked for, checked.
+struct Ask {
+    cart: String,
+    shipping: Address,
+    payment: Payment,
+    op: Op,
+}
+
+impl Ask {
+    fn checked(app: &App, input: CheckoutCartInput) -> Result<Self, InvalidInput> {
+        let cart = input::key("cartId", &input.cart_id)?;
+        let shipping = payer::address("shipping", input.shipping)?;
+        let payment = payer::payment("payment", input.payment)?;
+        let scope = [cart.as_str(), "checkoutCart"];
+        let op = input::op(app, &scope, input.op_id.as_ref(), &(&shipping, &payment))?;
+        Ok(Self { cart, shipping, payment, op })
+    }
+}
+
+/// How a call stands with its cart.
+enum Standing {
+    /// This op made an order.
+    Ordered,
+    /// A run of this op still goes on.
+    UnderWay,
+    /// A run of this op was cut, and nothing of it can come any more.
+    Cut,
+    /// It can begin.
+    Open,
+    /// This op was begun with another input.
+    OtherInput,
+    /// The cart takes no checkout.
+    Closed,
+}
+
+/// Checks a cart out.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn checkout(
+    app: &App,
+    requester: &Requester,
+    input: CheckoutCartInput,
+) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
+    let ask = Ask::checked(app, input)?;
+    let (first, mut cart) = open(app, requester, &ask.cart).await?;
+    let mut run = first;
+    loop {
+        match standing(app, &cart, &ask.op, &run) {
+            Standing::Ordered => return ordered(app, &cart).await,
+            Standing::UnderWay => tokio::time::sleep(LOOK).await,
+            Standing::Cut => recover(app, &cart, &run).await?,
+            Standing::Open => {
+                if let Some(cart) = claim(app, requester, &ask, &cart, &run).await? {
+                    return carry_through(app, &cart, &run).await;
+                }
+            }
+            Standing::OtherInput => return Err(Conflict::other_input().into()),
+            Standing::Closed => return Err(CartNotActive::new(cart.state.name()).into()),
+        }
+        if first.is_over() {
+            return Err(first.overdue().into());
+        }
+        (run, cart) = open(app, requester, &ask.cart).await?;
+    }
+}
+
+async fn open(
+    app: &App,
+    requester: &Requester,
+    id: &str,
+) -> Result<(Run, CartDocument), Stop<CheckoutCartResult>> {
+    let (run, cart) = carts::operations::checkout::open(app, id).await?;
+    let is_theirs =
+        |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| requester.is(owner));
+    match cart.filter(is_theirs) {
+        Some(cart) => Ok((run, cart)),
+        None => Err(NotFound::new("cart", id).into()),
+    }
+}
+
+fn standing(app: &App, cart: &CartDocument, op: &Op, run: &Run) -> Standing {
+    let mine = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
+    match (cart.state, mine) {
+        (CartState::Active, _) => Standing::Open,
+        (_, None) => Standing::Closed,
+        (_, Some(checkout)) if checkout.input != op.input => Standing::OtherInput,
+        (CartState::Complete, Some(_)) => Standing::Ordered,
+        (_, Some(checkout)) => {
+            let cut = carts::operations::checkout::is_overdue(checkout, run.now(), app.bounds());
+            if cut { Standing::Cut } else { Standing::UnderWay }
+        }
+    }
+}
+
+/// The order of a completed cart, as it now stands.
+async fn ordered(
+    app: &App,
+    cart: &CartDocument,
+) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
+    let id = &begun(cart)?.id;
+    match store::find(app, id).await?.filter(|order| !order.deleted) {
+        Some(order) => Ok(order),
+        None => Err(NotFound::new("order", id).into()),
+    }
+}
+
+/// Begins: refuses what can be refused early, then freezes the cart. `None` when it changed.
+async fn claim(
+    app: &App,
+    requester: &Requester,
+    ask: &Ask,
+    cart: &CartDocument,
+    run: &Run,
+) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
+    if cart.lines.is_empty() {
+        return Err(CartEmpty::new(&cart.id).into());
+    }
+    let attempt = cart.attempts.to_string();
+    let checkout = Checkout {
+        id: app.ids().derived(&["checkout", &cart.id, &ask.op.id, &attempt]),
+        op: ask.op.id.clone(),
+        input: ask.op.input.clone(),
+        shipping: ask.shipping.clone(),
+        payment: ask.payment.clone(),
+        total: carts::operations::checkout::total(&cart.lines),
+        deadline: run.deadline(),
+    };
+    payer::check(app, requester, &charge(cart, &checkout)).await?;
+    carts::operations::carry_out_outbox(app, cart, run).await?;
+    Ok(carts::operations::checkout::claim(app, cart, &checkout, run).await?)
+}
+
+/// Takes, decides, gives: only the run that claimed the cart comes here.
+async fn carry_through(
+    app: &App,
+    cart: &CartDocument,
+    run: &Run,
+) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
+    let checkout = begun(cart)?;
+    if let Some(lack) = take_missing(app, cart, checkout, run).await? {
+        undo(app, cart, checkout).await?;
+        return Err(lack);
+    }
+    match payments::operations::authorise(app, &charge(cart, checkout)).await {
+        Ok(Authorisation::Authorised) => {}
+        Ok(Authorisation::Declined(reason)) => {
+            undo(app, cart, checkout).await?;
+            return Err(PaymentDeclined::new(reason).into());
+        }
+        Err(error) => {
+            // It may have been authorised or may yet be; the void refuses it from here on.
+            undo(app, cart, checkout).await?;
+            return Err(error.into());
+        }
+    }
+    let Some(paid) = carts::operations::checkout::pay(app, &cart.id, &checkout.id).await? else {
+        // A sweep came in between, as this run is past its deadline.
+        return Err(run.overdue().into());
+    };
+    match go_forward(app, &paid, checkout, run).await? {
+        Some(order) => Ok(order),
+        None => ordered(app, &paid).await,
+    }
+}
+
+/// Takes the stock that the cart doesn't hold, line by line in the order of SKUs. From the first
+/// line that is short on it only looks, so that every short line is reported.
+async fn take_missing(
+    app: &App,
+    cart: &CartDocument,
+    checkout: &Checkout,
+    run: &Run,
+) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
+    let mut short = Vec::new();
+    for (line, requested) in missing(cart) {
+        let cap = app.config().reservations_per_sku;
+        let taken = if short.is_empty() {
+            let (sku, tag) = (&line.sku, &checkout.id);
+            inventory::operations::take(app, sku, &cart.id, tag, requested, cap, run).await?
+        } else {
+            look(app, &line.sku, requested).await?
+        };
+        match taken {
+            Taken::Taken => {}
+            Taken::Short { available } => {
+                short.push(ShortLine::new(&line.sku, requested, available));
+            }
+            Taken::Full => {
+                let crowded = "too many shoppers are checking out the same product; try again";
+                return Ok(Some(Error::RateLimited(crowded).into()));
+            }
+        }
+    }
+    if short.is_empty() { Ok(None) } else { Ok(Some(CheckoutShort::new(short).into())) }
+}
+
+/// What a take would find.
+async fn look(app: &App, sku: &str, requested: i64) -> Result<Taken, Error> {
+    let stock = inventory::operations::stock(app, sku).await?;
+    let available = stock.map_or(0, |stock| stock.available);
+    Ok(if available < requested { Taken::Short { available } } else { Taken::Taken })
+}
+
+/// Lines of which the cart doesn't hold all, with how many are missing, in the order of SKUs.
+fn missing(cart: &CartDocument) -> Vec<(&CartLine, i64)> {
+    let mut missing: Vec<_> = cart
+        .lines
+        .iter()
+        .map(|line| (line, line.quantity - line.held))
+        .filter(|(_, missing)| *missing > 0)
+        .collect();
+    missing.sort_by(|(left, _), (right, _)| left.sku.cmp(&right.sku));
+    missing
+}
+
+/// Undoes a checkout that wasn't paid. Not for whoever is unsure about a take of stock: before the
+/// deadline it may still come.
+async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<(), Error> {
+    if !carts::operations::checkout::give_up(app, &cart.id, &checkout.id).await? {
+        return Ok(());
+    }
+    payer::void(app, &checkout.id, checkout.total).await?;
+    let releases = missing(cart)
+        .into_iter()
+        .map(|(line, _)| inventory::operations::release(app, &line.sku, &cart.id, &checkout.id));
+    join_all(releases).await.into_iter().collect::<Result<(), Error>>()?;
+    carts::operations::checkout::reactivate(app, &cart.id, &checkout.id).await
+}
+
+/// Gives what a paid checkout owes, closes the cart, and returns behind the caller's back what the
+/// cart held beyond that. The order, if this call wrote it.
+async fn go_forward(
+    app: &App,
+    cart: &CartDocument,
+    checkout: &Checkout,
+    run: &Run,
+) -> Result<Option<OrderDocument>, Error> {
+    let order = placed(cart, checkout, run);
+    let (written, captured, sold) = tokio::join!(
+        store::insert(app, order.clone()),
+        payer::capture(app, &checkout.id, checkout.total),
+        join_all(cart.lines.iter().map(|line| sell(app, cart, line, checkout, run))),
+    );
+    captured?;
+    sold.into_iter().collect::<Result<(), Error>>()?;
+    let written = written.decided()?;
+    carts::operations::checkout::complete(app, &cart.id, &checkout.id).await?;
+    let (own, cart) = (app.clone(), cart.id.clone());
+    app.behind("what a checked-out cart still held", async move {
+        carts::operations::return_everything(&own, &cart).await
+    });
+    Ok(written.map(|()| order))
+}
+
+/// Exactly the line's quantity becomes sold. The take of the same checkout has the checkout's id as
+/// its tag; this give has one of its own.
+async fn sell(
+    app: &App,
+    cart: &CartDocument,
+    line: &CartLine,
+    checkout: &Checkout,
+    run: &Run,
+) -> Result<(), Error> {
+    let tag = format!("{}:sold", checkout.id);
+    let sold = Destination::Sold;
+    inventory::operations::give(app, &line.sku, &cart.id, &tag, line.quantity, sold, run).await
+}
+
+/// Finishes a checkout that was cut: undoes what isn't paid, gives what is.
+///
+/// # Errors
+/// The outcome is unknown: it is tried again.
+pub(in super::super) async fn recover(
+    app: &App,
+    cart: &CartDocument,
+    run: &Run,
+) -> Result<(), Error> {
+    let checkout = begun(cart)?;
+    match cart.state {
+        CartState::Pending | CartState::Voiding => undo(app, cart, checkout).await,
+        CartState::Paid => go_forward(app, cart, checkout, run).await.map(|_| ()),
+        _ => Ok(()),
+    }
+}
+
+fn begun(cart: &CartDocument) -> Result<&Checkout, Error> {
+    cart.checkout.as_ref().ok_or_else(|| Error::internal("a cart without its checkout"))
+}
+
+fn charge(cart: &CartDocument, checkout: &Checkout) -> Charge {
+    payer::charge(&checkout.id, Money::new(checkout.total, cart.currency), &checkout.payment)
+}
+
+/// The order of a checkout.
+fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument {
+    let line = |line: &CartLine| OrderLine {
+        sku: line.sku.clone(),
+        quantity: line.quantity,
+        title: line.title.clone(),
+        kind: line.kind.clone(),
+        unit_price: line.unit_price,
+    };
+    let payment = OrderPayment { id: checkout.id.clone(), amount: checkout.total, refunded: 0 };
+    let payments = if payment.amount > 0 { vec![payment] } else { Vec::new() };
+    OrderDocument {
+        id: checkout.id.clone(),
+        cart_id: cart.id.clone(),
+        owner: cart.owner.clone(),
+        state: OrderState::Placed,
+        deleted: false,
+        revision: 1,
+        currency: cart.currency,
+        lines: cart.lines.iter().map(line).collect(),
+        total: checkout.total,
+        payments,
+        shipping: checkout.shipping.clone(),
+        payer: checkout.payment.clone(),
+        outbox: Vec::new(),
+        raises: Vec::new(),
+        ops: Vec::new(),
+        placed_at: run.now(),
+        changed_at: run.now(),
+        v: Default::default(),
+    }
+}

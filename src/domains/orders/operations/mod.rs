@@ -1,0 +1,208 @@
+//! The rules of orders.
+
+mod adjust;
+mod checkout;
+mod outbox;
+mod payer;
+
+use async_graphql::{ID, connection::Connection};
+use mongodb::bson::Bson;
+
+pub use adjust::adjust_line;
+pub(super) use adjust::{list_overdue_raises, undo_raise};
+pub use checkout::checkout;
+pub(super) use checkout::recover;
+use outbox::carry_out;
+pub(super) use outbox::{list_owing, settle};
+
+use super::{
+    documents::{Give, OrderDocument, OrderPayment, OrderState},
+    store::{self, Decision},
+    types::{CancelOrderResult, DeleteOrderResult, Order, OrderNotOpen},
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        page::{Order as Sort, Page},
+        refusals::{Conflict, InUse, NotFound, Stop},
+        requester::{Requester, Role},
+    },
+    mongo::{
+        Run,
+        flow::{Op, Standing, is_full},
+    },
+};
+
+/// The order, if it is the caller's to see: their own, an anonymous one whose id they know, or any
+/// for a merchant.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn order(
+    app: &App,
+    requester: &Requester,
+    id: &str,
+) -> Result<Option<OrderDocument>, Error> {
+    let id = &input::key("id", id)?;
+    Ok(store::find(app, id).await?.filter(|order| is_visible(order, requester)))
+}
+
+/// The caller's orders, newest first.
+///
+/// # Errors
+/// Not signed in, an argument can't be used, or trouble.
+pub async fn my_orders(
+    app: &App,
+    requester: &Requester,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<Connection<String, Order>, Error> {
+    let owner = requester.subject()?;
+    let list = format!("myOrders {owner}");
+    let newest_first = Sort { list, keys: vec![("placedAt", -1), ("_id", -1)] };
+    let page = Page::new(app, newest_first, first, after)?;
+    let orders = store::page_of_owner(app, owner, &page).await?;
+    let keys = |order: &OrderDocument| {
+        vec![Bson::DateTime(order.placed_at), Bson::String(order.id.clone())]
+    };
+    Ok(page.connection(orders, keys, Order))
+}
+
+/// Cancels an order: goods and money go back, each once.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn cancel(
+    app: &App,
+    requester: &Requester,
+    id: &str,
+    op_id: Option<&ID>,
+) -> Result<OrderDocument, Stop<CancelOrderResult>> {
+    let id = &input::key("orderId", id)?;
+    let op = input::op(app, &[id, "cancelOrder"], op_id, &())?;
+    let (first, mut order) = open(app, requester, id).await?;
+    let mut run = first;
+    loop {
+        match op.standing(&op.id, &order.ops) {
+            Standing::Applied => break,
+            Standing::OtherInput => return Err(Conflict::other_input().into()),
+            Standing::New | Standing::Void => {}
+        }
+        if order.state != OrderState::Placed {
+            return Err(OrderNotOpen::of(&order).into());
+        }
+        demand_room(app, &order, &run)?;
+        let decision = cancelled(&order, &op);
+        if let Some(after) =
+            store::decide(app, id, order.revision, &decision, &op).await.decided()?
+        {
+            order = after;
+            break;
+        }
+        if first.is_over() {
+            return Err(first.overdue().into());
+        }
+        (run, order) = open(app, requester, id).await?;
+    }
+    Ok(carry_out(app, order, &run).await?)
+}
+
+/// What cancelling makes of an order: every line is restocked, and what is left of every payment
+/// refunded.
+fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
+    let lines = order.lines.iter().filter(|line| line.quantity > 0);
+    let restocks =
+        lines.map(|line| Give::Restock { sku: line.sku.clone(), quantity: line.quantity });
+    let left = order.payments.iter().filter(|payment| payment.amount > payment.refunded);
+    let refunds = left.map(|payment| Give::Refund {
+        payment: payment.id.clone(),
+        amount: payment.amount - payment.refunded,
+    });
+    let refunded =
+        |payment: &OrderPayment| OrderPayment { refunded: payment.amount, ..payment.clone() };
+    // An order that owes nothing has nothing to wait for.
+    let owed = outbox::tagged(op, restocks.chain(refunds));
+    let state = if owed.is_empty() { OrderState::Cancelled } else { OrderState::Cancelling };
+    Decision {
+        state,
+        lines: order.lines.clone(),
+        total: order.total,
+        payments: order.payments.iter().map(refunded).collect(),
+        owed,
+        raise: None,
+    }
+}
+
+/// Removes a cancelled order for good.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
+    let id = &input::key("orderId", id)?;
+    if let Some(stone) = store::replace_by_stone(app, id).await.decided()? {
+        return Ok(stone);
+    }
+    match store::find(app, id).await? {
+        Some(order) if !order.deleted => {
+            Err(InUse::because("only an order that is cancelled can be deleted").into())
+        }
+        _ => Err(NotFound::new("order", id).into()),
+    }
+}
+
+/// Opens a run with its first read, an order that is the caller's to see and to change.
+async fn open<U>(
+    app: &App,
+    requester: &Requester,
+    id: &str,
+) -> Result<(Run, OrderDocument), Stop<U>>
+where
+    U: From<NotFound>,
+{
+    let (run, order) = store::open(app, id).await?;
+    match order.filter(|order| is_visible(order, requester)) {
+        Some(order) => Ok((run, order)),
+        None => Err(NotFound::new("order", id).into()),
+    }
+}
+
+fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
+    let is_theirs = order.owner.as_deref().is_none_or(|owner| requester.is(owner));
+    !order.deleted && (is_theirs || requester.has(Role::Merchant))
+}
+
+/// # Errors
+/// The order was changed too often within the hour to remember one more op.
+fn demand_room(app: &App, order: &OrderDocument, run: &Run) -> Result<(), Error> {
+    if is_full(&order.ops, run.now(), app.bounds()) {
+        return Err(Error::RateLimited("too many changes of this order within the hour"));
+    }
+    Ok(())
+}
+
+/// Whether an authorisation is one of an order's, or of a raise of one.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub(super) async fn has_payment(app: &App, payment: &str) -> Result<bool, Error> {
+    // The id of a raise begins with its order's.
+    let id = payment.split(':').next().unwrap_or_default();
+    let order = store::find(app, id).await?;
+    Ok(order.is_some_and(|order| {
+        order.payments.iter().any(|own| own.id == payment)
+            || order.raises.iter().any(|raise| raise.tag == payment)
+    }))
+}
+
+/// Calls `each` for every order, for the invariants.
+///
+/// # Errors
+/// `Unavailable` or `Internal`, or what `each` says.
+pub(super) async fn for_each(
+    app: &App,
+    each: impl FnMut(OrderDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    store::for_each(app, each).await
+}

@@ -1,0 +1,83 @@
+//! Who pays and where goods go, as clients say it.
+
+use super::super::types::{PaymentInput, ShippingAddressInput};
+use crate::{
+    app::App,
+    domains::{
+        carts::{Address, Payment},
+        payments::{self, Charge},
+    },
+    error::Error,
+    graphql::{
+        input,
+        refusals::{InvalidInput, Stop},
+        requester::Requester,
+        scalars::Money,
+    },
+};
+
+/// # Errors
+/// Names the field that can't be used.
+pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Address, InvalidInput> {
+    let ShippingAddressInput { name, street, city, country } = given;
+    let text =
+        |part: &str, value: &str, most| input::text(&format!("{field}.{part}"), value, 1..=most);
+    let is_code = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_uppercase());
+    if !is_code {
+        let reason = "takes a country code of two capital letters, as in ISO 3166";
+        return Err(InvalidInput::new(&format!("{field}.country"), reason));
+    }
+    Ok(Address {
+        name: text("name", &name, 200)?,
+        street: text("street", &street, 300)?,
+        city: text("city", &city, 200)?,
+        country,
+    })
+}
+
+/// # Errors
+/// Names the field that can't be used.
+pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, InvalidInput> {
+    let account = given.account.map(|id| input::key(&format!("{field}.account"), &id));
+    let token = given.token.map(|token| input::text(&format!("{field}.token"), &token, 1..=1_000));
+    Ok(Payment { account: account.transpose()?, token: token.transpose()? })
+}
+
+/// Whether the caller may pay that charge, as far as that can be told before.
+///
+/// # Errors
+/// A refusal that names the account, or trouble.
+pub(super) async fn check<U>(
+    app: &App,
+    requester: &Requester,
+    charge: &Charge,
+) -> Result<(), Stop<U>>
+where
+    U: From<InvalidInput>,
+{
+    let subject = requester.subject.as_deref();
+    match payments::operations::hindrance(app, subject, charge).await? {
+        None => Ok(()),
+        Some(reason) => Err(InvalidInput::new("payment.account", reason).into()),
+    }
+}
+
+/// The charge with that id.
+pub(super) fn charge(id: &str, amount: Money, payment: &Payment) -> Charge {
+    Charge {
+        id: id.to_owned(),
+        amount,
+        account: payment.account.clone(),
+        token: payment.token.clone(),
+    }
+}
+
+/// Takes the money; nobody knows the payment of nothing.
+pub(super) async fn capture(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+    if amount == 0 { Ok(()) } else { payments::operations::capture(app, id).await }
+}
+
+/// Gives the payment up; nobody knows the payment of nothing.
+pub(super) async fn void(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+    if amount == 0 { Ok(()) } else { payments::operations::void(app, id).await }
+}

@@ -1,0 +1,231 @@
+//! Every MongoDB call of the orders.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::documents::{Give, OrderDocument, OrderLine, OrderPayment, OrderState, Raise};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::page::Page,
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        expression::{append, both, changed, choose, filter, literal, map, stored, whole},
+        flow::Op,
+    },
+};
+
+/// What a decision makes of an order.
+#[derive(Debug, Clone)]
+pub(super) struct Decision {
+    /// The state after it.
+    pub(super) state: OrderState,
+    /// The lines after it.
+    pub(super) lines: Vec<OrderLine>,
+    /// Their sum.
+    pub(super) total: i64,
+    /// The payments after it.
+    pub(super) payments: Vec<OrderPayment>,
+    /// What it owes, each with its tag.
+    pub(super) owed: Vec<(String, Give)>,
+    /// The raise that it decides, where it is one.
+    pub(super) raise: Option<String>,
+}
+
+/// The order as a majority holds it, with the run that this read opens.
+pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<OrderDocument>), Error> {
+    Run::open(app.bounds(), &app.collection(), doc! { "_id": id }).await
+}
+
+pub(super) async fn find(app: &App, id: &str) -> Result<Option<OrderDocument>, Error> {
+    app.collection::<OrderDocument>().find_settled(doc! { "_id": id }).await
+}
+
+pub(super) async fn page_of_owner(
+    app: &App,
+    owner: &str,
+    page: &Page,
+) -> Result<Vec<OrderDocument>, Error> {
+    list(app, page.list(doc! { "owner": owner })).await
+}
+
+async fn list(app: &App, list: List) -> Result<Vec<OrderDocument>, Error> {
+    app.collection::<OrderDocument>().list(list).await
+}
+
+/// Refused when the checkout's order is there already, or was and is deleted.
+pub(super) async fn insert(app: &App, order: OrderDocument) -> Outcome<()> {
+    app.collection().insert(order).await
+}
+
+/// Applies a decision that was computed from the order as it was at `revision`, once per op.
+pub(super) async fn decide(
+    app: &App,
+    id: &str,
+    revision: i64,
+    decision: &Decision,
+    op: &Op,
+) -> Outcome<OrderDocument> {
+    let guard = both(at(id, revision), op.guard(&op.id, app.bounds()));
+    let owed = decision.owed.iter().map(|(tag, give)| {
+        whole(doc! { "tag": literal(tag), "give": literal(stored(give)), "at": "$$NOW" })
+    });
+    let mut set = doc! {
+        "state": stored(&decision.state),
+        "lines": literal(stored(&decision.lines)),
+        "total": decision.total,
+        "payments": literal(stored(&decision.payments)),
+        "outbox": append("$outbox", owed.collect()),
+        "ops": op.applied(&op.id, app.bounds()),
+    };
+    if let Some(raise) = &decision.raise {
+        set.insert("raises", without(raise));
+    }
+    app.collection::<OrderDocument>().guarded(guard, turned(set)).apply().await
+}
+
+/// Notes a raise before anything is taken for it.
+pub(super) async fn push_raise(
+    app: &App,
+    id: &str,
+    revision: i64,
+    raise: &Raise,
+    run: &Run,
+) -> Outcome<OrderDocument> {
+    let set = doc! { "raises": append("$raises", vec![literal(stored(raise))]) };
+    app.collection::<OrderDocument>()
+        .guarded(at(id, revision), turned(set))
+        .within(run)
+        .apply()
+        .await
+}
+
+/// Gives a raise up: from here on no decision finds it.
+pub(super) async fn mark_voiding(app: &App, id: &str, raise: &str) -> Outcome<OrderDocument> {
+    let voided = changed(doc! { "voiding": true });
+    let set = doc! { "raises": map("$raises", choose(is_tagged(raise), voided, "$$this")) };
+    let guard = with_raise(id, raise, false);
+    app.collection::<OrderDocument>().guarded(guard, turned(set)).apply().await
+}
+
+/// Forgets a raise that was given up, after everything that it had taken was given back.
+pub(super) async fn remove_raise(app: &App, id: &str, raise: &str) -> Outcome<OrderDocument> {
+    let set = doc! { "raises": without(raise) };
+    let guard = with_raise(id, raise, true);
+    app.collection::<OrderDocument>().guarded(guard, turned(set)).apply().await
+}
+
+/// Notes what was given. An order that is being cancelled and owes nothing more is cancelled. The
+/// time of the first note stays: who reads the order after it gives nothing.
+pub(super) async fn mark_given(app: &App, id: &str, tags: &[String]) -> Outcome<OrderDocument> {
+    let noted = changed(doc! { "given": { "$ifNull": ["$$this.given", "$$NOW"] } });
+    let is_noted = doc! { "$in": ["$$this.tag", literal(tags.to_vec())] };
+    // A missing field is less than null, and null less than any time.
+    let is_owed = doc! { "$lte": ["$$this.given", null] };
+    let is_done = doc! { "$and": [
+        { "$eq": ["$state", stored(&OrderState::Cancelling)] },
+        { "$eq": [filter("$outbox", is_owed), []] },
+    ] };
+    let update = vec![
+        doc! { "$set": { "outbox": map("$outbox", choose(is_noted, noted, "$$this")) } },
+        doc! { "$set": {
+            "state": choose(is_done, stored(&OrderState::Cancelled), "$state"),
+            "changedAt": "$$NOW",
+        } },
+    ];
+    let guard = doc! { "_id": id, "outbox.tag": { "$in": tags } };
+    app.collection::<OrderDocument>().guarded(guard, update).apply().await
+}
+
+/// Forgets outbox entries whose marks are retired.
+pub(super) async fn pull_given(app: &App, id: &str, tags: &[String]) -> Outcome<OrderDocument> {
+    let given = doc! { "tag": { "$in": tags }, "given": { "$exists": true } };
+    let update = doc! { "$pull": { "outbox": given } };
+    app.collection::<OrderDocument>().guarded(doc! { "_id": id }, update).apply().await
+}
+
+/// Replaces a cancelled order by a stone, in one update.
+pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocument> {
+    let guard = doc! {
+        "_id": id,
+        "state": stored(&OrderState::Cancelled),
+        "deleted": { "$ne": true },
+        "raises": { "$size": 0 },
+    };
+    // The books stay, and what was given a short while ago: its marks are still to be retired.
+    let stone = doc! { "$replaceWith": {
+        "_id": "$_id",
+        "cartId": "$cartId",
+        "state": "$state",
+        "deleted": true,
+        "revision": { "$add": ["$revision", 1] },
+        "currency": "$currency",
+        "lines": [],
+        "total": 0_i64,
+        "payments": "$payments",
+        "outbox": "$outbox",
+        "raises": [],
+        "ops": [],
+        "placedAt": "$placedAt",
+        "changedAt": "$$NOW",
+        "v": "$v",
+    } };
+    app.collection::<OrderDocument>().guarded(guard, vec![stone]).apply().await
+}
+
+/// Orders with outbox entries decided before `before`, oldest first.
+pub(super) async fn list_owing(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<OrderDocument>, Error> {
+    // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
+    // use it.
+    let (filter, hint) = (doc! { "outbox.at": { "$lt": before } }, Some("outbox_at"));
+    list(app, List { filter, limit, hint, ..List::default() }).await
+}
+
+/// Orders with a raise whose deadline lies before `before`, oldest first.
+pub(super) async fn list_overdue_raises(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<OrderDocument>, Error> {
+    let (filter, hint) = (doc! { "raises.deadline": { "$lt": before } }, Some("raises_deadline"));
+    list(app, List { filter, limit, hint, ..List::default() }).await
+}
+
+/// Every order, for the invariants.
+pub(super) async fn for_each(
+    app: &App,
+    each: impl FnMut(OrderDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    app.collection::<OrderDocument>().for_each(each).await
+}
+
+/// The order as it was read.
+fn at(id: &str, revision: i64) -> Document {
+    doc! { "_id": id, "revision": revision }
+}
+
+/// The order while it has this raise.
+fn with_raise(id: &str, raise: &str, voiding: bool) -> Document {
+    doc! { "_id": id, "raises": { "$elemMatch": { "tag": raise, "voiding": voiding } } }
+}
+
+/// The update that sets `set` and raises the revision.
+fn turned(mut set: Document) -> Vec<Document> {
+    set.insert("revision", doc! { "$add": ["$revision", 1] });
+    set.insert("changedAt", "$$NOW");
+    vec![doc! { "$set": set }]
+}
+
+/// The raises without this one.
+fn without(raise: &str) -> Bson {
+    filter("$raises", doc! { "$not": [is_tagged(raise)] })
+}
+
+/// The elements `$$this` with this tag.
+fn is_tagged(tag: &str) -> Document {
+    doc! { "$eq": ["$$this.tag", literal(tag)] }
+}

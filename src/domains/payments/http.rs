@@ -1,0 +1,184 @@
+//! A service of the operator as provider; its contract stands in the room's `mod.rs`.
+
+use std::time::Duration;
+
+use hmac::{Hmac, Mac};
+use reqwest::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use super::{Authorisation, Charge, Provider};
+use crate::{
+    app::{App, rfc3339},
+    error::Error,
+    graphql::scalars::Money,
+    mongo::flow::server_time,
+};
+
+/// How often a call is sent whose outcome nobody knows, before it is left to its flow's repeat.
+const TRIES: u32 = 3;
+/// Pause before the second try; it doubles with each further one.
+const BACK_OFF: Duration = Duration::from_millis(100);
+/// Longest reason that is passed on to the shopper, in characters.
+const REASON: usize = 200;
+
+/// Payments by signed calls to `payments_url`.
+pub(super) struct HttpProvider;
+
+/// The body of a call.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refund_id: Option<&'a str>,
+    sent_at: String,
+}
+
+/// The body of an answer.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    status: String,
+    reason: Option<String>,
+}
+
+/// Why a try gave no answer.
+enum Fault {
+    /// It may have been carried out, and may work the next time.
+    Passing(Error),
+    /// It won't work the next time either.
+    Lasting(Error),
+}
+
+impl Provider for HttpProvider {
+    async fn authorise(&self, app: &App, charge: &Charge) -> Result<Authorisation, Error> {
+        let call = Call {
+            id: &charge.id,
+            amount: Some(charge.amount.minor_units),
+            currency: Some(charge.amount.currency.code()),
+            token: charge.token.as_deref(),
+            ..Call::default()
+        };
+        let answer = send(app, "authorise", call).await?;
+        match answer.status.as_str() {
+            "authorised" => Ok(Authorisation::Authorised),
+            "declined" => Ok(Authorisation::Declined(shown(answer.reason))),
+            other => Err(Error::internal(format!("the payment provider said {other:?}"))),
+        }
+    }
+
+    async fn capture(&self, app: &App, id: &str) -> Result<(), Error> {
+        expect(send(app, "capture", Call { id, ..Call::default() }).await?, "captured")
+    }
+
+    async fn void(&self, app: &App, id: &str) -> Result<(), Error> {
+        expect(send(app, "void", Call { id, ..Call::default() }).await?, "voided")
+    }
+
+    async fn refund(
+        &self,
+        app: &App,
+        id: &str,
+        refund_id: &str,
+        amount: Money,
+    ) -> Result<(), Error> {
+        let call = Call {
+            id,
+            amount: Some(amount.minor_units),
+            currency: Some(amount.currency.code()),
+            refund_id: Some(refund_id),
+            ..Call::default()
+        };
+        expect(send(app, "refund", call).await?, "refunded")
+    }
+}
+
+fn expect(answer: Answer, status: &str) -> Result<(), Error> {
+    if answer.status == status {
+        return Ok(());
+    }
+    let Answer { status: said, reason } = answer;
+    Err(Error::unavailable(format!(
+        "the payment provider said {said:?}, not {status:?}: {reason:?}"
+    )))
+}
+
+/// The provider's reason, fit to be shown.
+fn shown(reason: Option<String>) -> String {
+    let reason = reason.unwrap_or_default();
+    let shown: String = reason.chars().filter(|c| !c.is_control()).take(REASON).collect();
+    if shown.is_empty() { "the payment was declined".into() } else { shown }
+}
+
+async fn send(app: &App, action: &'static str, mut call: Call<'_>) -> Result<Answer, Error> {
+    call.sent_at = rfc3339(server_time(app.database()).await?);
+    let key = match call.refund_id {
+        Some(refund) => format!("{}-{action}-{refund}", call.id),
+        None => format!("{}-{action}", call.id),
+    };
+    let body = serde_json::to_vec(&call).map_err(Error::internal)?;
+    let mut attempt = 1;
+    loop {
+        match send_once(app, action, &key, &body).await {
+            Ok(answer) => return Ok(answer),
+            Err(Fault::Passing(error)) if attempt < TRIES => {
+                tracing::warn!(action, attempt, ?error, "the payment provider is called again");
+            }
+            Err(Fault::Passing(error) | Fault::Lasting(error)) => return Err(error),
+        }
+        tokio::time::sleep(BACK_OFF * 2_u32.pow(attempt - 1)).await;
+        attempt += 1;
+    }
+}
+
+async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<Answer, Fault> {
+    let config = app.config();
+    let base = config.payments_url.as_deref().unwrap_or_default().trim_end_matches('/');
+    let secret = config.payments_signing_secret.as_deref().unwrap_or_default();
+    let request = app
+        .http()
+        .map_err(Fault::Lasting)?
+        .post(format!("{base}/{action}"))
+        .timeout(Duration::from_millis(config.payments_timeout_millis))
+        .header(header::CONTENT_TYPE, "application/json")
+        .header("idempotency-key", key)
+        .header("x-docgate-signature", format!("sha256={}", signature(secret, body)))
+        .body(body.to_vec());
+    let response = request.send().await.map_err(fault)?;
+    let status = response.status();
+    if status.is_success() {
+        return response.json().await.map_err(fault);
+    }
+    let said = format!("the payment provider answered {status} to {action}");
+    let passing = status.is_server_error()
+        || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS]
+            .contains(&status);
+    Err(if passing {
+        Fault::Passing(Error::unavailable(said))
+    } else {
+        Fault::Lasting(Error::internal(said))
+    })
+}
+
+/// What couldn't be sent or read at all won't be the next time either.
+fn fault(error: reqwest::Error) -> Fault {
+    if error.is_builder() || error.is_decode() {
+        Fault::Lasting(Error::internal(error))
+    } else {
+        Fault::Passing(Error::unavailable(error))
+    }
+}
+
+/// HMAC-SHA256 in lower-case hexadecimal.
+fn signature(secret: &str, body: &[u8]) -> String {
+    #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
+    mac.update(body);
+    format!("{:x}", mac.finalize().into_bytes())
+}

@@ -1,0 +1,66 @@
+//! docgate's own accounts as provider.
+
+use super::{Authorisation, Charge, Provider};
+use crate::{
+    app::App,
+    domains::transfers::operations::{self as transfers, PayerAccount, Verdict},
+    error::Error,
+    graphql::scalars::Money,
+};
+
+/// An authorisation is a transfer to the merchant that waits for its checkout's decision.
+pub(super) struct Ledger;
+
+impl Provider for Ledger {
+    async fn authorise(&self, app: &App, charge: &Charge) -> Result<Authorisation, Error> {
+        let Some(payer) = &charge.account else {
+            return Ok(Authorisation::Declined("name the account that pays".into()));
+        };
+        Ok(match transfers::authorise(app, &charge.id, payer, charge.amount).await? {
+            Verdict::Authorised => Authorisation::Authorised,
+            Verdict::Declined(reason) => Authorisation::Declined(reason.into()),
+        })
+    }
+
+    async fn capture(&self, app: &App, id: &str) -> Result<(), Error> {
+        transfers::capture(app, id).await
+    }
+
+    async fn void(&self, app: &App, id: &str) -> Result<(), Error> {
+        transfers::void(app, id).await
+    }
+
+    async fn refund(
+        &self,
+        app: &App,
+        id: &str,
+        refund_id: &str,
+        amount: Money,
+    ) -> Result<(), Error> {
+        transfers::refund(app, id, refund_id, amount).await
+    }
+}
+
+/// What is wrong with the account that is to pay.
+pub(super) async fn hindrance(
+    app: &App,
+    subject: Option<&str>,
+    charge: &Charge,
+) -> Result<Option<String>, Error> {
+    let Some(id) = &charge.account else {
+        return Ok(Some("name the account that pays".into()));
+    };
+    let Some(subject) = subject else {
+        return Ok(Some("sign in to pay from one of your accounts".into()));
+    };
+    let account = transfers::payer_account(app, subject, id, charge.amount.currency).await?;
+    Ok(match account {
+        PayerAccount::Usable => None,
+        PayerAccount::NotFound => Some("isn't one of your accounts".into()),
+        PayerAccount::Closed => Some("is closed".into()),
+        PayerAccount::OtherCurrency(own) => {
+            let needed = charge.amount.currency.code();
+            Some(format!("is in {}, and {needed} is to be paid", own.code()))
+        }
+    })
+}

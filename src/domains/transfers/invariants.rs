@@ -1,0 +1,102 @@
+//! What `docgate check` verifies of accounts and transfers.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{
+    documents::{AccountDocument, AccountKind, TransferDocument, TransferState},
+    store,
+};
+use crate::{app::App, domains::Report, error::Error};
+
+/// What is under way, and what the accounts hold.
+#[derive(Default)]
+struct Books {
+    live: HashMap<String, TransferDocument>,
+    /// Live transfers whose mark the source, or the destination, has.
+    debited: HashSet<String>,
+    credited: HashSet<String>,
+    /// Per currency: balances, and what is debited and not credited.
+    totals: BTreeMap<&'static str, i128>,
+    below_zero: Vec<String>,
+    stray_marks: Vec<String>,
+}
+
+impl Books {
+    fn enter(&mut self, account: AccountDocument) {
+        let total = self.totals.entry(account.currency.code()).or_default();
+        *total += i128::from(account.balance);
+        if account.balance < 0 && account.kind != AccountKind::World {
+            self.below_zero.push(format!("account {:?}: {}", account.id, account.balance));
+        }
+        for mark in account.pending {
+            match self.live.get(&mark.id) {
+                Some(live) if live.source == account.id && mark.amount == -live.amount => {
+                    self.debited.insert(mark.id);
+                }
+                Some(live) if live.destination == account.id && mark.amount == live.amount => {
+                    self.credited.insert(mark.id);
+                }
+                _ => self.stray_marks.push(format!("account {:?}: {:?}", account.id, mark.id)),
+            }
+        }
+    }
+
+    fn add_what_is_on_its_way(&mut self) {
+        for (id, transfer) in &self.live {
+            let arrived = transfer.state == TransferState::Credited || self.credited.contains(id);
+            if self.debited.contains(id) && !arrived {
+                *self.totals.entry(transfer.currency.code()).or_default() +=
+                    i128::from(transfer.amount);
+            }
+        }
+    }
+
+    /// Decided or authorised, and yet nothing was taken from the source.
+    fn untaken(&self) -> impl Iterator<Item = String> {
+        use TransferState::{Authorised, Committed, Returning};
+        self.live.values().filter_map(|transfer| {
+            let taken = !matches!(transfer.state, Authorised | Committed | Returning)
+                || self.debited.contains(&transfer.id);
+            (!taken).then(|| format!("transfer {:?} ({:?})", transfer.id, transfer.state))
+        })
+    }
+}
+
+/// No money is made or lost, nothing is below zero, and every mark belongs to a transfer.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    let mut books = Books::default();
+    store::each_transfer(app, |transfer| {
+        if !transfer.state.is_final() {
+            books.live.insert(transfer.id.clone(), transfer);
+        }
+        Ok(())
+    })
+    .await?;
+    store::each_account(app, |account| {
+        books.enter(account);
+        Ok(())
+    })
+    .await?;
+    books.add_what_is_on_its_way();
+
+    report.rule("accounts: all balances of a currency and what is on its way add up to nothing");
+    for (currency, total) in books.totals.iter().filter(|(_, total)| **total != 0) {
+        report.broken(format!("{currency}: {total}"));
+    }
+    report.rule("accounts: no balance but the world's is below zero");
+    for what in &books.below_zero {
+        report.broken(what.clone());
+    }
+    report.rule("accounts: every mark belongs to a transfer that is under way");
+    for what in &books.stray_marks {
+        report.broken(what.clone());
+    }
+    report.rule("transfers: what is authorised or committed was taken from its source");
+    for what in books.untaken() {
+        report.broken(what);
+    }
+    Ok(())
+}

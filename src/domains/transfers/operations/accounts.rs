@@ -1,0 +1,120 @@
+//! Opening and closing.
+
+use super::super::{
+    documents::{AccountDocument, AccountKind, AccountState, LARGEST},
+    store,
+    types::{AccountNotEmpty, CloseAccountResult, OpenAccountResult},
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        refusals::{Conflict, InUse, NotFound, Stop},
+        scalars::CurrencyCode,
+    },
+    mongo::Version,
+};
+
+/// Whether an account can pay for a checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayerAccount {
+    /// It can, if it holds enough.
+    Usable,
+    /// There is none, or not for this subject.
+    NotFound,
+    /// It is closed.
+    Closed,
+    /// It is of this other currency.
+    OtherCurrency(CurrencyCode),
+}
+
+/// Opens an account for `subject`. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn open(
+    app: &App,
+    subject: &str,
+    currency: CurrencyCode,
+    largest_balance: Option<i64>,
+    op_id: Option<&async_graphql::ID>,
+) -> Result<AccountDocument, Stop<OpenAccountResult>> {
+    let cap = largest_balance
+        .map(|largest| input::within("largestBalance", largest, 1..=LARGEST))
+        .transpose()?;
+    let op = input::op(app, &[subject, "openAccount"], op_id, &(currency, cap))?;
+    let run = app.begin().await?;
+    let account = AccountDocument {
+        id: op.id.clone(),
+        owner: Some(subject.to_owned()),
+        kind: AccountKind::Personal,
+        currency,
+        state: AccountState::Open,
+        balance: 0,
+        cap,
+        pending: Vec::new(),
+        opened_at: run.now(),
+        input: Some(op.input.clone()),
+        v: Version,
+    };
+    if store::insert_account(app, account.clone()).await.decided()?.is_some() {
+        return Ok(account);
+    }
+    match store::find_account(app, &op.id).await? {
+        Some(opened) if opened.input.as_ref() == Some(&op.input) => Ok(opened),
+        Some(_) => Err(Conflict::other_input().into()),
+        None => Err(Error::internal("an account that was there is gone").into()),
+    }
+}
+
+/// Closes an account of `subject` for good. Closing a closed one changes nothing.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn close(
+    app: &App,
+    subject: &str,
+    id: &str,
+) -> Result<AccountDocument, Stop<CloseAccountResult>> {
+    let id = &input::key("accountId", id)?;
+    if let Some(closed) = store::close_account(app, id, subject).await.decided()? {
+        return Ok(closed);
+    }
+    let found = store::find_account(app, id).await?.filter(|account| account.is_of(subject));
+    match found.ok_or_else(|| NotFound::new("account", id))? {
+        account if account.state == AccountState::Closed => Ok(account),
+        account if account.kind == AccountKind::Receiving => {
+            Err(InUse::because("payments arrive on this account").into())
+        }
+        account if account.balance == 0 && account.pending.is_empty() => {
+            Err(Error::unavailable("it became empty at this moment").into())
+        }
+        account => Err(AccountNotEmpty::new(&account).into()),
+    }
+}
+
+/// Whether `subject` can pay in `currency` from that account. Only what can't become better is
+/// told; how much is in it is up to the authorisation.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn payer_account(
+    app: &App,
+    subject: &str,
+    id: &str,
+    currency: CurrencyCode,
+) -> Result<PayerAccount, Error> {
+    let Ok(id) = input::key("account", id) else { return Ok(PayerAccount::NotFound) };
+    let found = store::find_account(app, &id).await?;
+    Ok(match found.filter(|account| account.is_of(subject)) {
+        // The receiving account can't pay itself.
+        Some(account) if account.kind != AccountKind::Personal => PayerAccount::NotFound,
+        Some(account) if account.currency != currency => {
+            PayerAccount::OtherCurrency(account.currency)
+        }
+        Some(account) if account.state == AccountState::Closed => PayerAccount::Closed,
+        Some(_) => PayerAccount::Usable,
+        None => PayerAccount::NotFound,
+    })
+}

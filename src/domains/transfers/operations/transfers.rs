@@ -1,0 +1,357 @@
+//! Transfers that somebody asks for: from one account to another, from and to the outside world,
+//! back again, and their cancelling.
+
+use super::{
+    super::{
+        documents::{
+            AccountDocument, AccountKind, LARGEST, TransferDocument, TransferKind, TransferReason,
+            TransferState, TransferStep, is_world, world,
+        },
+        store,
+        types::{
+            AccountClosed, AccountFull, CancelTransferResult, DepositResult, Hindrance,
+            InsufficientFunds, ReverseTransferResult, TransferNotCancellable, TransferResult,
+            WithdrawResult,
+        },
+    },
+    drive::{Begun, answerable, begin, hindered_destination, hindered_source},
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
+        scalars::CurrencyCode,
+    },
+    mongo::{Run, Version, flow::Op},
+};
+
+/// How often one op can be refused and tried again.
+const MOST_ATTEMPTS: usize = 100;
+
+/// What is asked for.
+pub struct Order<'a> {
+    /// Account that gives.
+    pub source: &'a str,
+    /// Account that gets.
+    pub destination: &'a str,
+    /// Minor units.
+    pub amount: i64,
+    /// The caller's idempotency key.
+    pub op_id: Option<&'a async_graphql::ID>,
+}
+
+/// How a transfer stands that somebody asked for.
+enum Standing {
+    /// It went through, or was cancelled by its owner.
+    Stands(TransferDocument),
+    /// It came to nothing.
+    Hindered(Hindrance),
+    /// Its op id was used for another.
+    OtherInput,
+}
+
+/// Moves money from an account of `subject` to another account. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn transfer(
+    app: &App,
+    subject: &str,
+    order: Order<'_>,
+) -> Result<TransferDocument, Stop<TransferResult>> {
+    let source = &input::key("sourceId", order.source)?;
+    let destination = &input::key("destinationId", order.destination)?;
+    let amount = amount(order.amount)?;
+    if source == destination {
+        return Err(InvalidInput::new("destinationId", "is the source").into());
+    }
+    let op = op(app, subject, order.op_id, &(source, destination, amount))?;
+    let ((run, from), to) =
+        tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
+    let from = from.filter(|account| account.is_of(subject));
+    let from = from.ok_or_else(|| NotFound::new("account", source))?;
+    let to = to.filter(|account| account.kind != AccountKind::World);
+    let to = to.ok_or_else(|| NotFound::new("account", destination))?;
+    if from.currency != to.currency {
+        return Err(CurrencyMismatch::new(from.currency, to.currency).into());
+    }
+    let asked = Asked { kind: TransferKind::Transfer, source, destination, amount };
+    let transfer = asked.document(app, subject, from.currency, &op, &run);
+    match make(app, transfer, &[&from, &to], &run).await? {
+        Standing::Stands(transfer) => Ok(transfer),
+        Standing::OtherInput => Err(Conflict::other_input().into()),
+        Standing::Hindered(hindrance) => Err(hindrance.into()),
+    }
+}
+
+/// Brings money into an account from the outside world. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn deposit(
+    app: &App,
+    subject: &str,
+    account: &str,
+    amount_asked: i64,
+    op_id: Option<&async_graphql::ID>,
+) -> Result<TransferDocument, Stop<DepositResult>> {
+    let account = &input::key("accountId", account)?;
+    let amount = amount(amount_asked)?;
+    let op = op(app, subject, op_id, &("deposit", account, amount))?;
+    let (run, to) = insider(app, account).await?;
+    let to = to.ok_or_else(|| NotFound::new("account", account))?;
+    let source = &world(to.currency);
+    let asked = Asked { kind: TransferKind::Deposit, source, destination: account, amount };
+    let transfer = asked.document(app, subject, to.currency, &op, &run);
+    match make(app, transfer, &[&to], &run).await? {
+        Standing::Stands(transfer) => Ok(transfer),
+        Standing::OtherInput => Err(Conflict::other_input().into()),
+        Standing::Hindered(hindrance) => Err(hindrance.into()),
+    }
+}
+
+/// Takes money from an account out of docgate. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn withdraw(
+    app: &App,
+    subject: &str,
+    account: &str,
+    amount_asked: i64,
+    op_id: Option<&async_graphql::ID>,
+) -> Result<TransferDocument, Stop<WithdrawResult>> {
+    let account = &input::key("accountId", account)?;
+    let amount = amount(amount_asked)?;
+    let op = op(app, subject, op_id, &("withdrawal", account, amount))?;
+    let (run, from) = insider(app, account).await?;
+    let from = from.ok_or_else(|| NotFound::new("account", account))?;
+    let destination = &world(from.currency);
+    let asked = Asked { kind: TransferKind::Withdrawal, source: account, destination, amount };
+    let transfer = asked.document(app, subject, from.currency, &op, &run);
+    match make(app, transfer, &[&from], &run).await? {
+        Standing::Stands(transfer) => Ok(transfer),
+        Standing::OtherInput => Err(Conflict::other_input().into()),
+        Standing::Hindered(hindrance) => Err(hindrance.into()),
+    }
+}
+
+/// Gives a transfer back that has arrived, by a transfer of its own. Once per transfer.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn reverse(
+    app: &App,
+    subject: &str,
+    id: &str,
+) -> Result<TransferDocument, Stop<ReverseTransferResult>> {
+    let id = &input::key("transferId", id)?;
+    let original = store::find_transfer(app, id).await?;
+    let original = original.ok_or_else(|| NotFound::new("transfer", id))?;
+    let is_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
+    if is_order || !original.state.has_arrived() {
+        return Err(TransferNotCancellable::new(&original).into());
+    }
+    let (source, destination) = (&original.destination, &original.source);
+    let ((run, from), to) =
+        tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
+    let accounts: Vec<_> = [&from, &to].into_iter().flatten().collect();
+    let op = Op { id: app.ids().derived(&["reversal", id]), input: String::new() };
+    let asked =
+        Asked { kind: TransferKind::Reversal, source, destination, amount: original.amount };
+    let mut transfer = asked.document(app, subject, original.currency, &op, &run);
+    transfer.reverses = Some(original.id);
+    match make(app, transfer, &accounts, &run).await? {
+        Standing::Stands(transfer) => Ok(transfer),
+        Standing::OtherInput => Err(Error::internal("a reversal of another input").into()),
+        Standing::Hindered(hindrance) => Err(hindrance.into()),
+    }
+}
+
+/// Gives up a transfer that `subject` asked for and that isn't decided. What was taken goes back
+/// to its source behind the answer: by the claim's holder, or by the sweep once the claim has ended.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn cancel(
+    app: &App,
+    subject: &str,
+    id: &str,
+) -> Result<TransferDocument, Stop<CancelTransferResult>> {
+    let id = &input::key("transferId", id)?;
+    let reason = TransferReason::CancelledByOwner;
+    let cancelled = store::mark_cancelling(app, id, Some(subject), reason).await.decided()?;
+    if let Some(cancelled) = cancelled {
+        return Ok(cancelled);
+    }
+    let found = store::find_transfer(app, id).await?;
+    let found = found.filter(|transfer| transfer.by.as_deref() == Some(subject));
+    let found = found.ok_or_else(|| NotFound::new("transfer", id))?;
+    match found.state {
+        TransferState::Cancelling | TransferState::Cancelled => Ok(found),
+        _ => Err(TransferNotCancellable::new(&found).into()),
+    }
+}
+
+/// What the transfers of one op have in common with its document.
+pub(super) struct Asked<'a> {
+    pub(super) kind: TransferKind,
+    pub(super) source: &'a str,
+    pub(super) destination: &'a str,
+    pub(super) amount: i64,
+}
+
+impl Asked<'_> {
+    /// The document with which the transfer begins, claimed by `run`.
+    pub(super) fn document(
+        &self,
+        app: &App,
+        by: &str,
+        currency: CurrencyCode,
+        op: &Op,
+        run: &Run,
+    ) -> TransferDocument {
+        let state = TransferState::Pending;
+        TransferDocument {
+            id: op.id.clone(),
+            kind: self.kind,
+            by: Some(by.to_owned()),
+            source: self.source.to_owned(),
+            destination: self.destination.to_owned(),
+            accounts: vec![self.source.to_owned(), self.destination.to_owned()],
+            amount: self.amount,
+            currency,
+            state,
+            reason: None,
+            reverses: None,
+            input: op.input.clone(),
+            worker: app.name().to_owned(),
+            fence: 1,
+            deadline: run.deadline(),
+            at: run.now(),
+            history: vec![TransferStep { state, at: run.now() }],
+            v: Version,
+        }
+    }
+}
+
+/// Makes the transfer, or says what hinders it. `read` are those of its accounts that were read:
+/// what they tell already refuses it before anything is written.
+async fn make(
+    app: &App,
+    transfer: TransferDocument,
+    read: &[&AccountDocument],
+    run: &Run,
+) -> Result<Standing, Error> {
+    let begun = match hindered(&transfer, read) {
+        None => begin_attempt(app, transfer.clone()).await?,
+        // An earlier call of this op may have got through before it was so.
+        Some(reason) => match latest_attempt(app, &transfer.id).await? {
+            Some(found) if found.input != transfer.input || !found.was_refused() => {
+                Some(Begun::Found(found))
+            }
+            _ => return Ok(Standing::Hindered(explain(app, reason, &transfer).await?)),
+        },
+    };
+    let begun = begun.ok_or(Error::RateLimited("this op was refused too often"))?;
+    if matches!(&begun, Begun::Found(found) if found.input != transfer.input) {
+        return Ok(Standing::OtherInput);
+    }
+    let reached = answerable(app, begun, run).await?;
+    match reached.hindrance() {
+        Some(reason) => Ok(Standing::Hindered(explain(app, reason, &reached).await?)),
+        None => Ok(Standing::Stands(reached)),
+    }
+}
+
+/// Begins the transfer under the first of its op's ids that no refused attempt has used up. The next
+/// id is only tried when the attempt before has come to nothing for good, so at most one of them
+/// ever moves money.
+async fn begin_attempt(app: &App, transfer: TransferDocument) -> Result<Option<Begun>, Error> {
+    for attempt in 0..MOST_ATTEMPTS {
+        let id = attempt_id(app, &transfer.id, attempt);
+        match begin(app, TransferDocument { id, ..transfer.clone() }).await? {
+            Begun::Found(found) if found.input == transfer.input && found.was_refused() => {}
+            begun => return Ok(Some(begun)),
+        }
+    }
+    Ok(None)
+}
+
+/// The last attempt of an op.
+pub(super) async fn latest_attempt(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
+    let mut latest = None;
+    for attempt in 0..MOST_ATTEMPTS {
+        let found = store::find_transfer(app, &attempt_id(app, op, attempt)).await?;
+        let Some(found) = found else { break };
+        let goes_on = found.was_refused();
+        latest = Some(found);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(latest)
+}
+
+fn attempt_id(app: &App, op: &str, attempt: usize) -> String {
+    match attempt {
+        0 => op.to_owned(),
+        attempt => app.ids().derived(&["attempt", op, &attempt.to_string()]),
+    }
+}
+
+fn hindered(transfer: &TransferDocument, read: &[&AccountDocument]) -> Option<TransferReason> {
+    read.iter().find_map(|account| {
+        if account.id == transfer.source {
+            hindered_source(account, transfer)
+        } else {
+            hindered_destination(account, transfer)
+        }
+    })
+}
+
+/// The refusal, with what a client needs to go on; one read, afterwards.
+async fn explain(
+    app: &App,
+    reason: TransferReason,
+    transfer: &TransferDocument,
+) -> Result<Hindrance, Error> {
+    Ok(match reason {
+        TransferReason::SourceClosed => {
+            Hindrance::Closed(AccountClosed::new(transfer.source.clone()))
+        }
+        TransferReason::DestinationClosed => {
+            Hindrance::Closed(AccountClosed::new(transfer.destination.clone()))
+        }
+        TransferReason::DestinationFull => {
+            Hindrance::Full(AccountFull::new(transfer.destination.clone()))
+        }
+        _ => {
+            let source = store::find_account(app, &transfer.source).await?;
+            let available = source.map_or(0, |source| source.balance);
+            Hindrance::Short(InsufficientFunds::new(transfer, available))
+        }
+    })
+}
+
+/// Opens a run with the account, which may be any but the world's.
+async fn insider(app: &App, account: &str) -> Result<(Run, Option<AccountDocument>), Error> {
+    let (run, found) = store::open_account(app, account).await?;
+    Ok((run, found.filter(|found| !is_world(&found.id))))
+}
+
+fn amount(asked: i64) -> Result<i64, InvalidInput> {
+    input::within("amount", asked, 1..=LARGEST)
+}
+
+/// One scope for all that moves money: `transferStatus` finds any of them by its op id.
+fn op(
+    app: &App,
+    subject: &str,
+    op_id: Option<&async_graphql::ID>,
+    asked: &impl serde::Serialize,
+) -> Result<Op, InvalidInput> {
+    input::op(app, &[subject, "transfer"], op_id, asked)
+}

@@ -1,0 +1,142 @@
+//! Calls on `accounts`.
+
+use mongodb::bson::{Document, doc};
+
+use super::super::documents::{
+    AccountDocument, AccountKind, AccountState, LARGEST, MOST_PENDING, TransferDocument,
+    TransferKind, least_balance, stored,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::page::Page,
+    mongo::{Outcome, Run},
+};
+
+pub(in super::super) async fn find_account(
+    app: &App,
+    id: &str,
+) -> Result<Option<AccountDocument>, Error> {
+    app.collection::<AccountDocument>().find_settled(doc! { "_id": id }).await
+}
+
+/// Opens a run with the account as its first read.
+pub(in super::super) async fn open_account(
+    app: &App,
+    id: &str,
+) -> Result<(Run, Option<AccountDocument>), Error> {
+    Run::open(app.bounds(), &app.collection::<AccountDocument>(), doc! { "_id": id }).await
+}
+
+pub(in super::super) async fn list_accounts(
+    app: &App,
+    owner: &str,
+    page: &Page,
+) -> Result<Vec<AccountDocument>, Error> {
+    app.collection::<AccountDocument>().list(page.list(doc! { "owner": owner })).await
+}
+
+pub(in super::super) async fn insert_account(app: &App, account: AccountDocument) -> Outcome<()> {
+    app.collection().insert(account).await
+}
+
+/// Closes the owner's account, guarded by nothing being in it or under way.
+pub(in super::super) async fn close_account(
+    app: &App,
+    id: &str,
+    owner: &str,
+) -> Outcome<AccountDocument> {
+    let guard = doc! {
+        "_id": id,
+        "owner": owner,
+        "kind": stored(AccountKind::Personal),
+        "state": stored(AccountState::Open),
+        "balance": 0_i64,
+        "pending": [],
+    };
+    let update = doc! { "$set": { "state": stored(AccountState::Closed) } };
+    app.collection::<AccountDocument>().guarded(guard, update).apply().await
+}
+
+/// The take: subtracts the amount from the source, once per transfer. A withdrawal also empties an
+/// account that was closed, where a refund may have come in later.
+pub(in super::super) async fn debit(
+    app: &App,
+    transfer: &TransferDocument,
+    run: &Run,
+) -> Outcome<AccountDocument> {
+    let TransferDocument { id, source, amount, .. } = transfer;
+    let mut guard = unmarked(source, id);
+    guard.insert("balance", doc! { "$gte": least_balance(source, *amount) });
+    guard.insert(format!("pending.{}", MOST_PENDING - 1), doc! { "$exists": false });
+    if transfer.kind != TransferKind::Withdrawal {
+        guard.insert("state", stored(AccountState::Open));
+    }
+    let update = moved(id, -amount);
+    app.collection::<AccountDocument>().guarded(guard, update).within(run).apply().await
+}
+
+/// The give: adds the amount to the destination, once per transfer. A refund always arrives.
+pub(in super::super) async fn credit(
+    app: &App,
+    transfer: &TransferDocument,
+    run: &Run,
+) -> Outcome<AccountDocument> {
+    let TransferDocument { id, destination, amount, .. } = transfer;
+    let mut guard = unmarked(destination, id);
+    if transfer.kind != TransferKind::Refund {
+        guard.insert("state", stored(AccountState::Open));
+        let after = doc! { "$add": ["$balance", *amount] };
+        guard.insert("$expr", doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
+    }
+    let update = moved(id, *amount);
+    app.collection::<AccountDocument>().guarded(guard, update).within(run).apply().await
+}
+
+/// Gives the source back what the debit took; mark and money go in the same update. Needs no
+/// deadline: it is sent only after the transfer said CANCELLING or RETURNING, and then nothing else
+/// may be done with the debit.
+pub(in super::super) async fn undo(
+    app: &App,
+    transfer: &TransferDocument,
+) -> Outcome<AccountDocument> {
+    let TransferDocument { id, source, amount, .. } = transfer;
+    let update = doc! { "$inc": { "balance": amount }, "$pull": { "pending": { "id": id } } };
+    app.collection::<AccountDocument>().guarded(marked(source, id), update).apply().await
+}
+
+/// Forgets the mark of a transfer that is credited.
+pub(in super::super) async fn retire(
+    app: &App,
+    account: &str,
+    transfer: &str,
+) -> Outcome<AccountDocument> {
+    let update = doc! { "$pull": { "pending": { "id": transfer } } };
+    app.collection::<AccountDocument>().guarded(marked(account, transfer), update).apply().await
+}
+
+/// Calls `each` for every account.
+pub(in super::super) async fn each_account(
+    app: &App,
+    each: impl FnMut(AccountDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    app.collection::<AccountDocument>().for_each(each).await
+}
+
+/// The transfer hasn't moved this balance.
+fn unmarked(account: &str, transfer: &str) -> Document {
+    doc! { "_id": account, "pending.id": { "$ne": transfer } }
+}
+
+/// The transfer has moved this balance, and is remembered.
+fn marked(account: &str, transfer: &str) -> Document {
+    doc! { "_id": account, "pending.id": transfer }
+}
+
+/// Moves the balance and remembers by what.
+fn moved(transfer: &str, amount: i64) -> Document {
+    doc! {
+        "$inc": { "balance": amount },
+        "$push": { "pending": { "id": transfer, "amount": amount } },
+    }
+}

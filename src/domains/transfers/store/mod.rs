@@ -1,0 +1,7 @@
+//! Every MongoDB call of accounts and transfers.
+
+mod accounts;
+mod transfers;
+
+pub(super) use accounts::*;
+pub(super) use transfers::*;

@@ -1,0 +1,239 @@
+//! Flows that are cut: at every command, in every way.
+
+use std::time::Duration;
+
+use mongodb::bson::{DateTime, Document, doc};
+use serde_json::{Value, json};
+
+use super::{by_id, copied, index_products, music, mutation, plant, put_product, shop, shop_with};
+use crate::support::{Gateway, cuts, short_bounds};
+
+/// A part of the tree that one case has for itself.
+struct Part {
+    number: usize,
+    top: String,
+    middle: String,
+    leaf: String,
+    aside: String,
+}
+
+/// `/top/middle/leaf` and `/aside`, with products in middle and leaf.
+async fn part(gateway: &Gateway, number: usize) -> Part {
+    index_products(gateway).await;
+    // A case before this one may have died with the lock; nobody is left who could write under it.
+    free_the_lock(gateway).await;
+    let slug = |name: &str| format!("{name}-{number}");
+    let top = plant(gateway, &slug("top"), None).await;
+    let middle = plant(gateway, &slug("middle"), Some(&top)).await;
+    let leaf = plant(gateway, &slug("leaf"), Some(&middle)).await;
+    let aside = plant(gateway, &slug("aside"), None).await;
+    put_product(&gateway.app, gateway, &slug("one"), &[&leaf]).await;
+    put_product(&gateway.app, gateway, &slug("two"), &[&middle, &leaf, &aside]).await;
+    Part { number, top, middle, leaf, aside }
+}
+
+async fn free_the_lock(gateway: &Gateway) {
+    let until = doc! { "$set": { "until": DateTime::from_millis(0) } };
+    let leases = gateway.database.collection::<Document>("leases");
+    leases.update_one(doc! { "_id": "categories.tree" }, until).await.expect("freed");
+}
+
+/// Sends a mutation that may be cut; an answer must be a category or an error that invites to try
+/// again.
+async fn send(gateway: &Gateway, field: &str, input: Value) {
+    let sent = gateway.merchant().send(&mutation(field), json!({ "input": input })).await;
+    let Ok((_, response)) = sent else { return };
+    if let Some(error) = response["errors"].get(0) {
+        let extensions = &error["extensions"];
+        let code = extensions["code"].as_str().expect("a code");
+        assert!(["UNAVAILABLE", "INTERNAL_SERVER_ERROR"].contains(&code), "{response:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_that_is_cut_anywhere_is_finished() {
+    cuts::everywhere(
+        short_bounds,
+        part,
+        async |gateway, part: &Part| {
+            let input = json!({ "category": part.middle, "parent": part.aside });
+            send(gateway, "moveCategory", input).await;
+        },
+        async |gateway, case| {
+            let Part { number, leaf, .. } = &case.subject;
+            let path = format!("/aside-{number}/middle-{number}/leaf-{number}");
+            assert_eq!(by_id(gateway, leaf).await["path"], path, "{:?} {}", case.way, case.at);
+            assert_eq!(copied(gateway, &format!("one-{number}"), "path").await, [path]);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rename_that_is_cut_anywhere_is_finished() {
+    cuts::everywhere(
+        short_bounds,
+        part,
+        async |gateway, part: &Part| {
+            let input = json!({ "category": part.middle, "locale": "en", "name": "Renamed" });
+            send(gateway, "renameCategory", input).await;
+        },
+        async |gateway, case| {
+            let Part { number, leaf, .. } = &case.subject;
+            assert_eq!(by_id(gateway, leaf).await["breadcrumbs"][1]["name"], "Renamed");
+            let names = copied(gateway, &format!("two-{number}"), "names.en").await;
+            let expected = ["Renamed", &format!("leaf-{number}"), &format!("aside-{number}")];
+            assert_eq!(names, expected, "{:?} {}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_slug_that_is_cut_anywhere_is_finished() {
+    cuts::everywhere(
+        short_bounds,
+        part,
+        async |gateway, part: &Part| {
+            let slug = format!("new-{}", part.number);
+            send(gateway, "changeCategorySlug", json!({ "category": part.top, "slug": slug }))
+                .await;
+        },
+        async |gateway, case| {
+            let Part { number, leaf, .. } = &case.subject;
+            let path = format!("/new-{number}/middle-{number}/leaf-{number}");
+            assert_eq!(by_id(gateway, leaf).await["path"], path, "{:?} {}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_that_is_cut_anywhere_is_there_once_or_not_at_all() {
+    cuts::everywhere(
+        short_bounds,
+        part,
+        async |gateway, part: &Part| {
+            let names = json!([{ "locale": "en", "name": "New" }]);
+            let slug = format!("new-{}", part.number);
+            let op_id = format!("op-{}", part.number);
+            let input = json!({ "slug": slug, "names": names, "parent": part.leaf, "opId": op_id });
+            send(gateway, "createCategory", input).await;
+        },
+        async |gateway, case| {
+            let Part { number, .. } = &case.subject;
+            let slug = format!("new-{number}");
+            let query = "query($slug: Slug!) { category(by: { slug: $slug }) { path } }";
+            let found = gateway.anonymous().field(query, json!({ "slug": slug })).await;
+            let path = format!("/top-{number}/middle-{number}/leaf-{number}/new-{number}");
+            assert_eq!(found["path"], path, "{:?} {}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_that_is_cut_anywhere_is_done_or_forgotten() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, number| {
+            free_the_lock(gateway).await;
+            index_products(gateway).await;
+            let top = plant(gateway, &format!("top-{number}"), None).await;
+            let used = plant(gateway, &format!("used-{number}"), Some(&top)).await;
+            let free = plant(gateway, &format!("free-{number}"), Some(&top)).await;
+            put_product(&gateway.app, gateway, &format!("sku-{number}"), &[&used]).await;
+            (used, free)
+        },
+        async |gateway, (used, free): &(String, String)| {
+            send(gateway, "deleteCategory", json!({ "category": used })).await;
+            send(gateway, "deleteCategory", json!({ "category": free })).await;
+        },
+        async |gateway, case| {
+            let (used, free) = &case.subject;
+            assert_eq!(by_id(gateway, free).await, Value::Null, "{:?} {}", case.way, case.at);
+            assert_ne!(by_id(gateway, used).await, Value::Null, "{:?} {}", case.way, case.at);
+            let input = json!({ "category": used, "locale": "en", "name": "again" });
+            let renamed = super::ask(&gateway.merchant(), "renameCategory", input).await;
+            assert_eq!(renamed["__typename"], "Category", "it takes changes");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_longer_than_a_run_goes_on_behind_the_answer() {
+    let gateway = shop_with(|config| {
+        config.flow_run_millis = 1;
+        config.flow_command_millis = 1;
+    })
+    .await;
+    let root = plant(&gateway, "root", None).await;
+    let mut level = vec![root.clone()];
+    for depth in 0..3 {
+        let mut below = Vec::new();
+        for (number, parent) in level.iter().enumerate() {
+            for child in 0..5 {
+                let slug = format!("c-{depth}-{number}-{child}");
+                below.push(plant(&gateway, &slug, Some(parent)).await);
+            }
+        }
+        level = below;
+    }
+    let leaf = level.last().expect("a leaf");
+    put_product(&gateway.app, &gateway, "sku", &[leaf]).await;
+    let input = json!({ "category": root, "locale": "en", "name": "Renamed" });
+    let renamed = super::ask(&gateway.merchant(), "renameCategory", input).await;
+    assert_eq!(renamed["name"], "Renamed");
+    let outbox = |snapshot: &std::collections::BTreeMap<String, Vec<Document>>| {
+        let of = |category: &Document| category.get_array("outbox").map(Vec::len);
+        snapshot["categories"].iter().filter_map(|category| of(category).ok()).sum::<usize>()
+    };
+    assert_eq!(outbox(&gateway.snapshot().await), 1, "it isn't done yet");
+    gateway.app.tasks().close();
+    gateway.app.tasks().wait().await;
+    assert_eq!(outbox(&gateway.snapshot().await), 0);
+    assert_eq!(by_id(&gateway, leaf).await["breadcrumbs"][0]["name"], "Renamed");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_died_with_the_lock_holds_it_for_one_bound() {
+    let gateway = shop_with(short_bounds).await;
+    let [_, jazz, _, film] = music(&gateway).await;
+    let run = gateway.app.begin().await.expect("a run");
+    let (app, bounds) = (&gateway.app, gateway.app.bounds());
+    let lease = docgate::mongo::lease::Lease::take(
+        app.database(),
+        "categories.tree",
+        "someone who died".into(),
+        &run,
+        bounds,
+    );
+    assert!(lease.await.expect("an outcome").is_some());
+    let input = json!({ "input": { "category": jazz, "parent": film } });
+    let moving = mutation("moveCategory");
+    let merchant = gateway.merchant();
+    assert_eq!(merchant.error_code(&moving, input.clone()).await, "UNAVAILABLE");
+    // What doesn't change the shape goes on.
+    plant(&gateway, "swing", Some(&jazz)).await;
+    let renamed = json!({ "category": jazz, "locale": "en", "name": "Jass" });
+    super::ask(&merchant, "renameCategory", renamed).await;
+    tokio::time::sleep(bounds.one().saturating_sub(bounds.run) + Duration::from_millis(100)).await;
+    assert_eq!(merchant.field(&moving, input).await["path"], "/film/jazz");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_leaves_alone_what_is_under_way() {
+    let gateway = shop().await;
+    music(&gateway).await;
+    let now = gateway.app.begin().await.expect("a run").now();
+    let mark = doc! { "$set": {
+        "copying": now, "deleting": { "by": "x", "at": now }, "outbox": [{ "id": "x", "at": now }],
+    } };
+    let categories = gateway.database.collection::<Document>("categories");
+    categories.update_one(doc! { "slug": "bop" }, mark).await.expect("marked");
+    let swept = docgate::background::sweep_all(&gateway.app).await.expect("swept");
+    assert_eq!(swept.finished, 0);
+}

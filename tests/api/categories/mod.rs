@@ -1,0 +1,160 @@
+//! The category tree through the door.
+
+mod flows;
+mod races;
+mod reads;
+mod writes;
+
+use docgate::{app::App, config::Config, domains::categories, graphql::node_id};
+use mongodb::bson::{Document, doc, serialize_to_bson};
+use serde_json::{Value, json};
+
+use crate::support::{Client, Gateway};
+
+const CATEGORY: &str = "
+    ... on Category {
+      id slug path parentPath parentId name names { locale name }
+      breadcrumbs { id slug path name }
+    }
+    ... on UserError { code message }";
+
+/// A gateway with the index that the copies in products need.
+async fn shop() -> Gateway {
+    shop_with(|_| {}).await
+}
+
+async fn shop_with(change: impl FnOnce(&mut Config)) -> Gateway {
+    let gateway = Gateway::with(change).await;
+    index_products(&gateway).await;
+    gateway
+}
+
+async fn index_products(gateway: &Gateway) {
+    let index = doc! {
+        "name": "category_copies", "key": { "categories._id": 1, "categories.cv": 1 },
+    };
+    let create = doc! { "createIndexes": "products", "indexes": [index] };
+    gateway.database.run_command(create).await.expect("the index");
+}
+
+/// Runs one of the room's mutations with the whole category as answer.
+async fn ask(client: &Client, field: &str, input: Value) -> Value {
+    client.field(&mutation(field), json!({ "input": input })).await
+}
+
+fn mutation(field: &str) -> String {
+    let (first, rest) = field.split_at(1);
+    let input = format!("{}{rest}Input", first.to_uppercase());
+    let answer = match field {
+        "deleteCategory" => {
+            "__typename ... on DeletedCategory { id } ... on UserError { code message }".to_owned()
+        }
+        _ => format!("__typename {CATEGORY}"),
+    };
+    format!("mutation($input: {input}!) {{ {field}(input: $input) {{ {answer} }} }}")
+}
+
+/// Creates a category with an English name and answers with its global id.
+async fn plant(gateway: &Gateway, slug: &str, parent: Option<&str>) -> String {
+    let names = json!([{ "locale": "en", "name": slug }]);
+    let input = json!({ "slug": slug, "names": names, "parent": parent });
+    let made = ask(&gateway.merchant(), "createCategory", input).await;
+    assert_eq!(made["__typename"], "Category", "{made:#}");
+    made["id"].as_str().expect("an id").to_owned()
+}
+
+/// `/music/jazz/bop`, and `/film` beside it.
+async fn music(gateway: &Gateway) -> [String; 4] {
+    let music = plant(gateway, "music", None).await;
+    let jazz = plant(gateway, "jazz", Some(&music)).await;
+    let bop = plant(gateway, "bop", Some(&jazz)).await;
+    let film = plant(gateway, "film", None).await;
+    [music, jazz, bop, film]
+}
+
+async fn by_id(gateway: &Gateway, id: &str) -> Value {
+    let query = format!("query($id: ID!) {{ category(by: {{ id: $id }}) {{ {FIELDS} }} }}");
+    gateway.anonymous().field(&query, json!({ "id": id })).await
+}
+
+const FIELDS: &str = "id slug path parentPath parentId name names { locale name }
+    breadcrumbs { id slug path name }";
+
+/// The `_id` behind a global id.
+fn own(id: &str) -> String {
+    node_id::decode(id).expect("a global id").1
+}
+
+/// Puts a product into categories as the catalog does: it begins to copy, reads the categories
+/// again, and corrects what has become stale in between.
+async fn put_product(app: &App, gateway: &Gateway, sku: &str, ids: &[&str]) {
+    insert_product(app, gateway, sku, ids).await;
+    correct_product(app, gateway, sku, ids).await;
+}
+
+async fn insert_product(app: &App, gateway: &Gateway, sku: &str, ids: &[&str]) {
+    let ids: Vec<_> = ids.iter().map(|id| own(id)).collect();
+    let copies = categories::copies(app, &ids).await.expect("copies");
+    assert_eq!(copies.len(), ids.len());
+    let copies = serialize_to_bson(&copies).expect("BSON");
+    let product = doc! {
+        "_id": sku, "incarnation": "one", "type": "book", "title": sku, "titleKey": sku,
+        "stemming": "none", "nonce": "nonce", "version": 1_i64, "origin": "origin",
+        "pricing": {
+            "list": 100_i64, "retail": 100_i64, "savings": 0_i64, "pctSavings": 0_i32,
+            "currency": "EUR",
+        },
+        "categories": copies, "v": 1_i32,
+    };
+    products(gateway).insert_one(product).await.expect("inserted");
+}
+
+async fn correct_product(app: &App, gateway: &Gateway, sku: &str, ids: &[&str]) {
+    let ids: Vec<_> = ids.iter().map(|id| own(id)).collect();
+    for copy in categories::copies(app, &ids).await.expect("copies") {
+        let filter = doc! { "copy._id": &copy.id, "copy.cv": { "$lt": copy.cv } };
+        let copy = serialize_to_bson(&copy).expect("BSON");
+        products(gateway)
+            .update_one(doc! { "_id": sku }, doc! { "$set": { "categories.$[copy]": copy } })
+            .array_filters(vec![filter])
+            .await
+            .expect("corrected");
+    }
+}
+
+fn products(gateway: &Gateway) -> mongodb::Collection<Document> {
+    gateway.database.collection("products")
+}
+
+/// A field of every copy of a product, in order.
+async fn copied(gateway: &Gateway, sku: &str, field: &str) -> Vec<String> {
+    let found = products(gateway).find_one(doc! { "_id": sku }).await.expect("read");
+    let found = found.expect("the product");
+    let copies = found.get_array("categories").expect("copies");
+    let texts = copies.iter().map(|copy| {
+        let copy = copy.as_document().expect("a copy");
+        match field.split_once('.') {
+            Some((above, below)) => copy.get_document(above).expect("names").get_str(below),
+            None => copy.get_str(field),
+        }
+        .unwrap_or_default()
+        .to_owned()
+    });
+    texts.collect()
+}
+
+/// Everything but the leases, which come and go.
+async fn contents(gateway: &Gateway) -> std::collections::BTreeMap<String, Vec<Document>> {
+    let mut all = gateway.snapshot().await;
+    all.remove("leases");
+    all
+}
+
+/// Asks for what must be refused with this type, and proves that nothing changed.
+async fn refused(gateway: &Gateway, field: &str, input: Value, with: &str) -> Value {
+    let before = contents(gateway).await;
+    let answer = ask(&gateway.merchant(), field, input).await;
+    assert_eq!(answer["__typename"], with, "{answer:#}");
+    assert_eq!(contents(gateway).await, before);
+    answer
+}

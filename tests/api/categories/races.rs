@@ -1,0 +1,294 @@
+//! Writers that meet: held back at the worst moment, and let loose by the dozen.
+
+use docgate::{config::Config, domains::categories};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::{
+    ask, by_id, copied, correct_product, index_products, insert_product, music, own, plant,
+    put_product, shop,
+};
+use crate::support::{
+    Gateway, mongod_port,
+    proxy::{Cut, Seen},
+};
+
+/// A second gateway on the same database whose commands can be held back.
+async fn proxied(gateway: &Gateway) -> Gateway {
+    let config: Config = gateway.app.config().clone();
+    let name = gateway.database.name();
+    Gateway::over(mongod_port(), true, name, |own| *own = config).await
+}
+
+/// Runs a mutation on `slow` up to its first command that `at` names, does `meanwhile`, and lets it
+/// go on.
+async fn overtaken(
+    slow: &Gateway,
+    at: fn(&Seen) -> bool,
+    mutation: (&'static str, Value),
+    meanwhile: impl AsyncFnOnce(),
+) -> Value {
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    proxy.count_only(at);
+    proxy.cut(0, Cut::Hold);
+    let client = slow.merchant();
+    let (field, input) = mutation;
+    let running = tokio::spawn(async move { ask(&client, field, input).await });
+    proxy.reached().await;
+    meanwhile().await;
+    proxy.release().await;
+    running.await.expect("an answer")
+}
+
+fn is_insert(seen: &Seen) -> bool {
+    seen.collection == "categories" && seen.command == "insert"
+}
+
+fn is_copying(seen: &Seen) -> bool {
+    seen.collection == "products" && seen.command == "update"
+}
+
+fn is_following(seen: &Seen) -> bool {
+    seen.collection == "categories" && seen.command == "update"
+}
+
+fn is_change(seen: &Seen) -> bool {
+    seen.collection == "categories" && seen.command == "findAndModify"
+}
+
+fn swing(parent: &str) -> (&'static str, Value) {
+    let names = json!([{ "locale": "en", "name": "Swing" }]);
+    ("createCategory", json!({ "slug": "swing", "names": names, "parent": parent }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
+    let gateway = shop().await;
+    let slow = proxied(&gateway).await;
+    let [_, jazz, _, film] = music(&gateway).await;
+    let made = overtaken(&slow, is_insert, swing(&jazz), async || {
+        let input = json!({ "category": jazz, "parent": film });
+        ask(&gateway.merchant(), "moveCategory", input).await;
+        let input = json!({ "category": jazz, "locale": "en", "name": "Jass" });
+        ask(&gateway.merchant(), "renameCategory", input).await;
+    })
+    .await;
+    assert_eq!(made["__typename"], "Category");
+    let id = made["id"].as_str().expect("an id");
+    let now = by_id(&gateway, id).await;
+    assert_eq!(now["path"], "/film/jazz/swing");
+    assert_eq!(now["breadcrumbs"][1]["name"], "Jass");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_below_a_category_that_is_deleted_meanwhile_is_taken_back() {
+    let gateway = shop().await;
+    let slow = proxied(&gateway).await;
+    let [_, _, bop, _] = music(&gateway).await;
+    let made = overtaken(&slow, is_insert, swing(&bop), async || {
+        let gone = ask(&gateway.merchant(), "deleteCategory", json!({ "category": bop })).await;
+        assert_eq!(gone["__typename"], "DeletedCategory");
+    })
+    .await;
+    assert_eq!(made["__typename"], "NotFound");
+    assert_eq!(gateway.snapshot().await["categories"].len(), 3);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_sees_a_child_that_is_only_just_there() {
+    let gateway = shop().await;
+    let slow = proxied(&gateway).await;
+    let [_, _, bop, _] = music(&gateway).await;
+    // Inserted and read again, not yet confirmed.
+    let made = overtaken(&slow, is_change, swing(&bop), async || {
+        let kept = ask(&gateway.merchant(), "deleteCategory", json!({ "category": bop })).await;
+        assert_eq!(kept["__typename"], "InUse");
+        // Nobody builds upon it yet.
+        let query = "{ category(by: { slug: \"swing\" }) { id } }";
+        let id = gateway.anonymous().field(query, json!({})).await["id"].clone();
+        let copies = categories::copies(&gateway.app, &[own(id.as_str().expect("an id"))]).await;
+        assert!(copies.expect("copies").is_empty());
+        let (field, mut below) = swing(id.as_str().expect("an id"));
+        below["slug"] = json!("below");
+        assert_eq!(ask(&gateway.merchant(), field, below).await["__typename"], "NotFound");
+    })
+    .await;
+    assert_eq!(made["path"], "/music/jazz/bop/swing");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_that_is_created_while_its_category_changes_ends_up_right() {
+    let gateway = shop().await;
+    let [_, jazz, bop, film] = music(&gateway).await;
+    insert_product(&gateway.app, &gateway, "late", &[&bop, &jazz]).await;
+    // The product was written with what was read before these: some passes find it, and what they
+    // didn't find it corrects itself.
+    let input = json!({ "category": jazz, "parent": film });
+    ask(&gateway.merchant(), "moveCategory", input).await;
+    assert_eq!(copied(&gateway, "late", "path").await, ["/film/jazz/bop", "/film/jazz"]);
+    correct_product(&gateway.app, &gateway, "late", &[&bop, &jazz]).await;
+    gateway.assert_sound().await;
+
+    let stale = categories::copies(&gateway.app, &[own(&bop)]).await.expect("copies");
+    let input = json!({ "category": bop, "locale": "en", "name": "Bebop" });
+    ask(&gateway.merchant(), "renameCategory", input).await;
+    insert_product(&gateway.app, &gateway, "later", &[&bop]).await;
+    let stale = mongodb::bson::serialize_to_bson(&stale).expect("BSON");
+    super::products(&gateway)
+        .update_one(
+            mongodb::bson::doc! { "_id": "later" },
+            mongodb::bson::doc! { "$set": { "categories": stale } },
+        )
+        .await
+        .expect("stale");
+    correct_product(&gateway.app, &gateway, "later", &[&bop]).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
+    let gateway = shop().await;
+    let slow = proxied(&gateway).await;
+    let [music, jazz, bop, film] = music(&gateway).await;
+    put_product(&gateway.app, &gateway, "sku", &[&bop]).await;
+    // The second findAndModify is the lease's in another collection: this holds the move's own.
+    let moving = ("moveCategory", json!({ "category": jazz, "parent": film }));
+    overtaken(&slow, is_change, moving, async || {
+        for (id, name) in [(&film, "Films"), (&music, "Sounds"), (&bop, "Bebop")] {
+            let input = json!({ "category": id, "locale": "en", "name": name });
+            ask(&gateway.merchant(), "renameCategory", input).await;
+        }
+    })
+    .await;
+    let now = by_id(&gateway, &bop).await;
+    assert_eq!(now["breadcrumbs"][0]["name"], "Films");
+    assert_eq!(copied(&gateway, "sku", "names.en").await, ["Bebop"]);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_fan_outs_at_once_both_arrive() {
+    for at in [is_copying as fn(&Seen) -> bool, is_following] {
+        let gateway = shop().await;
+        let slow = proxied(&gateway).await;
+        let [music, jazz, bop, film] = music(&gateway).await;
+        put_product(&gateway.app, &gateway, "sku", &[&bop, &music, &jazz]).await;
+        let first = json!({ "category": music, "locale": "en", "name": "First" });
+        overtaken(&slow, at, ("renameCategory", first), async || {
+            let merchant = gateway.merchant();
+            let input = json!({ "category": music, "locale": "en", "name": "Second" });
+            ask(&merchant, "renameCategory", input).await;
+            let input = json!({ "category": music, "locale": "de", "name": "Zweites" });
+            ask(&merchant, "addTranslation", input).await;
+            ask(&merchant, "moveCategory", json!({ "category": bop, "parent": film })).await;
+            let input = json!({ "category": jazz, "slug": "jass" });
+            ask(&merchant, "changeCategorySlug", input).await;
+        })
+        .await;
+        assert_eq!(copied(&gateway, "sku", "names.en").await, ["bop", "Second", "jazz"]);
+        assert_eq!(copied(&gateway, "sku", "path").await, ["/film/bop", "/music", "/music/jass"]);
+        assert_eq!(by_id(&gateway, &jazz).await["breadcrumbs"][0]["name"], "Second");
+        gateway.assert_sound().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_moves_never_make_a_circle() {
+    let gateway = shop().await;
+    let sibling = gateway.sibling().await;
+    let left = plant(&gateway, "left", None).await;
+    let right = plant(&gateway, "right", None).await;
+    let inner = plant(&gateway, "inner", Some(&right)).await;
+    put_product(&gateway.app, &gateway, "sku", &[&left, &inner]).await;
+    for _round in 0..25 {
+        let one = gateway.merchant();
+        let other = sibling.merchant();
+        let (below_inner, below_left) = tokio::join!(
+            ask(&one, "moveCategory", json!({ "category": left, "parent": inner })),
+            ask(&other, "moveCategory", json!({ "category": right, "parent": left })),
+        );
+        let mut both = [&below_inner["__typename"], &below_left["__typename"]];
+        both.sort_by_key(|name| name.as_str());
+        assert_eq!(both, ["Category", "WouldMakeCircle"]);
+        gateway.assert_sound().await;
+        for id in [&left, &right] {
+            ask(&one, "moveCategory", json!({ "category": id })).await;
+        }
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_leaves_a_sound_tree() {
+    let gateway = shop().await;
+    let sibling = gateway.sibling().await;
+    index_products(&sibling).await;
+    let mut ids = Vec::<String>::new();
+    for number in 0..12 {
+        let parent = (number >= 3).then(|| ids[(number - 3) / 2].clone());
+        ids.push(plant(&gateway, &format!("slug-{number}"), parent.as_deref()).await);
+    }
+    for number in 0..12 {
+        let both = [ids[number].as_str(), ids[(number + 5) % 12].as_str()];
+        put_product(&gateway.app, &gateway, &format!("sku-{number}"), &both).await;
+    }
+    let mut crowd = JoinSet::new();
+    for worker in 0_usize..8 {
+        let client = if worker.is_multiple_of(2) { gateway.merchant() } else { sibling.merchant() };
+        let ids = ids.clone();
+        crowd.spawn(async move {
+            for round in 0_usize..12 {
+                // Any fixed mixture will do: the interleaving is what differs.
+                let mixed = worker * 31 + round * 17;
+                let (id, other) = (&ids[mixed % 12], &ids[(mixed * 7 + 3) % 12]);
+                let names = json!([{ "locale": "en", "name": "New" }]);
+                let (field, input) = match mixed % 5 {
+                    0 | 1 => ("moveCategory", json!({ "category": id, "parent": other })),
+                    2 => (
+                        "renameCategory",
+                        json!({ "category": id, "locale": "en", "name": format!("name {mixed}") }),
+                    ),
+                    3 => (
+                        "changeCategorySlug",
+                        json!({ "category": id, "slug": format!("slug-{worker}-{round}") }),
+                    ),
+                    _ => (
+                        "createCategory",
+                        json!({ "slug": format!("new-{worker}-{round}"), "names": names, "parent": id }),
+                    ),
+                };
+                let answer = ask(&client, field, input).await;
+                let fine = ["Category", "WouldMakeCircle"];
+                assert!(fine.contains(&answer["__typename"].as_str().expect("a type")), "{answer}");
+            }
+        });
+    }
+    let mut deleter = JoinSet::new();
+    let client = sibling.merchant();
+    deleter.spawn(async move {
+        for round in 0..20 {
+            let query = "query($slug: Slug!) { category(by: { slug: $slug }) { id } }";
+            let slug = format!("new-{}-{}", round % 8, round % 12);
+            let found = client.field(query, json!({ "slug": slug })).await;
+            if let Some(id) = found["id"].as_str() {
+                ask(&client, "deleteCategory", json!({ "category": id })).await;
+            }
+        }
+    });
+    crowd.join_all().await;
+    deleter.join_all().await;
+    gateway.assert_sound().await;
+    let left: Vec<_> = gateway.snapshot().await["categories"]
+        .iter()
+        .filter(|category| {
+            !category.get_array("outbox").expect("an outbox").is_empty()
+                || category.contains_key("copying")
+                || category.contains_key("deleting")
+        })
+        .cloned()
+        .collect();
+    assert!(left.is_empty(), "nothing is left to finish: {left:#?}");
+}

@@ -1,0 +1,247 @@
+//! Reads, and what they cost.
+
+use futures_util::TryStreamExt;
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use super::{FIELDS, ask, music, plant, shop};
+use crate::support::{Gateway, commands};
+
+const MENU: &str = "query($path: String!, $first: Int, $after: String) {
+    categories(parentPath: $path, first: $first, after: $after) {
+      nodes { id slug path name(locale: \"de\") names { locale } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }";
+const SUBTREE: &str = "query($path: String!, $self: Boolean!, $first: Int, $after: String) {
+    categorySubtree(path: $path, includeSelf: $self, first: $first, after: $after) {
+      nodes { path } pageInfo { hasNextPage endCursor }
+    }
+  }";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_category_has_its_whole_way_in_one_read() {
+    let gateway = shop().await;
+    let [music, jazz, bop, _] = music(&gateway).await;
+    let translated = json!({ "category": jazz, "locale": "de", "name": "Jatz" });
+    ask(&gateway.merchant(), "addTranslation", translated).await;
+    for by in [json!({ "slug": "bop" }), json!({ "path": "/music/jazz/bop" }), json!({ "id": bop })]
+    {
+        let query = "query($by: CategoryBy!) { category(by: $by) {
+            id slug path parentPath parentId breadcrumbs { id slug path name(locale: \"de-AT\") }
+        } }";
+        let response = gateway.anonymous().run(query, json!({ "by": by })).await;
+        assert_eq!(commands(&response), ["find categories"]);
+        let expected = json!({
+            "id": bop, "slug": "bop", "path": "/music/jazz/bop", "parentPath": "/music/jazz",
+            "parentId": jazz,
+            "breadcrumbs": [
+                { "id": music, "slug": "music", "path": "/music", "name": "music" },
+                { "id": jazz, "slug": "jazz", "path": "/music/jazz", "name": "Jatz" },
+            ],
+        });
+        assert_eq!(response["data"]["category"], expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there_is_null_and_what_is_no_path_is_refused() {
+    let gateway = shop().await;
+    music(&gateway).await;
+    let query = format!("query($by: CategoryBy!) {{ category(by: $by) {{ {FIELDS} }} }}");
+    let anyone = gateway.anonymous();
+    let global = docgate::graphql::node_id::encode("Product", "music");
+    for by in [
+        json!({ "slug": "nothing" }),
+        json!({ "path": "/jazz" }),
+        json!({ "id": "$ne" }),
+        json!({ "id": "" }),
+        json!({ "id": *global }),
+    ] {
+        assert_eq!(anyone.field(&query, json!({ "by": by })).await, Value::Null);
+    }
+    let long = format!("/{}", "a/".repeat(10_000));
+    for path in ["", "/", "music", "/music/", "//", "/Music", "/mu.sic", "/^/music", "/$", &long] {
+        let by = json!({ "by": { "path": path } });
+        let response = anyone.run(&query, by).await;
+        let error = &response["errors"][0]["extensions"];
+        assert_eq!(
+            (&error["code"], &error["field"]),
+            (&json!("BAD_USER_INPUT"), &json!("by.path"))
+        );
+    }
+    for slug in ["", "Jazz", "a--b", "/", "$", "é"] {
+        let code = anyone.error_code(&query, json!({ "by": { "slug": slug } })).await;
+        assert_eq!(code, "BAD_USER_INPUT");
+    }
+    let both = json!({ "by": { "slug": "music", "path": "/music" } });
+    assert_eq!(anyone.error_code(&query, both).await, "BAD_USER_INPUT");
+    assert_eq!(
+        anyone.error_code(SUBTREE, json!({ "path": "jazz", "self": true })).await,
+        "BAD_USER_INPUT"
+    );
+    assert_eq!(anyone.error_code(MENU, json!({ "path": "jazz" })).await, "BAD_USER_INPUT");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_menu_is_answered_from_the_index_alone() {
+    let gateway = shop().await;
+    let [music, _, _, _] = music(&gateway).await;
+    for slug in ["rock", "folk", "blues", "soul"] {
+        let id = plant(&gateway, slug, Some(&music)).await;
+        let input =
+            json!({ "category": id, "locale": "de", "name": format!("{slug} auf Deutsch") });
+        ask(&gateway.merchant(), "addTranslation", input).await;
+    }
+    let profile = Profile::start(&gateway).await;
+    let mut slugs = Vec::new();
+    let mut after = Value::Null;
+    loop {
+        let page = json!({ "path": "/music", "first": 2, "after": after });
+        let response = gateway.anonymous().run(MENU, page).await;
+        assert_eq!(commands(&response), ["find categories"]);
+        let menu = &response["data"]["categories"];
+        for node in menu["nodes"].as_array().expect("nodes") {
+            slugs.push(node["slug"].as_str().expect("a slug").to_owned());
+            let own = format!("/music/{}", node["slug"].as_str().expect("a slug"));
+            assert_eq!(node["path"], own);
+            let german = node["names"].as_array().expect("names").len() == 2;
+            assert_eq!(node["name"].as_str().expect("a name").ends_with("Deutsch"), german);
+        }
+        after = menu["pageInfo"]["endCursor"].clone();
+        if menu["pageInfo"]["hasNextPage"] == false {
+            break;
+        }
+    }
+    assert_eq!(slugs, ["blues", "folk", "jazz", "rock", "soul"]);
+    let finds = profile.stop("categories").await;
+    assert_eq!(finds.len(), 3);
+    for find in finds {
+        assert_eq!(find.get_i32("docsExamined").expect("documents"), 0, "{find:#}");
+        let keys = find.get_i32("keysExamined").expect("keys");
+        assert!(keys <= find.get_i32("nreturned").expect("returned") + 1, "{find:#}");
+        assert!(find.get_str("planSummary").expect("a plan").contains("parentPath"));
+    }
+    let roots = gateway.anonymous().field("{ categories { nodes { slug } } }", json!({})).await;
+    assert_eq!(roots["nodes"], json!([{ "slug": "film" }, { "slug": "music" }]));
+    let none = gateway.anonymous().field(MENU, json!({ "path": "/music/jazz/bop" })).await;
+    assert_eq!(none["nodes"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subtree_ends_at_the_slash() {
+    let gateway = shop().await;
+    let [music, jazz, _, _] = music(&gateway).await;
+    for (slug, parent) in [("jazzy", &music), ("jazz-funk", &music), ("jazz0", &music)] {
+        plant(&gateway, slug, Some(parent)).await;
+    }
+    let swing = plant(&gateway, "swing", Some(&jazz)).await;
+    plant(&gateway, "big-band", Some(&swing)).await;
+
+    let profile = Profile::start(&gateway).await;
+    let jazz =
+        ["/music/jazz", "/music/jazz/bop", "/music/jazz/swing", "/music/jazz/swing/big-band"];
+    for first in [1, 2, 3, 100] {
+        assert_eq!(walk(&gateway, "/music/jazz", true, first).await, jazz);
+        assert_eq!(walk(&gateway, "/music/jazz", false, first).await, jazz[1..]);
+    }
+    for find in profile.stop("categories").await {
+        let returned = find.get_i32("nreturned").expect("returned");
+        assert_eq!(find.get_i32("docsExamined").expect("documents"), returned, "{find:#}");
+        let keys = find.get_i32("keysExamined").expect("keys");
+        assert!(keys <= returned + 2, "{find:#}");
+        assert!(!find.get_bool("hasSortStage").unwrap_or(false), "{find:#}");
+    }
+    assert_eq!(walk(&gateway, "/", true, 3).await.len(), 9);
+    assert_eq!(walk(&gateway, "/music", true, 3).await.len(), 8);
+    assert!(walk(&gateway, "/nothing", true, 3).await.is_empty());
+}
+
+async fn walk(gateway: &Gateway, path: &str, itself: bool, first: i32) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut after = Value::Null;
+    loop {
+        let page = json!({ "path": path, "self": itself, "first": first, "after": after });
+        let response = gateway.anonymous().run(SUBTREE, page).await;
+        assert_eq!(commands(&response), ["find categories"], "{response:#}");
+        let found = &response["data"]["categorySubtree"];
+        let nodes = found["nodes"].as_array().expect("nodes");
+        paths.extend(nodes.iter().map(|node| node["path"].as_str().expect("a path").to_owned()));
+        after = found["pageInfo"]["endCursor"].clone();
+        if found["pageInfo"]["hasNextPage"] == false {
+            return paths;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_have_bounds_and_cursors_belong_to_their_list() {
+    let gateway = shop().await;
+    music(&gateway).await;
+    let anyone = gateway.anonymous();
+    for first in [0, -1, 101, i32::MAX] {
+        let code = anyone.error_code(MENU, json!({ "path": "/", "first": first })).await;
+        assert_eq!(code, "BAD_USER_INPUT");
+    }
+    let menu = anyone.field(MENU, json!({ "path": "/", "first": 1 })).await;
+    let cursor = &menu["pageInfo"]["endCursor"];
+    let foreign = [
+        anyone.error_code(MENU, json!({ "path": "/music", "after": cursor })).await,
+        anyone.error_code(SUBTREE, json!({ "path": "/", "self": true, "after": cursor })).await,
+        anyone.error_code(MENU, json!({ "path": "/", "after": "nonsense" })).await,
+        anyone.error_code(MENU, json!({ "path": "/", "after": "" })).await,
+    ];
+    assert_eq!(foreign, ["BAD_USER_INPUT"; 4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_falls_back_at_read_only() {
+    let gateway = shop().await;
+    let names = json!([
+        { "locale": "fr-FR", "name": "Musique" },
+        { "locale": "en", "name": "Music" },
+        { "locale": "de", "name": "Musik" },
+        { "locale": "de-CH", "name": "Musig" },
+    ]);
+    let input = json!({ "slug": "music", "names": names });
+    ask(&gateway.merchant(), "createCategory", input).await;
+    let only = json!({ "slug": "only", "names": [{ "locale": "fr", "name": "Seul" }] });
+    ask(&gateway.merchant(), "createCategory", only).await;
+    let name = async |slug: &str, locale: Option<&str>| {
+        let query = "query($slug: Slug!, $locale: LocaleTag) {
+            category(by: { slug: $slug }) { name(locale: $locale) } }";
+        let variables = json!({ "slug": slug, "locale": locale });
+        gateway.anonymous().field(query, variables).await["name"].clone()
+    };
+    assert_eq!(name("music", Some("de-CH")).await, "Musig", "exact");
+    assert_eq!(name("music", Some("DE-ch")).await, "Musig", "in any case");
+    assert_eq!(name("music", Some("de-AT")).await, "Musik", "its language");
+    assert_eq!(name("music", Some("fr")).await, "Musique", "a variant of its language");
+    assert_eq!(name("music", Some("ja")).await, "Music", "the site's default");
+    assert_eq!(name("music", None).await, "Music", "the site's default");
+    assert_eq!(name("only", Some("ja")).await, "Seul", "any");
+}
+
+/// What the server says of the commands that were sent in between.
+struct Profile<'a>(&'a Gateway);
+
+impl<'a> Profile<'a> {
+    async fn start(gateway: &'a Gateway) -> Self {
+        gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiling");
+        Self(gateway)
+    }
+
+    async fn stop(self, collection: &str) -> Vec<Document> {
+        let database = &self.0.database;
+        database.run_command(doc! { "profile": 0 }).await.expect("no profiling");
+        let profile = database.collection::<Document>("system.profile");
+        let all: Vec<Document> =
+            profile.find(doc! {}).await.expect("read").try_collect().await.expect("read");
+        let namespace = format!("{}.{collection}", database.name());
+        let of = |sent: &Document| {
+            sent.get_str("ns").is_ok_and(|ns| ns == namespace)
+                && sent.get_str("op").is_ok_and(|op| op == "query")
+        };
+        all.into_iter().filter(of).collect()
+    }
+}

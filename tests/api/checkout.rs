@@ -1,0 +1,576 @@
+//! The checkout: one order or none, whatever happens.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use crate::{
+    shop::{
+        account, add, balance, cart, checkout, checkout_input, checkout_query, count, product,
+        state, stock, stocked, stored, try_checkout,
+    },
+    support::{Gateway, cuts, proxy::Cut, short_bounds},
+};
+
+async fn settled(gateway: &Gateway) {
+    gateway.app.tasks().close();
+    gateway.app.tasks().wait().await;
+    gateway.app.tasks().reopen();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cart_becomes_an_order() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 250, 10).await;
+    stocked(&gateway, "b", 1_000, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    for (policy, op) in [("RESERVE", "one"), ("AT_CHECKOUT", "two")] {
+        let cart = cart(&shopper, policy, &[("b", 1), ("a", 2), ("a", 1)]).await;
+        let order = checkout(&shopper, &cart, &purse, op).await;
+        assert_eq!(order["__typename"], "Order", "{order:#}");
+        assert_eq!(order["state"], "PLACED");
+        assert_eq!(order["cartId"], json!(cart));
+        assert_eq!(order["total"]["minorUnits"], 1_750);
+        assert_eq!(order["paid"]["minorUnits"], 1_750);
+        assert_eq!(order["refunded"]["minorUnits"], 0);
+        assert_eq!(order["shipping"]["city"], "12345 A city");
+        let lines: Vec<_> = order["lines"].as_array().expect("lines").iter().collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!((&lines[1]["sku"], &lines[1]["quantity"]), (&json!("a"), &json!(3)));
+        assert_eq!(state(&gateway, "carts", &cart).await, "COMPLETE");
+        // A repeat is answered with the order as it stands; with another input it is a conflict.
+        assert_eq!(checkout(&shopper, &cart, &purse, op).await, order);
+        let mut other = checkout_input(&cart, &purse, op);
+        other["shipping"]["name"] = json!("Someone else");
+        let other = shopper.field(&checkout_query(), json!({ "input": other })).await;
+        assert_eq!(other["code"], "CONFLICT");
+        let closed = checkout(&shopper, &cart, &purse, "another op").await;
+        assert_eq!(
+            (&closed["code"], &closed["state"]),
+            (&json!("CART_NOT_ACTIVE"), &json!("COMPLETE"))
+        );
+        let late = add(&shopper, &cart, "a", 1).await;
+        assert_eq!(late["code"], "CART_NOT_ACTIVE");
+    }
+    settled(&gateway).await;
+    assert_eq!(stock(&gateway, "a").await, (4, 0, 6));
+    assert_eq!(balance(&gateway, &purse).await, 1_500);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_anonymous_cart_is_its_own_capability_and_an_owned_one_is_its_owners() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "free", 0, 10).await;
+    let nobody = gateway.anonymous();
+    let open = cart(&nobody, "RESERVE", &[("free", 1)]).await;
+    let order = checkout(&nobody, &open, "none", "op").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    let owned = cart(&gateway.shopper("ann"), "RESERVE", &[("free", 1)]).await;
+    for client in [nobody, gateway.shopper("bob"), gateway.merchant()] {
+        let before = gateway.snapshot().await;
+        let refused = checkout(&client, &owned, "none", "op").await;
+        assert_eq!(refused["code"], "NOT_FOUND", "{refused:#}");
+        assert_eq!(gateway.snapshot().await, before);
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_be_refused_early_changes_nothing() {
+    let gateway = Gateway::with(|config| config.body_bytes = 32 << 20).await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let theirs = account(&gateway, "bob", 5_000).await;
+    let empty = cart(&shopper, "RESERVE", &[]).await;
+    let full = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+    let before = gateway.snapshot().await;
+    assert_eq!(checkout(&shopper, &empty, &purse, "op").await["code"], "CART_EMPTY");
+    assert_eq!(checkout(&shopper, "nothing", &purse, "op").await["code"], "NOT_FOUND");
+    let huge = "x".repeat(16 << 20);
+    for (path, value) in [
+        ("/cartId", json!("$where.a")),
+        ("/cartId", json!(huge)),
+        ("/shipping/name", json!("")),
+        ("/shipping/street", json!(huge)),
+        ("/shipping/city", json!("a\u{0}b")),
+        ("/shipping/country", json!("de")),
+        ("/shipping/country", json!("$a")),
+        ("/payment/account", json!("a.b")),
+        ("/payment/account", json!(theirs)),
+        ("/payment/account", json!("nothing")),
+        ("/opId", json!("x".repeat(129))),
+    ] {
+        let mut input = checkout_input(&full, &purse, "op");
+        *input.pointer_mut(path).expect("a field") = value;
+        let refused = shopper.field(&checkout_query(), json!({ "input": input })).await;
+        assert_eq!(refused["code"], "INVALID_INPUT", "{path} {refused:#}");
+        let field = format!("input{}", path.replace('/', "."));
+        assert_eq!(refused["field"], json!(field));
+    }
+    assert_eq!(gateway.snapshot().await, before);
+    // Texts that mean something to MongoDB are only texts.
+    let mut input = checkout_input(&full, &purse, "$op.id");
+    input["shipping"]["name"] = json!("$name.$$ROOT");
+    let order = shopper.field(&checkout_query(), json!({ "input": input })).await;
+    assert_eq!(order["shipping"]["name"], "$name.$$ROOT", "{order:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn short_stock_is_told_line_by_line_and_nothing_is_taken() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    stocked(&gateway, "b", 100, 2).await;
+    stocked(&gateway, "c", 100, 1).await;
+    product(&gateway, "d", 100).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let cart = cart(&shopper, "AT_CHECKOUT", &[("d", 1), ("c", 4), ("b", 2), ("a", 3)]).await;
+    let short = checkout(&shopper, &cart, &purse, "op").await;
+    assert_eq!(short["__typename"], "CheckoutShort");
+    let lines = json!([
+        { "sku": "c", "requested": 4, "available": 1 },
+        { "sku": "d", "requested": 1, "available": 0 },
+    ]);
+    assert_eq!(short["lines"], lines);
+    assert_eq!(state(&gateway, "carts", &cart).await, "ACTIVE");
+    assert_eq!(stock(&gateway, "a").await, (10, 0, 0));
+    assert_eq!(stock(&gateway, "b").await, (2, 0, 0));
+    assert_eq!(balance(&gateway, &purse).await, 5_000);
+    assert_eq!(count(&gateway, "orders").await, 0);
+    gateway.assert_sound().await;
+    // The same op is tried again once there is enough.
+    let receive =
+        "mutation($sku: ID!) { receiveStock(input: {sku: $sku, quantity: 5}) { __typename } }";
+    for sku in ["c", "d"] {
+        gateway.merchant().field(receive, json!({ "sku": sku })).await;
+    }
+    let order = checkout(&shopper, &cart, &purse, "op").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    assert_eq!(balance(&gateway, &purse).await, 4_000);
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_declined_payment_leaves_the_cart_active_and_nothing_taken() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 250).await;
+    let cart = cart(&shopper, "AT_CHECKOUT", &[("a", 3)]).await;
+    for _ in 0..3 {
+        let declined = checkout(&shopper, &cart, &purse, "op").await;
+        assert_eq!(declined["__typename"], "PaymentDeclined", "{declined:#}");
+        assert_eq!(state(&gateway, "carts", &cart).await, "ACTIVE");
+        assert_eq!(stock(&gateway, "a").await, (10, 0, 0));
+        assert_eq!(balance(&gateway, &purse).await, 250);
+    }
+    gateway.assert_sound().await;
+    let deposit =
+        "mutation($id: ID!) { deposit(input: {accountId: $id, amount: 50}) { __typename } }";
+    gateway.service().field(deposit, json!({ "id": purse })).await;
+    let order = checkout(&shopper, &cart, &purse, "op").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    assert_eq!(balance(&gateway, &purse).await, 0);
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_provider_only_what_costs_nothing_is_checked_out() {
+    let none = docgate::config::PaymentProvider::None;
+    let gateway = Gateway::with(|config| config.payments = none).await;
+    stocked(&gateway, "free", 0, 10).await;
+    stocked(&gateway, "dear", 1, 10).await;
+    let shopper = gateway.anonymous();
+    let free = cart(&shopper, "AT_CHECKOUT", &[("free", 2)]).await;
+    let order = checkout(&shopper, &free, "none", "op").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    let dear = cart(&shopper, "AT_CHECKOUT", &[("free", 2), ("dear", 1)]).await;
+    let declined = checkout(&shopper, &dear, "none", "op").await;
+    assert_eq!(declined["__typename"], "PaymentDeclined", "{declined:#}");
+    assert_eq!(stock(&gateway, "free").await, (8, 0, 2));
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_checkouts_of_one_cart_make_one_order() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 1_000).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 100_000).await;
+    for round in 0..10 {
+        let policy = if round % 2 == 0 { "RESERVE" } else { "AT_CHECKOUT" };
+        let same = cart(&shopper, policy, &[("a", 2)]).await;
+        let answers = join_all((0..3).map(|_| checkout(&shopper, &same, &purse, "one op"))).await;
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
+        assert_eq!(answers[0]["__typename"], "Order");
+
+        let apart = cart(&shopper, policy, &[("a", 2)]).await;
+        let ops = ["x", "y", "z"];
+        let answers = join_all(ops.iter().map(|op| checkout(&shopper, &apart, &purse, op))).await;
+        let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
+        let closed = answers.iter().filter(|answer| answer["code"] == "CART_NOT_ACTIVE").count();
+        assert_eq!((orders, closed), (1, 2), "{answers:#?}");
+    }
+    settled(&gateway).await;
+    assert_eq!(count(&gateway, "orders").await, 20);
+    assert_eq!(balance(&gateway, &purse).await, 100_000 - 20 * 200);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_sixty_four_shoppers_one_gets_the_last_unit() {
+    // Sixty-four at once on two cores and one document: time enough for each.
+    let gateway = Gateway::with(|config| {
+        config.flow_run_millis = 20_000;
+        config.flow_command_millis = 10_000;
+    })
+    .await;
+    stocked(&gateway, "last", 100, 1).await;
+    stocked(&gateway, "plenty", 100, 1_000).await;
+    let shoppers = join_all((0..64).map(async |n| {
+        let client = gateway.shopper(&format!("shopper-{n}"));
+        let purse = account(&gateway, &format!("shopper-{n}"), 1_000).await;
+        let cart = cart(&client, "AT_CHECKOUT", &[("plenty", 1), ("last", 1)]).await;
+        (client, cart, purse)
+    }))
+    .await;
+    let answers =
+        join_all(shoppers.iter().map(|(client, cart, purse)| checkout(client, cart, purse, "op")))
+            .await;
+    let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
+    let short = json!([{ "sku": "last", "requested": 1, "available": 0 }]);
+    let shorts = answers.iter().filter(|answer| answer["lines"] == short).count();
+    assert_eq!((orders, shorts), (1, 63), "{answers:#?}");
+    settled(&gateway).await;
+    assert_eq!(stock(&gateway, "last").await, (0, 0, 1));
+    assert_eq!(stock(&gateway, "plenty").await, (999, 0, 1));
+    gateway.assert_sound().await;
+}
+
+/// The n-th command of a checkout that meets `is`, of an undisturbed run on a cart of its own.
+async fn place_of(
+    gateway: &Gateway,
+    cart: &str,
+    purse: &str,
+    is: impl Fn(&str, &str, usize) -> bool,
+) -> usize {
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.record();
+    let order = checkout(&gateway.shopper("ann"), cart, purse, "op").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    let seen = proxy.seen();
+    let found = seen.iter().position(|seen| {
+        let before = &seen_before(&gateway.proxy.as_ref().expect("a proxy").seen(), seen.index);
+        let same = before
+            .iter()
+            .filter(|(command, on)| *command == seen.command && *on == seen.collection)
+            .count();
+        is(&seen.command, &seen.collection, same)
+    });
+    found.unwrap_or_else(|| panic!("{seen:#?}"))
+}
+
+fn seen_before(seen: &[crate::support::proxy::Seen], index: usize) -> Vec<(String, String)> {
+    let before = seen.iter().take_while(|seen| seen.index < index);
+    before.map(|seen| (seen.command.clone(), seen.collection.clone())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_added_while_the_checkout_runs_is_refused_and_not_sold() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let first = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    let take = place_of(&gateway, &first, &purse, |command, on, before| {
+        (command, on, before) == ("findAndModify", "inventory", 0)
+    })
+    .await;
+    let second = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    settled(&gateway).await;
+    proxy.cut(take, Cut::Hold);
+    let other = gateway.sibling().await;
+    let (order, ()) = tokio::join!(checkout(&shopper, &second, &purse, "op"), async {
+        proxy.reached().await;
+        let late = add(&other.shopper("ann"), &second, "a", 1).await;
+        assert_eq!(
+            (&late["code"], &late["__typename"]),
+            (&json!("CART_NOT_ACTIVE"), &json!("CartNotActive"))
+        );
+        // Nor does another checkout of it begin, or its expiry or cancellation.
+        let twice = checkout(&other.shopper("ann"), &second, &purse, "another").await;
+        assert_eq!(twice["code"], "CART_NOT_ACTIVE");
+        let cancel =
+            "mutation($id: ID!) { cancelCart(input: {cartId: $id}) { ... on UserError { code } } }";
+        let cancelled = other.shopper("ann").field(cancel, json!({ "id": second })).await;
+        assert_eq!(cancelled["code"], "CART_NOT_ACTIVE");
+        proxy.release().await;
+    });
+    assert_eq!(order["lines"][0]["quantity"], 1, "{order:#}");
+    settled(&gateway).await;
+    assert_eq!(stock(&gateway, "a").await, (8, 0, 2));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cart_whose_time_is_over_during_checkout_is_sold_or_returned() {
+    let gateway = Gateway::with(|config| {
+        short_bounds(config);
+        config.cart_idle_seconds = 1;
+        config.reservation_seconds = 2;
+    })
+    .await;
+    stocked(&gateway, "a", 100, 1_000).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 100_000).await;
+    let mut carts = Vec::new();
+    for _ in 0..20 {
+        carts.push(cart(&shopper, "RESERVE", &[("a", 1)]).await);
+    }
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let sweeps = async {
+        for _ in 0..10 {
+            // A sweep may meet what a checkout changes at this moment.
+            let _met = docgate::background::sweep_all(&gateway.app).await;
+        }
+    };
+    let checkouts = join_all(carts.iter().map(|cart| checkout(&shopper, cart, &purse, "op")));
+    let (answers, ()) = tokio::join!(checkouts, sweeps);
+    settled(&gateway).await;
+    gateway.sweep().await;
+    let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count() as i64;
+    for (cart, answer) in carts.iter().zip(&answers) {
+        let expected = if answer["__typename"] == "Order" { "COMPLETE" } else { "EXPIRED" };
+        assert_eq!(state(&gateway, "carts", cart).await, expected, "{answer:#}");
+    }
+    assert_eq!(stock(&gateway, "a").await, (1_000 - orders, 0, orders));
+    assert_eq!(balance(&gateway, &purse).await, 100_000 - 100 * orders);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_waits_for_the_run_that_still_goes_on() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let first = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    let paid = place_of(&gateway, &first, &purse, |command, on, before| {
+        (command, on, before) == ("insert", "orders", 0)
+    })
+    .await;
+    let second = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    settled(&gateway).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.cut(paid, Cut::Hold);
+    let other = gateway.sibling().await;
+    let (order, repeat) = tokio::join!(checkout(&shopper, &second, &purse, "op"), async {
+        proxy.reached().await;
+        let repeat = async {
+            let repeat = checkout(&other.shopper("ann"), &second, &purse, "op").await;
+            assert_eq!(repeat["__typename"], "Order");
+            repeat
+        };
+        let release = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            assert_eq!(state(&gateway, "carts", &second).await, "PAID");
+            proxy.release().await;
+        };
+        tokio::join!(repeat, release).0
+    });
+    assert_eq!(order, repeat);
+    settled(&gateway).await;
+    assert_eq!(count(&gateway, "orders").await, 2);
+    assert_eq!(balance(&gateway, &purse).await, 4_800);
+    gateway.assert_sound().await;
+}
+
+/// A subject of the cuts: a cart of both kinds of lines, and who pays.
+struct Subject {
+    shopper: String,
+    cart: String,
+    purse: String,
+}
+
+/// Of one SKU the cart holds its line, of two it doesn't.
+async fn subject(gateway: &Gateway, n: usize) -> Subject {
+    let shopper = format!("shopper-{n}");
+    let client = gateway.shopper(&shopper);
+    let purse = account(gateway, &shopper, 1_000).await;
+    let cart = cart(&client, "RESERVE", &[("a", 2)]).await;
+    // Lines that shopping didn't reserve, as beyond half of the cap.
+    let line = |sku: &str| {
+        doc! {
+            "sku": sku, "quantity": 1_i64, "held": 0_i64, "title": sku, "type": "album",
+            "unitPrice": 100_i64,
+        }
+    };
+    let more = doc! { "$push": { "lines": { "$each": [line("b"), line("c")] } } };
+    let carts = gateway.database.collection::<Document>("carts");
+    carts.update_one(doc! { "_id": &cart }, more).await.expect("lines");
+    Subject { shopper, cart, purse }
+}
+
+async fn one_order_or_a_clean_refusal(gateway: &Gateway, subject: &Subject, case: &str) {
+    let client = gateway.shopper(&subject.shopper);
+    let answer = checkout(&client, &subject.cart, &subject.purse, "op").await;
+    assert_eq!(answer["__typename"], "Order", "{case}: {answer:#}");
+    let orders = gateway.database.collection::<Document>("orders");
+    let count = orders.count_documents(doc! { "cartId": &subject.cart }).await.expect("counted");
+    assert_eq!(count, 1, "{case}");
+    assert_eq!(balance(gateway, &subject.purse).await, 1_000 - 400, "{case}");
+    assert_eq!(state(gateway, "carts", &subject.cart).await, "COMPLETE", "{case}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_a_checkout_ends_in_one_order_or_none() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            if n == 1 {
+                for sku in ["a", "b", "c"] {
+                    stocked(gateway, sku, 100, 100_000).await;
+                }
+            }
+            subject(gateway, n).await
+        },
+        async |gateway, subject: &Subject| {
+            let client = gateway.shopper(&subject.shopper);
+            let input = json!({ "input": checkout_input(&subject.cart, &subject.purse, "op") });
+            let _answer_or_trouble = client.send(&checkout_query(), input).await;
+        },
+        async |gateway, case| {
+            let named = format!("{:?} at {}", case.way, case.at);
+            one_order_or_a_clean_refusal(gateway, &case.subject, &named).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_a_declined_checkout_takes_nothing() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            if n == 1 {
+                for sku in ["a", "b", "c"] {
+                    stocked(gateway, sku, 1_000, 100_000).await;
+                }
+            }
+            subject(gateway, n).await
+        },
+        async |gateway, subject: &Subject| {
+            let client = gateway.shopper(&subject.shopper);
+            let input = json!({ "input": checkout_input(&subject.cart, &subject.purse, "op") });
+            let _answer_or_trouble = client.send(&checkout_query(), input).await;
+        },
+        async |gateway, case| {
+            let named = format!("{:?} at {}", case.way, case.at);
+            assert_eq!(state(gateway, "carts", &case.subject.cart).await, "ACTIVE", "{named}");
+            assert_eq!(balance(gateway, &case.subject.purse).await, 1_000, "{named}");
+        },
+    )
+    .await;
+}
+
+/// Every command of a checkout is held back until the sweeps have finished or undone it, and only
+/// then reaches the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_worker_that_was_overtaken_changes_nothing() {
+    let base = Gateway::with(short_bounds).await;
+    for sku in ["a", "b", "c"] {
+        stocked(&base, sku, 100, 100_000).await;
+    }
+    let proxied = async || {
+        let config = base.app.config().clone();
+        let port = crate::support::mongod_port();
+        Gateway::over(port, true, base.database.name(), |own| *own = config).await
+    };
+    let run = async |gateway: &Gateway, subject: &Subject| {
+        let client = gateway.shopper(&subject.shopper);
+        try_checkout(&client, &subject.cart, &subject.purse, "op").await
+    };
+    let first = proxied().await;
+    let proxy = first.proxy.as_ref().expect("a proxy");
+    let undisturbed = subject(&base, 0).await;
+    proxy.record();
+    assert_eq!(run(&first, &undisturbed).await["data"]["checkoutCart"]["__typename"], "Order");
+    settled(&first).await;
+    let commands = proxy.seen();
+
+    let mut slow = Vec::new();
+    for at in 0..commands.len() {
+        let gateway = proxied().await;
+        let own = subject(&base, at + 1).await;
+        gateway.proxy.as_ref().expect("a proxy").cut(at, Cut::Hold);
+        let client = gateway.shopper(&own.shopper);
+        let (cart, purse) = (own.cart.clone(), own.purse.clone());
+        let call = tokio::spawn(async move { try_checkout(&client, &cart, &purse, "op").await });
+        gateway.proxy.as_ref().expect("a proxy").reached().await;
+        slow.push((at, gateway, own, call));
+    }
+    base.sweep().await;
+    base.assert_sound().await;
+    for (_, gateway, _, call) in &mut slow {
+        gateway.proxy.as_ref().expect("a proxy").release().await;
+        let answer = call.await.expect("a call");
+        let fine = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
+            || answer["data"]["checkoutCart"]["__typename"] == "Order";
+        assert!(fine, "{answer:#}");
+        settled(gateway).await;
+    }
+    base.sweep().await;
+    base.assert_sound().await;
+    for (at, _, own, _) in &slow {
+        let named = format!("held at {at}: {:?}", commands[*at]);
+        one_order_or_a_clean_refusal(&base, own, &named).await;
+    }
+    settled(&base).await;
+    base.sweep().await;
+    base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_marks_of_a_checkout_are_retired() {
+    let gateway = Gateway::with(short_bounds).await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let cart = cart(&shopper, "AT_CHECKOUT", &[("a", 3)]).await;
+    checkout(&shopper, &cart, &purse, "op").await;
+    settled(&gateway).await;
+    let entry = |stock: &Document| stock.get_array("reservations").expect("entries").len();
+    assert_eq!(entry(&stored(&gateway, "inventory", "a").await), 1);
+    gateway.sweep().await;
+    assert_eq!(entry(&stored(&gateway, "inventory", "a").await), 0);
+    assert_eq!(stock(&gateway, "a").await, (7, 0, 3));
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_was_deleted_is_never_written_again() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("ann");
+    let purse = account(&gateway, "ann", 5_000).await;
+    let cart = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+    let order = checkout(&shopper, &cart, &purse, "op").await["id"].clone();
+    let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id}) { __typename } }";
+    shopper.field(cancel, json!({ "id": order })).await;
+    let delete = "mutation($id: ID!) { deleteOrder(input: {orderId: $id}) { __typename } }";
+    let deleted: Value = gateway.admin().field(delete, json!({ "id": order })).await;
+    assert_eq!(deleted["__typename"], "DeletedOrder");
+    let repeat = checkout(&shopper, &cart, &purse, "op").await;
+    assert_eq!(repeat["code"], "NOT_FOUND", "{repeat:#}");
+    settled(&gateway).await;
+    gateway.assert_sound().await;
+}

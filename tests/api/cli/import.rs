@@ -1,0 +1,241 @@
+//! `docgate import`.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use flate2::{Compression, write::GzEncoder};
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use super::{Running, database, done, on};
+use crate::support::fresh_name;
+
+/// A folder for files, and a database with its indexes and two categories.
+struct Place {
+    folder: tempfile::TempDir,
+    name: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().expect("a folder"), name: fresh_name() };
+        assert_eq!(done(on(&place.name, &["indexes", "apply"])).0, 0);
+        let tree = place.file(
+            "tree.jsonl",
+            concat!(
+                r#"{"path": "/music", "names": {"en": "Music", "de": "Musik"}}"#,
+                "\n\n",
+                r#"{"path": "/music/jazz", "names": {"en": "Jazz"}}"#
+            )
+            .as_bytes(),
+        );
+        let (code, out, said) = place.import("categories", &tree, &[]);
+        assert_eq!((code, out.as_str()), (0, "2 categories imported, 0 lines skipped\n"), "{said}");
+        place
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        path
+    }
+
+    fn import(&self, kind: &str, file: &Path, more: &[&str]) -> (i32, String, String) {
+        done(self.command(kind, file, more))
+    }
+
+    fn command(&self, kind: &str, file: &Path, more: &[&str]) -> std::process::Command {
+        let file = file.display().to_string();
+        let mut arguments = vec!["import", kind, &file];
+        arguments.extend_from_slice(more);
+        on(&self.name, &arguments)
+    }
+
+    async fn products(&self) -> u64 {
+        let products = database(&self.name).await.collection::<Document>("products");
+        products.count_documents(doc! {}).await.expect("a count")
+    }
+
+    async fn is_sound(&self) -> bool {
+        let (code, out, _) = done(on(&self.name, &["check"]));
+        assert_eq!(code, 0, "{out}");
+        true
+    }
+}
+
+fn product(number: usize) -> Value {
+    json!({
+        "sku": format!("IMP-{number}"),
+        "categories": ["/music/jazz"],
+        "pricing": { "list": 1999, "retail": 1499, "currency": "EUR" },
+        "content": {
+            "title": format!("Album {number}"),
+            "language": "en",
+            "details": { "album": { "genres": ["Jazz"], "tracks": [{ "title": "Rain" }] } },
+        },
+    })
+}
+
+fn products(count: usize) -> String {
+    (1..=count).map(|number| format!("{}\n", product(number))).collect()
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).expect("written");
+    encoder.finish().expect("finished")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn products_come_in_plain_packed_and_from_stdin() {
+    let place = Place::new();
+    let plain = place.file("plain.jsonl", products(700).as_bytes());
+    let (code, out, said) = place.import("products", &plain, &[]);
+    assert_eq!((code, out.as_str()), (0, "700 products imported, 0 lines skipped\n"), "{said}");
+    assert!(!place.folder.path().join("plain.jsonl.progress").exists());
+    assert_eq!(place.products().await, 700);
+
+    let packed = place.file("packed", &gzip(&products(800)));
+    let (code, out, _) = place.import("products", &packed, &[]);
+    assert_eq!((code, out.as_str()), (0, "800 products imported, 0 lines skipped\n"));
+    assert_eq!(place.products().await, 800);
+
+    let mut command = place.command("products", Path::new("-"), &[]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("stdin");
+    stdin.write_all(&gzip(&products(850))).expect("written");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stdout, b"850 products imported, 0 lines skipped\n");
+    assert_eq!(place.products().await, 850);
+    assert!(place.is_sound().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_lines_are_told_and_skipped() {
+    let place = Place::new();
+    let mut lines: Vec<Vec<u8>> = vec![product(1).to_string().into()];
+    let mut nowhere = product(2);
+    nowhere["categories"] = json!(["/music/polka"]);
+    let mut dear = product(3);
+    dear["pricing"]["retail"] = json!(5000);
+    let mut odd = product(4);
+    odd["content"]["colour"] = json!("blue");
+    let mut endless = product(5);
+    endless["content"]["description"] = json!("x".repeat(2 << 20));
+    for line in [nowhere, dear, odd, endless] {
+        lines.push(line.to_string().into());
+    }
+    lines.push(b"{\"sku\": ".to_vec());
+    lines.push(b"\xff\xfe".to_vec());
+    lines.push(product(8).to_string().into());
+    let file = place.file("some.jsonl", &lines.join(&b'\n'));
+    let errors = place.folder.path().join("bad.jsonl");
+
+    let (code, out, said) = place.import("products", &file, &[]);
+    assert_eq!((code, out.as_str()), (1, "2 products imported, 6 lines skipped\n"));
+    for reason in [
+        "line 2: categories: there is no category \"/music/polka\"",
+        "line 3: pricing.retail: is above the list price",
+        "line 4: unknown field `colour`",
+        "line 5: is longer than 1048576 bytes",
+        "line 6: EOF while parsing",
+        "line 7: isn't UTF-8",
+    ] {
+        assert!(said.contains(reason), "{reason} in {said}");
+    }
+
+    let path = errors.display().to_string();
+    let (code, _, said) = place.import("products", &file, &["--errors", &path, "--allow-errors"]);
+    assert_eq!((code, said.as_str()), (0, ""));
+    let text = fs::read_to_string(&errors).expect("the file");
+    let told: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(told.len(), 6);
+    assert_eq!(told[0]["line"], 2);
+    assert!(told[0]["text"].as_str().expect("the line").contains("polka"));
+    assert_eq!(place.products().await, 2);
+
+    let misplaced = place.file(
+        "misplaced.jsonl",
+        concat!(
+            r#"{"path": "/jazz", "names": {"en": "Jazz"}}"#,
+            "\n",
+            r#"{"path": "/film/noir", "names": {"en": "Noir"}}"#,
+            "\n",
+            r#"{"path": "/music/../x", "names": {"en": "X"}}"#,
+        )
+        .as_bytes(),
+    );
+    let (code, out, said) = place.import("categories", &misplaced, &[]);
+    assert_eq!((code, out.as_str()), (1, "0 categories imported, 3 lines skipped\n"), "{said}");
+    assert!(said.contains("line 1: path: the slug already stands at /music/jazz"), "{said}");
+    assert!(place.is_sound().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_ends_early_is_gone_on_with_when_it_is_whole() {
+    let place = Place::new();
+    let whole = gzip(&products(3_000));
+    let file = place.file("packed.gz", &whole[..whole.len() * 2 / 3]);
+    let (code, out, said) = place.import("products", &file, &[]);
+    assert_eq!((code, out.as_str()), (3, ""));
+    assert!(said.contains("the file can't be read") && said.contains("--resume"), "{said}");
+    let before = place.products().await;
+    assert!((500..3_000).contains(&before), "{before}");
+
+    let (code, _, said) = place.import("categories", &file, &["--resume"]);
+    assert!(code == 2 && said.contains("belongs to an import of products"), "{said}");
+    place.file("packed.gz", &gzip(&products(3_000).replacen("Album", "Other", 1)));
+    let (code, _, said) = place.import("products", &file, &["--resume"]);
+    assert!(code == 3 && said.contains("isn't what it was"), "{said}");
+    assert_eq!(place.products().await, before);
+
+    place.file("packed.gz", &whole);
+    let (code, out, said) = place.import("products", &file, &["--resume"]);
+    assert_eq!((code, out.as_str()), (0, "3000 products imported, 0 lines skipped\n"), "{said}");
+    assert_eq!(place.products().await, 3_000);
+    let (code, _, said) = place.import("products", &file, &["--resume"]);
+    assert!(code == 2 && said.contains("nothing was cut"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_was_killed_goes_on_where_it_was() {
+    for signal in ["KILL", "INT"] {
+        let place = Place::new();
+        let file = place.file("many.jsonl", products(12_000).as_bytes());
+        let progress = place.folder.path().join("many.jsonl.progress");
+        let running = Running::start(place.command("products", &file, &[]));
+        let until = Instant::now() + Duration::from_secs(60);
+        let far = || {
+            let text = fs::read(&progress).ok()?;
+            serde_json::from_slice::<Value>(&text).ok()?["line"].as_u64()
+        };
+        while far().unwrap_or(0) < 500 {
+            assert!(Instant::now() < until, "it never gets anywhere");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running.signal(signal);
+        if signal == "INT" {
+            let said = running.says("interrupted");
+            assert!(said.contains("--resume"), "{said}");
+            assert_eq!(running.ends(), 3);
+        } else {
+            drop(running);
+        }
+        let at = far().expect("the progress");
+        assert!((500..12_000).contains(&at), "{at}");
+        let (code, out, said) = place.import("products", &file, &["--resume"]);
+        let all = "12000 products imported, 0 lines skipped\n";
+        assert_eq!((code, out.as_str()), (0, all), "{said}");
+        assert_eq!(place.products().await, 12_000);
+        assert!(place.is_sound().await);
+    }
+}

@@ -1,0 +1,406 @@
+//! The commands, as the binary that people run.
+
+mod demo;
+mod import;
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    net::TcpListener,
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use mongodb::{Database, IndexModel, bson::doc};
+use serde_json::{Value, json};
+
+use crate::support::{TOKEN_SECRET, fresh_name, mongod_port, token};
+
+const SECRET: &str = "tests: a secret of thirty-two bytes or more";
+
+/// The binary, without what the environment of the tests may say to it.
+fn docgate(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_docgate"));
+    for (key, _) in std::env::vars().filter(|(key, _)| key.starts_with("DOCGATE_")) {
+        // A demo needs to find its mongod.
+        if key != "DOCGATE_MONGOD" && key != "DOCGATE_CACHE" {
+            command.env_remove(key);
+        }
+    }
+    command.args(arguments);
+    command
+}
+
+/// The binary with a configuration that works, on a database.
+fn on(database: &str, arguments: &[&str]) -> Command {
+    let mut command = docgate(arguments);
+    command
+        .env("DOCGATE_MONGODB_URI", uri())
+        .env("DOCGATE_DATABASE", database)
+        .env("DOCGATE_SECRET", SECRET)
+        .env("DOCGATE_AUTH_HS256_SECRET", TOKEN_SECRET)
+        .env("DOCGATE_LISTEN", "127.0.0.1:0");
+    command
+}
+
+fn uri() -> String {
+    format!("mongodb://127.0.0.1:{}/?directConnection=true", mongod_port())
+}
+
+async fn database(name: &str) -> Database {
+    mongodb::Client::with_uri_str(uri()).await.expect("a client").database(name)
+}
+
+/// Runs it to its end.
+fn done(mut command: Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } =
+        command.stdin(Stdio::null()).output().expect("the binary runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (status.code().expect("an exit code"), text(stdout), text(stderr))
+}
+
+/// A gateway or a demo that runs until it is told to stop.
+struct Running {
+    child: Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Running {
+    /// Starts it and reads what it says on stderr and stdout.
+    fn start(mut command: Command) -> Self {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let (send, lines) = std::sync::mpsc::channel();
+        let (out, err) = (child.stdout.take().expect("out"), child.stderr.take().expect("err"));
+        let streams: [Box<dyn Read + Send>; 2] = [Box::new(out), Box::new(err)];
+        for stream in streams {
+            let send = send.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    if send.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        Self { child, lines }
+    }
+
+    /// The first line that has `text` in it.
+    fn says(&self, text: &str) -> String {
+        let until = Instant::now() + Duration::from_secs(120);
+        let mut heard = Vec::new();
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            match self.lines.recv_timeout(left) {
+                Ok(line) if line.contains(text) => return line,
+                Ok(line) => heard.push(line),
+                Err(_) => break,
+            }
+        }
+        panic!("it never said {text:?} but {heard:#?}");
+    }
+
+    /// The address in the line that has `text` in it.
+    fn address(&self, text: &str) -> String {
+        let line = self.says(text);
+        let (_, address) = line.split_once("http://").expect("an address");
+        address.trim().to_owned()
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let kill = Command::new("kill").args([&format!("-{name}"), &pid]).status();
+        assert!(kill.expect("kill runs").success());
+    }
+
+    /// Its exit code, within a time that a graceful stop takes.
+    fn ends(mut self) -> i32 {
+        let until = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                return status.code().expect("an exit code");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it doesn't stop");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Gone already, in the usual case.
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+async fn ask(address: &str, token: Option<&str>, query: &str) -> Value {
+    // Another test may have installed it already.
+    let _already = rustls::crypto::ring::default_provider().install_default();
+    let mut request = reqwest::Client::new().post(format!("http://{address}/graphql"));
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    let response = request.json(&json!({ "query": query })).send().await.expect("an answer");
+    response.json().await.expect("JSON")
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let (code, help, _) = done(docgate(&["--help"]));
+    assert_eq!(code, 0);
+    assert!(help.contains("Exit codes:"), "{help}");
+    for command in ["serve", "demo", "schema", "indexes", "import", "check", "token"] {
+        assert!(help.contains(&format!("  {command} ")), "{command} in {help}");
+        let (code, text, _) = done(docgate(&[command, "--help"]));
+        assert_eq!(code, 0);
+        assert!(text.contains("Example"), "{command}: {text}");
+    }
+    for [command, below] in [
+        ["indexes", "plan"],
+        ["indexes", "apply"],
+        ["import", "products"],
+        ["import", "categories"],
+    ] {
+        let (code, text, _) = done(docgate(&[command, below, "--help"]));
+        assert_eq!(code, 0);
+        assert!(text.contains("Example"), "{command} {below}: {text}");
+    }
+    assert_eq!(done(docgate(&["nonsense"])).0, 2);
+    assert_eq!(done(docgate(&[])).0, 2);
+}
+
+#[test]
+fn every_fault_of_the_configuration_is_named_at_once() {
+    let (code, out, said) = done(docgate(&["serve"]));
+    assert_eq!((code, out.as_str()), (2, ""));
+    for fault in ["mongodb_uri", "DOCGATE_SECRET", "no key for tokens"] {
+        assert!(said.contains(fault), "{fault} in {said}");
+    }
+
+    let mut command = docgate(&["serve"]);
+    command.env("DOCGATE_SWEEP_MILLIS", "soon").env("DOCGATE_LISTEN", "here");
+    command.env("DOCGATE_NONSENSE", "1").env("DOCGATE_DATABASE", "a b");
+    command.env("DOCGATE_CART_IDLE_SECONDS", "9999999");
+    // What Kubernetes sets for a service of that name isn't a key.
+    command.env("DOCGATE_PORT_8080_TCP", "tcp://10.0.0.1:8080").env("DOCGATE_SERVICE_HOST", "x");
+    // A secret of digits is text; it isn't told either.
+    command.env("DOCGATE_SECRET", "12345678901234567890123456789012");
+    let (code, _, said) = done(command);
+    assert_eq!(code, 2);
+    let faults = [
+        "sweep_millis: ",
+        "listen: ",
+        "nonsense is no",
+        "database must",
+        "mongodb_uri is missing",
+        "no key for tokens",
+        "reservation_seconds must",
+    ];
+    for fault in faults {
+        assert!(said.contains(fault), "{fault} in {said}");
+    }
+    assert_eq!(said.lines().count(), 1 + faults.len(), "{said}");
+}
+
+#[test]
+fn a_file_is_read_and_flags_win() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("docgate.toml");
+    std::fs::write(&file, "listen = \"127.0.0.1:1\"\nnonsense = 1\nsweep_millis = []\n")
+        .expect("written");
+    let path = file.display().to_string();
+    let (code, _, said) = done(docgate(&["serve", "--config", &path]));
+    assert_eq!(code, 2);
+    assert!(said.contains(&format!("nonsense is no configuration key (in {path})")), "{said}");
+    assert!(said.contains("sweep_millis: ") && said.contains("mongodb_uri"), "{said}");
+    std::fs::write(&file, "listen = ").expect("written");
+    assert_eq!(done(docgate(&["serve", "--config", &path])).0, 2);
+    let (code, _, said) = done(docgate(&["serve", "--config", "/nowhere/docgate.toml"]));
+    assert!(code == 2 && said.contains("/nowhere/docgate.toml can't be read"), "{said}");
+
+    std::fs::write(&file, "database = \"x y\"\nmongodb_uri = \"mongodb://127.0.0.1:1/\"\n")
+        .expect("written");
+    let (code, _, said) = done(docgate(&["check", "--config", &path, "--database", "sound"]));
+    assert_eq!(code, 3, "the flag mends the file's database, and nobody is at that address");
+    assert!(said.contains("no primary within 15 s at 127.0.0.1:1"), "{said}");
+}
+
+#[test]
+fn the_schema_is_the_contract() {
+    let (code, schema, said) = done(docgate(&["schema"]));
+    assert_eq!((code, said.as_str()), (0, ""));
+    assert_eq!(schema, docgate::schema::sdl());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_are_planned_built_and_dropped_only_when_told() {
+    let name = fresh_name();
+    let (code, table, _) = done(on(&name, &["indexes", "plan"]));
+    assert_eq!(code, 1);
+    assert!(table.contains("MISSING") && !table.contains("in place\n"), "{table}");
+    let (code, said, _) = done(on(&name, &["indexes", "apply"]));
+    assert_eq!(code, 0, "{said}");
+    let (code, table, _) = done(on(&name, &["indexes", "plan"]));
+    assert_eq!(code, 0, "{table}");
+    assert!(table.contains(" 0 missing, 0 different, 0 undeclared"), "{table}");
+
+    let inventory = database(&name).await.collection::<mongodb::bson::Document>("inventory");
+    let own = IndexModel::builder().keys(doc! { "sold": 1 }).build();
+    inventory.create_index(own).await.expect("built");
+    inventory.drop_index("restocks_at").await.expect("dropped");
+    let mut options = mongodb::options::IndexOptions::default();
+    options.name = Some("restocks_at".to_owned());
+    let other = IndexModel::builder().keys(doc! { "restocks.tag": 1 }).options(options).build();
+    inventory.create_index(other).await.expect("built");
+
+    let (code, table, _) = done(on(&name, &["indexes", "plan"]));
+    assert_eq!(code, 1);
+    assert!(table.contains(" 0 missing, 1 different, 1 undeclared"), "{table}");
+    let (code, said, _) = done(on(&name, &["indexes", "apply"]));
+    assert_eq!(code, 1, "the different one is left alone");
+    assert!(said.contains("inventory.sold_1: undeclared, left alone"), "{said}");
+    let names = inventory.list_index_names().await.expect("names");
+    assert!(names.contains(&"sold_1".to_owned()));
+    assert_eq!(done(on(&name, &["indexes", "apply", "--drop"])).0, 0);
+    assert_eq!(done(on(&name, &["indexes", "plan"])).0, 0);
+    let names = inventory.list_index_names().await.expect("names");
+    assert!(!names.contains(&"sold_1".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_tells_what_is_broken() {
+    let name = fresh_name();
+    assert_eq!(done(on(&name, &["indexes", "apply"])).0, 0);
+    let (code, said, _) = done(on(&name, &["check"]));
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("✓ inventory") && said.contains("rules hold"), "{said}");
+    let stock = doc! {
+        "_id": "BROKEN-1", "available": 5_i64, "sold": 1_i64, "received": 9_i64,
+        "reservations": [], "ops": [], "restocks": [], "v": 1,
+    };
+    database(&name).await.collection("inventory").insert_one(stock).await.expect("inserted");
+    let (code, said, _) = done(on(&name, &["check"]));
+    assert_eq!(code, 1);
+    assert!(said.contains("✗ inventory") && said.contains("BROKEN-1"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repair_sweeps_until_nothing_is_left() {
+    let name = fresh_name();
+    assert_eq!(done(on(&name, &["indexes", "apply"])).0, 0);
+    let mut command = on(&name, &["check", "--repair"]);
+    command.env("DOCGATE_FLOW_RUN_MILLIS", "300").env("DOCGATE_FLOW_COMMAND_MILLIS", "200");
+    command.env("DOCGATE_FLOW_SKEW_MILLIS", "50");
+    let (code, out, said) = done(command);
+    assert_eq!(code, 0, "{out}{said}");
+    assert!(said.contains("0 flows finished"), "{said}");
+    let mut command = docgate(&["check", "--repair", "--mongodb-uri", &uri()]);
+    command.env("DOCGATE_DATABASE", &name);
+    let (code, _, said) = done(command);
+    assert!(code == 2 && said.contains("DOCGATE_SECRET"), "sweeps need the secret: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_serves_until_it_is_told_to_stop() {
+    for signal in ["TERM", "INT"] {
+        let running = Running::start(on(&fresh_name(), &["serve"]));
+        running.says("declared indexes are missing");
+        let address = running.address("serving on http://");
+        let answer = ask(&address, None, "{ __typename }").await;
+        assert_eq!(answer["data"]["__typename"], "Query");
+
+        let mut probe = on("any", &["serve", "--health-check"]);
+        probe.env("DOCGATE_LISTEN", &address);
+        assert_eq!(done(probe).0, 0);
+
+        let (code, _, said) = done(on(&fresh_name(), &["serve", "--listen", &address]));
+        assert_eq!(code, 3);
+        assert_eq!(
+            said,
+            format!("docgate: can't listen on {address}: it is taken by another process\n")
+        );
+
+        running.signal(signal);
+        assert_eq!(running.ends(), 0, "{signal}");
+        let mut probe = on("any", &["serve", "--health-check"]);
+        probe.env("DOCGATE_LISTEN", &address);
+        let (code, _, said) = done(probe);
+        assert_eq!(code, 1);
+        assert!(said.contains("no gateway answers"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_waits_for_its_primary_and_says_so() {
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = nobody.local_addr().expect("an address").port();
+    drop(nobody);
+    let uri = format!("mongodb://me:hidden@127.0.0.1:{port}/?serverSelectionTimeoutMS=300");
+    let mut command = on(&fresh_name(), &["serve", "--wait", "2"]);
+    command.env("DOCGATE_MONGODB_URI", &uri).env("DOCGATE_LOG_FORMAT", "json");
+    let (code, _, said) = done(command);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("\"MongoDB's primary doesn't answer yet (0 s of 2 s)\""), "{said}");
+    assert!(said.contains(&format!("no primary within 2 s at 127.0.0.1:{port}")), "{said}");
+    assert!(!said.contains("hidden"), "{said}");
+
+    let running = Running::start({
+        let mut command = on(&fresh_name(), &["serve"]);
+        command.env("DOCGATE_MONGODB_URI", &uri);
+        command
+    });
+    running.says("doesn't answer yet");
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0, "a stop is heard while it waits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_are_built_on_the_way_when_told() {
+    let name = fresh_name();
+    let running = Running::start(on(&name, &["serve", "--apply-indexes"]));
+    running.address("serving on http://");
+    assert_eq!(done(on(&name, &["indexes", "plan"])).0, 0);
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_opens_what_its_roles_open() {
+    let mut command = docgate(&["token", "--sub", "someone", "--roles", "merchant,service"]);
+    let (code, _, said) = done(command);
+    assert!(code == 2 && said.contains("auth_hs256_secret is missing"), "{said}");
+    command = docgate(&["token", "--sub", "someone", "--roles", "merchand"]);
+    assert_eq!(done(command).0, 2);
+    command = docgate(&["token", "--sub", "someone", "--ttl", "soon"]);
+    assert_eq!(done(command).0, 2);
+
+    let running = Running::start({
+        let mut command = on(&fresh_name(), &["serve"]);
+        command.env("DOCGATE_AUTH_ISSUER", "tests").env("DOCGATE_AUTH_AUDIENCE", "docgate");
+        command.env("DOCGATE_AUTH_LEEWAY_SECONDS", "0");
+        command
+    });
+    let address = running.address("serving on http://");
+    let mint = |arguments: &[&str]| {
+        let mut command = docgate(&["token", "--sub", "someone"]);
+        command.args(arguments).env("DOCGATE_AUTH_HS256_SECRET", TOKEN_SECRET);
+        command.env("DOCGATE_AUTH_ISSUER", "tests").env("DOCGATE_AUTH_AUDIENCE", "docgate");
+        let (code, token, said) = done(command);
+        assert_eq!(code, 0, "{said}");
+        token.trim().to_owned()
+    };
+    let receive = "mutation { receiveStock(input: {sku: \"x\", quantity: 1}) { __typename } }";
+    let merchant = mint(&["--roles", "merchant,service", "--ttl", "1m"]);
+    let answer = ask(&address, Some(&merchant), receive).await;
+    assert_eq!(answer["data"]["receiveStock"]["__typename"], "NotFound", "{answer}");
+    let plain = mint(&[]);
+    let answer = ask(&address, Some(&plain), receive).await;
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "FORBIDDEN");
+    let foreign = token("someone", &["merchant"]);
+    let answer = ask(&address, Some(&foreign), receive).await;
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "another issuer's");
+    let brief = mint(&["--ttl", "1s"]);
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    let answer = ask(&address, Some(&brief), "{ __typename }").await;
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "run out");
+}

@@ -1,0 +1,387 @@
+//! The payment providers, called as the orders room calls them.
+
+mod http;
+
+use docgate::{
+    app::App,
+    config::PaymentProvider,
+    domains::{
+        payments::{Authorisation, Charge, operations as payments},
+        transfers::operations::{self as transfers, PayerAccount},
+    },
+    error::Error,
+    graphql::scalars::{CurrencyCode, Money},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    support::{Gateway, cuts, mongod_port, proxy::Cut, short_bounds},
+    transfers::{balance, close, fund, open},
+};
+
+fn euros(minor_units: i64) -> Money {
+    Money::new(minor_units, CurrencyCode::from_code("EUR").expect("a currency"))
+}
+
+fn charge(id: &str, account: Option<&str>, amount: i64) -> Charge {
+    Charge {
+        id: id.into(),
+        amount: euros(amount),
+        account: account.map(str::to_owned),
+        token: None,
+    }
+}
+
+async fn authorise(app: &App, id: &str, account: &str, amount: i64) -> Authorisation {
+    let charge = charge(id, Some(account), amount);
+    payments::authorise(app, &charge).await.expect("an outcome")
+}
+
+/// Balance of the merchant's receiving account.
+async fn received(gateway: &Gateway) -> i64 {
+    let merchant = gateway.shopper("merchant");
+    let query = "{ myAccounts { nodes { balance { minorUnits } } } }";
+    let accounts = merchant.field(query, json!({})).await;
+    accounts["nodes"][0]["balance"]["minorUnits"].as_i64().expect("a balance")
+}
+
+async fn status(gateway: &Gateway, id: &str) -> Value {
+    let query = "query($id: ID!) { transferStatus(by: { id: $id }) { id kind state reason } }";
+    gateway.service().field(query, json!({ "id": id })).await
+}
+
+async fn state(gateway: &Gateway, id: &str) -> String {
+    status(gateway, id).await["state"].as_str().expect("a state").to_owned()
+}
+
+fn declined(said: &Authorisation) -> &str {
+    match said {
+        Authorisation::Declined(reason) => reason,
+        Authorisation::Authorised => panic!("authorised"),
+    }
+}
+
+async fn payer(gateway: &Gateway, money: i64) -> String {
+    let account = open(&gateway.shopper("payer"), "EUR").await;
+    fund(gateway, &account, money).await;
+    gateway.app.tasks().close();
+    gateway.app.tasks().wait().await;
+    gateway.app.tasks().reopen();
+    account
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_ledger_sets_aside_captures_and_refunds() {
+    let gateway = Gateway::start().await;
+    let app = &gateway.app;
+    let account = payer(&gateway, 100).await;
+
+    assert_eq!(authorise(app, "p1", &account, 60).await, Authorisation::Authorised);
+    assert_eq!(authorise(app, "p1", &account, 60).await, Authorisation::Authorised);
+    assert_eq!(balance(&gateway, &account).await, 40);
+    assert_eq!(received(&gateway).await, 0);
+    assert_eq!(state(&gateway, "p1").await, "AUTHORISED");
+    gateway.assert_sound().await;
+    // What is set aside can't be set aside again, nor cancelled or reversed by anyone.
+    assert_eq!(
+        declined(&authorise(app, "p2", &account, 41).await),
+        "the account holds less than the total"
+    );
+    assert_eq!(state(&gateway, "p2").await, "CANCELLED");
+    let cancel = "mutation { cancelTransfer(input: { transferId: \"p1\" }) {
+        ... on UserError { code } } }";
+    let said = gateway.shopper("payer").field(cancel, json!({})).await;
+    assert_eq!(said["code"], "TRANSFER_NOT_CANCELLABLE");
+    let reverse = "mutation { reverseTransfer(input: { transferId: \"p1\" }) {
+        ... on UserError { code } } }";
+    let said = gateway.service().field(reverse, json!({})).await;
+    assert_eq!(said["code"], "TRANSFER_NOT_CANCELLABLE");
+    let other = payments::authorise(app, &charge("p1", Some(&account), 61)).await;
+    assert!(matches!(other, Err(Error::Internal(_))), "{other:?}");
+
+    let early = payments::refund(app, "p1", "r0", euros(1)).await;
+    assert!(matches!(early, Err(Error::Unavailable(_))), "{early:?}");
+    for _ in 0..2 {
+        payments::capture(app, "p1").await.expect("captured");
+    }
+    assert_eq!((balance(&gateway, &account).await, received(&gateway).await), (40, 60));
+    let late = payments::void(app, "p1").await;
+    assert!(matches!(late, Err(Error::Internal(_))), "{late:?}");
+    assert_eq!(authorise(app, "p1", &account, 60).await, Authorisation::Authorised);
+
+    for (refund, amount) in [("r1", 20), ("r1", 20), ("r2", 5), ("r3", 0)] {
+        payments::refund(app, "p1", refund, euros(amount)).await.expect("refunded");
+    }
+    assert_eq!((balance(&gateway, &account).await, received(&gateway).await), (65, 35));
+    let other = payments::refund(app, "p1", "r1", euros(21)).await;
+    assert!(matches!(other, Err(Error::Internal(_))), "{other:?}");
+    let unknown = payments::capture(app, "nothing").await;
+    assert!(matches!(unknown, Err(Error::Internal(_))), "{unknown:?}");
+    let unknown = payments::refund(app, "nothing", "r", euros(1)).await;
+    assert!(matches!(unknown, Err(Error::Internal(_))), "{unknown:?}");
+    app.tasks().close();
+    app.tasks().wait().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_ledger_voids_stays_void() {
+    let gateway = Gateway::start().await;
+    let app = &gateway.app;
+    let account = payer(&gateway, 100).await;
+    authorise(app, "p1", &account, 60).await;
+    for _ in 0..2 {
+        payments::void(app, "p1").await.expect("void");
+    }
+    assert_eq!(balance(&gateway, &account).await, 100);
+    assert_eq!(declined(&authorise(app, "p1", &account, 60).await), "the payment was given up");
+    for _ in 0..2 {
+        payments::void(app, "never begun").await.expect("void");
+    }
+    let said = authorise(app, "never begun", &account, 60).await;
+    assert_eq!(declined(&said), "the payment was given up");
+    let capture = payments::capture(app, "p1").await;
+    assert!(matches!(capture, Err(Error::Internal(_))), "{capture:?}");
+    assert_eq!(balance(&gateway, &account).await, 100);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_cannot_pay_is_told_before_and_declined_after() {
+    let gateway = Gateway::start().await;
+    let app = &gateway.app;
+    let payer_client = gateway.shopper("payer");
+    let (euro, dollar) = (open(&payer_client, "EUR").await, open(&payer_client, "USD").await);
+    let closed = open(&payer_client, "EUR").await;
+    close(&payer_client, &closed).await;
+    // Opens the receiving account.
+    authorise(app, "first", &euro, 1).await;
+    let receiving = "{ myAccounts { nodes { id } } }";
+    let receiving = gateway.shopper("merchant").field(receiving, json!({})).await;
+    let receiving = receiving["nodes"][0]["id"].as_str().expect("an account").to_owned();
+
+    let currency = euros(0).currency;
+    let usd = CurrencyCode::from_code("USD").expect("a currency");
+    for (subject, account, expected) in [
+        ("payer", euro.as_str(), PayerAccount::Usable),
+        ("another", euro.as_str(), PayerAccount::NotFound),
+        ("payer", "nothing", PayerAccount::NotFound),
+        ("payer", "$where", PayerAccount::NotFound),
+        ("payer", "world:EUR", PayerAccount::NotFound),
+        ("merchant", receiving.as_str(), PayerAccount::NotFound),
+        ("payer", closed.as_str(), PayerAccount::Closed),
+        ("payer", dollar.as_str(), PayerAccount::OtherCurrency(usd)),
+    ] {
+        let found = transfers::payer_account(app, subject, account, currency).await;
+        assert_eq!(found.expect("an answer"), expected, "{subject} {account}");
+    }
+    for (n, account) in [&closed, &dollar, &receiving].into_iter().enumerate() {
+        declined(&authorise(app, &format!("bad-{n}"), account, 1).await);
+    }
+    let nobody = payments::authorise(app, &charge("bad", None, 1)).await.expect("an outcome");
+    declined(&nobody);
+    let close = "mutation($id: ID!) { closeAccount(input: { accountId: $id }) {
+        ... on UserError { code } } }";
+    let said = gateway.shopper("merchant").field(close, json!({ "id": receiving })).await;
+    assert_eq!(said["code"], "IN_USE");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_waits_for_the_merchants_money_and_reaches_a_closed_account() {
+    let gateway = Gateway::with(short_bounds).await;
+    let app = &gateway.app;
+    let account = payer(&gateway, 100).await;
+    authorise(app, "p1", &account, 100).await;
+    payments::capture(app, "p1").await.expect("captured");
+    let receiving = "{ myAccounts { nodes { id } } }";
+    let receiving = gateway.shopper("merchant").field(receiving, json!({})).await;
+    let withdraw = "mutation($id: ID!) { withdraw(input: { accountId: $id, amount: 90 }) {
+        ... on Transfer { state } } }";
+    let variables = json!({ "id": receiving["nodes"][0]["id"] });
+    assert_eq!(gateway.service().field(withdraw, variables).await["state"], "CREDITED");
+    close(&gateway.shopper("payer"), &account).await;
+
+    let short = payments::refund(app, "p1", "r1", euros(40)).await;
+    assert!(matches!(short, Err(Error::Unavailable(_))), "{short:?}");
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    assert_eq!((balance(&gateway, &account).await, received(&gateway).await), (0, 10));
+    let pending = "{ transfers(state: PENDING) { nodes { id kind } } }";
+    let pending = gateway.service().field(pending, json!({})).await;
+    assert_eq!(pending["nodes"][0]["kind"], "REFUND");
+    // Nobody may cancel what is owed.
+    let cancel = "mutation($id: ID!) { cancelTransfer(input: { transferId: $id }) {
+        ... on UserError { code } } }";
+    let id = json!({ "id": pending["nodes"][0]["id"] });
+    let said = gateway.shopper("merchant").field(cancel, id).await;
+    assert_eq!(said["code"], "TRANSFER_NOT_CANCELLABLE");
+
+    let second = payer(&gateway, 30).await;
+    authorise(app, "p2", &second, 30).await;
+    payments::capture(app, "p2").await.expect("captured");
+    gateway.sweep().await;
+    assert_eq!((balance(&gateway, &account).await, received(&gateway).await), (40, 0));
+    payments::refund(app, "p1", "r1", euros(40)).await.expect("made by the sweep");
+    // What a refund brought to a closed account leaves it by a withdrawal.
+    let withdraw = "mutation($id: ID!) { withdraw(input: { accountId: $id, amount: 40 }) {
+        ... on Transfer { state } } }";
+    let out = gateway.service().field(withdraw, json!({ "id": account })).await;
+    assert_eq!(out["state"], "CREDITED");
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_leaves_authorisations_to_their_checkouts() {
+    let gateway = Gateway::with(short_bounds).await;
+    let app = &gateway.app;
+    let account = payer(&gateway, 100).await;
+    authorise(app, "p1", &account, 10).await;
+    authorise(app, "p2", &account, 10).await;
+    payments::capture(app, "p2").await.expect("captured");
+    // One that was cut after its debit: it is neither authorised nor void.
+    let config = app.config().clone();
+    let cut =
+        Gateway::over(mongod_port(), true, gateway.database.name(), |own| *own = config).await;
+    cut.proxy.as_ref().expect("a proxy").cut_all_from(4, Cut::BeforeForwarding);
+    let lost = payments::authorise(&cut.app, &charge("p3", Some(&account), 10)).await;
+    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
+    gateway.sweep().await;
+    assert_eq!(state(&gateway, "p1").await, "AUTHORISED");
+    assert_eq!(state(&gateway, "p3").await, "PENDING");
+    assert_eq!(balance(&gateway, &account).await, 70);
+    let now = app.begin().await.expect("a run").now();
+    let open = transfers::open_authorisations(app, now, 10).await.expect("a list");
+    assert_eq!(open, ["p1", "p3"]);
+    assert!(transfers::open_authorisations(app, now, 1).await.expect("a list").len() == 1);
+    for id in &open {
+        payments::void(app, id).await.expect("void");
+    }
+    assert_eq!(balance(&gateway, &account).await, 90);
+    assert_eq!(state(&gateway, "p3").await, "CANCELLED");
+    let open = transfers::open_authorisations(app, now, 10).await.expect("a list");
+    assert!(open.is_empty(), "{open:?}");
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_void_and_an_authorisation_at_once_leave_nothing_set_aside() {
+    let gateway = Gateway::with(short_bounds).await;
+    let app = &gateway.app;
+    let account = payer(&gateway, 1_000).await;
+    for n in 0..24 {
+        let id = format!("p{n}");
+        let charge = charge(&id, Some(&account), 10);
+        let void = async {
+            // Each time a little later, to meet the authorisation at every step.
+            tokio::time::sleep(std::time::Duration::from_micros(400 * n)).await;
+            while payments::void(app, &id).await.is_err() {}
+        };
+        let (_said, ()) = tokio::join!(payments::authorise(app, &charge), void);
+        declined(&authorise(app, &id, &account, 10).await);
+    }
+    gateway.sweep().await;
+    assert_eq!(balance(&gateway, &account).await, 1_000);
+    gateway.assert_sound().await;
+}
+
+/// A payment of 60 by an account that holds 100.
+#[derive(Debug)]
+struct Paying {
+    id: String,
+    account: String,
+}
+
+async fn begin(gateway: &Gateway, n: usize, authorised: bool, captured: bool) -> Paying {
+    let paying = Paying { id: format!("payment-{n}"), account: payer(gateway, 100).await };
+    if authorised {
+        authorise(&gateway.app, &paying.id, &paying.account, 60).await;
+    }
+    if captured {
+        payments::capture(&gateway.app, &paying.id).await.expect("captured");
+    }
+    paying
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authorisation_that_is_cut_anywhere_sets_aside_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| begin(gateway, n, false, false).await,
+        async |gateway, paying: &Paying| {
+            let charge = charge(&paying.id, Some(&paying.account), 60);
+            let _cut = payments::authorise(&gateway.app, &charge).await;
+        },
+        async |gateway, case| {
+            assert_eq!(state(gateway, &case.subject.id).await, "AUTHORISED", "{case:?}");
+            assert_eq!(balance(gateway, &case.subject.account).await, 40);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capture_that_is_cut_anywhere_arrives_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| begin(gateway, n, true, false).await,
+        async |gateway, paying: &Paying| {
+            let _cut = payments::capture(&gateway.app, &paying.id).await;
+        },
+        async |gateway, case| {
+            let state = state(gateway, &case.subject.id).await;
+            assert!(state == "DONE" || state == "CREDITED", "{case:?} {state}");
+            assert_eq!(balance(gateway, &case.subject.account).await, 40);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_void_that_is_cut_anywhere_gives_all_back() {
+    for authorised in [true, false] {
+        cuts::everywhere(
+            short_bounds,
+            async |gateway, n| begin(gateway, n, authorised, false).await,
+            async |gateway, paying: &Paying| {
+                let _cut = payments::void(&gateway.app, &paying.id).await;
+            },
+            async |gateway, case| {
+                let Paying { id, account } = &case.subject;
+                assert_eq!(state(gateway, id).await, "CANCELLED", "{case:?}");
+                assert_eq!(balance(gateway, account).await, 100);
+                declined(&authorise(&gateway.app, id, account, 60).await);
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_that_is_cut_anywhere_arrives_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| begin(gateway, n, true, true).await,
+        async |gateway, paying: &Paying| {
+            let _cut = payments::refund(&gateway.app, &paying.id, "r1", euros(25)).await;
+        },
+        async |gateway, case| {
+            assert_eq!(balance(gateway, &case.subject.account).await, 65, "{case:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_provider_only_what_costs_nothing_is_sold() {
+    let gateway = Gateway::with(|config| config.payments = PaymentProvider::None).await;
+    let app = &gateway.app;
+    let free = payments::authorise(app, &charge("p1", None, 0)).await.expect("an outcome");
+    assert_eq!(free, Authorisation::Authorised);
+    let dear = payments::authorise(app, &charge("p2", None, 1)).await.expect("an outcome");
+    assert_eq!(declined(&dear), "this shop takes no payments");
+    payments::void(app, "p2").await.expect("void");
+    assert!(gateway.snapshot().await.is_empty());
+}

@@ -1,0 +1,279 @@
+//! The HTTP provider against a service that holds to the contract, and fails in every way.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
+use docgate::{
+    config::PaymentProvider,
+    domains::payments::{Authorisation, Charge, operations as payments},
+    error::Error,
+};
+use hmac::{Hmac, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use super::{declined, euros};
+use crate::support::Gateway;
+
+const SECRET: &str = "payments: thirty-two bytes at the least";
+
+/// How the service misbehaves next.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    /// Answers with this status and does nothing.
+    Status(u16),
+    /// Carries it out and answers too late.
+    Late,
+    /// Carries it out and answers with a 500.
+    DoneThenFailed,
+    /// Answers with something else than the contract says.
+    Nonsense,
+}
+
+#[derive(Default)]
+struct Service {
+    /// State of each payment.
+    payments: HashMap<String, &'static str>,
+    /// Answers that were given, by idempotency key.
+    answers: HashMap<String, Value>,
+    refunded: i64,
+    faults: Vec<Fault>,
+    calls: Vec<(String, String, Value)>,
+    bad_signatures: usize,
+}
+
+type Shared = Arc<Mutex<Service>>;
+
+impl Service {
+    fn carry_out(&mut self, action: &str, body: &Value) -> Value {
+        let id = body["id"].as_str().expect("an id").to_owned();
+        let state = self.payments.get(&id).copied();
+        match (action, state) {
+            ("authorise", Some("void")) => json!({ "status": "declined", "reason": "void" }),
+            ("authorise", _) if body["amount"] == 666 => {
+                json!({ "status": "declined", "reason": "stolen\u{7} card" })
+            }
+            ("authorise", _) => {
+                self.payments.insert(id, "authorised");
+                json!({ "status": "authorised" })
+            }
+            ("capture", Some("authorised" | "captured")) => {
+                self.payments.insert(id, "captured");
+                json!({ "status": "captured" })
+            }
+            ("void", None | Some("authorised" | "void")) => {
+                self.payments.insert(id, "void");
+                json!({ "status": "voided" })
+            }
+            ("refund", Some("captured")) => {
+                self.refunded += body["amount"].as_i64().expect("an amount");
+                json!({ "status": "refunded" })
+            }
+            _ => json!({ "status": "declined", "reason": "not in this state" }),
+        }
+    }
+}
+
+async fn serve(
+    State(shared): State<Shared>,
+    Path(action): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, String) {
+    let (fault, answer) = {
+        let mut service = shared.lock().expect("no panic");
+        let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).expect("a key");
+        mac.update(&body);
+        let signature = format!("sha256={:x}", mac.finalize().into_bytes());
+        if headers.get("x-docgate-signature").is_none_or(|sent| *sent != *signature) {
+            service.bad_signatures += 1;
+            return (StatusCode::UNAUTHORIZED, String::new());
+        }
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        let key = headers["idempotency-key"].to_str().expect("text").to_owned();
+        service.calls.push((action.clone(), key.clone(), body.clone()));
+        let fault = (!service.faults.is_empty()).then(|| service.faults.remove(0));
+        if let Some(Fault::Status(status)) = fault {
+            return (StatusCode::from_u16(status).expect("a status"), String::new());
+        }
+        let answer = match service.answers.get(&key) {
+            Some(answer) => answer.clone(),
+            None => service.carry_out(&action, &body),
+        };
+        service.answers.insert(key, answer.clone());
+        (fault, answer)
+    };
+    match fault {
+        Some(Fault::Late) => tokio::time::sleep(Duration::from_millis(600)).await,
+        Some(Fault::DoneThenFailed) => return (StatusCode::INTERNAL_SERVER_ERROR, String::new()),
+        Some(Fault::Nonsense) => return (StatusCode::OK, "<html>".into()),
+        _ => {}
+    }
+    (StatusCode::OK, answer.to_string())
+}
+
+async fn start(secret: &str) -> (Gateway, Shared) {
+    let shared = Shared::default();
+    let router = Router::new().route("/pay/{action}", post(serve)).with_state(shared.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/pay/", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let secret = secret.to_owned();
+    let gateway = Gateway::with(move |config| {
+        config.payments = PaymentProvider::Http;
+        config.payments_url = Some(url);
+        config.payments_signing_secret = Some(secret);
+        config.payments_timeout_millis = 300;
+    })
+    .await;
+    (gateway, shared)
+}
+
+fn faults(shared: &Shared, faults: &[Fault]) {
+    shared.lock().expect("no panic").faults = faults.to_vec();
+}
+
+fn state(shared: &Shared, id: &str) -> Option<&'static str> {
+    shared.lock().expect("no panic").payments.get(id).copied()
+}
+
+fn calls(shared: &Shared) -> usize {
+    shared.lock().expect("no panic").calls.len()
+}
+
+fn charge(id: &str, amount: i64) -> Charge {
+    Charge { id: id.into(), amount: euros(amount), account: None, token: Some("tok".into()) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_signed_and_carry_what_the_contract_says() {
+    let (gateway, shared) = start(SECRET).await;
+    let app = &gateway.app;
+    let said = payments::authorise(app, &charge("p1", 1_999)).await.expect("an outcome");
+    assert_eq!(said, Authorisation::Authorised);
+    payments::capture(app, "p1").await.expect("captured");
+    payments::refund(app, "p1", "r1", euros(500)).await.expect("refunded");
+    payments::refund(app, "p1", "r2", euros(1)).await.expect("refunded");
+    payments::void(app, "p2").await.expect("void");
+    let service = shared.lock().expect("no panic");
+    let sent: Vec<_> =
+        service.calls.iter().map(|(action, key, _)| (action.as_str(), key.as_str())).collect();
+    assert_eq!(
+        sent,
+        [
+            ("authorise", "p1-authorise"),
+            ("capture", "p1-capture"),
+            ("refund", "p1-refund-r1"),
+            ("refund", "p1-refund-r2"),
+            ("void", "p2-void"),
+        ]
+    );
+    let mut body = service.calls[0].2.clone();
+    let sent_at = body.as_object_mut().expect("an object").remove("sentAt").expect("a time");
+    assert!(sent_at.as_str().is_some_and(|time| time.ends_with('Z')), "{sent_at}");
+    assert_eq!(body, json!({ "id": "p1", "amount": 1_999, "currency": "EUR", "token": "tok" }));
+    let refund = &service.calls[2].2;
+    assert_eq!((&refund["refundId"], &refund["amount"]), (&json!("r1"), &json!(500)));
+    assert_eq!((service.refunded, service.bad_signatures), (501, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_declined_stays_declined_and_late_authorisations_are_refused() {
+    let (gateway, shared) = start(SECRET).await;
+    let app = &gateway.app;
+    let said = payments::authorise(app, &charge("p1", 666)).await.expect("an outcome");
+    assert_eq!(declined(&said), "stolen card", "without control characters");
+    payments::void(app, "p2").await.expect("void");
+    let said = payments::authorise(app, &charge("p2", 10)).await.expect("an outcome");
+    assert_eq!(declined(&said), "void");
+    assert_eq!(state(&shared, "p2"), Some("void"));
+    let short = payments::refund(app, "p2", "r1", euros(1)).await;
+    assert!(matches!(short, Err(Error::Unavailable(_))), "{short:?}");
+    let before = calls(&shared);
+    let free = payments::authorise(app, &charge("p3", 0)).await.expect("an outcome");
+    assert_eq!(free, Authorisation::Authorised);
+    payments::refund(app, "p3", "r1", euros(0)).await.expect("nothing to do");
+    assert_eq!(calls(&shared), before, "what costs nothing needs no call");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passing_faults_are_tried_again_under_the_same_key() {
+    let (gateway, shared) = start(SECRET).await;
+    let app = &gateway.app;
+    for (n, fault) in [
+        Fault::Status(500),
+        Fault::Status(503),
+        Fault::Status(429),
+        Fault::Late,
+        Fault::DoneThenFailed,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = format!("p{n}");
+        faults(&shared, &[fault, fault]);
+        let before = calls(&shared);
+        let said = payments::authorise(app, &charge(&id, 10)).await.expect("the third answers");
+        assert_eq!(said, Authorisation::Authorised);
+        assert_eq!(calls(&shared) - before, 3);
+        faults(&shared, &[fault]);
+        payments::capture(app, &id).await.expect("the second answers");
+        faults(&shared, &[fault]);
+        payments::refund(app, &id, "r1", euros(1)).await.expect("the second answers");
+    }
+    let service = shared.lock().expect("no panic");
+    assert_eq!(service.refunded, 5, "each refund once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_knows_is_unavailable_and_safe_to_repeat() {
+    let (gateway, shared) = start(SECRET).await;
+    let app = &gateway.app;
+    faults(&shared, &[Fault::Late; 3]);
+    let unknown = payments::authorise(app, &charge("p1", 10)).await;
+    assert!(matches!(unknown, Err(Error::Unavailable(_))), "{unknown:?}");
+    assert_eq!(state(&shared, "p1"), Some("authorised"), "it was carried out all the same");
+    payments::void(app, "p1").await.expect("void");
+    assert_eq!(state(&shared, "p1"), Some("void"));
+
+    faults(&shared, &[Fault::Status(500); 3]);
+    let unknown = payments::void(app, "p2").await;
+    assert!(matches!(unknown, Err(Error::Unavailable(_))), "{unknown:?}");
+    payments::void(app, "p2").await.expect("void");
+
+    for fault in [Fault::Status(400), Fault::Status(404), Fault::Status(302), Fault::Nonsense] {
+        faults(&shared, &[fault]);
+        let before = calls(&shared);
+        let wrong = payments::capture(app, "p1").await;
+        assert!(matches!(wrong, Err(Error::Internal(_))), "{wrong:?}");
+        assert_eq!(calls(&shared) - before, 1, "that doesn't pass by itself");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_is_away_or_has_another_secret_is_told_apart() {
+    let (gateway, shared) = start("another secret of thirty-two bytes").await;
+    let wrong = payments::authorise(&gateway.app, &charge("p1", 10)).await;
+    assert!(matches!(wrong, Err(Error::Internal(_))), "{wrong:?}");
+    assert_eq!(shared.lock().expect("no panic").bad_signatures, 1);
+
+    let away = Gateway::with(|config| {
+        config.payments = PaymentProvider::Http;
+        config.payments_url = Some("http://127.0.0.1:9".into());
+        config.payments_signing_secret = Some(SECRET.into());
+        config.payments_timeout_millis = 300;
+    })
+    .await;
+    let unknown = payments::authorise(&away.app, &charge("p1", 10)).await;
+    assert!(matches!(unknown, Err(Error::Unavailable(_))), "{unknown:?}");
+}

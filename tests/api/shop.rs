@@ -1,0 +1,145 @@
+//! A shop to test in: products, stock, carts, accounts, and how they stand.
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use crate::support::{Client, Gateway};
+
+pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorUnits } total { minorUnits } } \
+    total { minorUnits } paid { minorUnits } refunded { minorUnits } \
+    shipping { name street city country } placedAt";
+
+/// Puts a product into the catalog, in EUR.
+pub async fn product(gateway: &Gateway, sku: &str, price: i64) {
+    let pricing = doc! {
+        "list": price, "retail": price, "savings": 0_i64, "pctSavings": 0, "currency": "EUR",
+    };
+    let product = doc! {
+        "_id": sku, "type": "album", "title": format!("The {sku}"), "pricing": pricing, "v": 1,
+    };
+    let products = gateway.database.collection::<Document>("products");
+    products.insert_one(product).await.expect("a product");
+}
+
+/// A product and its stock.
+pub async fn stocked(gateway: &Gateway, sku: &str, price: i64, quantity: i64) {
+    product(gateway, sku, price).await;
+    let receive = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) { \
+        __typename ... on Stock { available } } }";
+    let input = json!({ "sku": sku, "quantity": quantity });
+    let stock = gateway.merchant().field(receive, json!({ "input": input })).await;
+    assert_eq!(stock["__typename"], "Stock", "{stock:#}");
+}
+
+/// An account with money in it.
+pub async fn account(gateway: &Gateway, subject: &str, balance: i64) -> String {
+    let open = "mutation($input: OpenAccountInput!) { openAccount(input: $input) { \
+        __typename ... on Account { id } } }";
+    let account =
+        gateway.shopper(subject).field(open, json!({ "input": { "currency": "EUR" } })).await["id"]
+            .as_str()
+            .expect("an account")
+            .to_owned();
+    if balance > 0 {
+        let deposit = "mutation($input: DepositInput!) { deposit(input: $input) { __typename } }";
+        let input = json!({ "accountId": account, "amount": balance });
+        let done = gateway.service().field(deposit, json!({ "input": input })).await;
+        assert_eq!(done["__typename"], "Transfer", "{done:#}");
+    }
+    account
+}
+
+/// What is in an account.
+pub async fn balance(gateway: &Gateway, account: &str) -> i64 {
+    let accounts = gateway.database.collection::<Document>("accounts");
+    let found = accounts.find_one(doc! { "_id": account }).await.expect("read").expect("there");
+    found.get_i64("balance").expect("a balance")
+}
+
+/// A cart with lines.
+pub async fn cart(client: &Client, policy: &str, lines: &[(&str, i64)]) -> String {
+    let open = "mutation($input: OpenCartInput!) { openCart(input: $input) { \
+        __typename ... on Cart { id } } }";
+    let input = json!({ "policy": policy, "currency": "EUR" });
+    let cart = client.field(open, json!({ "input": input })).await["id"]
+        .as_str()
+        .expect("a cart")
+        .to_owned();
+    for (sku, quantity) in lines {
+        let added = add(client, &cart, sku, *quantity).await;
+        assert_eq!(added["__typename"], "Cart", "{added:#}");
+    }
+    cart
+}
+
+/// Adds to a cart.
+pub async fn add(client: &Client, cart: &str, sku: &str, quantity: i64) -> Value {
+    let add = "mutation($input: AddCartLineInput!) { addCartLine(input: $input) { \
+        __typename ... on UserError { code message } } }";
+    let input = json!({ "cartId": cart, "sku": sku, "quantity": quantity });
+    client.field(add, json!({ "input": input })).await
+}
+
+pub fn checkout_input(cart: &str, account: &str, op: &str) -> Value {
+    json!({
+        "cartId": cart,
+        "shipping": { "name": "N. N.", "street": "A street 1", "city": "12345 A city", "country": "DE" },
+        "payment": { "account": account },
+        "opId": op,
+    })
+}
+
+pub fn checkout_query() -> String {
+    format!(
+        "mutation($input: CheckoutCartInput!) {{ checkoutCart(input: $input) {{ __typename \
+         ... on Order {{ {ORDER} }} ... on UserError {{ code message }} \
+         ... on CheckoutShort {{ lines {{ sku requested available }} }} \
+         ... on PaymentDeclined {{ reason }} ... on InvalidInput {{ field }} \
+         ... on CartNotActive {{ state }} }} }}"
+    )
+}
+
+/// Checks a cart out; the whole response.
+pub async fn try_checkout(client: &Client, cart: &str, account: &str, op: &str) -> Value {
+    let input = json!({ "input": checkout_input(cart, account, op) });
+    client.run(&checkout_query(), input).await
+}
+
+/// Checks a cart out; what was answered without trouble.
+pub async fn checkout(client: &Client, cart: &str, account: &str, op: &str) -> Value {
+    let response = try_checkout(client, cart, account, op).await;
+    assert!(response.get("errors").is_none(), "{response:#}");
+    response["data"]["checkoutCart"].clone()
+}
+
+/// A placed order of `lines`, paid from `account`.
+pub async fn placed(client: &Client, account: &str, lines: &[(&str, i64)]) -> String {
+    let cart = cart(client, "RESERVE", lines).await;
+    let order = checkout(client, &cart, account, "placed").await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    order["id"].as_str().expect("an order").to_owned()
+}
+
+/// A document as it stands.
+pub async fn stored(gateway: &Gateway, collection: &str, id: &str) -> Document {
+    let collection = gateway.database.collection::<Document>(collection);
+    collection.find_one(doc! { "_id": id }).await.expect("read").expect("there")
+}
+
+/// `(available, reserved, sold)` of a SKU.
+pub async fn stock(gateway: &Gateway, sku: &str) -> (i64, i64, i64) {
+    let found = stored(gateway, "inventory", sku).await;
+    let of = |field: &str| found.get_i64(field).expect("a counter");
+    (of("available"), of("received") - of("available") - of("sold"), of("sold"))
+}
+
+/// The state of a cart or an order.
+pub async fn state(gateway: &Gateway, collection: &str, id: &str) -> String {
+    stored(gateway, collection, id).await.get_str("state").expect("a state").to_owned()
+}
+
+/// How many documents there are.
+pub async fn count(gateway: &Gateway, collection: &str) -> u64 {
+    let collection = gateway.database.collection::<Document>(collection);
+    collection.count_documents(doc! {}).await.expect("counted")
+}

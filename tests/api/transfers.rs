@@ -1,0 +1,607 @@
+//! Accounts and transfers: what each operation does, how it refuses, and what races leave.
+
+mod cuts;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Gateway, commands, short_bounds};
+
+const OPEN: &str = "mutation($input: OpenAccountInput!) { openAccount(input: $input) {
+    __typename ... on Account { id currency state balance { minorUnits } }
+    ... on UserError { code message } } }";
+const CLOSE: &str = "mutation($id: ID!) { closeAccount(input: { accountId: $id }) {
+    __typename ... on Account { id state } ... on UserError { code message }
+    ... on AccountNotEmpty { balance { minorUnits } underWay } } }";
+pub(crate) const ACCOUNT: &str = "query($id: ID!) { account(id: $id) {
+    id state currency balance { minorUnits } setAside { minorUnits }
+    largestBalance { minorUnits } } }";
+const TRANSFER: &str = "mutation($input: TransferInput!) { transfer(input: $input) {
+    __typename ... on Transfer { id state reason kind sourceId destinationId
+        amount { minorUnits currency } history { state } }
+    ... on UserError { code message }
+    ... on NotFound { what id } ... on InvalidInput { field }
+    ... on InsufficientFunds { accountId requested { minorUnits } available { minorUnits } }
+    ... on AccountClosed { accountId } ... on AccountFull { accountId }
+    ... on CurrencyMismatch { source destination } } }";
+const DEPOSIT: &str = "mutation($input: DepositInput!) { deposit(input: $input) {
+    __typename ... on Transfer { id state kind sourceId destinationId }
+    ... on UserError { code message } } }";
+const WITHDRAW: &str = "mutation($input: WithdrawInput!) { withdraw(input: $input) {
+    __typename ... on Transfer { id state kind sourceId destinationId }
+    ... on UserError { code message }
+    ... on InsufficientFunds { available { minorUnits } } } }";
+const CANCEL: &str = "mutation($id: ID!) { cancelTransfer(input: { transferId: $id }) {
+    __typename ... on Transfer { id state reason } ... on UserError { code message }
+    ... on TransferNotCancellable { state } } }";
+const REVERSE: &str = "mutation($id: ID!) { reverseTransfer(input: { transferId: $id }) {
+    __typename ... on Transfer { id state kind sourceId destinationId reverses
+        amount { minorUnits } }
+    ... on UserError { code message } ... on TransferNotCancellable { state } } }";
+const STATUS: &str = "query($by: TransferBy!) { transferStatus(by: $by) { id state reason } }";
+const TRANSFERS: &str = "query($state: TransferState!, $first: Int, $after: String) {
+    transfers(state: $state, first: $first, after: $after) {
+        edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }";
+const STATEMENT: &str = "query($id: ID!, $first: Int, $after: String) {
+    statement(account: $id, first: $first, after: $after) {
+        nodes { effect { minorUnits } counterpartyId transfer { id state kind } }
+        pageInfo { hasNextPage endCursor } } }";
+
+/// Opens an account of that caller's.
+pub(crate) async fn open(client: &Client, currency: &str) -> String {
+    let opened = client.field(OPEN, json!({ "input": { "currency": currency } })).await;
+    opened["id"].as_str().unwrap_or_else(|| panic!("an account: {opened}")).to_owned()
+}
+
+/// Opens an account of that caller's that takes no more than `largest`.
+async fn open_capped(client: &Client, largest: i64) -> String {
+    let input = json!({ "currency": "EUR", "largestBalance": largest });
+    let opened = client.field(OPEN, json!({ "input": input })).await;
+    opened["id"].as_str().expect("an account").to_owned()
+}
+
+/// Brings money into an account.
+pub(crate) async fn fund(gateway: &Gateway, account: &str, amount: i64) {
+    let input = json!({ "accountId": account, "amount": amount });
+    let funded = gateway.service().field(DEPOSIT, json!({ "input": input })).await;
+    assert_eq!(funded["state"], "CREDITED", "{funded}");
+}
+
+pub(crate) async fn balance(gateway: &Gateway, account: &str) -> i64 {
+    let found = gateway.service().field(ACCOUNT, json!({ "id": account })).await;
+    found["balance"]["minorUnits"].as_i64().unwrap_or_else(|| panic!("a balance: {found}"))
+}
+
+/// Closes an account, once what has just arrived is settled.
+pub(crate) async fn close(client: &Client, account: &str) {
+    for _ in 0..100 {
+        let closed = client.field(CLOSE, json!({ "id": account })).await;
+        if closed["__typename"] == "Account" {
+            assert_eq!(closed["state"], "CLOSED");
+            return;
+        }
+        assert_eq!(closed["code"], "ACCOUNT_NOT_EMPTY", "{closed}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the account never becomes empty");
+}
+
+fn order(source: &str, destination: &str, amount: i64, op_id: Option<&str>) -> Value {
+    json!({ "input": {
+        "sourceId": source, "destinationId": destination, "amount": amount, "opId": op_id,
+    } })
+}
+
+/// Waits until what goes on behind answers is done, and proves that nothing is left over.
+async fn assert_settled(gateway: &Gateway) {
+    gateway.app.tasks().close();
+    tokio::time::timeout(Duration::from_secs(5), gateway.app.tasks().wait())
+        .await
+        .expect("nothing goes on for ever");
+    gateway.app.tasks().reopen();
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_arrives_and_is_forgotten_by_both_accounts() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let (from, to) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
+    fund(&gateway, &from, 1_000).await;
+    assert_settled(&gateway).await;
+
+    let response = anna.run(TRANSFER, order(&from, &to, 300, Some("op-1"))).await;
+    let sent = &response["data"]["transfer"];
+    assert_eq!(sent["state"], "CREDITED", "{response}");
+    assert_eq!((&sent["sourceId"], &sent["destinationId"]), (&json!(from), &json!(to)));
+    assert_eq!(sent["amount"], json!({ "minorUnits": 300, "currency": "EUR" }));
+    // Two reads, the transfer, the debit, the decision, the credit, its note. Settling goes on
+    // behind the answer and may already be under way.
+    let sent_commands = commands(&response);
+    let mut reads = sent_commands[..2].to_vec();
+    reads.sort();
+    assert_eq!(reads, ["find accounts", "find accounts"]);
+    assert_eq!(
+        sent_commands[2..7],
+        [
+            "insert transfers",
+            "findAndModify accounts",
+            "findAndModify transfers",
+            "findAndModify accounts",
+            "findAndModify transfers",
+        ]
+    );
+    assert_settled(&gateway).await;
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (700, 300));
+
+    let by_id = json!({ "by": { "id": sent["id"] } });
+    let done = anna.field(STATUS, by_id.clone()).await;
+    assert_eq!(done, json!({ "id": sent["id"], "state": "DONE", "reason": null }));
+    assert_eq!(anna.field(STATUS, json!({ "by": { "opId": "op-1" } })).await, done);
+    assert_eq!(gateway.service().field(STATUS, by_id.clone()).await, done);
+    assert_eq!(bert.field(STATUS, by_id).await, json!(null), "bert didn't ask for it");
+    assert_eq!(bert.field(STATUS, json!({ "by": { "opId": "op-1" } })).await, json!(null));
+
+    let again = anna.field(TRANSFER, order(&from, &to, 300, Some("op-1"))).await;
+    assert_eq!((&again["id"], &again["state"]), (&sent["id"], &json!("DONE")));
+    let states: Vec<_> = again["history"].as_array().expect("a list").iter().collect();
+    assert_eq!(states.len(), 4, "{states:?}");
+    let other = anna.field(TRANSFER, order(&from, &to, 301, Some("op-1"))).await;
+    assert_eq!(other["code"], "CONFLICT");
+    let foreign = bert.field(TRANSFER, order(&to, &from, 300, Some("op-1"))).await;
+    assert_eq!(foreign["state"], "CREDITED", "bert's op ids are his own");
+    assert_settled(&gateway).await;
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (1_000, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_change_nothing() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let (from, to) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
+    let dollars = open(&anna, "USD").await;
+    let closed = open(&bert, "EUR").await;
+    let capped = open_capped(&bert, 50).await;
+    close(&bert, &closed).await;
+    fund(&gateway, &from, 100).await;
+    assert_settled(&gateway).await;
+    let before = gateway.snapshot().await;
+
+    let cases = [
+        (order(&from, &to, 0, None), "INVALID_INPUT"),
+        (order(&from, &to, -5, None), "INVALID_INPUT"),
+        (order(&from, &to, i64::MIN, None), "INVALID_INPUT"),
+        (order(&from, &to, i64::MAX, None), "INVALID_INPUT"),
+        (order(&from, &from, 1, None), "INVALID_INPUT"),
+        (order("", &to, 1, None), "INVALID_INPUT"),
+        (order("$where", &to, 1, None), "INVALID_INPUT"),
+        (order(&from, "a.b", 1, None), "INVALID_INPUT"),
+        (order(&from, &to, 1, Some("")), "INVALID_INPUT"),
+        (order(&from, "nobody", 1, None), "NOT_FOUND"),
+        (order("nobody", &to, 1, None), "NOT_FOUND"),
+        (order(&to, &from, 1, None), "NOT_FOUND"),
+        (order(&from, "world:EUR", 1, None), "NOT_FOUND"),
+        (order("world:EUR", &from, 1, None), "NOT_FOUND"),
+        (order(&from, &dollars, 1, None), "CURRENCY_MISMATCH"),
+        (order(&from, &closed, 1, None), "ACCOUNT_CLOSED"),
+        (order(&from, &capped, 51, None), "ACCOUNT_FULL"),
+        (order(&from, &to, 101, Some("op")), "INSUFFICIENT_FUNDS"),
+    ];
+    for (variables, code) in cases {
+        let refused = anna.field(TRANSFER, variables.clone()).await;
+        assert_eq!(refused["code"], code, "{variables} {refused}");
+    }
+    let short = anna.field(TRANSFER, order(&from, &to, 101, Some("op"))).await;
+    assert_eq!(short["available"]["minorUnits"], 100);
+    assert_eq!(short["requested"]["minorUnits"], 101);
+    let service = gateway.service();
+    for (query, account, amount, code) in [
+        (DEPOSIT, "nobody", 1, "NOT_FOUND"),
+        (DEPOSIT, "world:EUR", 1, "NOT_FOUND"),
+        (DEPOSIT, closed.as_str(), 1, "ACCOUNT_CLOSED"),
+        (DEPOSIT, capped.as_str(), 51, "ACCOUNT_FULL"),
+        (DEPOSIT, from.as_str(), 0, "INVALID_INPUT"),
+        (DEPOSIT, "{$gt: 1}", 1, "INVALID_INPUT"),
+        (WITHDRAW, "nobody", 1, "NOT_FOUND"),
+        (WITHDRAW, from.as_str(), 101, "INSUFFICIENT_FUNDS"),
+        (WITHDRAW, from.as_str(), -1, "INVALID_INPUT"),
+    ] {
+        let input = json!({ "input": { "accountId": account, "amount": amount } });
+        let refused = service.field(query, input.clone()).await;
+        assert_eq!(refused["code"], code, "{query} {input} {refused}");
+    }
+    assert_eq!(anna.field(CLOSE, json!({ "id": from })).await["code"], "ACCOUNT_NOT_EMPTY");
+    assert_eq!(anna.field(CLOSE, json!({ "id": to })).await["code"], "NOT_FOUND");
+    assert_eq!(anna.field(CLOSE, json!({ "id": "$x" })).await["code"], "INVALID_INPUT");
+    assert_eq!(anna.field(CANCEL, json!({ "id": "nothing" })).await["code"], "NOT_FOUND");
+    assert_eq!(service.field(REVERSE, json!({ "id": "nothing" })).await["code"], "NOT_FOUND");
+    let input = json!({ "input": { "currency": "EUR", "largestBalance": 0 } });
+    assert_eq!(anna.field(OPEN, input).await["code"], "INVALID_INPUT");
+    let unknown = json!({ "input": { "currency": "EURO" } });
+    assert_eq!(anna.error_code(OPEN, unknown).await, "BAD_USER_INPUT");
+    assert_eq!(gateway.snapshot().await, before);
+
+    // A refused op is tried again.
+    let enough = anna.field(TRANSFER, order(&from, &to, 100, Some("op-2"))).await;
+    assert_eq!(enough["state"], "CREDITED");
+    let refused = anna.field(TRANSFER, order(&from, &to, 101, Some("op"))).await;
+    assert_eq!(refused["code"], "INSUFFICIENT_FUNDS");
+    fund(&gateway, &from, 101).await;
+    let applied = anna.field(TRANSFER, order(&from, &to, 101, Some("op"))).await;
+    assert_eq!(applied["state"], "CREDITED");
+    assert_settled(&gateway).await;
+    // And one that was applied is told so, also when it would be refused now.
+    close(&anna, &from).await;
+    let again = anna.field(TRANSFER, order(&from, &to, 101, Some("op"))).await;
+    assert_eq!((&again["id"], &again["state"]), (&applied["id"], &json!("DONE")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_of_any_size_are_refused_as_such() {
+    let gateway = Gateway::with(|config| config.body_bytes = 40 << 20).await;
+    let anna = gateway.shopper("anna");
+    let before = gateway.snapshot().await;
+    let huge = "x".repeat(16 << 20);
+    let refused = anna.field(TRANSFER, order(&huge, "to", 1, None)).await;
+    assert_eq!(
+        (&refused["code"], &refused["field"]),
+        (&json!("INVALID_INPUT"), &json!("input.sourceId"))
+    );
+    let refused = anna.field(TRANSFER, order("from", "to", 1, Some(&huge))).await;
+    assert_eq!(refused["field"], "input.opId");
+    assert_eq!(anna.error_code(ACCOUNT, json!({ "id": huge })).await, "BAD_USER_INPUT");
+    assert_eq!(anna.error_code(ACCOUNT, json!({ "id": "$where" })).await, "BAD_USER_INPUT");
+    let by = json!({ "by": { "id": huge } });
+    assert_eq!(anna.error_code(STATUS, by).await, "BAD_USER_INPUT");
+    let by = json!({ "by": { "opId": huge } });
+    assert_eq!(anna.error_code(STATUS, by).await, "BAD_USER_INPUT");
+    let both = json!({ "by": { "opId": "a", "id": "b" } });
+    assert_eq!(anna.error_code(STATUS, both).await, "BAD_USER_INPUT");
+    let cursor = json!({ "id": "a", "after": huge });
+    assert_eq!(anna.error_code(STATEMENT, cursor).await, "BAD_USER_INPUT");
+    assert_eq!(gateway.snapshot().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_is_its_owners() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let input = json!({ "input": { "currency": "EUR", "opId": "mine" } });
+    let opened = anna.field(OPEN, input.clone()).await;
+    assert_eq!((&opened["state"], &opened["currency"]), (&json!("OPEN"), &json!("EUR")));
+    assert_eq!(anna.field(OPEN, input.clone()).await["id"], opened["id"]);
+    assert_ne!(bert.field(OPEN, input).await["id"], opened["id"]);
+    let other = json!({ "input": { "currency": "USD", "opId": "mine" } });
+    assert_eq!(anna.field(OPEN, other).await["code"], "CONFLICT");
+
+    let id = json!({ "id": opened["id"] });
+    assert_eq!(anna.field(ACCOUNT, id.clone()).await["id"], opened["id"]);
+    assert_eq!(gateway.service().field(ACCOUNT, id.clone()).await["id"], opened["id"]);
+    assert_eq!(bert.field(ACCOUNT, id.clone()).await, json!(null));
+    assert_eq!(gateway.merchant().field(ACCOUNT, id.clone()).await, json!(null));
+    assert_eq!(bert.field(STATEMENT, id.clone()).await, json!(null));
+    assert_eq!(gateway.anonymous().error_code(ACCOUNT, id.clone()).await, "UNAUTHENTICATED");
+    for query in [DEPOSIT, WITHDRAW] {
+        let input = json!({ "input": { "accountId": opened["id"], "amount": 1 } });
+        assert_eq!(anna.error_code(query, input).await, "FORBIDDEN");
+    }
+    assert_eq!(anna.error_code(TRANSFERS, json!({ "state": "DONE" })).await, "FORBIDDEN");
+    assert_eq!(anna.error_code(REVERSE, json!({ "id": "x" })).await, "FORBIDDEN");
+
+    close(&anna, opened["id"].as_str().expect("an id")).await;
+    assert_eq!(anna.field(CLOSE, id.clone()).await["state"], "CLOSED", "closing it again");
+    assert_eq!(bert.field(CLOSE, id).await["code"], "NOT_FOUND");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deposits_and_withdrawals_pass_the_world() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let account = open(&anna, "JPY").await;
+    let service = gateway.service();
+    let input = json!({ "input": { "accountId": account, "amount": 500, "opId": "in" } });
+    let first = service.field(DEPOSIT, input.clone()).await;
+    assert_eq!((&first["kind"], &first["sourceId"]), (&json!("DEPOSIT"), &json!("world:JPY")));
+    assert_eq!(service.field(DEPOSIT, input.clone()).await["id"], first["id"]);
+    // One scope of op ids for all that moves money.
+    assert_eq!(service.field(WITHDRAW, input).await["code"], "CONFLICT");
+    let by = json!({ "by": { "opId": "in" } });
+    assert_eq!(service.field(STATUS, by).await["id"], first["id"]);
+    let input = json!({ "input": { "accountId": account, "amount": 200, "opId": "out" } });
+    let out = service.field(WITHDRAW, input.clone()).await;
+    assert_eq!((&out["kind"], &out["destinationId"]), (&json!("WITHDRAWAL"), &json!("world:JPY")));
+    assert_eq!(service.field(WITHDRAW, input).await["id"], out["id"]);
+    assert_settled(&gateway).await;
+    assert_eq!(balance(&gateway, &account).await, 300);
+    assert_eq!(balance(&gateway, "world:JPY").await, -300);
+    assert_eq!(anna.field(ACCOUNT, json!({ "id": "world:JPY" })).await, json!(null));
+
+    // There is a bound to all the money of a currency, so that no sum leaves 64 bits.
+    let most = 1_000_000_000_000_000_000_i64;
+    let too_much = json!({ "input": { "accountId": account, "amount": (most - 1).to_string() } });
+    assert_eq!(service.field(DEPOSIT, too_much).await["code"], "ACCOUNT_FULL");
+    let other = open(&anna, "JPY").await;
+    let too_much = json!({ "input": { "accountId": other, "amount": most.to_string() } });
+    assert_eq!(service.field(DEPOSIT, too_much).await["code"], "INSUFFICIENT_FUNDS");
+    let all = json!({ "input": { "accountId": other, "amount": (most - 300).to_string() } });
+    assert_eq!(service.field(DEPOSIT, all).await["state"], "CREDITED");
+    assert_settled(&gateway).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_is_reversed_once() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let (from, to) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
+    fund(&gateway, &from, 100).await;
+    let sent = anna.field(TRANSFER, order(&from, &to, 60, None)).await;
+    assert_settled(&gateway).await;
+    let service = gateway.service();
+    let id = json!({ "id": sent["id"] });
+
+    // What bert has spent can't be taken back, and nothing is written.
+    let spent = bert.field(TRANSFER, order(&to, &from, 50, None)).await;
+    assert_settled(&gateway).await;
+    let before = gateway.snapshot().await;
+    assert_eq!(service.field(REVERSE, id.clone()).await["code"], "INSUFFICIENT_FUNDS");
+    assert_eq!(gateway.snapshot().await, before);
+    let back = service.field(REVERSE, json!({ "id": spent["id"] })).await;
+    assert_eq!((&back["kind"], &back["reverses"]), (&json!("REVERSAL"), &spent["id"]));
+    assert_settled(&gateway).await;
+
+    let all = futures_util::future::join_all((0..8).map(|_| service.field(REVERSE, id.clone())));
+    let mut ids: Vec<_> = Vec::new();
+    for answer in service_answers(all.await) {
+        ids.push(answer["id"].clone());
+    }
+    assert_settled(&gateway).await;
+    let reversed = service.field(REVERSE, id.clone()).await;
+    assert_eq!((&reversed["state"], &reversed["reverses"]), (&json!("DONE"), &sent["id"]));
+    assert!(ids.iter().all(|one| *one == reversed["id"]), "{ids:?}");
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (100, 0));
+    // A reversal is a transfer like any other, and can itself be reversed.
+    let forth = service.field(REVERSE, json!({ "id": reversed["id"] })).await;
+    assert_eq!(forth["state"], "CREDITED");
+    assert_settled(&gateway).await;
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (40, 60));
+    let late = anna.field(CANCEL, id).await;
+    assert_eq!(
+        (&late["code"], &late["state"]),
+        (&json!("TRANSFER_NOT_CANCELLABLE"), &json!("DONE"))
+    );
+}
+
+fn service_answers(answers: Vec<Value>) -> impl Iterator<Item = Value> {
+    answers.into_iter().inspect(|answer| assert_eq!(answer["__typename"], "Transfer", "{answer}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_shows_what_each_transfer_did() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let (mine, other) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
+    fund(&gateway, &mine, 100).await;
+    for amount in 1..=5 {
+        anna.field(TRANSFER, order(&mine, &other, amount, None)).await;
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_settled(&gateway).await;
+    let response = anna.run(STATEMENT, json!({ "id": mine, "first": 2 })).await;
+    let mut names = commands(&response);
+    names.sort();
+    assert_eq!(names, ["find accounts", "find transfers"]);
+    let page = &response["data"]["statement"];
+    let effects = |page: &Value| -> Vec<i64> {
+        let nodes = page["nodes"].as_array().expect("a list");
+        nodes.iter().map(|node| node["effect"]["minorUnits"].as_i64().expect("a number")).collect()
+    };
+    assert_eq!(effects(page), [-5, -4]);
+    assert_eq!(page["nodes"][0]["counterpartyId"], json!(other));
+    assert_eq!(page["pageInfo"]["hasNextPage"], true);
+    let after = &page["pageInfo"]["endCursor"];
+    let response = anna.run(STATEMENT, json!({ "id": mine, "first": 2, "after": after })).await;
+    assert_eq!(effects(&response["data"]["statement"]), [-3, -2]);
+    let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
+    let list = sent.iter().find(|sent| sent["collection"] == "transfers").expect("the list");
+    assert_eq!(list["docsExamined"], list["returned"], "{list}");
+    let rest =
+        json!({ "id": mine, "after": response["data"]["statement"]["pageInfo"]["endCursor"] });
+    let last = anna.field(STATEMENT, rest).await;
+    assert_eq!(effects(&last), [-1, 100]);
+    assert_eq!(last["pageInfo"]["hasNextPage"], false);
+    assert_eq!(effects(&bert.field(STATEMENT, json!({ "id": other })).await), [5, 4, 3, 2, 1]);
+    // A cursor belongs to its list.
+    let foreign = json!({ "id": other, "after": after });
+    assert_eq!(bert.error_code(STATEMENT, foreign).await, "BAD_USER_INPUT");
+    for first in [0, -1, 101] {
+        let bad = json!({ "id": mine, "first": first });
+        assert_eq!(anna.error_code(STATEMENT, bad).await, "BAD_USER_INPUT");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_paged_by_index() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let mut mine = Vec::new();
+    for _ in 0..5 {
+        mine.push(open(&anna, "EUR").await);
+        fund(&gateway, mine.last().expect("one"), 1).await;
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    open(&gateway.shopper("bert"), "EUR").await;
+    assert_settled(&gateway).await;
+    let query = "query($after: String) { myAccounts(first: 3, after: $after) {
+        nodes { id } pageInfo { hasNextPage endCursor } } }";
+    let first = anna.run(query, json!({})).await;
+    assert_eq!(commands(&first), ["find accounts"]);
+    let page = &first["data"]["myAccounts"];
+    let second = anna.field(query, json!({ "after": page["pageInfo"]["endCursor"] })).await;
+    let ids = |page: &Value| -> Vec<Value> {
+        page["nodes"].as_array().expect("a list").iter().map(|node| node["id"].clone()).collect()
+    };
+    assert_eq!([ids(page), ids(&second)].concat(), mine);
+
+    let service = gateway.service();
+    let mut seen = Vec::new();
+    let mut after = json!(null);
+    loop {
+        let variables = json!({ "state": "DONE", "first": 2, "after": after });
+        let response = service.run(TRANSFERS, variables).await;
+        let figures = &response["extensions"]["docgate"]["commands"][0];
+        assert_eq!(figures["docsExamined"], figures["returned"], "{figures}");
+        let page = &response["data"]["transfers"];
+        for edge in page["edges"].as_array().expect("a list") {
+            seen.push(edge["node"]["id"].as_str().expect("an id").to_owned());
+        }
+        if page["pageInfo"]["hasNextPage"] == false {
+            break;
+        }
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 5);
+    let none = service.field(TRANSFERS, json!({ "state": "PENDING" })).await;
+    assert_eq!(none["edges"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_balance_can_be_followed() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let account = open(&anna, "EUR").await;
+    let query =
+        "subscription($id: ID!) { balanceChanged(account: $id) { balance { minorUnits } } }";
+    let mut live = anna.follow(query, json!({ "id": account })).await;
+    let shown = |message: Value| message["data"]["balanceChanged"]["balance"]["minorUnits"].clone();
+    assert_eq!(shown(live.next().await), 0);
+    fund(&gateway, &account, 42).await;
+    let mut last = json!(0);
+    while last != 42 {
+        last = shown(live.next().await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixty_four_transfers_around_a_ring_lose_nothing() {
+    let gateway = Gateway::with(short_bounds).await;
+    let mut ring = Vec::new();
+    for n in 0..8 {
+        let client = gateway.shopper(&format!("member-{n}"));
+        let account = open(&client, "EUR").await;
+        fund(&gateway, &account, 100).await;
+        ring.push((client, account));
+    }
+    assert_settled(&gateway).await;
+    let runs = (0..64_usize).map(|n| {
+        let (client, from) = ring[n % 8].clone();
+        let to = ring[(n + 1) % 8].1.clone();
+        async move { client.run(TRANSFER, order(&from, &to, 30, Some(&n.to_string()))).await }
+    });
+    let answers = futures_util::future::join_all(runs).await;
+    let (mut moved, mut short) = (0, 0);
+    for answer in &answers {
+        match (&answer["data"]["transfer"]["state"], &answer["data"]["transfer"]["code"]) {
+            (state, _) if state == "CREDITED" => moved += 1,
+            (_, code) if code == "INSUFFICIENT_FUNDS" => short += 1,
+            _ => panic!("{answer}"),
+        }
+    }
+    assert_eq!(moved + short, 64);
+    assert_settled(&gateway).await;
+    let mut total = 0;
+    for (_, account) in &ring {
+        total += balance(&gateway, account).await;
+    }
+    assert_eq!(total, 800);
+    assert_eq!(balance(&gateway, "world:EUR").await, -800);
+    // Whatever was refused is tried again, one after the other, and repeats change nothing.
+    for n in 0..64 {
+        let (client, from) = &ring[n % 8];
+        let to = &ring[(n + 1) % 8].1;
+        let again = client.field(TRANSFER, order(from, to, 30, Some(&n.to_string()))).await;
+        assert!(again["state"] == "CREDITED" || again["state"] == "DONE", "{again}");
+    }
+    assert_settled(&gateway).await;
+    for (_, account) in &ring {
+        assert_eq!(balance(&gateway, account).await, 100, "each gave and got eight times 30");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_who_want_the_last_money_as_many_get_it_as_there_is() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
+    fund(&gateway, &from, 70).await;
+    let wants = (0..32).map(|_| anna.field(TRANSFER, order(&from, &to, 10, None)));
+    let answers = futures_util::future::join_all(wants).await;
+    let won = answers.iter().filter(|answer| answer["state"] == "CREDITED").count();
+    let lost = answers.iter().filter(|answer| answer["code"] == "INSUFFICIENT_FUNDS").count();
+    assert_eq!((won, lost), (7, 25));
+    assert_settled(&gateway).await;
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (0, 70));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_op_that_is_sent_many_times_at_once_moves_once() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
+    fund(&gateway, &from, 1_000).await;
+    let sends = (0..16).map(|_| anna.run(TRANSFER, order(&from, &to, 10, Some("op"))));
+    for answer in futures_util::future::join_all(sends).await {
+        let moved = answer["data"]["transfer"]["__typename"] == "Transfer";
+        let waits = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE";
+        assert!(moved || waits, "{answer}");
+    }
+    assert_settled(&gateway).await;
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (990, 10));
+    // With another input at the same time one of the two is a conflict.
+    let sends = (0..16).map(|n| anna.run(TRANSFER, order(&from, &to, 1 + n % 2, Some("both"))));
+    futures_util::future::join_all(sends).await;
+    assert_settled(&gateway).await;
+    let moved = 990 - balance(&gateway, &from).await;
+    assert!(moved == 1 || moved == 2, "{moved}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelling_and_its_transfer_agree() {
+    let gateway = Gateway::with(short_bounds).await;
+    let anna = gateway.shopper("anna");
+    let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
+    fund(&gateway, &from, 1_000).await;
+    let (mut cancelled, mut arrived) = (0, 0);
+    for n in 0..40 {
+        let op = format!("op-{n}");
+        let id = gateway.app.ids().op(&["anna", "transfer"], Some(&op), &()).id;
+        let cancel = async {
+            loop {
+                let said = anna.field(CANCEL, json!({ "id": id })).await;
+                if said["code"] != "NOT_FOUND" {
+                    return said;
+                }
+            }
+        };
+        let (sent, said) =
+            tokio::join!(anna.field(TRANSFER, order(&from, &to, 10, Some(&op))), cancel);
+        if sent["state"] == "CREDITED" {
+            arrived += 1;
+            assert_eq!(said["code"], "TRANSFER_NOT_CANCELLABLE", "{sent} {said}");
+        } else {
+            cancelled += 1;
+            assert_eq!(sent["state"], "CANCELLED", "{sent} {said}");
+            assert_eq!(said["__typename"], "Transfer", "{said}");
+            assert_eq!(sent["reason"], "CANCELLED_BY_OWNER");
+            let again = anna.field(CANCEL, json!({ "id": id })).await;
+            assert_eq!(again["state"], "CANCELLED");
+            let spent = anna.field(TRANSFER, order(&from, &to, 10, Some(&op))).await;
+            assert_eq!(spent["state"], "CANCELLED", "what was cancelled stays so");
+        }
+    }
+    assert_settled(&gateway).await;
+    assert_eq!(balance(&gateway, &from).await, 1_000 - 10 * arrived);
+    assert_eq!(balance(&gateway, &to).await, 10 * arrived);
+    eprintln!("{cancelled} cancelled, {arrived} arrived");
+}

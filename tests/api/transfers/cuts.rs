@@ -1,0 +1,371 @@
+//! Transfers that are cut at every command, overtaken, cancelled in the middle, and returned.
+
+use docgate::domains::transfers::operations;
+use mongodb::bson::{DateTime, Document, doc};
+use serde_json::{Value, json};
+
+use super::{ACCOUNT, CANCEL, STATUS, TRANSFER, assert_settled, balance, fund, open, order};
+use crate::support::{Client, Gateway, cuts, mongod_port, proxy::Cut, short_bounds};
+
+/// A transfer of 30 out of 100, to be sent by someone of one's own.
+#[derive(Debug)]
+struct Sending {
+    subject: String,
+    from: String,
+    to: String,
+}
+
+impl Sending {
+    async fn prepare(gateway: &Gateway, n: usize) -> Self {
+        let subject = format!("sender-{n}");
+        let client = gateway.shopper(&subject);
+        let (from, to) = (open(&client, "EUR").await, open(&client, "EUR").await);
+        fund(gateway, &from, 100).await;
+        Self { subject, from, to }
+    }
+
+    /// Sends it, and answers whatever comes back, if anything does.
+    async fn send(&self, gateway: &Gateway) -> Option<Value> {
+        let client = gateway.shopper(&self.subject);
+        let sent = client.send(TRANSFER, order(&self.from, &self.to, 30, Some("op"))).await;
+        sent.ok().map(|(_, body)| body["data"]["transfer"].clone())
+    }
+
+    async fn balances(&self, gateway: &Gateway) -> (i64, i64) {
+        (balance(gateway, &self.from).await, balance(gateway, &self.to).await)
+    }
+
+    async fn state(&self, gateway: &Gateway) -> Value {
+        let client = gateway.shopper(&self.subject);
+        client.field(STATUS, json!({ "by": { "opId": "op" } })).await["state"].clone()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_is_cut_anywhere_arrives_once() {
+    cuts::everywhere(
+        short_bounds,
+        Sending::prepare,
+        async |gateway, sending: &Sending| {
+            sending.send(gateway).await;
+        },
+        async |gateway, case| {
+            assert_eq!(
+                case.subject.balances(gateway).await,
+                (70, 30),
+                "{:?} {}",
+                case.way,
+                case.at
+            );
+            let state = case.subject.state(gateway).await;
+            assert!(state == "DONE" || state == "CREDITED", "{:?} {} {state}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deposit_that_is_cut_anywhere_arrives_once() {
+    const DEPOSIT: &str = "mutation($to: ID!, $op: ID!) {
+        deposit(input: { accountId: $to, amount: 7, opId: $op }) { __typename } }";
+    cuts::everywhere(
+        short_bounds,
+        // A currency that nobody has used yet: the world's account is opened on the way.
+        async |gateway, n| {
+            const CURRENCIES: [&str; 12] = [
+                "AUD", "BRL", "CAD", "CHF", "CNY", "DKK", "GBP", "INR", "JPY", "NOK", "SEK", "USD",
+            ];
+            open(&gateway.shopper("saver"), CURRENCIES[n % CURRENCIES.len()]).await
+        },
+        async |gateway, account: &String| {
+            let variables = json!({ "to": account, "op": account });
+            let _cut = gateway.service().send(DEPOSIT, variables).await;
+        },
+        async |gateway, case| {
+            assert_eq!(balance(gateway, &case.subject).await, 7, "{:?} {}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+/// Writes what a gateway leaves that died: the transfer in `state`, with its debit.
+async fn left_behind(gateway: &Gateway, n: usize, state: &str) -> Sending {
+    let sending = Sending::prepare(gateway, n).await;
+    gateway.app.tasks().close();
+    gateway.app.tasks().wait().await;
+    gateway.app.tasks().reopen();
+    let Sending { subject, from, to } = &sending;
+    let id = gateway.app.ids().op(&[subject, "transfer"], Some("op"), &()).id;
+    let long_ago = DateTime::from_millis(0);
+    let transfer = doc! {
+        "_id": &id, "kind": "TRANSFER", "by": subject, "source": from, "destination": to,
+        "accounts": [from, to], "amount": 30_i64, "currency": "EUR", "state": state,
+        "input": "", "worker": "nobody", "fence": 1_i64, "deadline": long_ago, "at": long_ago,
+        "history": [], "v": 1,
+    };
+    let transfers = gateway.database.collection::<Document>("transfers");
+    transfers.insert_one(transfer).await.expect("inserted");
+    let debited = doc! {
+        "$inc": { "balance": -30_i64 },
+        "$push": { "pending": { "id": &id, "amount": -30_i64 } },
+    };
+    let accounts = gateway.database.collection::<Document>("accounts");
+    accounts.update_one(doc! { "_id": from }, debited).await.expect("debited");
+    sending
+}
+
+async fn finish(gateway: &Gateway, sending: &Sending) {
+    let id = gateway.app.ids().op(&[&sending.subject, "transfer"], Some("op"), &()).id;
+    let _cut = operations::finish(&gateway.app, &id).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_closed_account_cannot_take_comes_back() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let sending = left_behind(gateway, n, "COMMITTED").await;
+            super::close(&gateway.shopper(&sending.subject), &sending.to).await;
+            sending
+        },
+        finish,
+        async |gateway, case| {
+            assert_eq!(
+                case.subject.balances(gateway).await,
+                (100, 0),
+                "{:?} {}",
+                case.way,
+                case.at
+            );
+            assert_eq!(case.subject.state(gateway).await, "RETURNED");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_cancelled_goes_back() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| left_behind(gateway, n, "CANCELLING").await,
+        finish,
+        async |gateway, case| {
+            assert_eq!(
+                case.subject.balances(gateway).await,
+                (100, 0),
+                "{:?} {}",
+                case.way,
+                case.at
+            );
+            assert_eq!(case.subject.state(gateway).await, "CANCELLED");
+        },
+    )
+    .await;
+}
+
+/// The second gateway on the database, whose way can be cut.
+async fn slow_gateway(base: &Gateway) -> Gateway {
+    let config = base.app.config().clone();
+    Gateway::over(mongod_port(), true, base.database.name(), |own| *own = config).await
+}
+
+/// Commands of an undisturbed transfer: two reads and eight writes.
+const COMMANDS: usize = 10;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_worker_changes_nothing_after_its_successor() {
+    let base = Gateway::with(short_bounds).await;
+    let overtaken = async |at: usize| {
+        let sending = Sending::prepare(&base, at).await;
+        let slow = slow_gateway(&base).await;
+        let proxy = slow.proxy.as_ref().expect("a proxy");
+        proxy.cut(at, Cut::Hold);
+        let swept = async {
+            proxy.reached().await;
+            base.sweep().await;
+            let before = sending.balances(&base).await;
+            // The insert alone has no deadline: what it begins is driven by the next claim.
+            assert_eq!(before, if at == 2 { (100, 0) } else { (70, 30) }, "held {at}");
+            proxy.heal();
+            proxy.release().await;
+        };
+        tokio::join!(sending.send(&slow), swept);
+        sending
+    };
+    let all = futures_util::future::join_all((2..COMMANDS).map(overtaken)).await;
+    base.sweep().await;
+    base.assert_sound().await;
+    for sending in all {
+        assert_eq!(sending.balances(&base).await, (70, 30));
+        assert_eq!(sending.state(&base).await, "DONE");
+        let again = sending.send(&base).await.expect("an answer");
+        assert_eq!(again["state"], "DONE");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelling_before_the_decision_is_carried_out_by_the_worker() {
+    let base = Gateway::start().await;
+    let sending = Sending::prepare(&base, 1).await;
+    let slow = slow_gateway(&base).await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    // Two reads, the insert and the debit have passed.
+    proxy.cut(4, Cut::Hold);
+    let cancelled = async {
+        proxy.reached().await;
+        let said = cancel(&base.shopper(&sending.subject), &base, &sending).await;
+        assert_eq!(said["state"], "CANCELLING", "{said}");
+        assert_eq!(sending.balances(&base).await, (70, 0), "what was taken is undone by its taker");
+        proxy.heal();
+        proxy.release().await;
+    };
+    let (sent, ()) = tokio::join!(sending.send(&slow), cancelled);
+    let sent = sent.expect("an answer");
+    assert_eq!(
+        (&sent["state"], &sent["reason"]),
+        (&json!("CANCELLED"), &json!("CANCELLED_BY_OWNER"))
+    );
+    assert_eq!(sending.balances(&base).await, (100, 0));
+    base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelling_whose_worker_is_gone_is_carried_out_by_the_sweep() {
+    let base = Gateway::with(short_bounds).await;
+    let sending = Sending::prepare(&base, 1).await;
+    assert_settled(&base).await;
+    let slow = slow_gateway(&base).await;
+    slow.proxy.as_ref().expect("a proxy").cut_all_from(4, Cut::BeforeForwarding);
+    let lost = slow.shopper(&sending.subject);
+    let code = lost.error_code(TRANSFER, order(&sending.from, &sending.to, 30, Some("op"))).await;
+    assert_eq!(code, "UNAVAILABLE");
+    assert_eq!(sending.balances(&base).await, (70, 0));
+    let aside = base.service().field(ACCOUNT, json!({ "id": sending.from })).await;
+    assert_eq!(aside["setAside"]["minorUnits"], 30);
+    base.assert_sound().await;
+    // While the lost claim may still move money nobody else does.
+    let again = base.shopper(&sending.subject);
+    let code = again.error_code(TRANSFER, order(&sending.from, &sending.to, 30, Some("op"))).await;
+    assert_eq!(code, "UNAVAILABLE");
+    let said = cancel(&again, &base, &sending).await;
+    assert_eq!(said["state"], "CANCELLING", "{said}");
+    base.sweep().await;
+    assert_eq!(sending.state(&base).await, "CANCELLED");
+    assert_eq!(sending.balances(&base).await, (100, 0));
+    base.assert_sound().await;
+}
+
+async fn cancel(client: &Client, gateway: &Gateway, sending: &Sending) -> Value {
+    let id = gateway.app.ids().op(&[&sending.subject, "transfer"], Some("op"), &()).id;
+    client.field(CANCEL, json!({ "id": id })).await
+}
+
+/// What happens while a command is held back.
+enum Meanwhile {
+    Spend { from: String, to: String, amount: i64 },
+    Close(String),
+    Fund(String, i64),
+}
+
+impl Meanwhile {
+    async fn happen(&self, gateway: &Gateway) {
+        let anna = gateway.shopper("anna");
+        match self {
+            Self::Spend { from, to, amount } => {
+                let spent = anna.field(TRANSFER, order(from, to, *amount, None)).await;
+                assert_eq!(spent["state"], "CREDITED");
+            }
+            Self::Close(account) => super::close(&anna, account).await,
+            Self::Fund(account, amount) => fund(gateway, account, *amount).await,
+        }
+    }
+}
+
+/// Sends a transfer of anna's through `slow` and holds its command `at` while something happens.
+async fn held(
+    slow: &Gateway,
+    base: &Gateway,
+    at: usize,
+    variables: Value,
+    meanwhile: &[Meanwhile],
+) -> Value {
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    proxy.cut(at, Cut::Hold);
+    let act = async {
+        proxy.reached().await;
+        for event in meanwhile {
+            event.happen(base).await;
+        }
+        proxy.heal();
+        proxy.release().await;
+    };
+    let client = slow.shopper("anna");
+    let (answer, ()) = tokio::join!(client.run(TRANSFER, variables), act);
+    answer["data"]["transfer"].clone()
+}
+
+async fn assert_status(gateway: &Gateway, op: &str, state: &str, reason: &str) {
+    let by = json!({ "by": { "opId": op } });
+    let status = gateway.shopper("anna").field(STATUS, by).await;
+    assert_eq!((&status["state"], &status["reason"]), (&json!(state), &json!(reason)));
+}
+
+const DEBIT: usize = 3;
+const CREDIT: usize = 5;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
+    let base = Gateway::start().await;
+    let (anna, slow) = (base.shopper("anna"), slow_gateway(&base).await);
+    let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
+    fund(&base, &from, 30).await;
+    let spend = |amount| Meanwhile::Spend { from: from.clone(), to: to.clone(), amount };
+    let short = held(&slow, &base, DEBIT, order(&from, &to, 30, Some("a")), &[spend(10)]).await;
+    assert_eq!(short["code"], "INSUFFICIENT_FUNDS", "{short}");
+    assert_eq!(short["available"]["minorUnits"], 20);
+    assert_status(&base, "a", "CANCELLED", "INSUFFICIENT_FUNDS").await;
+
+    // The same op is tried again as a new attempt, once.
+    fund(&base, &from, 10).await;
+    let first = anna.field(TRANSFER, order(&from, &to, 30, Some("a"))).await;
+    assert_eq!(first["state"], "CREDITED");
+    let second = anna.field(TRANSFER, order(&from, &to, 30, Some("a"))).await;
+    assert_eq!(second["id"], first["id"]);
+    assert_eq!(anna.field(TRANSFER, order(&from, &to, 31, Some("a"))).await["code"], "CONFLICT");
+    let status = anna.field(STATUS, json!({ "by": { "opId": "a" } })).await;
+    assert_eq!(status["id"], first["id"]);
+
+    fund(&base, &from, 30).await;
+    let close = [spend(30), Meanwhile::Close(from.clone())];
+    let closed = held(&slow, &base, DEBIT, order(&from, &to, 30, Some("b")), &close).await;
+    assert_eq!((&closed["code"], &closed["accountId"]), (&json!("ACCOUNT_CLOSED"), &json!(from)));
+    assert_status(&base, "b", "CANCELLED", "SOURCE_CLOSED").await;
+    assert_settled(&slow).await;
+    assert_settled(&base).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_destination_can_no_longer_take_comes_back() {
+    let base = Gateway::start().await;
+    let (anna, slow) = (base.shopper("anna"), slow_gateway(&base).await);
+    let (from, closing) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
+    fund(&base, &from, 30).await;
+    let close = [Meanwhile::Close(closing.clone())];
+    let back = held(&slow, &base, CREDIT, order(&from, &closing, 30, Some("a")), &close).await;
+    assert_eq!((&back["code"], &back["accountId"]), (&json!("ACCOUNT_CLOSED"), &json!(closing)));
+    assert_status(&base, "a", "RETURNED", "DESTINATION_CLOSED").await;
+    assert_eq!((balance(&base, &from).await, balance(&base, &closing).await), (30, 0));
+
+    let filling = super::open_capped(&anna, 50).await;
+    let fill = [Meanwhile::Fund(filling.clone(), 21)];
+    let back = held(&slow, &base, CREDIT, order(&from, &filling, 30, Some("b")), &fill).await;
+    assert_eq!((&back["code"], &back["accountId"]), (&json!("ACCOUNT_FULL"), &json!(filling)));
+    assert_status(&base, "b", "RETURNED", "DESTINATION_FULL").await;
+    assert_eq!((balance(&base, &from).await, balance(&base, &filling).await), (30, 21));
+    let statement = "query($id: ID!) { statement(account: $id) {
+        nodes { effect { minorUnits } transfer { state } } } }";
+    let lines = anna.field(statement, json!({ "id": from })).await;
+    assert_eq!(lines["nodes"][0]["effect"]["minorUnits"], 0, "{lines}");
+    assert_settled(&slow).await;
+    assert_settled(&base).await;
+}

@@ -5,6 +5,7 @@
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
 mod carts;
+mod catalog;
 mod categories;
 mod checkout;
 mod cli;
@@ -13,6 +14,7 @@ mod inventory;
 mod kit;
 mod orders;
 mod payments;
+mod people;
 mod roles;
 mod shop;
 mod storm;

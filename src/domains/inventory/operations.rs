@@ -147,14 +147,16 @@ pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteP
     let Some(incarnation) = &catalog::operations::incarnation(app, &sku).await? else {
         return Err(NotFound::new("product", sku).into());
     };
-    if store::mark_deleted(app, &sku, incarnation, &run).await.decided()?.is_none() {
+    while store::mark_deleted(app, &sku, incarnation, &run).await.decided()?.is_none() {
         match store::find(app, &sku).await? {
-            None => close_unstocked(app, &sku, incarnation, &run).await?,
+            None if close_unstocked(app, &sku, incarnation, &run).await? => break,
             Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
                 let message = "carts or checkouts hold some of it";
                 return Err(InUse::because(message).into());
             }
-            Some(_) => return Err(run.overdue().into()),
+            _ if run.is_over() => return Err(run.overdue().into()),
+            // A first receipt came, or some was held for a moment: once more.
+            _ => {}
         }
     }
     follow_deletion(app, &sku, incarnation, &run).await?;
@@ -162,8 +164,13 @@ pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteP
 }
 
 /// A product that never had stock is closed by a stock document of its own: a first receipt that is
-/// under way then finds it there.
-async fn close_unstocked(app: &App, sku: &str, incarnation: &str, run: &Run) -> Result<(), Error> {
+/// under way then finds it there. Says whether it came first.
+async fn close_unstocked(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+    run: &Run,
+) -> Result<bool, Error> {
     let closed = StockDocument {
         sku: sku.to_owned(),
         available: 0,
@@ -177,8 +184,7 @@ async fn close_unstocked(app: &App, sku: &str, incarnation: &str, run: &Run) -> 
         deletion_due: Some(run.now()),
         v: Version,
     };
-    let inserted = store::insert(app, closed).await.decided()?;
-    inserted.ok_or_else(|| Error::unavailable("a first receipt came at the same moment"))
+    Ok(store::insert(app, closed).await.decided()?.is_some())
 }
 
 /// Carries a decided deletion into the catalog, and notes that it is there.

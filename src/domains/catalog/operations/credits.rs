@@ -6,7 +6,7 @@ use super::{
         store,
         types::{CreditPersonInput, CreditPersonResult, UncreditPersonInput, UncreditPersonResult},
     },
-    edits::{crowded, explained},
+    edits::{explained, uncrowded},
     follow::finish,
 };
 use crate::{
@@ -47,19 +47,22 @@ pub async fn credit(
         return Err(InvalidInput::new("personId", reason).into());
     }
     let token = app.ids().random();
-    let credited = store::credit(app, &sku, &contributor, &token, &run).await;
-    if let Some(product) = credited.decided()? {
-        return Ok(finish(app, &run, product).await?);
+    loop {
+        let credited = store::credit(app, &sku, &contributor, &token, &run).await;
+        if let Some(product) = credited.decided()? {
+            return Ok(finish(app, &run, product).await?);
+        }
+        let product = explained(app, &sku).await?;
+        if is_credited(&product, &contributor.person_id, role) {
+            return Ok(finish(app, &run, product).await?);
+        }
+        if product.contributors.len() >= store::CONTRIBUTORS {
+            let reason = format!("the product has {} contributors already", store::CONTRIBUTORS);
+            return Err(InvalidInput::new("role", reason).into());
+        }
+        // Else it was credited for a moment: once more.
+        uncrowded(&product, &run)?;
     }
-    let product = explained(app, &sku).await?;
-    if is_credited(&product, &contributor.person_id, role) {
-        return Ok(finish(app, &run, product).await?);
-    }
-    if product.contributors.len() >= store::CONTRIBUTORS {
-        let reason = format!("the product has {} contributors already", store::CONTRIBUTORS);
-        return Err(InvalidInput::new("role", reason).into());
-    }
-    Err(crowded(&product, &run).into())
 }
 
 /// Takes a credit back. Who doesn't have it goes without it as before.
@@ -75,15 +78,18 @@ pub async fn uncredit(
         .ok_or_else(|| NotFound::new("person", credit.person_id.as_str()))?;
     let role = credit.role.as_str();
     let run = app.begin().await?;
-    let uncredited = store::uncredit(app, &sku, &id, role, &run).await;
-    if let Some(product) = uncredited.decided()? {
-        return Ok(finish(app, &run, product).await?);
+    loop {
+        let uncredited = store::uncredit(app, &sku, &id, role, &run).await;
+        if let Some(product) = uncredited.decided()? {
+            return Ok(finish(app, &run, product).await?);
+        }
+        let product = explained(app, &sku).await?;
+        if !is_credited(&product, &id, role) {
+            return Ok(finish(app, &run, product).await?);
+        }
+        // It wasn't credited for a moment: once more.
+        uncrowded(&product, &run)?;
     }
-    let product = explained(app, &sku).await?;
-    if !is_credited(&product, &id, role) {
-        return Ok(finish(app, &run, product).await?);
-    }
-    Err(crowded(&product, &run).into())
 }
 
 fn is_credited(product: &ProductDocument, person_id: &str, role: &str) -> bool {

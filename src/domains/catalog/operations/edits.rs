@@ -128,7 +128,8 @@ pub async fn update(
     if product.nonce != nonce {
         return Err(Conflict::stale_nonce(product.nonce).into());
     }
-    Err(crowded(&product, &run).into())
+    uncrowded(&product, &run)?;
+    Err(run.overdue().into())
 }
 
 /// Another price. What isn't given stays.
@@ -147,23 +148,31 @@ pub async fn set_price(
     }
     let price = Price { list, retail, currency: change.currency };
     let run = app.begin().await?;
-    if let Some(product) = store::set_price(app, &sku, price, &run).await.decided()? {
-        return Ok(product);
+    loop {
+        if let Some(product) = store::set_price(app, &sku, price, &run).await.decided()? {
+            return Ok(product);
+        }
+        let product = explained(app, &sku).await?;
+        fits_stored(price, product.pricing)?;
+        // The stored prices didn't fit for a moment: once more.
+        uncrowded(&product, &run)?;
     }
-    let product = explained(app, &sku).await?;
-    let stored = product.pricing;
-    let both = list.is_some() && retail.is_some();
-    if !both && change.currency.is_some_and(|currency| currency != stored.currency) {
+}
+
+/// Whether a price goes together with what stays of the stored one.
+fn fits_stored(price: Price, stored: Pricing) -> Result<(), InvalidInput> {
+    let whole = price.list.is_some() && price.retail.is_some();
+    if !whole && price.currency.is_some_and(|currency| currency != stored.currency) {
         let reason = "is another than the stored one: give both prices";
-        return Err(InvalidInput::new("currency", reason).into());
+        return Err(InvalidInput::new("currency", reason));
     }
-    let list_price = list.unwrap_or(stored.list);
-    if retail.unwrap_or(stored.retail) > list_price {
-        let field = if retail.is_some() { "retail" } else { "list" };
-        let reason = format!("would put the retail price above the list price of {list_price}");
-        return Err(InvalidInput::new(field, reason).into());
+    let list = price.list.unwrap_or(stored.list);
+    if price.retail.unwrap_or(stored.retail) > list {
+        let field = if price.retail.is_some() { "retail" } else { "list" };
+        let reason = format!("would put the retail price above the list price of {list}");
+        return Err(InvalidInput::new(field, reason));
     }
-    Err(run.overdue().into())
+    Ok(())
 }
 
 /// Other categories, instead of all that the product has.
@@ -196,12 +205,12 @@ where
     product.ok_or_else(|| NotFound::new("product", sku).into())
 }
 
-/// No guard explains the refusal but room in the outbox, or the run's time.
-pub(super) fn crowded(product: &ProductDocument, run: &Run) -> Error {
+/// After a refusal that no other guard explains: whether there is room and time to try again.
+pub(super) fn uncrowded(product: &ProductDocument, run: &Run) -> Result<(), Error> {
     if product.outbox.len() >= store::DUE {
-        return Error::RateLimited("too many changes of this product are still under way");
+        return Err(Error::RateLimited("too many changes of this product are still under way"));
     }
-    run.overdue()
+    if run.is_over() { Err(run.overdue()) } else { Ok(()) }
 }
 
 /// The `_id`s behind global ids of categories, each once.

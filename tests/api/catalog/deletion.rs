@@ -1,0 +1,199 @@
+//! Deleting products: the stock decides, the catalog follows.
+
+use std::time::Duration;
+
+use docgate::domains::inventory::operations::{self as inventory, Taken};
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use super::{category, change, create, person, product, thing, works};
+use crate::support::{Client, Gateway, cuts, short_bounds};
+
+const DELETE: &str = "mutation($input: DeleteProductInput!) { deleteProduct(input: $input) {
+    __typename ... on DeletedProduct { sku } ... on UserError { code message } } }";
+const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
+    __typename ... on Stock { available received } } }";
+
+async fn delete(client: &Client, sku: &str) -> Value {
+    client.field(DELETE, json!({ "input": { "sku": sku } })).await
+}
+
+async fn receive(client: &Client, sku: &str, quantity: i64) -> Value {
+    client.field(RECEIVE, json!({ "input": { "sku": sku, "quantity": quantity } })).await
+}
+
+async fn stock(gateway: &Gateway, sku: &str) -> Option<Document> {
+    let stocks = gateway.database.collection::<Document>("inventory");
+    stocks.find_one(doc! { "_id": sku }).await.expect("read")
+}
+
+fn is_closed(stock: &Document) -> bool {
+    stock.get_bool("deleting").is_ok_and(|deleting| deleting)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_product_is_nowhere_and_its_sku_is_free_again() {
+    let gateway = Gateway::with(short_bounds).await;
+    let merchant = gateway.merchant();
+    let jazz = category(&merchant, "jazz", None).await;
+    let mut input = thing("t-1", "A thing");
+    input["categories"] = json!([jazz]);
+    create(&merchant, input.clone()).await;
+    let someone = person(&merchant, "Someone").await;
+    let credit = json!({ "sku": "t-1", "personId": someone, "role": "author" });
+    change(&merchant, "creditPerson", credit.clone()).await;
+    receive(&merchant, "t-1", 7).await;
+
+    assert_eq!(
+        delete(&merchant, "t-1").await,
+        json!({ "__typename": "DeletedProduct", "sku": "t-1" })
+    );
+    assert_eq!(product(&gateway, "t-1").await, Value::Null);
+    assert!(works(&gateway, &someone).await.is_empty());
+    let offer = docgate::domains::catalog::operations::offer(&gateway.app, "t-1").await;
+    assert!(offer.expect("read").is_none());
+    let list =
+        "{ products(by: { titleStartsWith: { prefix: \"a\" } }) { edges { node { sku } } } }";
+    assert_eq!(gateway.anonymous().field(list, json!({})).await["edges"], json!([]));
+    assert_eq!(
+        gateway.anonymous().field("{ stock(sku: \"t-1\") { available } }", json!({})).await,
+        Value::Null
+    );
+    assert_eq!(receive(&merchant, "t-1", 1).await["__typename"], "NotFound");
+    for (name, input) in [
+        ("setProductPrice", json!({ "sku": "t-1", "retail": 1 })),
+        ("categorizeProduct", json!({ "sku": "t-1", "categories": [jazz] })),
+        ("creditPerson", credit.clone()),
+        ("uncreditPerson", credit.clone()),
+    ] {
+        assert_eq!(super::refused(&gateway, name, input, "NotFound").await["what"], "product");
+    }
+    gateway.assert_sound().await;
+
+    // The SKU is free when nobody can be left who knew the product.
+    assert_eq!(change(&merchant, "createProduct", input.clone()).await["__typename"], "InUse");
+    // Deleting it once more is as good while it lasts.
+    assert_eq!(delete(&merchant, "t-1").await["__typename"], "DeletedProduct");
+    gateway.sweep().await;
+    assert_eq!(delete(&merchant, "t-1").await["__typename"], "NotFound");
+    let kept = stock(&gateway, "t-1").await.expect("the stock stays");
+    assert_eq!(kept.get_i64("available").expect("a number"), 7);
+    assert!(is_closed(&kept));
+    create(&merchant, input).await;
+    change(&merchant, "creditPerson", credit).await;
+    assert_eq!(works(&gateway, &someone).await.len(), 1);
+    assert_eq!(receive(&merchant, "t-1", 3).await["available"], 10);
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_reserved_cant_be_deleted() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    create(&merchant, thing("t-1", "A thing")).await;
+    receive(&merchant, "t-1", 7).await;
+    let run = gateway.app.begin().await.expect("a run");
+    let taken = inventory::take(&gateway.app, "t-1", "cart", "tag", 2, 10, &run).await;
+    assert_eq!(taken.expect("an outcome"), Taken::Taken);
+    let before = gateway.snapshot().await;
+    assert_eq!(delete(&merchant, "t-1").await["__typename"], "InUse");
+    assert!(gateway.snapshot().await == before);
+    inventory::release(&gateway.app, "t-1", "cart", "tag").await.expect("released");
+    assert_eq!(delete(&merchant, "t-1").await["__typename"], "DeletedProduct");
+    let taken = inventory::take(&gateway.app, "t-1", "cart", "tag-2", 2, 10, &run).await;
+    assert_eq!(taken.expect("an outcome"), Taken::Short { available: 0 });
+    for (sku, refusal) in [("nothing", "NotFound"), ("$sku", "InvalidInput"), ("", "InvalidInput")]
+    {
+        assert_eq!(delete(&merchant, sku).await["__typename"], refusal);
+    }
+    let code =
+        gateway.shopper("someone").error_code(DELETE, json!({ "input": { "sku": "t-1" } })).await;
+    assert_eq!(code, "FORBIDDEN");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_deletion_and_a_take_at_once_one_wins() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for n in 0..20 {
+        let sku = format!("t-{n}");
+        create(&merchant, thing(&sku, "A thing")).await;
+        if n % 2 == 0 {
+            receive(&merchant, &sku, 5).await;
+        }
+        let run = gateway.app.begin().await.expect("a run");
+        let (deleted, other) = tokio::join!(delete(&merchant, &sku), async {
+            if n % 2 == 0 {
+                let taken = inventory::take(&gateway.app, &sku, "cart", "tag", 2, 10, &run).await;
+                taken.expect("an outcome") == Taken::Taken
+            } else {
+                // A first receipt of a product without stock; it may also lose to a race and say so.
+                let input = json!({ "input": { "sku": sku, "quantity": 5 } });
+                let said = merchant.run(RECEIVE, input).await;
+                said["data"]["receiveStock"]["__typename"] == "Stock"
+            }
+        });
+        if n % 2 == 0 {
+            assert_ne!(deleted["__typename"] == "DeletedProduct", other, "{sku}: {deleted:#}");
+        } else if deleted["__typename"] == "DeletedProduct" {
+            let left = stock(&gateway, &sku).await.expect("a stone");
+            assert!(is_closed(&left), "{sku}");
+        }
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_may_be_cut_anywhere() {
+    for stocked in [true, false] {
+        cuts::everywhere(
+            short_bounds,
+            async |gateway, n| {
+                let merchant = gateway.merchant();
+                let sku = format!("t-{n}");
+                create(&merchant, thing(&sku, "A thing")).await;
+                let someone = person(&merchant, "Someone").await;
+                let input = json!({ "sku": sku, "personId": someone, "role": "author" });
+                change(&merchant, "creditPerson", input).await;
+                if stocked {
+                    receive(&merchant, &sku, 5).await;
+                }
+                (sku, someone)
+            },
+            async |gateway, (sku, _)| {
+                gateway.merchant().send(DELETE, json!({ "input": { "sku": sku } })).await.ok();
+            },
+            async |gateway, case| {
+                let (sku, someone) = &case.subject;
+                assert_eq!(product(gateway, sku).await, Value::Null, "{case:?}");
+                assert!(works(gateway, someone).await.is_empty(), "{case:?}");
+                let left = stock(gateway, sku).await.expect("the stock stays");
+                assert!(is_closed(&left), "{case:?}");
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_finishes_a_deletion_that_the_catalog_never_heard_of() {
+    let gateway = Gateway::with(short_bounds).await;
+    let merchant = gateway.merchant();
+    create(&merchant, thing("t-1", "A thing")).await;
+    receive(&merchant, "t-1", 5).await;
+    let products = gateway.database.collection::<Document>("products");
+    let made = products.find_one(doc! { "_id": "t-1" }).await.expect("read").expect("there");
+    let cut = vec![doc! { "$set": {
+        "deleting": true, "deleted": made.get_str("incarnation").expect("one"), "deletionDue": "$$NOW",
+    } }];
+    let stocks = gateway.database.collection::<Document>("inventory");
+    stocks.update_one(doc! { "_id": "t-1" }, cut).await.expect("as after a crash");
+    gateway.sweep().await;
+    assert_eq!(product(&gateway, "t-1").await, Value::Null);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    gateway.sweep().await;
+    assert!(products.find_one(doc! { "_id": "t-1" }).await.expect("read").is_none());
+    gateway.assert_sound().await;
+}

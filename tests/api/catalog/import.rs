@@ -1,0 +1,104 @@
+//! Products in bulk.
+
+use docgate::domains::catalog::{ImportProduct, operations::import};
+use serde_json::{Value, json};
+
+use super::{category, change, create, person, product, thing, works};
+use crate::support::Gateway;
+
+async fn run(gateway: &Gateway, lines: Value) -> Vec<Result<(), String>> {
+    let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
+    import(&gateway.app, &lines).await.expect("imported")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_are_inserted_replaced_or_refused_one_by_one() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    category(&merchant, "music", None).await;
+    let mut line = super::album("als-1");
+    line["categories"] = json!(["/music", "/music"]);
+    let mut unknown = thing("t-2", "Nowhere");
+    unknown["categories"] = json!(["/nothing"]);
+    let mut dear = thing("t-3", "Dear");
+    dear["pricing"]["retail"] = json!(2001);
+    let lines = json!([line, thing("t-1", "$title"), unknown, dear, thing("$sku", "Bad")]);
+    let said = run(&gateway, lines.clone()).await;
+    assert!(said[0].is_ok() && said[1].is_ok(), "{said:?}");
+    let reasons: Vec<&str> =
+        said[2..].iter().map(|one| one.as_ref().expect_err("refused").as_str()).collect();
+    assert_eq!(reasons[0], "categories: there is no category \"/nothing\"");
+    assert_eq!(reasons[1], "pricing.retail: is above the list price");
+    assert!(reasons[2].starts_with("sku: "));
+    let made = product(&gateway, "als-1").await;
+    assert_eq!(made["categories"][0]["path"], "/music");
+    assert_eq!(made["pricing"]["pctSavings"], 8);
+    assert_eq!(product(&gateway, "t-1").await["title"], "$title");
+    assert_eq!(product(&gateway, "t-2").await, Value::Null);
+    gateway.assert_sound().await;
+
+    // Who made it stays, and follows a new title.
+    let someone = person(&merchant, "Someone").await;
+    let credit = json!({ "sku": "als-1", "personId": someone, "role": "artist" });
+    change(&merchant, "creditPerson", credit).await;
+    let mut again = lines[0].clone();
+    again["content"]["title"] = json!("Another");
+    again["content"]["shipping"] = Value::Null;
+    again["categories"] = json!([]);
+    assert!(run(&gateway, json!([again])).await[0].is_ok());
+    let replaced = product(&gateway, "als-1").await;
+    assert_eq!(replaced["contributors"][0]["name"], "Someone");
+    assert_eq!((&replaced["categories"], &replaced["shipping"]), (&json!([]), &Value::Null));
+    assert_ne!(replaced["nonce"], made["nonce"]);
+    assert_eq!(works(&gateway, &someone).await[0]["title"], "Another");
+    gateway.assert_sound().await;
+
+    // What is being removed isn't brought back.
+    let delete = "mutation { deleteProduct(input: { sku: \"t-1\" }) { __typename } }";
+    merchant.field(delete, json!({})).await;
+    let said = run(&gateway, json!([lines[1], lines[0]])).await;
+    assert!(said[0].is_err() && said[1].is_ok(), "{said:?}");
+    assert_eq!(product(&gateway, "t-1").await, Value::Null);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_lines_take_few_commands_and_leave_no_mark() {
+    let gateway = Gateway::start().await;
+    category(&gateway.merchant(), "music", None).await;
+    let lines: Vec<Value> = (0..600)
+        .map(|n| {
+            let mut line = thing(&format!("t-{n}"), &format!("Thing {n}"));
+            line["categories"] = json!(["/music"]);
+            line
+        })
+        .collect();
+    for _ in 0..2 {
+        assert!(run(&gateway, lines.clone().into()).await.iter().all(Result::is_ok));
+    }
+    let products = gateway.snapshot().await.remove("products").expect("products");
+    assert_eq!(products.len(), 600);
+    assert!(products.iter().all(|product| !product.contains_key("copying")));
+    gateway.assert_sound().await;
+    // Two lines of one SKU: the later one stays.
+    let twice = json!([thing("twice", "First"), thing("twice", "Second")]);
+    assert!(run(&gateway, twice).await.iter().all(Result::is_ok));
+    assert_eq!(product(&gateway, "twice").await["title"], "Second");
+    create(&gateway.merchant(), thing("fresh", "Fresh")).await;
+    gateway.assert_sound().await;
+}
+
+#[test]
+fn unknown_fields_are_faults_of_a_line() {
+    for line in [
+        json!({ "sku": "a" }),
+        json!({ "sku": "a", "content": { "title": "T", "details": { "book": {} } }, "pricing": {
+            "list": 1, "retail": 1, "currency": "EUR" }, "extra": 1 }),
+        json!({ "sku": "a", "content": { "title": "T", "details": { "book": { "label": "x" } } },
+            "pricing": { "list": 1, "retail": 1, "currency": "EUR" } }),
+        json!({ "sku": "a", "content": { "title": "T", "details": { "book": {} } }, "pricing": {
+            "list": 1, "retail": 1, "currency": "nothing" } }),
+    ] {
+        assert!(serde_json::from_value::<ImportProduct>(line.clone()).is_err(), "{line}");
+    }
+}

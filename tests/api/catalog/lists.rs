@@ -1,0 +1,413 @@
+//! Every way to list products: what is listed, in which order, and what it costs.
+
+use docgate::mongo::observe;
+use serde_json::{Value, json};
+
+use super::{category, change, create, person};
+use crate::support::{Client, Gateway, commands};
+
+const LIST: &str = "query($by: ProductsBy!, $first: Int, $after: String) {
+    products(by: $by, first: $first, after: $after) {
+        edges { cursor node { sku type title } }
+        pageInfo { hasNextPage hasPreviousPage endCursor }
+    }
+}";
+
+/// All SKUs of a list, page by page.
+async fn skus(client: &Client, by: &Value, first: i32) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut after = Value::Null;
+    loop {
+        let arguments = json!({ "by": by, "first": first, "after": after });
+        let response = client.run(LIST, arguments).await;
+        assert!(response.get("errors").is_none(), "{response:#}");
+        assert_eq!(commands(&response).len(), 1, "a page is one command");
+        let page = &response["data"]["products"];
+        let edges = page["edges"].as_array().expect("edges");
+        assert!(edges.len() <= usize::try_from(first).expect("a size"));
+        found.extend(
+            edges.iter().map(|edge| edge["node"]["sku"].as_str().expect("a SKU").to_owned()),
+        );
+        if page["pageInfo"]["hasNextPage"] == false {
+            return found;
+        }
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+}
+
+/// The list is this, whatever the size of its pages.
+async fn assert_list(gateway: &Gateway, by: Value, expected: &[&str]) {
+    for first in [1, 2, 3, 100] {
+        assert_eq!(skus(&gateway.anonymous(), &by, first).await, expected, "{by} by {first}");
+    }
+}
+
+fn item(sku: &str, title: &str, pricing: [i64; 2], details: Value, issued: Option<&str>) -> Value {
+    json!({
+        "sku": sku,
+        "content": { "title": title, "issueDate": issued, "details": details },
+        "pricing": { "list": pricing[0], "retail": pricing[1], "currency": "EUR" },
+    })
+}
+
+fn album_of(genres: &[&str]) -> Value {
+    json!({ "album": { "genres": genres } })
+}
+
+fn generic(properties: &[(&str, &str)]) -> Value {
+    let pairs = properties.iter().map(|(key, value)| json!({ "key": key, "value": value }));
+    json!({ "generic": { "type": "thing", "properties": pairs.collect::<Vec<_>>() } })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_discount_genre_price_and_property() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for input in [
+        item("a", "A", [1000, 500], album_of(&["Jazz", "Bop"]), Some("1959-08-17")),
+        item("b", "B", [1000, 500], album_of(&["Jazz"]), Some("1965-02-01")),
+        item("c", "C", [1000, 990], album_of(&["Jazz"]), None),
+        item("d", "D", [1000, 0], album_of(&["Rock"]), Some("1971-11-08")),
+        item("e", "E", [1000, 700], json!({ "film": { "genres": ["Jazz"] } }), Some("1988-01-01")),
+        item("f", "F", [1000, 700], generic(&[("colour", "red"), ("size", "9")]), None),
+        item("g", "G", [1000, 701], generic(&[("colour", "red"), ("size", "10")]), None),
+        item("h", "H", [1000, 1000], generic(&[("colour", "blue"), ("size", "9")]), None),
+        item("i", "I", [1000, 999], generic(&[("size", "9"), ("colour", "red")]), None),
+    ] {
+        create(&merchant, input).await;
+    }
+    let mut dollars = item("j", "J", [500, 500], generic(&[("$ne", "red")]), None);
+    dollars["pricing"]["currency"] = json!("USD");
+    create(&merchant, dollars).await;
+
+    assert_list(&gateway, json!({ "discountAtLeast": 30 }), &["d", "a", "b", "e", "f"]).await;
+    assert_list(&gateway, json!({ "discountAtLeast": 1 }), &["d", "a", "b", "e", "f", "g", "c"])
+        .await;
+    assert_list(&gateway, json!({ "albumsByGenre": "Jazz" }), &["b", "a", "c"]).await;
+    assert_list(&gateway, json!({ "albumsByGenre": "jazz" }), &[]).await;
+    let price = |min: i64, max: i64| json!({ "priceBetween": { "currency": "EUR", "min": min, "max": max } });
+    assert_list(&gateway, price(500, 701), &["a", "b", "e", "f", "g"]).await;
+    assert_list(
+        &gateway,
+        price(0, 1_000_000_000_000),
+        &["d", "a", "b", "e", "f", "g", "c", "i", "h"],
+    )
+    .await;
+    let property = |pairs: &[(&str, &str)]| {
+        let pairs = pairs.iter().map(|(key, value)| json!({ "key": key, "value": value }));
+        json!({ "property": pairs.collect::<Vec<_>>() })
+    };
+    assert_list(&gateway, property(&[("colour", "red")]), &["f", "g", "i"]).await;
+    assert_list(&gateway, property(&[("colour", "red"), ("size", "9")]), &["f", "i"]).await;
+    // Both halves must come from one property.
+    assert_list(&gateway, property(&[("colour", "9")]), &[]).await;
+    assert_list(&gateway, property(&[("$ne", "red")]), &["j"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_title_and_by_who_made_it() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let book = || json!({ "book": {} });
+    for input in [
+        item("a", "The Hobbit", [1, 1], book(), Some("1937-09-21")),
+        item("b", "the hobbit", [1, 1], json!({ "film": {} }), Some("2012-12-12")),
+        item("c", "The Hobbits", [1, 1], book(), Some("1999-01-01")),
+        item("d", "Theology", [1, 1], book(), None),
+        item("e", ".* is all", [1, 1], book(), Some("2001-01-01")),
+        item("f", "ÄRGER", [1, 1], book(), Some("2002-01-01")),
+    ] {
+        create(&merchant, input).await;
+    }
+    let title = |prefix: &str, kind: Option<&str>| json!({ "titleStartsWith": { "prefix": prefix, "type": kind } });
+    assert_list(&gateway, title("THE H", None), &["a", "b", "c"]).await;
+    assert_list(&gateway, title("the", None), &["a", "b", "c", "d"]).await;
+    assert_list(&gateway, title("the", Some("book")), &["a", "c", "d"]).await;
+    assert_list(&gateway, title("the hobbits", None), &["c"]).await;
+    assert_list(&gateway, title(".*", None), &["e"]).await;
+    assert_list(&gateway, title("är", None), &["f"]).await;
+    assert_list(&gateway, title("ä\u{10FFFF}", None), &[]).await;
+
+    let tolkien = person(&merchant, "J. R. R. Tolkien").await;
+    let namesake = person(&merchant, "J. R. R. Tolkien").await;
+    for (sku, who, role) in [
+        ("a", &tolkien, "author"),
+        ("a", &tolkien, "illustrator"),
+        ("b", &tolkien, "author"),
+        ("c", &tolkien, "author"),
+        ("d", &namesake, "author"),
+        ("e", &namesake, "author"),
+        ("f", &tolkien, "editor"),
+        ("f", &namesake, "author"),
+    ] {
+        let input = json!({ "sku": sku, "personId": who, "role": role });
+        change(&merchant, "creditPerson", input).await;
+    }
+    let credited = |by: Value, role: &str, kind: &str| json!({ "credited": { "by": by, "role": role, "type": kind } });
+    let by_person = json!({ "person": tolkien });
+    assert_list(&gateway, credited(by_person.clone(), "author", "book"), &["c", "a"]).await;
+    assert_list(&gateway, credited(by_person.clone(), "author", "film"), &["b"]).await;
+    // Role and person must be of one contributor.
+    assert_list(&gateway, credited(by_person, "editor", "book"), &["f"]).await;
+    let by_name = json!({ "name": "J. R. R. Tolkien" });
+    assert_list(&gateway, credited(by_name, "author", "book"), &["f", "e", "c", "a", "d"]).await;
+    assert_list(&gateway, credited(json!({ "person": "nobody" }), "author", "book"), &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_words() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for (sku, title, description, language) in [
+        ("a", "Running shoes", "For runners", "en"),
+        ("b", "Shoes", "Good to run in", "en"),
+        ("c", "Laufschuhe", "Zum Laufen und Rennen", "de"),
+        ("d", "Run run run", "run", "en"),
+        ("e", "Unsupported", "stemmed by nobody: running", "cy"),
+    ] {
+        let mut input = item(sku, title, [1, 1], json!({ "book": {} }), None);
+        input["content"]["description"] = json!(description);
+        input["content"]["language"] = json!(language);
+        create(&merchant, input).await;
+    }
+    let words = |query: &str, language: Option<&str>| json!({ "text": { "query": query, "language": language } });
+    assert_list(&gateway, words("shoe", None), &["b", "a"]).await;
+    let found = skus(&gateway.anonymous(), &words("runs", None), 1).await;
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found[2], "b", "a title weighs more");
+    assert_list(&gateway, words("laufe", Some("de")), &["c"]).await;
+    assert_list(&gateway, words("running", Some("cy")), &["e"]).await;
+    assert_list(&gateway, words("\"good to run\"", None), &["b"]).await;
+    assert_list(&gateway, words("shoes -running", None), &["b"]).await;
+    assert_list(&gateway, words("$where", None), &[]).await;
+
+    // Only the best are listed.
+    for n in 0..20 {
+        let lines: Vec<Value> = (0..11)
+            .map(|m| {
+                item(&format!("m-{n}-{m}"), "Common word", [1, 1], json!({ "book": {} }), None)
+            })
+            .collect();
+        let lines: Vec<docgate::domains::catalog::ImportProduct> =
+            serde_json::from_value(lines.into()).expect("lines");
+        let said = docgate::domains::catalog::operations::import(&gateway.app, &lines).await;
+        assert!(said.expect("imported").iter().all(Result::is_ok));
+    }
+    let found = skus(&gateway.anonymous(), &words("common", None), 70).await;
+    assert_eq!(found.len(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_place_in_the_tree() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let music = category(&merchant, "music", None).await;
+    let jazz = category(&merchant, "jazz", Some(&music)).await;
+    let jazzy = category(&merchant, "jazzy", Some(&music)).await;
+    let bop = category(&merchant, "bop", Some(&jazz)).await;
+    for (sku, title, categories) in [
+        ("a", "Zulu", vec![&jazz, &bop]),
+        ("b", "Bird", vec![&bop]),
+        ("c", "Cool", vec![&jazzy]),
+        ("d", "Air", vec![&music]),
+        ("e", "Nowhere", vec![]),
+    ] {
+        let mut input = item(sku, title, [1, 1], json!({ "book": {} }), None);
+        input["categories"] = json!(categories);
+        create(&merchant, input).await;
+    }
+    let category = |way: &str, path: &str| json!({ "category": { way: path } });
+    assert_list(&gateway, category("exact", "/music/jazz"), &["a"]).await;
+    assert_list(&gateway, category("exact", "/music/jazz/bop"), &["b", "a"]).await;
+    assert_list(&gateway, category("children", "/music"), &["c", "a"]).await;
+    assert_list(&gateway, category("subtree", "/music/jazz"), &["b", "a"]).await;
+    assert_list(&gateway, category("subtree", "/music"), &["d", "b", "c", "a"]).await;
+    assert_list(&gateway, category("subtree", "/nothing"), &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn within_a_box_of_price_and_weight() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for (sku, price, weight) in [
+        ("a", 0, 0),
+        ("b", 1000, 100),
+        ("c", 1001, 100),
+        ("d", 1000, 101),
+        ("e", 100_000_000_000_i64, 1_000_000_000_i64),
+        ("f", 99_999_999_999_i64, 999_999_999_i64),
+    ] {
+        let mut input = item(sku, "T", [price, price], json!({ "book": {} }), None);
+        input["content"]["shipping"] = json!({ "weight": weight });
+        create(&merchant, input).await;
+    }
+    create(&merchant, item("g", "Weightless", [1000, 1000], json!({ "book": {} }), None)).await;
+    let within = |price: [i64; 2], weight: [i64; 2]| {
+        json!({ "box": { "currency": "EUR",
+            "price": { "min": price[0], "max": price[1] },
+            "weight": { "min": weight[0], "max": weight[1] } } })
+    };
+    assert_list(&gateway, within([1000, 1000], [100, 100]), &["b"]).await;
+    assert_list(&gateway, within([0, 1000], [0, 101]), &["a", "b", "d"]).await;
+    assert_list(&gateway, within([0, 0], [0, 0]), &["a"]).await;
+    let most = 1_000_000_000_000;
+    assert_list(&gateway, within([0, most], [0, most]), &["a", "b", "c", "d", "e", "f"]).await;
+    assert_list(
+        &gateway,
+        within([100_000_000_000, 100_000_000_000], [1_000_000_000, 1_000_000_000]),
+        &["e"],
+    )
+    .await;
+    assert_list(&gateway, within([99_999_999_999, 99_999_999_999], [0, most]), &["f"]).await;
+    // It follows price and weight.
+    change(&merchant, "setProductPrice", json!({ "sku": "b", "list": 7, "retail": 7 })).await;
+    assert_list(&gateway, within([7, 7], [100, 100]), &["b"]).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_isnt_a_way_is_refused_by_name() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let range = |min: i64, max: i64| json!({ "min": min, "max": max });
+    for (by, field) in [
+        (json!({ "discountAtLeast": 0 }), "by.discountAtLeast"),
+        (json!({ "discountAtLeast": 101 }), "by.discountAtLeast"),
+        (json!({ "albumsByGenre": "" }), "by.albumsByGenre"),
+        (json!({ "titleStartsWith": { "prefix": "" } }), "by.titleStartsWith.prefix"),
+        (json!({ "text": { "query": "x".repeat(201) } }), "by.text.query"),
+        (json!({ "category": { "exact": "music" } }), "by.category.exact"),
+        (json!({ "category": { "subtree": "/music/" } }), "by.category.subtree"),
+        (json!({ "category": { "subtree": "/$where" } }), "by.category.subtree"),
+        (json!({ "property": [] }), "by.property"),
+        (json!({ "property": vec![json!({ "key": "a", "value": "b" }); 6] }), "by.property"),
+        (json!({ "property": [{ "key": "", "value": "b" }] }), "by.property.0.key"),
+        (
+            json!({ "priceBetween": { "currency": "EUR", "min": -1, "max": 1 } }),
+            "by.priceBetween.min",
+        ),
+        (
+            json!({ "priceBetween": { "currency": "EUR", "min": 2, "max": 1 } }),
+            "by.priceBetween.max",
+        ),
+        (
+            json!({ "box": { "currency": "EUR", "price": range(0, 1), "weight": range(1, 0) } }),
+            "by.box.weight.max",
+        ),
+    ] {
+        let response = client.run(LIST, json!({ "by": by })).await;
+        let extensions = &response["errors"][0]["extensions"];
+        assert_eq!(
+            (&extensions["code"], &extensions["field"]),
+            (&json!("BAD_USER_INPUT"), &json!(field)),
+            "{by}"
+        );
+    }
+    for by in
+        [json!({}), json!({ "discountAtLeast": 5, "albumsByGenre": "x" }), json!({ "regex": "x" })]
+    {
+        assert_eq!(client.error_code(LIST, json!({ "by": by })).await, "BAD_USER_INPUT");
+    }
+    let by = json!({ "discountAtLeast": 5 });
+    for first in [0, -1, 101] {
+        assert_eq!(
+            client.error_code(LIST, json!({ "by": by, "first": first })).await,
+            "BAD_USER_INPUT"
+        );
+    }
+    // A cursor of another list, also of the same list with other arguments.
+    for n in 0..3 {
+        create(
+            &gateway.merchant(),
+            item(&format!("t-{n}"), "T", [100, 50], json!({ "book": {} }), None),
+        )
+        .await;
+    }
+    let page = client.field(LIST, json!({ "by": by, "first": 1 })).await;
+    let cursor = page["pageInfo"]["endCursor"].clone();
+    for (by, after) in [
+        (json!({ "discountAtLeast": 6 }), cursor),
+        (by.clone(), json!("nonsense")),
+        (by, json!("")),
+    ] {
+        assert_eq!(
+            client.error_code(LIST, json!({ "by": by, "after": after })).await,
+            "BAD_USER_INPUT"
+        );
+    }
+}
+
+/// A read with what it cost, by the server's own count.
+async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value, observe::Figures) {
+    let document = json!({ "query": LIST, "variables": { "by": by, "first": 10, "after": after } });
+    let request: async_graphql::Request = serde_json::from_value(document).expect("a request");
+    let requester = docgate::graphql::requester::Requester::default();
+    let request = request.data(gateway.app.clone()).data(requester);
+    let log = observe::Log::default();
+    let schema = docgate::schema::build();
+    let response = observe::collect(log.clone(), schema.execute(request)).await;
+    let response = serde_json::to_value(response).expect("JSON");
+    let page = &response["data"]["products"];
+    let count = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}")).len();
+    let read = log.lock().expect("a log")[0].read.clone().expect("a read");
+    let figures = observe::figures(gateway.app.database(), read).await.expect("figures");
+    (count, page["pageInfo"]["endCursor"].clone(), figures)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_look_at_what_they_return() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let music = category(&merchant, "music", None).await;
+    category(&merchant, "jazz", Some(&music)).await;
+    let lines = (0..200_i64).map(|n| {
+        let details = if n % 2 == 0 {
+            album_of(&["Jazz", "Bop"])
+        } else {
+            generic(&[("colour", "red"), ("size", &format!("{}", n % 4))])
+        };
+        let day = format!("19{:02}-01-01", n % 50);
+        let mut line = item(
+            &format!("t-{n:03}"),
+            &format!("Title {}", n % 7),
+            [1000, n * 5],
+            details,
+            Some(&day),
+        );
+        line["categories"] = json!(["/music/jazz"]);
+        line
+    });
+    let lines: Vec<docgate::domains::catalog::ImportProduct> =
+        serde_json::from_value(lines.collect::<Vec<_>>().into()).expect("lines");
+    let said = docgate::domains::catalog::operations::import(&gateway.app, &lines).await;
+    assert!(said.expect("imported").iter().all(Result::is_ok));
+    let artist = person(&merchant, "Someone").await;
+    for n in 0..30 {
+        let input =
+            json!({ "sku": format!("t-{:03}", n * 2), "personId": artist, "role": "artist" });
+        change(&merchant, "creditPerson", input).await;
+    }
+    for by in [
+        json!({ "discountAtLeast": 10 }),
+        json!({ "albumsByGenre": "Jazz" }),
+        json!({ "credited": { "by": { "person": artist }, "role": "artist", "type": "album" } }),
+        json!({ "credited": { "by": { "name": "Someone" }, "role": "artist", "type": "album" } }),
+        json!({ "titleStartsWith": { "prefix": "title" } }),
+        json!({ "titleStartsWith": { "prefix": "title", "type": "album" } }),
+        json!({ "category": { "exact": "/music/jazz" } }),
+        json!({ "category": { "children": "/music" } }),
+        json!({ "category": { "subtree": "/music" } }),
+        json!({ "property": [{ "key": "colour", "value": "red" }] }),
+        json!({ "priceBetween": { "currency": "EUR", "min": 5, "max": 1000 } }),
+    ] {
+        let mut after = Value::Null;
+        for page in 0..3 {
+            let (count, end, figures) = figures(&gateway, &by, &after).await;
+            after = end;
+            assert_eq!(count, 10, "{by}");
+            // One more than the page, so that it is known whether another one follows.
+            assert_eq!(figures.docs_examined, 11, "{by}, page {page}: {figures:?}");
+            assert!(figures.keys_examined <= 16, "{by}, page {page}: {figures:?}");
+        }
+    }
+}

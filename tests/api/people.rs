@@ -1,0 +1,239 @@
+//! People: their names in products, their addresses, and how they are found.
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+
+use crate::{
+    catalog::{change, create, person, product, thing},
+    support::{Client, Gateway, commands, cuts, short_bounds},
+};
+
+const CREATE: &str = "mutation($input: CreatePersonInput!) { createPerson(input: $input) {
+    __typename ... on Person { id name address { street city country } works { sku } }
+    ... on UserError { code message } ... on InvalidInput { field } } }";
+const RENAME: &str = "mutation($input: RenamePersonInput!) { renamePerson(input: $input) {
+    __typename ... on Person { id name } ... on UserError { code } ... on NotFound { what } } }";
+const ADDRESS: &str = "mutation($input: SetPersonAddressInput!) { setPersonAddress(input: $input) {
+    __typename ... on Person { id address { street city country } }
+    ... on UserError { code } ... on InvalidInput { field } } }";
+const PEOPLE: &str = "query($start: String, $first: Int, $after: String) {
+    people(nameStartsWith: $start, first: $first, after: $after) {
+        edges { node { name } } pageInfo { hasNextPage endCursor } } }";
+
+async fn names(client: &Client, start: Value, first: i32) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut after = Value::Null;
+    loop {
+        let variables = json!({ "start": start, "first": first, "after": after });
+        let response = client.run(PEOPLE, variables).await;
+        assert_eq!(commands(&response), ["find people"], "{response:#}");
+        let page = &response["data"]["people"];
+        let edges = page["edges"].as_array().expect("edges");
+        found.extend(
+            edges.iter().map(|edge| edge["node"]["name"].as_str().expect("a name").to_owned()),
+        );
+        if page["pageInfo"]["hasNextPage"] == false {
+            return found;
+        }
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_is_made_once_per_op_id() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let address = json!({ "street": "$street 1", "city": "Hamlet, NC", "country": "US" });
+    let input = json!({ "name": "John Coltrane", "address": address, "opId": "op-1" });
+    let made = merchant.field(CREATE, json!({ "input": input })).await;
+    assert_eq!((&made["name"], &made["address"]), (&json!("John Coltrane"), &address));
+    let before = gateway.snapshot().await;
+    assert_eq!(merchant.field(CREATE, json!({ "input": input })).await, made);
+    let other = json!({ "input": { "name": "Another", "opId": "op-1" } });
+    assert_eq!(merchant.field(CREATE, other.clone()).await["__typename"], "Conflict");
+    assert!(gateway.snapshot().await == before);
+    // Another caller's op id is another one, and without one each call is its own.
+    let colleague = gateway.user("a-colleague", &["merchant"]);
+    assert_ne!(colleague.field(CREATE, other).await["id"], made["id"]);
+    let anew = json!({ "input": { "name": "Twin" } });
+    let twins = (merchant.field(CREATE, anew.clone()).await, merchant.field(CREATE, anew).await);
+    assert_ne!(twins.0["id"], twins.1["id"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cant_be_used_is_refused_and_changes_nothing() {
+    let gateway = Gateway::with(|config| config.body_bytes = 32 << 20).await;
+    let merchant = gateway.merchant();
+    let someone = person(&merchant, "Someone").await;
+    let before = gateway.snapshot().await;
+    let address =
+        |street: &str, country: &str| json!({ "street": street, "city": "C", "country": country });
+    for (input, field) in [
+        (json!({ "name": "" }), "input.name"),
+        (json!({ "name": "x".repeat(201) }), "input.name"),
+        (json!({ "name": "x".repeat(16 << 20) }), "input.name"),
+        (json!({ "name": "a\u{7}" }), "input.name"),
+        (json!({ "name": "A", "address": address("", "DE") }), "input.address.street"),
+        (json!({ "name": "A", "address": address("S", "Germany") }), "input.address.country"),
+        (json!({ "name": "A", "opId": "" }), "input.opId"),
+    ] {
+        let said = merchant.field(CREATE, json!({ "input": input })).await;
+        assert_eq!((&said["__typename"], &said["field"]), (&json!("InvalidInput"), &json!(field)));
+    }
+    for id in ["nonsense", "", "$ne", "UHJvZHVjdDphbHMtMQ"] {
+        let input = json!({ "input": { "personId": id, "name": "Name" } });
+        let said = merchant.field(RENAME, input).await;
+        assert_eq!((&said["__typename"], &said["what"]), (&json!("NotFound"), &json!("person")));
+        let input = json!({ "input": { "personId": id, "address": address("S", "DE") } });
+        assert_eq!(merchant.field(ADDRESS, input).await["__typename"], "NotFound");
+        let query = "query($id: ID!) { person(id: $id) { name } }";
+        assert_eq!(gateway.anonymous().field(query, json!({ "id": id })).await, Value::Null);
+    }
+    let input = json!({ "input": { "personId": someone, "name": "" } });
+    assert_eq!(merchant.field(RENAME, input).await["__typename"], "InvalidInput");
+    let input = json!({ "input": { "personId": someone, "address": address("S", "de") } });
+    assert_eq!(merchant.field(ADDRESS, input).await["field"], "input.address.country");
+    let input = json!({ "input": { "personId": someone, "name": "Other" } });
+    assert_eq!(gateway.shopper("it").error_code(RENAME, input).await, "FORBIDDEN");
+    assert!(gateway.snapshot().await == before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_is_set_removed_and_shown_to_merchants_only() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let someone = person(&merchant, "Someone").await;
+    let address = json!({ "street": "Street 1", "city": "Town", "country": "DE" });
+    let input = json!({ "input": { "personId": someone, "address": address } });
+    assert_eq!(merchant.field(ADDRESS, input).await["address"], address);
+    let query = "query($id: ID!) { person(id: $id) { name address { city } } }";
+    let shown = merchant.field(query, json!({ "id": someone })).await;
+    assert_eq!(shown["address"]["city"], "Town");
+    let hidden = gateway.anonymous().run(query, json!({ "id": someone })).await;
+    assert_eq!(hidden["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+    assert!(!hidden.to_string().contains("Town"), "{hidden:#}");
+    let input = json!({ "input": { "personId": someone } });
+    assert_eq!(merchant.field(ADDRESS, input).await["address"], Value::Null);
+    let read = gateway
+        .anonymous()
+        .run("query($id: ID!) { person(id: $id) { name } }", json!({ "id": someone }))
+        .await;
+    assert_eq!(commands(&read), ["find people"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_listed_by_the_beginning_of_their_name() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for name in ["miles davis", "Miles Davis", "Milo", "Émile", "M.*", "Ella"] {
+        person(&merchant, name).await;
+    }
+    let anyone = gateway.anonymous();
+    for first in [1, 2, 100] {
+        let mut found = names(&anyone, json!("MIL"), first).await;
+        found[..2].sort();
+        assert_eq!(found, ["Miles Davis", "miles davis", "Milo"]);
+        assert_eq!(names(&anyone, json!("m.*"), first).await, ["M.*"]);
+        assert_eq!(names(&anyone, json!("é"), first).await, ["Émile"]);
+        assert_eq!(names(&anyone, Value::Null, first).await.len(), 6);
+        assert!(names(&anyone, json!("nobody"), first).await.is_empty());
+    }
+    for variables in [
+        json!({ "start": "x".repeat(201) }),
+        json!({ "first": 0 }),
+        json!({ "first": 101 }),
+        json!({ "after": "nonsense" }),
+    ] {
+        assert_eq!(anyone.error_code(PEOPLE, variables).await, "BAD_USER_INPUT");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_name_reaches_every_product() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let someone = person(&merchant, "Old name").await;
+    let other = person(&merchant, "Old name").await;
+    for n in 0..3 {
+        create(&merchant, thing(&format!("t-{n}"), "A thing")).await;
+        for (who, role) in [(&someone, "author"), (&someone, "editor"), (&other, "author")] {
+            let input = json!({ "sku": format!("t-{n}"), "personId": who, "role": role });
+            change(&merchant, "creditPerson", input).await;
+        }
+    }
+    let rename = json!({ "input": { "personId": someone, "name": "$name" } });
+    assert_eq!(merchant.field(RENAME, rename.clone()).await["name"], "$name");
+    for n in 0..3 {
+        let contributors = product(&gateway, &format!("t-{n}")).await["contributors"].clone();
+        let names: Vec<_> =
+            contributors.as_array().expect("some").iter().map(|one| &one["name"]).collect();
+        assert_eq!(names, ["$name", "$name", "Old name"]);
+    }
+    gateway.assert_sound().await;
+    let before = gateway.snapshot().await;
+    merchant.field(RENAME, rename).await;
+    assert!(gateway.snapshot().await == before, "a repeat changes nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_that_begins_to_copy_a_name_while_it_changes_ends_up_right() {
+    let gateway = Gateway::with(short_bounds).await;
+    let merchant = gateway.merchant();
+    let someone = person(&merchant, "Old name").await;
+    create(&merchant, thing("t-1", "A thing")).await;
+    let credit = json!({ "sku": "t-1", "personId": someone, "role": "author" });
+    change(&merchant, "creditPerson", credit).await;
+    // As if the writer had read the name before, and died before it looked again.
+    let products = gateway.database.collection::<Document>("products");
+    let stale = vec![doc! { "$set": {
+        "contributors": { "$map": { "input": "$contributors", "in": {
+            "$mergeObjects": ["$$this", { "name": "Older name", "nv": 0_i64 }] } } },
+        "copying": { "token": "a-dead-writer's", "at": "$$NOW", "begun": [] },
+    } }];
+    products.update_one(doc! { "_id": "t-1" }, stale).await.expect("stale");
+    gateway.sweep().await;
+    assert_eq!(product(&gateway, "t-1").await["contributors"][0]["name"], "Old name");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_name_may_be_cut_anywhere() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let merchant = gateway.merchant();
+            let someone = person(&merchant, "Old name").await;
+            create(&merchant, thing(&format!("t-{n}"), "A thing")).await;
+            let input = json!({ "sku": format!("t-{n}"), "personId": someone, "role": "author" });
+            change(&merchant, "creditPerson", input).await;
+            (format!("t-{n}"), someone)
+        },
+        async |gateway, (_, someone)| {
+            let input = json!({ "input": { "personId": someone, "name": "New name" } });
+            gateway.merchant().send(RENAME, input).await.ok();
+        },
+        async |gateway, case| {
+            let product = product(gateway, &case.subject.0).await;
+            assert_eq!(product["contributors"][0]["name"], "New name", "{case:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_may_be_cut_anywhere() {
+    cuts::everywhere(
+        short_bounds,
+        async |_, n| format!("op-{n}"),
+        async |gateway, op_id| {
+            let input = json!({ "input": { "name": op_id, "opId": op_id } });
+            gateway.merchant().send(CREATE, input).await.ok();
+        },
+        async |gateway, case| {
+            let found = names(&gateway.anonymous(), json!(case.subject), 100).await;
+            let same = found.iter().filter(|name| **name == case.subject).count();
+            assert_eq!(same, 1, "{case:?}");
+        },
+    )
+    .await;
+}

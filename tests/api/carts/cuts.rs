@@ -1,0 +1,220 @@
+//! What is left of a flow that was cut at any of its commands, or overtaken.
+
+use docgate::background;
+use mongodb::bson::doc;
+use serde_json::{Value, json};
+
+use super::{RESERVE, marks};
+use crate::support::{
+    Client, Gateway,
+    cuts::{self, Case},
+    proxy::Cut,
+    shop::line,
+    short_bounds,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_worker_that_was_overtaken_changes_nothing_more() {
+    // Its take, or its decision, arrives when the sweep and a repeat are done.
+    for (collection, at) in [("inventory", 0), ("carts", 0)] {
+        for repeat_first in [true, false] {
+            let gateway = Gateway::behind_proxy(short_bounds).await;
+            gateway.stocked("a", 10).await;
+            let proxy = gateway.proxy.as_ref().expect("a proxy");
+            let shopper = gateway.shopper("someone");
+            let id = shopper.open_cart(RESERVE).await;
+            proxy.count_only(move |seen| {
+                seen.collection == collection && seen.command == "findAndModify"
+            });
+            proxy.cut(at, Cut::Hold);
+            let call = Client::adding(&id, "a", 2, Some("once"));
+            let slow = tokio::spawn({
+                let (shopper, call) = (shopper.clone(), call.clone());
+                async move { shopper.run(&call.0, call.1).await }
+            });
+            proxy.reached().await;
+            proxy.heal();
+            let sibling = gateway.sibling().await;
+            let quick = sibling.shopper("someone");
+            if repeat_first {
+                assert_eq!(line(&quick.does(call.clone()).await, "a"), (2, 2));
+            }
+            sibling.sweep().await;
+            sibling.assert_sound().await;
+            proxy.release().await;
+            slow.await.expect("an answer, whatever it is");
+            sibling.assert_sound().await;
+            let cart = quick.does(call).await;
+            assert_eq!(line(&cart, "a"), (2, 2), "{collection}, {repeat_first}");
+            assert_eq!(gateway.available("a").await, 8);
+            sibling.sweep().await;
+            sibling.assert_sound().await;
+            assert_eq!(marks(&gateway.stock_document("a").await), 0);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_give_that_was_overtaken_gives_nothing_more() {
+    let gateway = Gateway::behind_proxy(short_bounds).await;
+    gateway.stocked("a", 10).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let shopper = gateway.shopper("someone");
+    let id = shopper.open_cart(RESERVE).await;
+    shopper.add(&id, "a", 5).await;
+    proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "findAndModify");
+    proxy.cut(0, Cut::Hold);
+    let slow = tokio::spawn({
+        let (shopper, (query, variables)) =
+            (shopper.clone(), Client::setting(&id, "a", 2, Some("once")));
+        async move { shopper.run(&query, variables).await }
+    });
+    proxy.reached().await;
+    proxy.heal();
+    let sibling = gateway.sibling().await;
+    sibling.sweep().await;
+    assert_eq!(gateway.available("a").await, 8, "the sweep gave it");
+    // Its mark is retired, too: only the deadline stands before the late give.
+    sibling.sweep().await;
+    assert_eq!(marks(&gateway.stock_document("a").await), 0);
+    proxy.release().await;
+    slow.await.expect("an answer, whatever it is");
+    assert_eq!(gateway.available("a").await, 8);
+    sibling.assert_sound().await;
+    let cart = shopper.does(Client::setting(&id, "a", 2, Some("once"))).await;
+    assert_eq!(line(&cart, "a"), (2, 2));
+    sibling.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_taken_and_never_decided_returns_and_the_op_can_be_repeated() {
+    let gateway = Gateway::behind_proxy(short_bounds).await;
+    gateway.stocked("a", 10).await;
+    let shopper = gateway.shopper("someone");
+    let id = shopper.open_cart(RESERVE).await;
+    shopper.add(&id, "a", 3).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.command == "findAndModify");
+    // The decision never arrives.
+    proxy.cut_all_from(1, Cut::BeforeForwarding);
+    let (query, variables) = Client::adding(&id, "a", 4, Some("cut"));
+    assert_eq!(shopper.error_code(&query, variables).await, "UNAVAILABLE");
+    proxy.heal();
+    assert_eq!(gateway.available("a").await, 3);
+    let sibling = gateway.sibling().await;
+    background::sweep_all(&sibling.app).await.expect("a sweep");
+    assert_eq!(gateway.available("a").await, 3, "its run may still go on");
+    sibling.sweep().await;
+    sibling.assert_sound().await;
+    assert_eq!(gateway.available("a").await, 7);
+    assert_eq!(marks(&gateway.stock_document("a").await), 0);
+    let shopper = sibling.shopper("someone");
+    let cart = shopper.does(Client::adding(&id, "a", 4, Some("cut"))).await;
+    assert_eq!(line(&cart, "a"), (7, 7));
+    sibling.assert_sound().await;
+}
+
+/// A cart of its own with a SKU of its own, of which ten are there and `quantity` in the cart.
+async fn prepared(gateway: &Gateway, n: usize, quantity: i64) -> (String, String) {
+    let sku = format!("sku-{n}");
+    gateway.stocked(&sku, 10).await;
+    let shopper = gateway.shopper("someone");
+    let id = shopper.open_cart(RESERVE).await;
+    if quantity > 0 {
+        shopper.add(&id, &sku, quantity).await;
+    }
+    (id, sku)
+}
+
+/// Cuts `call` everywhere; after sweeps and a repeat the line is `(quantity, held)`.
+async fn cut_everywhere(before: i64, call: impl Fn(&str, &str) -> (String, Value), after: i64) {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| prepared(gateway, n, before).await,
+        async |gateway, (id, sku)| {
+            let (query, variables) = call(id, sku);
+            gateway.shopper("someone").send(&query, variables).await.ok();
+        },
+        async |gateway, Case { at, way, subject: (id, sku) }| {
+            let cart = gateway.shopper("someone").cart(id).await;
+            if after == 0 {
+                assert_eq!(cart["lines"], json!([]), "command {at} {way:?}");
+            } else {
+                assert_eq!(line(&cart, sku), (after, after), "command {at} {way:?}");
+            }
+            assert_eq!(gateway.available(sku).await, 10 - after, "command {at} {way:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn adding_survives_a_cut_at_every_command() {
+    cut_everywhere(0, |id, sku| Client::adding(id, sku, 3, Some("op")), 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn raising_survives_a_cut_at_every_command() {
+    cut_everywhere(2, |id, sku| Client::setting(id, sku, 7, Some("op")), 7).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lowering_survives_a_cut_at_every_command() {
+    cut_everywhere(7, |id, sku| Client::setting(id, sku, 2, Some("op")), 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removing_survives_a_cut_at_every_command() {
+    cut_everywhere(7, |id, sku| Client::removing(id, sku, Some("op")), 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn opening_survives_a_cut_at_every_command() {
+    const OPEN: &str = "mutation($op: ID!) {
+        openCart(input: { policy: RESERVE, currency: \"EUR\", opId: $op }) { ... on Cart { id } }
+    }";
+    cuts::everywhere(
+        short_bounds,
+        async |_, n| format!("op-{n}"),
+        async |gateway, op| {
+            gateway.shopper("someone").send(OPEN, json!({ "op": op })).await.ok();
+        },
+        async |gateway, Case { subject, .. }| {
+            let cart = gateway.shopper("someone").field(OPEN, json!({ "op": subject })).await;
+            assert!(cart["id"].is_string(), "{cart:#}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_survives_a_cut_at_every_command() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let (id, sku) = prepared(gateway, n, 7).await;
+            // A return is still due: its give was cut.
+            let shopper = gateway.shopper("someone");
+            shopper.set(&id, &sku, 4).await;
+            let due = doc! {
+                "tag": "still-due", "sku": &sku, "quantity": 1_i64,
+                "at": gateway.app.begin().await.expect("a run").now(),
+            };
+            let change = doc! { "$push": { "outbox": due }, "$set": {
+                "lines.0.quantity": 3_i64, "lines.0.held": 3_i64,
+            } };
+            gateway.raw("carts").update_one(doc! { "_id": &id }, change).await.expect("changed");
+            (id, sku)
+        },
+        async |gateway, (id, _)| {
+            let (query, variables) = Client::cancelling(id);
+            gateway.shopper("someone").send(&query, variables).await.ok();
+        },
+        async |gateway, Case { at, way, subject: (id, sku) }| {
+            let cart = gateway.shopper("someone").cart(id).await;
+            assert_eq!(cart["state"], "CANCELLED", "command {at} {way:?}");
+            assert_eq!(gateway.available(sku).await, 10, "command {at} {way:?}");
+        },
+    )
+    .await;
+}

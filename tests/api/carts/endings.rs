@@ -1,0 +1,110 @@
+//! Carts that end without a checkout.
+
+use std::time::Duration;
+
+use docgate::background;
+use serde_json::json;
+
+use super::{RESERVE, at_once, is};
+use crate::support::{Client, Gateway, shop::line, short_bounds};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_cart_gives_everything_back() {
+    let gateway = Gateway::start().await;
+    gateway.stocked("a", 5).await;
+    gateway.stocked("b", 5).await;
+    let shopper = gateway.shopper("someone");
+    let id = &shopper.open_cart(RESERVE).await;
+    shopper.add(id, "a", 2).await;
+    shopper.add(id, "b", 3).await;
+    shopper.set(id, "b", 1).await;
+    let calls = (0..8).map(|_| (shopper.clone(), Client::cancelling(id)));
+    for answer in at_once(calls.collect()).await {
+        assert_eq!(answer["state"], "CANCELLED", "{answer:#}");
+    }
+    assert_eq!((gateway.available("a").await, gateway.available("b").await), (5, 5));
+    gateway.assert_sound().await;
+    let before = gateway.snapshot().await;
+    assert_eq!(shopper.cancel(id).await["state"], "CANCELLED");
+    assert_eq!(shopper.add(id, "a", 1).await["state"], "CANCELLED");
+    assert_eq!(gateway.snapshot().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_carts_expire_and_are_kept_or_removed() {
+    for keep in [true, false] {
+        let gateway = Gateway::with(|config| {
+            short_bounds(config);
+            config.cart_idle_seconds = 1;
+            config.cart_keep_expired = keep;
+        })
+        .await;
+        gateway.stocked("a", 5).await;
+        let shopper = gateway.shopper("someone");
+        let input = json!({ "policy": RESERVE, "currency": "EUR", "opId": "mine" });
+        let cart = shopper.open_cart_with(input.clone()).await;
+        let id = cart["id"].as_str().expect("an id");
+        shopper.add(id, "a", 3).await;
+        shopper.set(id, "a", 2).await;
+        background::sweep_all(&gateway.app).await.expect("a sweep");
+        assert_eq!(shopper.cart(id).await["state"], "ACTIVE", "not idle for long enough");
+        gateway.sweep().await;
+        gateway.assert_sound().await;
+        assert_eq!(gateway.available("a").await, 5);
+        assert_eq!(shopper.cart(id).await["state"], "EXPIRED");
+        assert_eq!(shopper.add(id, "a", 1).await["state"], "EXPIRED");
+        gateway.sweep().await;
+        gateway.assert_sound().await;
+        assert_eq!(
+            gateway.stock_document("a").await.get_array("reservations").expect("one").len(),
+            0
+        );
+        if keep {
+            assert_eq!(shopper.cart(id).await["state"], "EXPIRED");
+        } else {
+            assert_eq!(shopper.cart(id).await, json!(null));
+            assert!(is(&shopper.add(id, "a", 1).await, "NotFound"));
+            // Opening under the old op id opens it anew.
+            let anew = shopper.open_cart_with(input).await;
+            assert_eq!((anew["id"].as_str(), &anew["lines"]), (Some(id), &json!([])));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cart_expires_or_is_added_to_but_not_both() {
+    let gateway = Gateway::with(|config| {
+        short_bounds(config);
+        config.cart_idle_seconds = 1;
+    })
+    .await;
+    gateway.stocked("a", 1_000).await;
+    let shopper = gateway.shopper("someone");
+    let mut ids = Vec::new();
+    for _ in 0..40 {
+        let id = shopper.open_cart(RESERVE).await;
+        shopper.add(&id, "a", 2).await;
+        ids.push(id);
+    }
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let adds = ids.iter().map(|id| (shopper.clone(), Client::adding(id, "a", 1, None))).collect();
+    let (answers, swept, _) = tokio::join!(
+        at_once(adds),
+        background::sweep_all(&gateway.app),
+        background::sweep_all(&gateway.app)
+    );
+    swept.expect("a sweep");
+    let mut grown = 0;
+    for (id, answer) in ids.iter().zip(&answers) {
+        let cart = shopper.cart(id).await;
+        if is(answer, "Cart") && cart["state"] == "ACTIVE" {
+            assert_eq!(line(&cart, "a"), (3, 3));
+            grown += 3;
+        } else {
+            assert!(is(answer, "CartNotActive") || is(answer, "Cart"), "{answer:#}");
+            assert!(["EXPIRING", "EXPIRED"].contains(&cart["state"].as_str().expect("a state")));
+        }
+    }
+    assert_eq!(gateway.available("a").await, 1_000 - grown);
+    gateway.assert_sound().await;
+}

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::{
     shop::{
-        account, add, balance, cart, checkout, checkout_input, checkout_query, count, product,
-        settled, state, stock, stocked, stored, try_checkout,
+        account, add, balance, cart, checkout, checkout_input, checkout_query, count, settled,
+        state, stock, stocked, stored, try_checkout,
     },
     support::{Gateway, cuts, proxy::Cut, short_bounds},
 };
@@ -124,7 +124,7 @@ async fn short_stock_is_told_line_by_line_and_nothing_is_taken() {
     stocked(&gateway, "a", 100, 10).await;
     stocked(&gateway, "b", 100, 2).await;
     stocked(&gateway, "c", 100, 1).await;
-    product(&gateway, "d", 100).await;
+    gateway.product("d", 100, "EUR").await;
     let shopper = gateway.shopper("ann");
     let purse = account(&gateway, "ann", 5_000).await;
     let cart = cart(&shopper, "AT_CHECKOUT", &[("d", 1), ("c", 4), ("b", 2), ("a", 3)]).await;

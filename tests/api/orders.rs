@@ -160,9 +160,7 @@ async fn a_lowered_line_goes_back_and_is_refunded_once() {
 async fn a_raised_line_is_taken_and_paid_at_its_old_price() {
     let gateway = Gateway::start().await;
     let (shopper, purse, order) = shop(&gateway).await;
-    let products = gateway.database.collection::<Document>("products");
-    let dearer = doc! { "$set": { "pricing.retail": 900_i64 } };
-    products.update_one(doc! { "_id": "a" }, dearer).await.expect("a price");
+    gateway.reprice("a", 900).await;
     let raised = adjust(&shopper, &order, "a", 5, "up").await;
     assert_eq!(money(&raised), (550, 550, 0), "{raised:#}");
     assert_eq!(stock(&gateway, "a").await, (95, 0, 5));

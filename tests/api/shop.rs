@@ -9,21 +9,9 @@ pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorU
     total { minorUnits } paid { minorUnits } refunded { minorUnits } \
     shipping { name street city country } placedAt";
 
-/// Puts a product into the catalog, in EUR.
-pub async fn product(gateway: &Gateway, sku: &str, price: i64) {
-    let pricing = doc! {
-        "list": price, "retail": price, "savings": 0_i64, "pctSavings": 0, "currency": "EUR",
-    };
-    let product = doc! {
-        "_id": sku, "type": "album", "title": format!("The {sku}"), "pricing": pricing, "v": 1,
-    };
-    let products = gateway.database.collection::<Document>("products");
-    products.insert_one(product).await.expect("a product");
-}
-
 /// A product and its stock.
 pub async fn stocked(gateway: &Gateway, sku: &str, price: i64, quantity: i64) {
-    product(gateway, sku, price).await;
+    gateway.product(sku, price, "EUR").await;
     let receive = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) { \
         __typename ... on Stock { available } } }";
     let input = json!({ "sku": sku, "quantity": quantity });

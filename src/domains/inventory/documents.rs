@@ -102,12 +102,6 @@ impl Stored for StockDocument {
             serves: "what one cart or order still holds, when it is closed",
         },
         Index {
-            name: "restocks_at",
-            keys: &[("restocks.at", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep that retires the marks of restocks",
-        },
-        Index {
             name: "deletion_due",
             keys: &[("deletionDue", Key::Up)],
             kind: Kind::Where("deletionDue"),

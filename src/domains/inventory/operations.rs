@@ -391,23 +391,6 @@ pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Res
     Ok(entries.filter(|(_, entry)| entry.holder == holder).collect())
 }
 
-/// Marks of restocks older than `before`, with their SKU.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn old_restocks(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<(String, Vec<Tag>)>, Error> {
-    let stocks = store::list_old_restocks(app, before, limit).await?;
-    let old = |stock: StockDocument| {
-        let tags = stock.restocks.into_iter().filter(|tag| tag.at < before).collect();
-        (stock.sku, tags)
-    };
-    Ok(stocks.into_iter().map(old).collect())
-}
-
 /// Calls `each` for the stock of every SKU, for the invariants.
 ///
 /// # Errors

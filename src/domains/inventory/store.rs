@@ -289,18 +289,6 @@ pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockD
         .await
 }
 
-/// Stock documents with marks of restocks older than `before`.
-pub(super) async fn list_old_restocks(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<StockDocument>, Error> {
-    let filter = doc! { "restocks.at": { "$lt": before } };
-    app.collection::<StockDocument>()
-        .list(List { filter, limit, hint: Some("restocks_at"), ..List::default() })
-        .await
-}
-
 /// Marks the SKU as deleted with this incarnation of its product, guarded by nothing being
 /// reserved. What is still to follow in the catalog is due from then on.
 pub(super) async fn mark_deleted(

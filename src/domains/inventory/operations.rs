@@ -44,7 +44,8 @@ pub enum Taken {
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
-    Ok(store::find_counters(app, sku).await?.filter(|stock| !stock.deleting))
+    let sku = input::key("sku", sku)?;
+    Ok(store::find_counters(app, &sku).await?.filter(|stock| !stock.deleting))
 }
 
 /// Goods came in. Once per op id.

@@ -13,7 +13,11 @@ mod words;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use mongodb::Database;
 
-use crate::{app::App, cli::failure::Failure, config::Config};
+use crate::{
+    app::App,
+    cli::{failure::Failure, terminal},
+    config::Config,
+};
 use door::Door;
 use people::Cast;
 use random::Random;
@@ -57,13 +61,16 @@ pub(super) async fn fill(config: &Config, database: &Database, count: u32) -> Re
     Ok(())
 }
 
-/// One bar per step, for whoever looks at a terminal.
+/// One bar per step for whoever looks at a terminal, else one line per step.
 #[derive(Default)]
 struct Steps(MultiProgress);
 
 impl Steps {
     fn begin(&self, what: &'static str, count: usize) -> ProgressBar {
         let bar = self.0.add(ProgressBar::new(count as u64));
+        if bar.is_hidden() {
+            terminal::remark(format_args!("  {what}: {count}"));
+        }
         let bar = match ProgressStyle::with_template("  {prefix:18} {bar:30} {pos} of {len}") {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,

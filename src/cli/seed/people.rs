@@ -26,7 +26,7 @@ impl Cast {
     /// As many as so many products need.
     pub(super) fn of(random: &mut Random, albums: usize, films: usize, books: usize) -> Self {
         let (artists, authors) = (albums / 8 + 4, books / 6 + 4);
-        let (directors, actors) = (films / 8 + 3, films / 3 + 6);
+        let (directors, actors) = (films / 8 + 3, films / 5 + 6);
         let names = names(random, artists + authors + directors + actors);
         let mut next = 0..names.len();
         let mut take = |count| next.by_ref().take(count).collect::<Vec<_>>();

@@ -16,7 +16,7 @@ pub(super) fn album(workshop: &mut Workshop<'_>) -> Product {
     let random = &mut workshop.random;
     let artist = *random.favour(&workshop.cast.artists);
     let mut credits = vec![(artist, "artist")];
-    if random.chance(25) {
+    if random.chance(10) {
         credits.push((*random.favour(&workshop.cast.artists), "composer"));
     }
     let name = workshop.cast.name(artist);

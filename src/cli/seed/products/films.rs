@@ -16,7 +16,7 @@ pub(super) fn film(workshop: &mut Workshop<'_>) -> Product {
     let cast = workshop.cast;
     let director = *random.favour(&cast.directors);
     let mut credits = vec![(director, "director")];
-    for _ in 0..random.between(2, 5) {
+    for _ in 0..random.between(1, 3) {
         let actor = *random.favour(&cast.actors);
         if credits.iter().all(|credit| *credit != (actor, "actor")) {
             credits.push((actor, "actor"));

@@ -369,8 +369,8 @@ impl<T: Stored> Collection<T> {
         loop {
             let filter = last.take().map_or_else(Document::new, |id| doc! { "_id": { "$gt": id } });
             let sort = doc! { "_id": 1 };
-            let list = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
-            let batch = find_many(self.inner.clone(), list).await?;
+            let read = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
+            let batch = find_many(self.inner.clone(), read).await?;
             let Some(end) = batch.last() else { return Ok(()) };
             let id = end
                 .get("_id")

@@ -13,6 +13,9 @@ pub fn literal(value: impl Into<Bson>) -> Bson {
 }
 
 /// A value of ours as it is stored: in a filter by itself, in a pipeline inside [`literal`].
+///
+/// # Panics
+/// On a value that has no form in BSON, which no field of our documents has.
 pub fn stored(value: &impl Serialize) -> Bson {
     #[expect(clippy::expect_used, reason = "fields of our documents always serialise")]
     serialize_to_bson(value).expect("a field of a document")

@@ -345,7 +345,8 @@ async fn a_cart_whose_time_is_over_during_checkout_is_sold_or_returned() {
     let (answers, ()) = tokio::join!(checkouts, sweeps);
     settled(&gateway).await;
     gateway.sweep().await;
-    let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count() as i64;
+    let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
+    let orders = i64::try_from(orders).expect("few orders");
     for (cart, answer) in carts.iter().zip(&answers) {
         let expected = if answer["__typename"] == "Order" { "COMPLETE" } else { "EXPIRED" };
         assert_eq!(state(&gateway, "carts", cart).await, expected, "{answer:#}");

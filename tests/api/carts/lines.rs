@@ -195,7 +195,12 @@ async fn only_an_active_cart_takes_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cart_takes_a_hundred_lines() {
-    let gateway = Gateway::start().await;
+    // A hundred at one document at once may take longer than a run of the other tests.
+    let gateway = Gateway::with(|config| {
+        config.flow_run_millis = 30_000;
+        config.flow_command_millis = 10_000;
+    })
+    .await;
     let shopper = gateway.shopper("someone");
     let id = &shopper.open_cart(AT_CHECKOUT).await;
     for n in 0..=100 {

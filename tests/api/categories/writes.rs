@@ -43,8 +43,8 @@ async fn a_creation_says_what_it_refuses() {
     for (slug, locale) in
         [("New", "en"), ("a/b", "en"), ("", "en"), ("new", "$set"), ("new", "a.b")]
     {
-        let names = json!([{ "locale": locale, "name": "a" }]);
-        let input = json!({ "input": { "slug": slug, "names": names, "parent": jazz } });
+        let in_locale = json!([{ "locale": locale, "name": "a" }]);
+        let input = json!({ "input": { "slug": slug, "names": in_locale, "parent": jazz } });
         assert_eq!(gateway.merchant().error_code(&create, input).await, "BAD_USER_INPUT");
     }
     let input = json!({ "input": { "slug": "new", "names": english } });

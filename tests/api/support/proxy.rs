@@ -7,7 +7,7 @@
 //! to the n-th what a test asked for. Everything else passes unchanged.
 //!
 //! ```ignore
-//! let proxy = Proxy::start("127.0.0.1:27017").await; // the gateway gets proxy.uri()
+//! let proxy = Proxy::start("127.0.0.1:27017").await; // the gateway gets proxy.address()
 //! proxy.record();                                    // one undisturbed run ...
 //! checkout().await;
 //! for at in 0..proxy.seen().len() {                  // ... tells where the next ones can be cut
@@ -91,15 +91,10 @@ impl Proxy {
         Self { address, shared, accepting }
     }
 
-    /// Where the proxy listens.
+    /// Where the proxy listens. Connect with `directConnection=true`, or the driver would read the
+    /// server's own address from its replica set's configuration and go around us.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
-    }
-
-    /// A connection string through the proxy. Direct, or the driver would read the server's own
-    /// address from its replica set's configuration and go around us.
-    pub(crate) fn uri(&self) -> String {
-        format!("mongodb://{}/?directConnection=true", self.address)
     }
 
     /// From now on counts only commands that `admits` says yes to: those of one database, or all
@@ -138,11 +133,6 @@ impl Proxy {
     /// Disarms; the record goes on, and what is held stays held.
     pub(crate) fn heal(&self) {
         self.shared.state().fault = None;
-    }
-
-    /// How often the armed fault has happened: 0 if the run ended before the command came.
-    pub(crate) fn fired(&self) -> usize {
-        *self.shared.fired.borrow()
     }
 
     /// Resolves once the armed fault has happened: the command is cut or held, or its reply is.

@@ -91,7 +91,7 @@ impl<'a> Workshop<'a> {
         let below = format!("/{root}/");
         let leaves: Vec<&Category> =
             self.tree.iter().filter(|one| one.is_leaf && one.path.starts_with(&below)).collect();
-        *self.random.choose::<&Category>(&leaves)
+        leaves[self.random.below(leaves.len())]
     }
 
     /// Names of the category and of those above it but the root: `Bebop`, `Modern Jazz`, `Jazz`.

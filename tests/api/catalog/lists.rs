@@ -405,8 +405,9 @@ async fn lists_look_at_what_they_return() {
             let (count, end, figures) = figures(&gateway, &by, &after).await;
             after = end;
             assert_eq!(count, 10, "{by}");
-            // One more than the page where another one follows.
-            assert!((10..=11).contains(&figures.docs_examined), "{by}, page {page}: {figures:?}");
+            // One more than the page where another one follows; and behind a cursor the server may
+            // look at one more, where the ranges of its two branches meet.
+            assert!((10..=12).contains(&figures.docs_examined), "{by}, page {page}: {figures:?}");
             assert!(figures.keys_examined <= 16, "{by}, page {page}: {figures:?}");
         }
     }

@@ -54,10 +54,18 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
         let variables = filled(&example["variables"]);
         let answer = ask_with(address, token, query, variables).await;
         let title = &example["title"];
-        assert!(answer.get("errors").is_none(), "{title}: {answer:#}");
         if example["variables"].to_string().contains("paste ") {
+            // It waits for an id from an answer before; its text must fit the schema all the same.
+            let message = answer["errors"][0]["message"].as_str().unwrap_or_default();
+            assert!(
+                answer["data"] != Value::Null
+                    || message.starts_with("id: ")
+                    || message.starts_with("account: "),
+                "{title}: {answer:#}"
+            );
             continue;
         }
+        assert!(answer.get("errors").is_none(), "{title}: {answer:#}");
         let data = answer["data"].as_object().expect("data");
         for field in data.values() {
             assert!(field.get("code").is_none() && !field.is_null(), "{title}: {answer:#}");

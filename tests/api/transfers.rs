@@ -504,7 +504,12 @@ async fn a_balance_can_be_followed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_four_transfers_around_a_ring_lose_nothing() {
-    let gateway = Gateway::with(short_bounds).await;
+    // Sixty-four at eight accounts at once may take longer than a run of the other tests.
+    let gateway = Gateway::with(|config| {
+        config.flow_run_millis = 20_000;
+        config.flow_command_millis = 10_000;
+    })
+    .await;
     let mut ring = Vec::new();
     for n in 0..8 {
         let client = gateway.shopper(&format!("member-{n}"));

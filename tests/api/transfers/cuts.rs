@@ -228,7 +228,8 @@ async fn a_cancelling_before_the_decision_is_carried_out_by_the_worker() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelling_whose_worker_is_gone_is_carried_out_by_the_sweep() {
-    let base = Gateway::with(short_bounds).await;
+    // Long enough that the lost claim still holds when it is repeated.
+    let base = Gateway::start().await;
     let sending = Sending::prepare(&base, 1).await;
     assert_settled(&base).await;
     let slow = slow_gateway(&base).await;

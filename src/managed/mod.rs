@@ -13,7 +13,7 @@ mod replica_set;
 #[cfg(test)]
 mod tests;
 
-pub use process::{Mongod, Settings};
+pub use process::{Data, Mongod, Settings};
 pub use provide::find_or_provide;
 
 const WAYS_OUT: &str = "Any of these helps: install MongoDB so that `mongod` is on PATH; \
@@ -37,7 +37,7 @@ pub enum ManagedError {
         /// The step that failed.
         reason: String,
     },
-    /// Another mongod holds the lock of the data folder.
+    /// Another mongod uses the data folder, and didn't end while it was waited for.
     #[error("Another docgate demo is using {}; stop it, or choose another folder.", data_dir.display())]
     DataInUse {
         /// The folder that both want.

@@ -1,7 +1,7 @@
 //! Runs mongod as a child that never outlives us, whatever ends us.
 
 use super::{ManagedError, replica_set};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
@@ -15,6 +15,9 @@ use tokio::time::{Instant, sleep};
 const START_BOUND: Duration = Duration::from_secs(60);
 /// How long mongod may take to end after TERM; the watchdog itself kills it after 10 s.
 const STOP_BOUND: Duration = Duration::from_secs(15);
+/// Held in the data folder until the mongod that was started there has ended. mongod's own lock
+/// tells that too, but not to someone who is about to remove the data.
+const LOCK: &str = "docgate.lock";
 /// How often a child and the port are looked at.
 const POLL: Duration = Duration::from_millis(20);
 /// Another program may take a free port between our choice and mongod's bind.
@@ -26,7 +29,8 @@ const LAUNCH: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
 
 /// Each line is the pid to guard from then on, an empty one means none. At the end of the input,
 /// which comes when we end in whatever way, it ends that process and then removes the folder, if
-/// it was given one. It ignores signals because only that end tells that we are gone.
+/// it was given one. It ignores signals because only that end tells that we are gone. Its standard
+/// output is the locked file, which is thereby free once mongod has ended, and not before.
 const WATCH: &str = r#"
 trap '' HUP INT TERM
 pid=
@@ -53,8 +57,21 @@ pub struct Settings {
     pub port: Option<u16>,
     /// With fail points, and with operations refused that lack an index (`notablescan`).
     pub test_mode: bool,
-    /// Remove `data_dir` afterwards, also after a kill. It must be empty or missing at the start.
-    pub remove_data: bool,
+    /// What becomes of the data.
+    pub data: Data,
+}
+
+/// What becomes of the data of a mongod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// What is there is used, and stays.
+    Kept,
+    /// What is there is removed first, once a mongod that may still be ending there has ended; the
+    /// new data stay.
+    Renewed,
+    /// The folder is removed afterwards, also after a kill. It must be empty or missing at the
+    /// start.
+    Removed,
 }
 
 /// A running mongod, the primary of a replica set of one. It ends when this is dropped or when
@@ -68,15 +85,22 @@ pub struct Mongod {
 }
 
 impl Mongod {
-    /// Starts mongod and waits until it is primary, at most 60 s.
+    /// Starts mongod and waits until it is primary, at most 60 s. Where another one still uses the
+    /// folder, because its owner was killed a moment ago, its end is waited for.
     ///
     /// # Errors
     /// All of [`ManagedError`] but those of finding a binary. Nothing is left running.
     pub async fn start(mut settings: Settings) -> Result<Self, ManagedError> {
         settings.data_dir = prepare_data_dir(&settings)?;
+        let lock = lock(&settings.data_dir).await?;
+        if settings.data == Data::Renewed {
+            remove_contents(&settings.data_dir).map_err(|fault| {
+                ManagedError::system(format!("empty {}", settings.data_dir.display()))(fault)
+            })?;
+        }
         let wanted_port = settings.port;
-        let remove = settings.remove_data.then_some(settings.data_dir.as_path());
-        let watchdog = Watchdog::start(remove).map_err(ManagedError::system("start sh"))?;
+        let remove = (settings.data == Data::Removed).then_some(settings.data_dir.as_path());
+        let watchdog = Watchdog::start(remove, lock).map_err(ManagedError::system("start sh"))?;
         let mut mongod = Self { settings, port: 0, child: None, watchdog };
 
         let mut attempts = PORT_ATTEMPTS;
@@ -234,7 +258,7 @@ impl Mongod {
 
     /// The path of a file in the data folder, if that outlives us.
     fn kept(&self, file: &Path) -> Option<PathBuf> {
-        (!self.settings.remove_data).then(|| file.to_owned())
+        (self.settings.data != Data::Removed).then(|| file.to_owned())
     }
 }
 
@@ -266,11 +290,11 @@ struct Watchdog {
 }
 
 impl Watchdog {
-    fn start(remove: Option<&Path>) -> io::Result<Self> {
+    fn start(remove: Option<&Path>, lock: File) -> io::Result<Self> {
         let mut command = Command::new("sh");
         command.args(["-c", WATCH, "docgate-watchdog"]).arg(remove.unwrap_or(Path::new("")));
         // An inherited output would keep a pipe that a test runner reads open.
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(lock).stderr(Stdio::null());
         let mut shell = spawn_apart(&mut command)?;
         let lifeline = shell.stdin.take();
         Ok(Self { shell: Some(shell), lifeline })
@@ -308,10 +332,42 @@ fn prepare_data_dir(settings: &Settings) -> Result<PathBuf, ManagedError> {
     let folder = &settings.data_dir;
     let failed = || ManagedError::system(format!("create {}", folder.display()));
     fs::create_dir_all(folder).map_err(failed())?;
-    if settings.remove_data && fs::read_dir(folder).map_err(failed())?.next().is_some() {
+    if settings.data == Data::Removed && fs::read_dir(folder).map_err(failed())?.next().is_some() {
         return Err(ManagedError::NotEmpty { data_dir: folder.clone() });
     }
     fs::canonicalize(folder).map_err(failed())
+}
+
+/// The lock of a data folder, waited for as long as a mongod may take to end.
+async fn lock(data_dir: &Path) -> Result<File, ManagedError> {
+    let path = data_dir.join(LOCK);
+    let failed = || ManagedError::system(format!("lock {}", path.display()));
+    let file = File::options().write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(failed())?;
+    let deadline = Instant::now() + STOP_BOUND;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(POLL).await,
+            Err(TryLockError::WouldBlock) => {
+                return Err(ManagedError::DataInUse { data_dir: data_dir.to_owned() });
+            }
+            Err(TryLockError::Error(fault)) => return Err(failed()(fault)),
+        }
+    }
+}
+
+/// Removes all of a folder but its lock.
+fn remove_contents(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != LOCK {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn free_port() -> io::Result<u16> {

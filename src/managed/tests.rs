@@ -1,6 +1,6 @@
 //! With a real mongod, each in a folder of its own.
 
-use super::{ManagedError, Mongod, Settings, find_or_provide};
+use super::{Data, ManagedError, Mongod, Settings, find_or_provide};
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
 use std::error::Error;
@@ -20,7 +20,7 @@ async fn settings(data_dir: &Path) -> Result<Settings, ManagedError> {
         data_dir: data_dir.to_owned(),
         port: None,
         test_mode: true,
-        remove_data: false,
+        data: Data::Kept,
     })
 }
 
@@ -74,6 +74,26 @@ async fn a_crash_loses_nothing_acknowledged() -> Outcome {
     Ok(())
 }
 
+/// The demo that was killed and the next one, which begins anew: removing files under a mongod
+/// that is still ending would damage those of its successor.
+#[tokio::test]
+async fn data_are_renewed_only_after_their_mongod_has_ended() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let settings = settings(folder.path()).await?;
+    let first = Mongod::start(settings.clone()).await?;
+    assert_eq!(insert(&first).await?, 1);
+    let pid = first.pid().ok_or("no mongod")?;
+    // As after a kill of the owner: the watchdog ends it, and nobody waits for that.
+    drop(first);
+    let second = Mongod::start(Settings { data: Data::Renewed, ..settings }).await?;
+    let is_alive =
+        Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status()?;
+    assert!(!is_alive.success(), "the data were removed under their mongod");
+    assert_eq!(insert(&second).await?, 1);
+    second.stop().await?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn two_on_one_folder_or_port_are_told_apart() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -83,7 +103,7 @@ async fn two_on_one_folder_or_port_are_told_apart() -> Outcome {
     let same_folder = Mongod::start(settings.clone()).await;
     assert!(matches!(same_folder, Err(ManagedError::DataInUse { .. })), "{same_folder:?}");
 
-    let throwaway = Settings { remove_data: true, ..settings.clone() };
+    let throwaway = Settings { data: Data::Removed, ..settings.clone() };
     let not_ours_to_remove = Mongod::start(throwaway).await;
     assert!(
         matches!(not_ours_to_remove, Err(ManagedError::NotEmpty { .. })),
@@ -149,7 +169,7 @@ async fn nothing_outlives_a_killed_owner() -> Outcome {
 }
 
 async fn own_until_killed(folder: &Path) -> Outcome {
-    let throwaway = Settings { remove_data: true, ..settings(folder).await? };
+    let throwaway = Settings { data: Data::Removed, ..settings(folder).await? };
     let mongod = Mongod::start(throwaway).await?;
     // To standard error: the test harness writes its own lines to standard output.
     eprintln!("\nready {}", mongod.port());

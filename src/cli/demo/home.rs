@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cli::failure::Failure,
     config::{Config, LogFormat},
+    managed::Data,
 };
 
 /// One demo's folder, locked for this process.
@@ -39,8 +40,8 @@ const LOCK: &str = "lock";
 const DATABASE: &str = "mongod";
 
 impl Home {
-    /// Opens the folder, which must be empty or a demo's. With `fresh`, or where an earlier demo
-    /// didn't get to the end of filling its shop, the data there are removed.
+    /// Opens the folder, which must be empty or a demo's. With `fresh` it gets new secrets, and its
+    /// shop counts as not filled.
     pub(super) fn open(folder: Option<PathBuf>, fresh: bool) -> Result<Self, Failure> {
         let usual = || Some(dirs::data_dir()?.join("docgate").join("demo"));
         let Some(folder) = folder.or_else(usual) else {
@@ -51,18 +52,8 @@ impl Home {
         refuse_foreign(&folder)?;
         let lock = lock(&folder)?;
         let kept = if fresh { None } else { read(&folder)? };
-        let state = match kept {
-            Some(state) if state.filled => state,
-            // A shop that is half full is filled from the beginning; the secrets stay.
-            Some(state) => {
-                remove_data(&folder)?;
-                state
-            }
-            None => {
-                remove_data(&folder)?;
-                State { secret: secret(), auth_secret: secret(), filled: false }
-            }
-        };
+        let anew = || State { secret: secret(), auth_secret: secret(), filled: false };
+        let state = kept.unwrap_or_else(anew);
         let home = Self { folder, state, _lock: lock };
         home.write()?;
         Ok(home)
@@ -73,9 +64,11 @@ impl Home {
         &self.folder
     }
 
-    /// Where the data are.
-    pub(super) fn database(&self) -> PathBuf {
-        self.folder.join(DATABASE)
+    /// Where the data are, and what becomes of them: a shop that is half full is filled from the
+    /// beginning.
+    pub(super) fn database(&self) -> (PathBuf, Data) {
+        let data = if self.state.filled { Data::Kept } else { Data::Renewed };
+        (self.folder.join(DATABASE), data)
     }
 
     /// Whether the shop was filled to the end.
@@ -180,12 +173,4 @@ fn read(folder: &Path) -> Result<Option<State>, Failure> {
         let path = path.display();
         Failure::trouble(format!("{path} is damaged ({fault}): --fresh begins anew"))
     })
-}
-
-fn remove_data(folder: &Path) -> Result<(), Failure> {
-    let data = folder.join(DATABASE);
-    match fs::remove_dir_all(&data) {
-        Err(fault) if fault.kind() != io::ErrorKind::NotFound => Err(cant("remove", &data, &fault)),
-        _ => Ok(()),
-    }
 }

@@ -68,13 +68,8 @@ impl Demo {
         })?;
         let binary = managed::find_or_provide(|step| terminal::remark(step)).await?;
         terminal::remark("Starting MongoDB …");
-        let settings = managed::Settings {
-            binary,
-            data_dir: home.database(),
-            port: None,
-            test_mode: false,
-            remove_data: false,
-        };
+        let (data_dir, data) = home.database();
+        let settings = managed::Settings { binary, data_dir, port: None, test_mode: false, data };
         let mongod = Mongod::start(settings).await?;
         let ran = self.run_on(&mongod, &mut home, listener, stop).await;
         terminal::remark("Stopping MongoDB …");

@@ -50,8 +50,13 @@ pub fn mongod_port() -> u16 {
 pub async fn start_mongod() -> managed::Mongod {
     let binary = managed::find_or_provide(|_| {}).await.expect("a mongod");
     let data_dir = tempfile::tempdir().expect("a folder").keep();
-    let settings =
-        managed::Settings { binary, data_dir, port: None, test_mode: true, remove_data: true };
+    let settings = managed::Settings {
+        binary,
+        data_dir,
+        port: None,
+        test_mode: true,
+        data: managed::Data::Removed,
+    };
     managed::Mongod::start(settings).await.expect("mongod starts")
 }
 

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::{declined, euros};
-use crate::support::Gateway;
+use crate::{shop, support::Gateway};
 
 const SECRET: &str = "payments: thirty-two bytes at the least";
 
@@ -48,6 +48,8 @@ struct Service {
     answers: HashMap<String, Value>,
     refunded: i64,
     faults: Vec<Fault>,
+    /// Calls of this action are answered with 503.
+    away_at: Option<&'static str>,
     calls: Vec<(String, String, Value)>,
     bad_signatures: usize,
 }
@@ -102,6 +104,9 @@ async fn serve(
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         let key = headers["idempotency-key"].to_str().expect("text").to_owned();
         service.calls.push((action.clone(), key.clone(), body.clone()));
+        if service.away_at == Some(action.as_str()) {
+            return (StatusCode::SERVICE_UNAVAILABLE, String::new());
+        }
         let fault = (!service.faults.is_empty()).then(|| service.faults.remove(0));
         if let Some(Fault::Status(status)) = fault {
             return (StatusCode::from_u16(status).expect("a status"), String::new());
@@ -276,4 +281,93 @@ async fn a_provider_that_is_away_or_has_another_secret_is_told_apart() {
     .await;
     let unknown = payments::authorise(&away.app, &charge("p1", 10)).await;
     assert!(matches!(unknown, Err(Error::Unavailable(_))), "{unknown:?}");
+}
+
+/// A cart of one product at 100, and its checkout with a token of the provider's page.
+async fn cart_of_one(gateway: &Gateway, sku: &str) -> (String, Value) {
+    shop::stocked(gateway, sku, 100, 10).await;
+    let cart = shop::cart(&gateway.anonymous(), "AT_CHECKOUT", &[(sku, 1)]).await;
+    let mut input = shop::checkout_input(&cart, "none", "op");
+    input["payment"] = json!({ "token": "tok" });
+    (cart, json!({ "input": input }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_paid_raised_and_refunded_through_the_service() {
+    let (gateway, shared) = start(SECRET).await;
+    let (_, input) = cart_of_one(&gateway, "a").await;
+    let shopper = gateway.anonymous();
+    let order = shopper.field(&shop::checkout_query(), input).await;
+    assert_eq!(order["paid"]["minorUnits"], 100, "{order:#}");
+    let id = order["id"].as_str().expect("an order");
+    assert_eq!(state(&shared, id), Some("captured"));
+    let raise = "mutation($id: ID!, $sku: ID!) {
+        adjustOrderLine(input: {orderId: $id, sku: $sku, quantity: 3}) {
+            ... on Order { paid { minorUnits } } ... on UserError { message } } }";
+    let raised = shopper.field(raise, json!({ "id": id, "sku": "a" })).await;
+    assert_eq!(raised["paid"]["minorUnits"], 300, "{raised:#}");
+    let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id}) {
+        ... on Order { state } ... on UserError { message } } }";
+    let cancelled = shopper.field(cancel, json!({ "id": id })).await;
+    assert_eq!(cancelled["state"], "CANCELLED", "{cancelled:#}");
+    let service = shared.lock().expect("no panic");
+    assert_eq!(service.refunded, 300, "of both payments");
+    let captured = service.payments.values().filter(|state| **state == "captured").count();
+    assert_eq!(captured, 2);
+    drop(service);
+    shop::settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_whose_payment_nobody_knows_is_undone_and_can_be_repeated() {
+    let (gateway, shared) = start(SECRET).await;
+    let (cart, input) = cart_of_one(&gateway, "a").await;
+    let shopper = gateway.anonymous();
+    faults(&shared, &[Fault::Late; 3]);
+    let code = shopper.error_code(&shop::checkout_query(), input.clone()).await;
+    assert_eq!(code, "UNAVAILABLE");
+    assert_eq!(shop::state(&gateway, "carts", &cart).await, "ACTIVE");
+    assert_eq!(shop::stock(&gateway, "a").await, (10, 0, 0));
+    let order = shopper.field(&shop::checkout_query(), input).await;
+    assert_eq!(order["__typename"], "Order", "{order:#}");
+    let service = shared.lock().expect("no panic");
+    let mut states: Vec<_> = service.payments.values().copied().collect();
+    states.sort_unstable();
+    assert_eq!(states, ["captured", "void"]);
+    drop(service);
+    shop::settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_that_the_service_leaves_half_way_is_finished_when_it_is_back() {
+    let (gateway, shared) = start(SECRET).await;
+    let shopper = gateway.anonymous();
+    // Away at the authorisation and at its void: the cart waits, its stock with it.
+    let (undone, undone_input) = cart_of_one(&gateway, "a").await;
+    faults(&shared, &[Fault::Status(503); 6]);
+    let code = shopper.error_code(&shop::checkout_query(), undone_input.clone()).await;
+    assert_eq!(code, "UNAVAILABLE");
+    assert_eq!(shop::state(&gateway, "carts", &undone).await, "VOIDING");
+    assert_eq!(shop::stock(&gateway, "a").await, (9, 1, 0));
+    // Away at the capture: the order stands.
+    let (done, done_input) = cart_of_one(&gateway, "b").await;
+    shared.lock().expect("no panic").away_at = Some("capture");
+    let code = shopper.error_code(&shop::checkout_query(), done_input.clone()).await;
+    assert_eq!(code, "UNAVAILABLE");
+    assert_eq!(shop::state(&gateway, "carts", &done).await, "PAID");
+    shared.lock().expect("no panic").away_at = None;
+
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    assert_eq!(shop::state(&gateway, "carts", &undone).await, "ACTIVE");
+    assert_eq!(shop::stock(&gateway, "a").await, (10, 0, 0));
+    assert_eq!(shop::state(&gateway, "carts", &done).await, "COMPLETE");
+    for input in [undone_input, done_input] {
+        let order = shopper.field(&shop::checkout_query(), input).await;
+        assert_eq!(order["__typename"], "Order", "{order:#}");
+    }
+    shop::settled(&gateway).await;
+    gateway.assert_sound().await;
 }

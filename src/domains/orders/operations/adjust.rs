@@ -290,8 +290,8 @@ fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
         && line.is_some_and(|line| line.quantity == raise.from)
 }
 
-/// Gives a raise up and gives back what it took; `false` where another did, or it is decided. Not for whoever is unsure about its take of stock:
-/// before the deadline it may still come.
+/// Gives a raise up and gives back what it took; `false` where another did, or it is decided. Not
+/// for whoever is unsure about its take of stock: before the deadline it may still come.
 ///
 /// # Errors
 /// The outcome is unknown: it is tried again.

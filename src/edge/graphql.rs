@@ -1,6 +1,6 @@
 //! `POST /graphql`.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use async_graphql::{Pos, Request, Response, ServerError, value};
 use axum::{
@@ -15,7 +15,7 @@ use crate::{
     app::App,
     error::Error,
     graphql::{errors, requester::Role},
-    mongo::observe,
+    mongo::{explain, observe},
 };
 
 /// Header with the request's id, taken from the client when it is sound and sent back.
@@ -62,23 +62,25 @@ async fn respond(
         let reason = format!("isn't a GraphQL request in JSON: {fault}");
         (StatusCode::BAD_REQUEST, Error::bad_input("body", reason))
     })?;
-    let explain = edge.app.config().development
+    let explained = edge.app.config().development
         || (headers.contains_key(EXPLAIN) && requester.has(Role::Admin));
     let request = request.data(edge.app.clone()).data(requester);
-    let log = observe::Log::default();
+    let log = explained.then(observe::Log::default);
     let schema = edge.schema.clone();
-    let collected = Arc::clone(&log);
+    let collected = log.clone();
     // A task of its own: a client that hangs up drops this handler, and must cut neither a flow in
     // the middle nor a driver call in flight. Shutdown waits for it.
-    let execution = edge
-        .app
-        .tasks()
-        .spawn(async move { observe::collect(collected, schema.execute(request)).await });
+    let execution = edge.app.tasks().spawn(async move {
+        match collected {
+            Some(log) => observe::collect(log, schema.execute(request)).await,
+            None => schema.execute(request).await,
+        }
+    });
     let response = execution
         .await
         .map_err(|panicked| (StatusCode::INTERNAL_SERVER_ERROR, Error::internal(panicked)))?;
     let mut response = errors::finish(response, request_id);
-    if explain {
+    if let Some(log) = log {
         response.extensions.insert("docgate".to_owned(), commands(&edge.app, &log).await);
     }
     Ok(response)
@@ -90,7 +92,7 @@ async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> async_graphql::
     let mut commands = Vec::new();
     for sent in sent {
         let figures = match sent.read {
-            Some(read) => observe::figures(app.database(), read).await.ok(),
+            Some(read) => explain::figures(app.database(), read).await.ok(),
             None => None,
         };
         commands.push(value!({

@@ -2,7 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::refusals::InvalidInput;
+use super::{
+    node_id::{self, NodeKind},
+    refusals::InvalidInput,
+};
 use crate::mongo::flow::Op;
 
 /// A text of `length` characters, without control characters other than line breaks and tabs.
@@ -25,7 +28,18 @@ pub fn text(
     Ok(value.to_owned())
 }
 
-/// An id or key: 1 to 128 printable ASCII characters without `$`, `.`, quotes or spaces.
+/// The `_id` behind a global id of that kind.
+///
+/// # Errors
+/// Names the field.
+pub fn id(field: &str, kind: NodeKind, value: &str) -> Result<String, InvalidInput> {
+    match node_id::decode(value) {
+        Some((found, key)) if found == kind => self::key(field, &key),
+        _ => Err(InvalidInput::new(field, format!("isn't the id of a {}", kind.name()))),
+    }
+}
+
+/// A key: 1 to 128 printable ASCII characters without `$`, `.`, quotes or spaces.
 ///
 /// # Errors
 /// Names the field.

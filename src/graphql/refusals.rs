@@ -3,7 +3,10 @@
 
 use async_graphql::{Enum, ID, SimpleObject};
 
-use super::scalars::{CurrencyCode, Long};
+use super::{
+    node_id::NodeKind,
+    scalars::{CurrencyCode, Long},
+};
 use crate::error::Error;
 
 /// What kind of refusal it is; stable, for programs.
@@ -67,6 +70,11 @@ impl NotFound {
         let id = id.into();
         let message = format!("there is no {what} {id:?}");
         Self { code: ErrorCode::NotFound, message, what: what.into(), id: ID(id) }
+    }
+
+    /// Nothing of that kind has this `_id`, or not for this caller.
+    pub fn of(kind: NodeKind, key: &str) -> Self {
+        Self::new(kind.name(), kind.id(key).0)
     }
 }
 

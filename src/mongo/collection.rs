@@ -1,20 +1,19 @@
 //! Typed access to one collection. Each function sends one command.
-//!
-//! A driver call that is dropped in flight costs its connection, and under load many of them stall
-//! everyone else for seconds. So each call runs in a task of its own ([`send`]) and is always run
-//! to its end, whoever stops waiting for it.
 
-use std::{fmt, future::Future, marker::PhantomData, time::Duration, time::Instant};
+use std::{fmt, marker::PhantomData, time::Duration};
 
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{self, Bson, Document, RawDocumentBuf, doc},
-    options::{Hint, ReadConcern},
+    bson::{Bson, Document, RawDocumentBuf, doc},
+    options::ReadConcern,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
+pub use super::driver::List;
 use super::{
+    driver::{DUPLICATE_KEY, Raw, decode, encode, find_many, find_one, insert, send, send_within},
+    flow::{Bounds, Run},
     guarded::{Guarded, Outcome},
     indexes::Index,
     observe,
@@ -52,82 +51,12 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
     }
 }
 
-/// Longest time that anyone waits for the answer of one command. The command itself goes on; what
-/// it did is then unknown.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Runs one driver call in a task of its own and waits for it for a bounded time.
-///
-/// # Errors
-/// `Unavailable` when no answer came in time, else what the driver said.
-pub async fn send<T: Send + 'static>(
-    collection: &str,
-    command: &'static str,
-    call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
-) -> Result<T, Error> {
-    send_within(PATIENCE, collection, command, call).await
-}
-
-pub(super) async fn send_within<T: Send + 'static>(
-    patience: Duration,
-    collection: &str,
-    command: &'static str,
-    call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
-) -> Result<T, Error> {
-    let since = Instant::now();
-    // Dropping the handle detaches the task: the call goes on to its end.
-    let answer = tokio::time::timeout(patience, tokio::spawn(call)).await;
-    observe::note(collection, command, since);
-    match answer {
-        Ok(Ok(answer)) => Ok(answer?),
-        Ok(Err(panicked)) => Err(Error::internal(panicked)),
-        Err(elapsed) => Err(Error::unavailable(elapsed)),
-    }
-}
-
-/// A list read: one index range, bounded.
-#[derive(Debug, Clone, Default)]
-pub struct List {
-    /// Which documents.
-    pub filter: Document,
-    /// In which order; an index must serve it.
-    pub sort: Document,
-    /// How many at the most.
-    pub limit: i64,
-    /// Only these fields, when set; the type must be readable from them.
-    pub projection: Option<Document>,
-    /// Name of the index to use, where the planner could choose a worse one.
-    pub hint: Option<&'static str>,
-}
-
-impl List {
-    /// The read as a command, for `explain`.
-    fn command(&self, collection: &str) -> Document {
-        let mut command = doc! {
-            "find": collection, "filter": self.filter.clone(), "limit": self.limit,
-        };
-        if !self.sort.is_empty() {
-            command.insert("sort", self.sort.clone());
-        }
-        if let Some(projection) = self.projection.as_ref().filter(|fields| !fields.is_empty()) {
-            command.insert("projection", projection.clone());
-        }
-        if let Some(hint) = self.hint {
-            command.insert("hint", hint);
-        }
-        command
-    }
-}
-
 /// One collection, typed. The driver is only spoken to in raw documents, so that its code is
 /// compiled once and not once per document type.
 pub struct Collection<T: Stored> {
     inner: Raw,
     holds: PhantomData<fn() -> T>,
 }
-
-/// The driver's handle of a collection.
-pub(super) type Raw = mongodb::Collection<RawDocumentBuf>;
 
 impl<T: Stored> Clone for Collection<T> {
     fn clone(&self) -> Self {
@@ -147,9 +76,13 @@ impl<T: Stored> Collection<T> {
         Self { inner: database.collection(T::COLLECTION), holds: PhantomData }
     }
 
-    /// The driver's own handle, for the rest of the kit.
-    pub(super) fn driver(&self) -> &Raw {
-        &self.inner
+    /// Opens a run with its first read: the document that `filter` names, as a majority holds it,
+    /// and the server's time in the same answer.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn open(&self, bounds: Bounds, filter: Document) -> Result<(Run, Option<T>), Error> {
+        Run::open(bounds, &self.inner, filter).await
     }
 
     /// The one document that `filter` (a unique key) names.
@@ -187,8 +120,9 @@ impl<T: Stored> Collection<T> {
         concern: ReadConcern,
     ) -> Result<Option<T>, Error> {
         let read = List { filter, projection: Some(projection), limit: 1, ..List::default() };
-        let found = find_one(self.inner.clone(), read.clone(), concern).await;
-        observe::note_read(|| read.command(T::COLLECTION));
+        let noted = observe::wanted(|| read.command(T::COLLECTION));
+        let found = find_one(self.inner.clone(), read, concern).await;
+        observe::note_read(noted);
         found?.as_ref().map(decode).transpose()
     }
 
@@ -197,8 +131,9 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn list(&self, list: List) -> Result<Vec<T>, Error> {
-        let found = find_many(self.inner.clone(), list.clone()).await;
-        observe::note_read(|| list.command(T::COLLECTION));
+        let noted = observe::wanted(|| list.command(T::COLLECTION));
+        let found = find_many(self.inner.clone(), list).await;
+        observe::note_read(noted);
         found?.iter().map(decode).collect()
     }
 
@@ -289,7 +224,8 @@ impl<T: Stored> Collection<T> {
         R: DeserializeOwned,
     {
         let inner = self.inner.clone();
-        let read = doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
+        let read = || doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
+        let noted = observe::wanted(read);
         let found = send(T::COLLECTION, "aggregate", async move {
             inner
                 .aggregate(pipeline)
@@ -302,7 +238,7 @@ impl<T: Stored> Collection<T> {
                 .await
         })
         .await;
-        observe::note_read(|| read);
+        observe::note_read(noted);
         found?.iter().map(decode).collect()
     }
 
@@ -404,92 +340,7 @@ fn refused_positions(answer: &Document) -> Result<Vec<usize>, Error> {
 
 /// `maxTimeMS` of lists that look at more than they return.
 const RANK_LIMIT: Duration = Duration::from_secs(10);
-/// A stored document as the type that its collection holds.
-pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Error> {
-    bson::deserialize_from_slice(raw.as_bytes()).map_err(Error::internal)
-}
-
-fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error> {
-    bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
-}
-
-async fn find_one(
-    inner: Raw,
-    read: List,
-    concern: ReadConcern,
-) -> Result<Option<RawDocumentBuf>, Error> {
-    let name = inner.name().to_owned();
-    send(&name, "find", async move {
-        let find = inner.find_one(read.filter).read_concern(concern);
-        match read.projection.filter(|fields| !fields.is_empty()) {
-            Some(fields) => find.projection(fields).await,
-            None => find.await,
-        }
-    })
-    .await
-}
-
-async fn find_many(inner: Raw, list: List) -> Result<Vec<RawDocumentBuf>, Error> {
-    let name = inner.name().to_owned();
-    send(&name, "find", async move {
-        let mut find = inner
-            .find(list.filter)
-            .sort(list.sort)
-            .limit(list.limit)
-            .read_concern(ReadConcern::majority());
-        // One more than the limit: the server then closes the cursor with its first batch.
-        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
-            find = find.batch_size(batch);
-        }
-        if let Some(hint) = list.hint {
-            find = find.hint(Hint::Name(hint.to_owned()));
-        }
-        if let Some(projection) = list.projection {
-            find = find.projection(projection);
-        }
-        find.await?.try_collect().await
-    })
-    .await
-}
-
-/// Inserts unordered; answers the positions whose `_id` or another unique key is taken.
-async fn insert(inner: Raw, documents: Vec<RawDocumentBuf>) -> Result<Vec<usize>, Error> {
-    use mongodb::error::ErrorKind;
-    let name = inner.name().to_owned();
-    send(&name, "insert", async move {
-        match inner.insert_many(&documents).ordered(false).await {
-            Ok(_) => Ok(Vec::new()),
-            Err(error) => match error.kind.as_ref() {
-                ErrorKind::InsertMany(failed)
-                    if failed.write_concern_error.is_none()
-                        && failed
-                            .write_errors
-                            .as_ref()
-                            .is_some_and(|all| all.iter().all(|one| one.code == DUPLICATE_KEY)) =>
-                {
-                    let errors = failed.write_errors.iter().flatten();
-                    Ok(errors.map(|one| one.index).collect())
-                }
-                _ => Err(error),
-            },
-        }
-    })
-    .await
-}
-
 /// Documents per command when a whole collection is read.
 const BATCH: u32 = 1_000;
 /// For aggregations over whole collections.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);
-/// The server's code for a taken unique key.
-const DUPLICATE_KEY: i32 = 11_000;
-
-/// Whether a write was refused because a unique key is taken.
-pub(super) fn is_duplicate_key(error: &mongodb::error::Error) -> bool {
-    use mongodb::error::{ErrorKind, WriteFailure};
-    match error.kind.as_ref() {
-        ErrorKind::Write(WriteFailure::WriteError(write)) => write.code == DUPLICATE_KEY,
-        ErrorKind::Command(command) => command.code == DUPLICATE_KEY,
-        _ => false,
-    }
-}

@@ -8,7 +8,7 @@ use mongodb::{
     options::{ClientOptions, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern},
 };
 
-use super::collection::send;
+use super::driver::send;
 use crate::error::Error;
 
 /// Opens the client: majority writes that are journaled by the server's default, retried once by

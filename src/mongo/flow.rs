@@ -15,10 +15,10 @@ use mongodb::{
     bson::{Bson, DateTime, Document, doc},
     options::ReadConcern,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    collection::{Collection, Stored, decode, send},
+    driver::{Raw, decode, send},
     expression::{append, array, before, filter, literal, whole},
 };
 use crate::error::Error;
@@ -80,9 +80,9 @@ impl Run {
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn open<T: Stored>(
+    pub(super) async fn open<T: DeserializeOwned>(
         bounds: Bounds,
-        collection: &Collection<T>,
+        collection: &Raw,
         filter: Document,
     ) -> Result<(Self, Option<T>), Error> {
         #[derive(Deserialize)]
@@ -91,8 +91,8 @@ impl Run {
             document: T,
         }
         let since = Instant::now();
-        let driver = collection.driver().clone();
-        let opened = send(T::COLLECTION, "find", async move {
+        let (driver, name) = (collection.clone(), collection.name().to_owned());
+        let opened = send(&name, "find", async move {
             driver
                 .find_one(filter)
                 .projection(doc! { "_id": 0, "now": "$$NOW", "document": "$$ROOT" })
@@ -104,7 +104,7 @@ impl Run {
             let Opened { now, document } = decode(&opened)?;
             return Ok((Self::at(bounds, now, since), Some(document)));
         }
-        let database = collection.driver().client().database("admin");
+        let database = collection.client().database("admin");
         Ok((Self::begin(bounds, &database).await?, None))
     }
 

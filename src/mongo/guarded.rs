@@ -10,8 +10,10 @@ use mongodb::{
     options::{ReturnDocument, UpdateModifications},
 };
 
+use serde::de::DeserializeOwned;
+
 use super::{
-    collection::{Raw, Stored, decode, is_duplicate_key, send_within},
+    driver::{Raw, decode, is_duplicate_key, send_within},
     expression::both,
     flow::Run,
 };
@@ -47,7 +49,7 @@ impl<T> Outcome<T> {
 /// A guarded write that is ready to be sent. It is sent as `findAndModify`, the one command that
 /// has a time limit, counts what matched and answers with the document after.
 #[must_use = "nothing is written before apply()"]
-pub struct Guarded<T: Stored> {
+pub struct Guarded<T: DeserializeOwned> {
     write: Write,
     holds: PhantomData<fn() -> T>,
 }
@@ -62,7 +64,7 @@ struct Write {
     limit: Option<Duration>,
 }
 
-impl<T: Stored> Guarded<T> {
+impl<T: DeserializeOwned> Guarded<T> {
     pub(super) fn new(collection: Raw, filter: Document, update: UpdateModifications) -> Self {
         let array_filters = Vec::new();
         let write = Write { collection, filter, update, array_filters, answer: None, limit: None };

@@ -9,7 +9,7 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use super::collection::{send, send_within};
+use super::driver::{send, send_within};
 use crate::error::Error;
 
 /// One declared index.

@@ -1,6 +1,7 @@
 //! The kit that rooms use to talk to MongoDB. No room calls the driver itself.
 //!
-//! - [`collection`]: typed reads and inserts, each one command, each in a task of its own
+//! - `driver`: the calls of the driver, each in a task of its own
+//! - [`collection`]: typed reads and inserts, each one command
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
@@ -10,10 +11,13 @@
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`indexes`]: declared against existing
 //! - [`observe`]: which commands a request sent
+//! - [`explain`]: what a read looks at
 
 pub mod collection;
 pub mod connect;
 pub mod copies;
+mod driver;
+pub mod explain;
 pub mod expression;
 pub mod flow;
 pub mod guarded;

@@ -6,13 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mongodb::{
-    Database,
-    bson::{Bson, Document, doc},
-};
-
-use super::collection::send;
-use crate::error::Error;
+use mongodb::bson::Document;
 
 /// One command that was sent to MongoDB.
 #[derive(Debug, Clone)]
@@ -23,7 +17,7 @@ pub struct Sent {
     pub command: &'static str,
     /// Time from sending to the whole answer.
     pub took: Duration,
-    /// The command itself where it is a read: it can be asked for [`figures`].
+    /// The command itself where it is a read: it can be asked for [`figures`](super::explain::figures).
     pub read: Option<Document>,
 }
 
@@ -49,44 +43,16 @@ pub(super) fn note(collection: &str, command: &'static str, since: Instant) {
     });
 }
 
-/// Adds to the command noted last what it read; `read` is only called within [`collect`].
-pub(super) fn note_read(read: impl FnOnce() -> Document) {
+/// The read, where someone collects what is sent.
+pub(super) fn wanted(read: impl FnOnce() -> Document) -> Option<Document> {
+    LOG.try_with(|_| read()).ok()
+}
+
+/// Adds to the command noted last what it read.
+pub(super) fn note_read(read: Option<Document>) {
     let _outside_a_request = LOG.try_with(|log| {
         if let Some(sent) = log.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
-            sent.read = Some(read());
+            sent.read = read;
         }
     });
-}
-
-/// What a read looks at, as the server's `explain` counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Figures {
-    /// Index keys.
-    pub keys_examined: i64,
-    /// Documents.
-    pub docs_examined: i64,
-    /// Documents that came back.
-    pub returned: i64,
-}
-
-/// Runs the read once more under `explain`, which counts without answering.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn figures(database: &Database, read: Document) -> Result<Figures, Error> {
-    let explain = doc! { "explain": read, "verbosity": "executionStats" };
-    let handle = database.clone();
-    let answer =
-        send(database.name(), "explain", async move { handle.run_command(explain).await }).await?;
-    let statistics = answer.get_document("executionStats").map_err(Error::internal)?;
-    let number = |key: &str| match statistics.get(key) {
-        Some(Bson::Int32(number)) => i64::from(*number),
-        Some(Bson::Int64(number)) => *number,
-        _ => 0,
-    };
-    Ok(Figures {
-        keys_examined: number("totalKeysExamined"),
-        docs_examined: number("totalDocsExamined"),
-        returned: number("nReturned"),
-    })
 }

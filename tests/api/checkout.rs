@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use docgate::{
     domains::transfers::operations as transfers,
-    graphql::scalars::{CurrencyCode, Money},
+    graphql::{
+        node_id::NodeKind,
+        scalars::{CurrencyCode, Money},
+    },
 };
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
@@ -15,7 +18,7 @@ use crate::{
         account, add, balance, cart, checkout, checkout_input, checkout_query, count, settled,
         state, stock, stocked, stored, try_checkout,
     },
-    support::{Gateway, cuts, proxy::Cut, short_bounds},
+    support::{Gateway, cuts, key, proxy::Cut, short_bounds},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,7 +91,10 @@ async fn what_can_be_refused_early_changes_nothing() {
     let full = cart(&shopper, "RESERVE", &[("a", 1)]).await;
     let before = gateway.snapshot().await;
     assert_eq!(checkout(&shopper, &empty, &purse, "op").await["code"], "CART_EMPTY");
-    assert_eq!(checkout(&shopper, "nothing", &purse, "op").await["code"], "NOT_FOUND");
+    assert_eq!(
+        checkout(&shopper, &NodeKind::Cart.id("nothing"), &purse, "op").await["code"],
+        "NOT_FOUND"
+    );
     let huge = "x".repeat(16 << 20);
     for (path, value) in [
         ("/cartId", json!("$where.a")),
@@ -101,6 +107,7 @@ async fn what_can_be_refused_early_changes_nothing() {
         ("/payment/account", json!("a.b")),
         ("/payment/account", json!(theirs)),
         ("/payment/account", json!("nothing")),
+        ("/payment/account", json!(*NodeKind::Account.id("nothing"))),
         ("/opId", json!("x".repeat(129))),
     ] {
         let mut input = checkout_input(&full, &purse, "op");
@@ -429,7 +436,7 @@ async fn subject(gateway: &Gateway, n: usize) -> Subject {
     };
     let more = doc! { "$push": { "lines": { "$each": [line("b"), line("c")] } } };
     let carts = gateway.database.collection::<Document>("carts");
-    carts.update_one(doc! { "_id": &cart }, more).await.expect("lines");
+    carts.update_one(doc! { "_id": key(&cart) }, more).await.expect("lines");
     Subject { shopper, cart, purse }
 }
 
@@ -442,13 +449,13 @@ async fn one_order_or_a_clean_refusal(gateway: &Gateway, subject: &Subject, case
     assert_eq!(state(gateway, "carts", &subject.cart).await, "COMPLETE", "{case}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cut_at_any_command_a_checkout_ends_in_one_order_or_none() {
+/// Cuts the checkout of products at `price` at each of its commands; too dear ones are declined.
+async fn cut_at_any_command(price: i64, sound: impl AsyncFn(&Gateway, &Subject, &str)) {
     cuts::everywhere(
         short_bounds,
         async |gateway, n| {
             if n == 1 {
-                open_shop(gateway, 100).await;
+                open_shop(gateway, price).await;
             }
             subject(gateway, n).await
         },
@@ -458,34 +465,23 @@ async fn cut_at_any_command_a_checkout_ends_in_one_order_or_none() {
             let _answer_or_trouble = client.send(&checkout_query(), input).await;
         },
         async |gateway, case| {
-            let named = format!("{:?} at {}", case.way, case.at);
-            one_order_or_a_clean_refusal(gateway, &case.subject, &named).await;
+            sound(gateway, &case.subject, &format!("{:?} at {}", case.way, case.at)).await;
         },
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_a_checkout_ends_in_one_order_or_none() {
+    cut_at_any_command(100, one_order_or_a_clean_refusal).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cut_at_any_command_a_declined_checkout_takes_nothing() {
-    cuts::everywhere(
-        short_bounds,
-        async |gateway, n| {
-            if n == 1 {
-                open_shop(gateway, 1_000).await;
-            }
-            subject(gateway, n).await
-        },
-        async |gateway, subject: &Subject| {
-            let client = gateway.shopper(&subject.shopper);
-            let input = json!({ "input": checkout_input(&subject.cart, &subject.purse, "op") });
-            let _answer_or_trouble = client.send(&checkout_query(), input).await;
-        },
-        async |gateway, case| {
-            let named = format!("{:?} at {}", case.way, case.at);
-            assert_eq!(state(gateway, "carts", &case.subject.cart).await, "ACTIVE", "{named}");
-            assert_eq!(balance(gateway, &case.subject.purse).await, 1_000, "{named}");
-        },
-    )
+    cut_at_any_command(1_000, async |gateway, subject, case| {
+        assert_eq!(state(gateway, "carts", &subject.cart).await, "ACTIVE", "{case}");
+        assert_eq!(balance(gateway, &subject.purse).await, 1_000, "{case}");
+    })
     .await;
 }
 
@@ -585,7 +581,7 @@ async fn an_authorisation_that_belongs_to_nothing_is_voided() {
     let gateway = Gateway::with(short_bounds).await;
     let purse = account(&gateway, "ann", 5_000).await;
     let amount = Money::new(700, CurrencyCode::from_code("EUR").expect("a currency"));
-    transfers::authorise(&gateway.app, "nobody's", &purse, amount).await.expect("a verdict");
+    transfers::authorise(&gateway.app, "nobody's", &key(&purse), amount).await.expect("a verdict");
     assert_eq!(balance(&gateway, &purse).await, 4_300);
     gateway.sweep().await;
     assert_eq!(balance(&gateway, &purse).await, 5_000);
@@ -619,11 +615,11 @@ async fn the_check_finds_what_is_wrong() {
         (doc! { "$set": { "payments.0.id": "another" } }, "captured"),
     ];
     for (update, rule) in tampered {
-        orders.update_one(doc! { "_id": order }, update).await.expect("an update");
+        orders.update_one(doc! { "_id": key(order) }, update).await.expect("an update");
         let broken = broken().await;
         assert!(broken.iter().any(|found| found.contains(rule)), "{rule}: {broken:#?}");
-        orders.replace_one(doc! { "_id": order }, &sound).await.expect("mended");
+        orders.replace_one(doc! { "_id": key(order) }, &sound).await.expect("mended");
     }
-    orders.delete_one(doc! { "_id": order }).await.expect("removed");
+    orders.delete_one(doc! { "_id": key(order) }).await.expect("removed");
     assert_eq!(broken().await.len(), 3, "cart, stock and payment miss their order");
 }

@@ -12,6 +12,7 @@ mod cli;
 mod edge;
 mod inventory;
 mod kit;
+mod nodes;
 mod orders;
 mod payments;
 mod people;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use docgate::graphql::node_id::NodeKind;
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -189,7 +190,10 @@ async fn an_adjustment_that_cannot_be_is_refused() {
     let gateway = Gateway::with(|config| config.body_bytes = 32 << 20).await;
     let (shopper, purse, order) = shop(&gateway).await;
     let before = gateway.snapshot().await;
-    assert_eq!(adjust(&shopper, "nothing", "a", 1, "op").await["code"], "NOT_FOUND");
+    assert_eq!(
+        adjust(&shopper, &NodeKind::Order.id("nothing"), "a", 1, "op").await["code"],
+        "NOT_FOUND"
+    );
     assert_eq!(adjust(&shopper, &order, "c", 1, "op").await["code"], "NOT_FOUND");
     let huge = "x".repeat(16 << 20);
     for (field, value) in [
@@ -335,7 +339,7 @@ async fn only_a_cancelled_order_is_removed_and_leaves_a_stone() {
     let admin = gateway.admin();
     let before = gateway.snapshot().await;
     assert_eq!(delete(&admin, &order).await["code"], "IN_USE");
-    assert_eq!(delete(&admin, "nothing").await["code"], "NOT_FOUND");
+    assert_eq!(delete(&admin, &NodeKind::Order.id("nothing")).await["code"], "NOT_FOUND");
     let refused = "mutation($id: ID!) { deleteOrder(input: {orderId: $id}) { __typename } }";
     let forbidden = gateway.merchant().error_code(refused, json!({ "id": order })).await;
     assert_eq!(forbidden, "FORBIDDEN");
@@ -444,52 +448,35 @@ async fn assert_stands(
     assert_eq!(balance(gateway, &subject.purse).await, left, "{named}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cut_at_any_command_an_order_is_cancelled_once() {
+/// Cuts `query` at each of its commands; in the end the order stands as `expected`.
+async fn cut_at_any_command(query: &str, input: Value, expected: (&str, i64)) {
     cuts::everywhere(
         short_bounds,
         subject,
-        async |gateway, subject: &Subject| send(gateway, subject, &cancel_query(), json!({})).await,
+        async |gateway, subject: &Subject| send(gateway, subject, query, input.clone()).await,
         async |gateway, case| {
             let named = format!("{:?} at {}", case.way, case.at);
-            assert_stands(gateway, &case.subject, ("CANCELLED", 350), &named).await;
+            assert_stands(gateway, &case.subject, expected, &named).await;
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_an_order_is_cancelled_once() {
+    cut_at_any_command(&cancel_query(), json!({}), ("CANCELLED", 350)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_at_any_command_a_line_is_lowered_once() {
     let input = json!({ "sku": "a", "quantity": 1 });
-    cuts::everywhere(
-        short_bounds,
-        subject,
-        async |gateway, subject: &Subject| {
-            send(gateway, subject, &adjust_query(), input.clone()).await;
-        },
-        async |gateway, case| {
-            let named = format!("{:?} at {}", case.way, case.at);
-            assert_stands(gateway, &case.subject, ("PLACED", 150), &named).await;
-        },
-    )
-    .await;
+    cut_at_any_command(&adjust_query(), input, ("PLACED", 150)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_at_any_command_a_line_is_raised_once() {
     let input = json!({ "sku": "a", "quantity": 5 });
-    cuts::everywhere(
-        short_bounds,
-        subject,
-        async |gateway, subject: &Subject| {
-            send(gateway, subject, &adjust_query(), input.clone()).await;
-        },
-        async |gateway, case| {
-            let named = format!("{:?} at {}", case.way, case.at);
-            assert_stands(gateway, &case.subject, ("PLACED", 550), &named).await;
-        },
-    )
-    .await;
+    cut_at_any_command(&adjust_query(), input, ("PLACED", 550)).await;
 }
 
 /// Every command of a raise and of a cancellation is held back until the sweeps have finished or

@@ -14,12 +14,15 @@ use docgate::{
         transfers::operations::{self as transfers, PayerAccount},
     },
     error::Error,
-    graphql::scalars::{CurrencyCode, Money},
+    graphql::{
+        node_id::NodeKind,
+        scalars::{CurrencyCode, Money},
+    },
 };
 use serde_json::{Value, json};
 
 use crate::{
-    support::{Gateway, cuts, mongod_port, proxy::Cut, short_bounds},
+    support::{Gateway, cuts, key, mongod_port, proxy::Cut, short_bounds},
     transfers::{balance, close, fund, nth_currency, open, settle},
 };
 
@@ -28,12 +31,7 @@ fn euros(minor_units: i64) -> Money {
 }
 
 fn charge(id: &str, account: Option<&str>, amount: i64) -> Charge {
-    Charge {
-        id: id.into(),
-        amount: euros(amount),
-        account: account.map(str::to_owned),
-        token: None,
-    }
+    Charge { id: id.into(), amount: euros(amount), account: account.map(key), token: None }
 }
 
 async fn authorise(app: &App, id: &str, account: &str, amount: i64) -> Authorisation {
@@ -51,7 +49,7 @@ async fn received(gateway: &Gateway) -> i64 {
 
 async fn status(gateway: &Gateway, id: &str) -> Value {
     let query = "query($id: ID!) { transferStatus(by: { id: $id }) { id kind state reason } }";
-    gateway.service().field(query, json!({ "id": id })).await
+    gateway.service().field(query, json!({ "id": *NodeKind::Transfer.id(id) })).await
 }
 
 async fn state(gateway: &Gateway, id: &str) -> String {
@@ -111,13 +109,14 @@ async fn the_ledger_sets_aside_captures_and_refunds() {
         "the account holds less than the total"
     );
     assert_eq!(state(&gateway, "p2").await, "CANCELLED");
-    let cancel = "mutation { cancelTransfer(input: { transferId: \"p1\" }) {
+    let p1 = json!({ "id": *NodeKind::Transfer.id("p1") });
+    let cancel = "mutation($id: ID!) { cancelTransfer(input: { transferId: $id }) {
         ... on UserError { code } } }";
-    let said = gateway.shopper("payer").field(cancel, json!({})).await;
+    let said = gateway.shopper("payer").field(cancel, p1.clone()).await;
     assert_eq!(said["code"], "TRANSFER_NOT_CANCELLABLE");
-    let reverse = "mutation { reverseTransfer(input: { transferId: \"p1\" }) {
+    let reverse = "mutation($id: ID!) { reverseTransfer(input: { transferId: $id }) {
         ... on UserError { code } } }";
-    let said = gateway.service().field(reverse, json!({})).await;
+    let said = gateway.service().field(reverse, p1).await;
     assert_eq!(said["code"], "TRANSFER_NOT_CANCELLABLE");
     let other = payments::authorise(app, &charge("p1", Some(&account), 61)).await;
     assert!(matches!(other, Err(Error::Internal(_))), "{other:?}");
@@ -193,7 +192,7 @@ async fn an_account_that_cannot_pay_is_told_before_and_declined_after() {
         ("payer", closed.as_str(), PayerAccount::Closed),
         ("payer", dollar.as_str(), PayerAccount::OtherCurrency(usd)),
     ] {
-        let found = transfers::payer_account(app, subject, account, currency).await;
+        let found = transfers::payer_account(app, subject, &key(account), currency).await;
         assert_eq!(found.expect("an answer"), expected, "{subject} {account}");
     }
     for (n, account) in [&closed, &dollar, &receiving].into_iter().enumerate() {

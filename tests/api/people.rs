@@ -83,12 +83,17 @@ async fn what_cant_be_used_is_refused_and_changes_nothing() {
     for id in ["nonsense", "", "$ne", "UHJvZHVjdDphbHMtMQ"] {
         let input = json!({ "input": { "personId": id, "name": "Name" } });
         let said = merchant.field(RENAME, input).await;
-        assert_eq!((&said["__typename"], &said["what"]), (&json!("NotFound"), &json!("person")));
+        assert_eq!(said["__typename"], "InvalidInput", "{said:#}");
         let input = json!({ "input": { "personId": id, "address": address("S", "DE") } });
-        assert_eq!(merchant.field(ADDRESS, input).await["__typename"], "NotFound");
+        assert_eq!(merchant.field(ADDRESS, input).await["__typename"], "InvalidInput");
         let query = "query($id: ID!) { person(id: $id) { name } }";
-        assert_eq!(gateway.anonymous().field(query, json!({ "id": id })).await, Value::Null);
+        let code = gateway.anonymous().error_code(query, json!({ "id": id })).await;
+        assert_eq!(code, "BAD_USER_INPUT");
     }
+    let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody");
+    let input = json!({ "input": { "personId": *nobody, "name": "Name" } });
+    let said = merchant.field(RENAME, input).await;
+    assert_eq!((&said["__typename"], &said["what"]), (&json!("NotFound"), &json!("person")));
     let input = json!({ "input": { "personId": someone, "name": "" } });
     assert_eq!(merchant.field(RENAME, input).await["__typename"], "InvalidInput");
     let input = json!({ "input": { "personId": someone, "address": address("S", "de") } });

@@ -3,7 +3,7 @@
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway};
+use crate::support::{Client, Gateway, key};
 
 pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorUnits } total { minorUnits } } \
     total { minorUnits } paid { minorUnits } refunded { minorUnits } \
@@ -40,7 +40,8 @@ pub async fn account(gateway: &Gateway, subject: &str, balance: i64) -> String {
 /// What is in an account.
 pub async fn balance(gateway: &Gateway, account: &str) -> i64 {
     let accounts = gateway.database.collection::<Document>("accounts");
-    let found = accounts.find_one(doc! { "_id": account }).await.expect("read").expect("there");
+    let found =
+        accounts.find_one(doc! { "_id": key(account) }).await.expect("read").expect("there");
     found.get_i64("balance").expect("a balance")
 }
 
@@ -68,11 +69,13 @@ pub async fn add(client: &Client, cart: &str, sku: &str, quantity: i64) -> Value
     client.field(add, json!({ "input": input })).await
 }
 
+/// `account` is "none" where nothing costs anything.
 pub fn checkout_input(cart: &str, account: &str, op: &str) -> Value {
+    let payment = if account == "none" { json!({}) } else { json!({ "account": account }) };
     json!({
         "cartId": cart,
         "shipping": { "name": "N. N.", "street": "A street 1", "city": "12345 A city", "country": "DE" },
-        "payment": { "account": account },
+        "payment": payment,
         "opId": op,
     })
 }
@@ -111,7 +114,7 @@ pub async fn placed(client: &Client, account: &str, lines: &[(&str, i64)]) -> St
 /// A document as it stands.
 pub async fn stored(gateway: &Gateway, collection: &str, id: &str) -> Document {
     let collection = gateway.database.collection::<Document>(collection);
-    collection.find_one(doc! { "_id": id }).await.expect("read").expect("there")
+    collection.find_one(doc! { "_id": key(id) }).await.expect("read").expect("there")
 }
 
 /// `(available, reserved, sold)` of a SKU.

@@ -4,6 +4,7 @@ mod cuts;
 
 use std::time::Duration;
 
+use docgate::graphql::node_id::NodeKind;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Gateway, commands, short_bounds};
@@ -188,6 +189,8 @@ async fn refusals_change_nothing() {
     assert_settled(&gateway).await;
     let before = gateway.snapshot().await;
 
+    let nobody = NodeKind::Account.id("nobody").0;
+    let world = NodeKind::Account.id("world:EUR").0;
     let cases = [
         (order(&from, &to, 0, None), "INVALID_INPUT"),
         (order(&from, &to, -5, None), "INVALID_INPUT"),
@@ -198,11 +201,11 @@ async fn refusals_change_nothing() {
         (order("$where", &to, 1, None), "INVALID_INPUT"),
         (order(&from, "a.b", 1, None), "INVALID_INPUT"),
         (order(&from, &to, 1, Some("")), "INVALID_INPUT"),
-        (order(&from, "nobody", 1, None), "NOT_FOUND"),
-        (order("nobody", &to, 1, None), "NOT_FOUND"),
+        (order(&from, &nobody, 1, None), "NOT_FOUND"),
+        (order(&nobody, &to, 1, None), "NOT_FOUND"),
         (order(&to, &from, 1, None), "NOT_FOUND"),
-        (order(&from, "world:EUR", 1, None), "NOT_FOUND"),
-        (order("world:EUR", &from, 1, None), "NOT_FOUND"),
+        (order(&from, &world, 1, None), "NOT_FOUND"),
+        (order(&world, &from, 1, None), "NOT_FOUND"),
         (order(&from, &dollars, 1, None), "CURRENCY_MISMATCH"),
         (order(&from, &closed, 1, None), "ACCOUNT_CLOSED"),
         (order(&from, &capped, 51, None), "ACCOUNT_FULL"),
@@ -217,13 +220,13 @@ async fn refusals_change_nothing() {
     assert_eq!(short["requested"]["minorUnits"], 101);
     let service = gateway.service();
     for (query, account, amount, code) in [
-        (DEPOSIT, "nobody", 1, "NOT_FOUND"),
-        (DEPOSIT, "world:EUR", 1, "NOT_FOUND"),
+        (DEPOSIT, nobody.as_str(), 1, "NOT_FOUND"),
+        (DEPOSIT, &*world, 1, "NOT_FOUND"),
         (DEPOSIT, closed.as_str(), 1, "ACCOUNT_CLOSED"),
         (DEPOSIT, capped.as_str(), 51, "ACCOUNT_FULL"),
         (DEPOSIT, from.as_str(), 0, "INVALID_INPUT"),
         (DEPOSIT, "{$gt: 1}", 1, "INVALID_INPUT"),
-        (WITHDRAW, "nobody", 1, "NOT_FOUND"),
+        (WITHDRAW, nobody.as_str(), 1, "NOT_FOUND"),
         (WITHDRAW, from.as_str(), 101, "INSUFFICIENT_FUNDS"),
         (WITHDRAW, from.as_str(), -1, "INVALID_INPUT"),
     ] {
@@ -234,8 +237,14 @@ async fn refusals_change_nothing() {
     assert_eq!(anna.field(CLOSE, json!({ "id": from })).await["code"], "ACCOUNT_NOT_EMPTY");
     assert_eq!(anna.field(CLOSE, json!({ "id": to })).await["code"], "NOT_FOUND");
     assert_eq!(anna.field(CLOSE, json!({ "id": "$x" })).await["code"], "INVALID_INPUT");
-    assert_eq!(anna.field(CANCEL, json!({ "id": "nothing" })).await["code"], "NOT_FOUND");
-    assert_eq!(service.field(REVERSE, json!({ "id": "nothing" })).await["code"], "NOT_FOUND");
+    assert_eq!(
+        anna.field(CANCEL, json!({ "id": *NodeKind::Transfer.id("nothing") })).await["code"],
+        "NOT_FOUND"
+    );
+    assert_eq!(
+        service.field(REVERSE, json!({ "id": *NodeKind::Transfer.id("nothing") })).await["code"],
+        "NOT_FOUND"
+    );
     let input = json!({ "input": { "currency": "EUR", "largestBalance": 0 } });
     assert_eq!(anna.field(OPEN, input).await["code"], "INVALID_INPUT");
     let unknown = json!({ "input": { "currency": "EURO" } });
@@ -263,12 +272,13 @@ async fn texts_of_any_size_are_refused_as_such() {
     let anna = gateway.shopper("anna");
     let before = gateway.snapshot().await;
     let huge = "x".repeat(16 << 20);
+    let [someones, nobody] = ["from", "to"].map(|key| NodeKind::Account.id(key).0);
     let refused = anna.field(TRANSFER, order(&huge, "to", 1, None)).await;
     assert_eq!(
         (&refused["code"], &refused["field"]),
         (&json!("INVALID_INPUT"), &json!("input.sourceId"))
     );
-    let refused = anna.field(TRANSFER, order("from", "to", 1, Some(&huge))).await;
+    let refused = anna.field(TRANSFER, order(&someones, &nobody, 1, Some(&huge))).await;
     assert_eq!(refused["field"], "input.opId");
     assert_eq!(anna.error_code(ACCOUNT, json!({ "id": huge })).await, "BAD_USER_INPUT");
     assert_eq!(anna.error_code(ACCOUNT, json!({ "id": "$where" })).await, "BAD_USER_INPUT");
@@ -322,7 +332,10 @@ async fn deposits_and_withdrawals_pass_the_world() {
     let service = gateway.service();
     let input = json!({ "input": { "accountId": account, "amount": 500, "opId": "in" } });
     let first = service.field(DEPOSIT, input.clone()).await;
-    assert_eq!((&first["kind"], &first["sourceId"]), (&json!("DEPOSIT"), &json!("world:JPY")));
+    assert_eq!(
+        (&first["kind"], &first["sourceId"]),
+        (&json!("DEPOSIT"), &json!(*NodeKind::Account.id("world:JPY")))
+    );
     assert_eq!(service.field(DEPOSIT, input.clone()).await["id"], first["id"]);
     // One scope of op ids for all that moves money.
     assert_eq!(service.field(WITHDRAW, input).await["code"], "CONFLICT");
@@ -330,12 +343,18 @@ async fn deposits_and_withdrawals_pass_the_world() {
     assert_eq!(service.field(STATUS, by).await["id"], first["id"]);
     let input = json!({ "input": { "accountId": account, "amount": 200, "opId": "out" } });
     let out = service.field(WITHDRAW, input.clone()).await;
-    assert_eq!((&out["kind"], &out["destinationId"]), (&json!("WITHDRAWAL"), &json!("world:JPY")));
+    assert_eq!(
+        (&out["kind"], &out["destinationId"]),
+        (&json!("WITHDRAWAL"), &json!(*NodeKind::Account.id("world:JPY")))
+    );
     assert_eq!(service.field(WITHDRAW, input).await["id"], out["id"]);
     assert_settled(&gateway).await;
     assert_eq!(balance(&gateway, &account).await, 300);
-    assert_eq!(balance(&gateway, "world:JPY").await, -300);
-    assert_eq!(anna.field(ACCOUNT, json!({ "id": "world:JPY" })).await, json!(null));
+    assert_eq!(balance(&gateway, &NodeKind::Account.id("world:JPY")).await, -300);
+    assert_eq!(
+        anna.field(ACCOUNT, json!({ "id": *NodeKind::Account.id("world:JPY") })).await,
+        json!(null)
+    );
 
     // There is a bound to all the money of a currency, so that no sum leaves 64 bits.
     let most = 1_000_000_000_000_000_000_i64;
@@ -539,7 +558,7 @@ async fn sixty_four_transfers_around_a_ring_lose_nothing() {
         total += balance(&gateway, account).await;
     }
     assert_eq!(total, 800);
-    assert_eq!(balance(&gateway, "world:EUR").await, -800);
+    assert_eq!(balance(&gateway, &NodeKind::Account.id("world:EUR")).await, -800);
     // Whatever was refused is tried again until its turn has come, and repeats change nothing.
     let mut waiting: Vec<usize> = (0..64).collect();
     while !waiting.is_empty() {
@@ -610,12 +629,13 @@ async fn a_cancelling_and_its_transfer_agree() {
     let mut arrived = 0;
     for n in 0..40 {
         let op = format!("op-{n}");
-        let id = gateway.app.ids().op(&["anna", "transfer"], Some(&op), &()).id;
+        let id =
+            NodeKind::Transfer.id(&gateway.app.ids().op(&["anna", "transfer"], Some(&op), &()).id);
         let cancel = async {
             // Each time a little later, to meet the transfer at every step.
             tokio::time::sleep(Duration::from_micros(500 * n)).await;
             loop {
-                let said = anna.field(CANCEL, json!({ "id": id })).await;
+                let said = anna.field(CANCEL, json!({ "id": *id })).await;
                 if said["code"] != "NOT_FOUND" {
                     return said;
                 }

@@ -61,7 +61,7 @@ pub mod operations;
 pub mod resolvers;
 mod store;
 pub mod sweep;
-mod types;
+pub mod types;
 
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return,

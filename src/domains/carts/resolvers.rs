@@ -55,7 +55,7 @@ impl CartsMutation {
     /// Puts more of a product into a cart, at the price that it has now. A product that is in the
     /// cart already keeps its line and the line's price. In a cart that reserves, stock is taken at
     /// once; while too many carts hold this product the line is added without (see `held`).
-    /// Own carts only, and carts without an owner.
+    /// Own carts only, and carts without an owner; any for a service.
     ///
     /// Who: everyone.
     async fn add_cart_line(
@@ -70,7 +70,7 @@ impl CartsMutation {
     }
 
     /// Sets how many of a product a cart has, whatever it had; of two calls at once the last wins.
-    /// The product must be in the cart. Own carts only, and carts without an owner.
+    /// The product must be in the cart. Own carts only, and carts without an owner; any for a service.
     ///
     /// Who: everyone.
     async fn set_cart_line_quantity(
@@ -85,7 +85,7 @@ impl CartsMutation {
         Ok(answer(said)?)
     }
 
-    /// Takes a product out of a cart. Own carts only, and carts without an owner.
+    /// Takes a product out of a cart. Own carts only, and carts without an owner; any for a service.
     ///
     /// Who: everyone.
     async fn remove_cart_line(
@@ -100,7 +100,7 @@ impl CartsMutation {
     }
 
     /// Gives a cart up for good; what it holds is free again. Giving up a cart that was given up
-    /// before answers with it. Own carts only, and carts without an owner.
+    /// before answers with it. Own carts only, and carts without an owner; any for a service.
     ///
     /// Who: everyone.
     async fn cancel_cart(

@@ -4,7 +4,7 @@ use async_graphql::{ID, InputObject, Object, Union};
 
 use super::documents::{CartDocument, CartLine, CartPolicy, CartState};
 use crate::graphql::{
-    node_id,
+    node_id::NodeKind,
     refusals::{
         CartNotActive, Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound,
     },
@@ -25,13 +25,8 @@ impl From<CartDocument> for Cart {
 #[Object]
 impl Cart {
     /// Names the cart. Of a cart without an owner it is a secret: whoever knows it may use the cart.
-    async fn id(&self) -> ID {
-        ID(self.0.id.clone())
-    }
-
-    /// The cart's global id.
-    async fn node_id(&self) -> ID {
-        node_id::encode("Cart", &self.0.id)
+    pub async fn id(&self) -> ID {
+        NodeKind::Cart.id(&self.0.id)
     }
 
     /// Where it stands. Only an `ACTIVE` cart takes changes.
@@ -73,7 +68,11 @@ impl Cart {
     /// The order that the cart has become, once it is `COMPLETE`.
     async fn order_id(&self) -> Option<ID> {
         let complete = self.0.state == CartState::Complete;
-        self.0.checkout.as_ref().filter(|_| complete).map(|checkout| ID(checkout.id.clone()))
+        self.0
+            .checkout
+            .as_ref()
+            .filter(|_| complete)
+            .map(|checkout| NodeKind::Order.id(&checkout.id))
     }
 }
 

@@ -67,8 +67,7 @@ pub mod operations;
 pub mod resolvers;
 mod store;
 pub mod sweep;
-mod types;
+pub mod types;
 
 pub use documents::{CategoryCopy, CategoryDocument, name_in};
 pub use operations::copies;
-pub use types::{Category, WouldMakeCircle};

@@ -4,7 +4,8 @@ use async_graphql::{Context, ID, InputObject, Object, OneofObject, SimpleObject,
 
 use super::documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths};
 use crate::graphql::{
-    app, node_id,
+    app,
+    node_id::NodeKind,
     refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal},
     scalars::{LocaleTag, Slug},
 };
@@ -18,8 +19,8 @@ pub struct Category(pub CategoryDocument);
 #[Object]
 impl Category {
     /// Its global id.
-    async fn id(&self) -> ID {
-        node_id::encode("Category", &self.0.id)
+    pub async fn id(&self) -> ID {
+        NodeKind::Category.id(&self.0.id)
     }
 
     /// Its step in paths; no other category has the same.
@@ -39,7 +40,7 @@ impl Category {
 
     /// Global id of the category above it; null for a root.
     async fn parent_id(&self) -> Option<ID> {
-        self.0.parent_id.as_ref().map(|id| node_id::encode("Category", id))
+        self.0.parent_id.as_ref().map(|id| NodeKind::Category.id(id))
     }
 
     /// Its name for readers of a language: in exactly that locale, else in its language, else in
@@ -74,8 +75,8 @@ pub struct CategoryLink(MenuEntry);
 #[Object]
 impl CategoryLink {
     /// Global id of the category.
-    async fn id(&self) -> ID {
-        node_id::encode("Category", &self.0.id)
+    pub async fn id(&self) -> ID {
+        NodeKind::Category.id(&self.0.id)
     }
 
     /// Its step in paths.
@@ -255,6 +256,7 @@ pub enum ChangeCategorySlugResult {
     Category(Category),
     NotFound(NotFound),
     AlreadyExists(AlreadyExists),
+    InvalidInput(InvalidInput),
 }
 
 /// What became of a move.
@@ -272,6 +274,7 @@ pub enum DeleteCategoryResult {
     DeletedCategory(DeletedCategory),
     NotFound(NotFound),
     InUse(InUse),
+    InvalidInput(InvalidInput),
 }
 
 /// What became of a new translation.
@@ -319,7 +322,7 @@ answers_with_category!(
 
 impl From<String> for DeleteCategoryResult {
     fn from(id: String) -> Self {
-        Self::DeletedCategory(DeletedCategory { id: node_id::encode("Category", &id) })
+        Self::DeletedCategory(DeletedCategory { id: NodeKind::Category.id(&id) })
     }
 }
 
@@ -342,8 +345,8 @@ impl WouldMakeCircle {
         Self {
             code: ErrorCode::WouldMakeCircle,
             message: "a category can't go below itself or what lies below it".into(),
-            category: node_id::encode("Category", category),
-            parent: node_id::encode("Category", parent),
+            category: NodeKind::Category.id(category),
+            parent: NodeKind::Category.id(parent),
         }
     }
 }

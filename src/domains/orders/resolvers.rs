@@ -10,12 +10,16 @@ use super::{
         CheckoutCartInput, CheckoutCartResult, DeleteOrderInput, DeleteOrderResult, Order,
     },
 };
-use crate::graphql::{
-    app,
-    refusals::answer,
-    requester,
-    requester::{Role, Who},
-    subscription::follow,
+use crate::{
+    error::Error,
+    graphql::{
+        app, input,
+        node_id::NodeKind,
+        refusals::answer,
+        requester,
+        requester::{Role, Who},
+        subscription::follow,
+    },
 };
 
 /// Reads.
@@ -131,7 +135,8 @@ impl OrdersSubscription {
         #[graphql(desc = "Its id.")] id: ID,
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
-        let changes = app.hub().watch("orders", id.0.clone());
+        let key = input::id("id", NodeKind::Order, &id).map_err(Error::from)?;
+        let changes = app.hub().watch("orders", key);
         Ok(follow(changes, move || {
             let (app, requester, id) = (app.clone(), requester.clone(), id.clone());
             async move { Ok(operations::order(&app, &requester, &id).await?.map(Order)) }

@@ -4,7 +4,7 @@ use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::{OrderDocument, OrderLine as LineDocument, OrderState};
 use crate::graphql::{
-    node_id,
+    node_id::NodeKind,
     refusals::{
         CartNotActive, Conflict, ErrorCode, InUse, InsufficientStock, InvalidInput, NotFound,
         Refusal,
@@ -21,18 +21,13 @@ pub struct Order(pub OrderDocument);
 impl Order {
     /// Its id. Whoever knows the id of an order that was placed without signing in can see and
     /// change it.
-    async fn id(&self) -> ID {
-        ID(self.0.id.clone())
-    }
-
-    /// The order's global id.
-    async fn node_id(&self) -> ID {
-        node_id::encode("Order", &self.0.id)
+    pub async fn id(&self) -> ID {
+        NodeKind::Order.id(&self.0.id)
     }
 
     /// The cart that was checked out.
     async fn cart_id(&self) -> ID {
-        ID(self.0.cart_id.clone())
+        NodeKind::Cart.id(&self.0.cart_id)
     }
 
     /// Where it stands.
@@ -286,7 +281,7 @@ impl From<OrderDocument> for CancelOrderResult {
 
 impl From<OrderDocument> for DeleteOrderResult {
     fn from(stone: OrderDocument) -> Self {
-        Self::DeletedOrder(DeletedOrder { id: ID(stone.id) })
+        Self::DeletedOrder(DeletedOrder { id: NodeKind::Order.id(&stone.id) })
     }
 }
 
@@ -299,11 +294,9 @@ pub struct CartEmpty {
     pub message: String,
 }
 
-impl CartEmpty {
-    /// The cart with that id has no lines.
-    pub fn new(cart: &str) -> Self {
-        let message = format!("there is nothing in the cart {cart:?}");
-        Self { code: ErrorCode::CartEmpty, message }
+impl Default for CartEmpty {
+    fn default() -> Self {
+        Self { code: ErrorCode::CartEmpty, message: "there is nothing in the cart".into() }
     }
 }
 

@@ -15,7 +15,8 @@ use crate::{
     app::App,
     error::Error,
     graphql::{
-        input, node_id,
+        input,
+        node_id::NodeKind,
         page::{Order, Page},
         refusals::{Conflict, InvalidInput, NotFound, Stop},
     },
@@ -26,17 +27,12 @@ use crate::{
 /// so a few more may come together; the document has room for many times as many.
 pub const WORKS: i64 = 2_000;
 
-/// The `_id` behind the global id of a person.
-pub fn id_of(global: &str) -> Option<String> {
-    node_id::decode(global).filter(|(kind, _)| kind == "Person").map(|(_, id)| id)
-}
-
 /// The person.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
-    store::find(app, id).await
+    store::find(app, &input::id("id", NodeKind::Person, id)?).await
 }
 
 /// People whose name begins with `prefix`, by name.
@@ -106,14 +102,14 @@ pub async fn rename(
     name: &str,
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
     let name = input::text("name", name, 1..=NAME)?;
-    let person = id_of(id).ok_or_else(|| NotFound::new("person", id.as_str()))?;
+    let person = input::id("personId", NodeKind::Person, id)?;
     let run = app.begin().await?;
     let key = input::folded(&name);
     if let Some(renamed) = store::rename(app, &person, &name, &key, &run).await.decided()? {
         return Ok(spread(app, renamed).await?);
     }
     match store::find(app, &person).await? {
-        None => Err(NotFound::new("person", id.as_str()).into()),
+        None => Err(NotFound::of(NodeKind::Person, &person).into()),
         // That is the name already: a repeat goes forward with what the first call left.
         Some(person) if person.name == name => Ok(spread(app, person).await?),
         Some(_) => Err(run.overdue().into()),
@@ -143,10 +139,10 @@ pub async fn set_address(
     address: Option<&PersonAddressInput>,
 ) -> Result<PersonDocument, Stop<SetPersonAddressResult>> {
     let address = address.map(checked_address).transpose()?;
-    let person = id_of(id).ok_or_else(|| NotFound::new("person", id.as_str()))?;
+    let person = input::id("personId", NodeKind::Person, id)?;
     match store::set_address(app, &person, address.as_ref()).await.decided()? {
         Some(person) => Ok(person),
-        None => Err(NotFound::new("person", id.as_str()).into()),
+        None => Err(NotFound::of(NodeKind::Person, &person).into()),
     }
 }
 

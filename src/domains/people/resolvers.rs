@@ -30,7 +30,6 @@ impl PeopleQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the person.")] id: ID,
     ) -> Result<Option<Person>> {
-        let Some(id) = operations::id_of(&id) else { return Ok(None) };
         Ok(operations::person(app(context), &id).await?.map(Person))
     }
 

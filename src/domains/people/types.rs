@@ -4,7 +4,7 @@ use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::{self, PersonDocument};
 use crate::graphql::{
-    node_id,
+    node_id::NodeKind,
     refusals::{Conflict, InvalidInput, NotFound},
     requester::{Role, Who},
 };
@@ -17,8 +17,8 @@ pub struct Person(pub PersonDocument);
 #[Object]
 impl Person {
     /// Global id.
-    async fn id(&self) -> ID {
-        node_id::encode("Person", &self.0.id)
+    pub async fn id(&self) -> ID {
+        NodeKind::Person.id(&self.0.id)
     }
 
     /// The name.

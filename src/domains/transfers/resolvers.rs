@@ -12,12 +12,16 @@ use super::{
         TransferState, WithdrawInput, WithdrawResult,
     },
 };
-use crate::graphql::{
-    app,
-    refusals::answer,
-    requester,
-    requester::{Role, Who},
-    subscription::follow,
+use crate::{
+    error::Error,
+    graphql::{
+        app, input,
+        node_id::NodeKind,
+        refusals::answer,
+        requester,
+        requester::{Role, Who},
+        subscription::follow,
+    },
 };
 
 /// Reads.
@@ -231,7 +235,8 @@ impl TransfersSubscription {
         #[graphql(desc = "The account.")] account: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
-        let changes = app.hub().watch("accounts", account.0.clone());
+        let key = input::id("account", NodeKind::Account, &account).map_err(Error::from)?;
+        let changes = app.hub().watch("accounts", key);
         Ok(follow(changes, move || {
             let (app, requester, account) = (app.clone(), requester.clone(), account.clone());
             async move { Ok(operations::account(&app, &requester, &account).await?.map(Account)) }

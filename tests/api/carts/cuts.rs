@@ -203,7 +203,11 @@ async fn cancelling_survives_a_cut_at_every_command() {
             let change = doc! { "$push": { "outbox": due }, "$set": {
                 "lines.0.quantity": 3_i64, "lines.0.held": 3_i64,
             } };
-            gateway.raw("carts").update_one(doc! { "_id": &id }, change).await.expect("changed");
+            gateway
+                .raw("carts")
+                .update_one(doc! { "_id": crate::support::key(&id) }, change)
+                .await
+                .expect("changed");
             (id, sku)
         },
         async |gateway, (id, _)| {

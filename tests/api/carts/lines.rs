@@ -1,5 +1,6 @@
 //! What lines do, and what is refused.
 
+use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::doc;
 use serde_json::json;
 
@@ -86,6 +87,7 @@ async fn every_refusal_leaves_everything_as_it_was() {
     shopper.add(id, "a", 3).await;
     shopper.does(Client::adding(id, "b", 9_000, Some("used"))).await;
     let huge = "x".repeat(16 << 20);
+    let no_cart = NodeKind::Cart.id("no-such-cart").0;
     let before = gateway.snapshot().await;
 
     let add = |sku: &str, quantity| Client::adding(id, sku, quantity, None);
@@ -127,20 +129,20 @@ async fn every_refusal_leaves_everything_as_it_was() {
             json!({ "__typename": "InvalidInput", "field": "input.sku" }),
         ),
         (
-            Client::adding("no-such-cart", "a", 1, None),
+            Client::adding(&no_cart, "a", 1, None),
             json!({ "__typename": "NotFound", "what": "cart" }),
         ),
         (
-            Client::setting("no-such-cart", "a", 1, None),
+            Client::setting(&no_cart, "a", 1, None),
             json!({ "__typename": "NotFound", "what": "cart" }),
         ),
         (
-            Client::removing("no-such-cart", "a", None),
+            Client::removing(&no_cart, "a", None),
             json!({ "__typename": "NotFound", "what": "cart" }),
         ),
-        (Client::cancelling("no-such-cart"), json!({ "__typename": "NotFound", "what": "cart" })),
+        (Client::cancelling(&no_cart), json!({ "__typename": "NotFound", "what": "cart" })),
         (
-            Client::adding("$where", "a", 1, None),
+            Client::adding(&NodeKind::Cart.id("$where"), "a", 1, None),
             json!({ "__typename": "InvalidInput", "field": "input.cartId" }),
         ),
         (
@@ -174,7 +176,11 @@ async fn only_an_active_cart_takes_changes() {
     shopper.does(Client::adding(id, "a", 2, Some("before"))).await;
     for state in ["PENDING", "VOIDING", "PAID", "COMPLETE", "EXPIRING", "EXPIRED"] {
         let moved = doc! { "$set": { "state": state } };
-        gateway.raw("carts").update_one(doc! { "_id": id }, moved).await.expect("moved");
+        gateway
+            .raw("carts")
+            .update_one(doc! { "_id": crate::support::key(id) }, moved)
+            .await
+            .expect("moved");
         let before = gateway.snapshot().await;
         for call in [
             Client::adding(id, "a", 1, None),
@@ -233,7 +239,11 @@ async fn a_cart_full_of_ops_asks_for_patience() {
     let records: Vec<_> =
         (0..300).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let full = doc! { "$set": { "ops": records } };
-    gateway.raw("carts").update_one(doc! { "_id": &id }, full).await.expect("filled");
+    gateway
+        .raw("carts")
+        .update_one(doc! { "_id": crate::support::key(&id) }, full)
+        .await
+        .expect("filled");
     let before = gateway.snapshot().await;
     for (query, variables) in [
         Client::adding(&id, "a", 1, None),

@@ -6,7 +6,7 @@ use docgate::background;
 use mongodb::bson::{DateTime, doc};
 
 use super::{RESERVE, marks};
-use crate::support::{Gateway, mongod_port, proxy::Cut, short_bounds};
+use crate::support::{Gateway, key, mongod_port, proxy::Cut, short_bounds};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_take_whose_op_was_forgotten_is_not_returned() {
@@ -16,7 +16,7 @@ async fn a_take_whose_op_was_forgotten_is_not_returned() {
     let id = shopper.open_cart(RESERVE).await;
     shopper.add(&id, "a", 3).await;
     let forgotten = doc! { "$set": { "ops": [] } };
-    gateway.raw("carts").update_one(doc! { "_id": &id }, forgotten).await.expect("forgotten");
+    gateway.raw("carts").update_one(doc! { "_id": key(&id) }, forgotten).await.expect("forgotten");
     assert_eq!(marks(&gateway.stock_document("a").await), 1);
     gateway.sweep().await;
     gateway.assert_sound().await;
@@ -35,7 +35,7 @@ async fn a_reservation_whose_cart_has_vanished_returns_after_its_own_time() {
     let id = shopper.open_cart(RESERVE).await;
     shopper.add(&id, "a", 3).await;
     shopper.set(&id, "a", 2).await;
-    gateway.raw("carts").delete_one(doc! { "_id": &id }).await.expect("removed by hand");
+    gateway.raw("carts").delete_one(doc! { "_id": key(&id) }).await.expect("removed by hand");
     gateway.sweep().await;
     assert_eq!(gateway.available("a").await, 8);
     let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
@@ -52,12 +52,12 @@ async fn a_sweep_sees_every_page() {
     let gateway = Gateway::with(short_bounds).await;
     let shopper = gateway.shopper("someone");
     let id = shopper.open_cart(RESERVE).await;
-    let inventory = gateway.raw("inventory");
+    let (holder, inventory) = (key(&id), gateway.raw("inventory"));
     // A busy cart's marks are the oldest of all; they must not keep the others waiting.
     let pages: Vec<_> = (0..350_i64)
         .map(|n| {
             let at = DateTime::from_millis(1_000_000_000_000 + n / 3);
-            let holder = if n < 120 { "order:raising" } else { id.as_str() };
+            let holder = if n < 120 { "order:raising" } else { holder.as_str() };
             let take = doc! { "tag": format!("cut-{n}/0"), "quantity": 2_i64, "at": at };
             let entry = doc! {
                 "holder": holder, "quantity": 2_i64, "takes": [take], "gifts": [], "at": at,
@@ -84,7 +84,7 @@ async fn carts_that_are_being_checked_out_are_left_alone() {
         let id = shopper.open_cart(RESERVE).await;
         shopper.add(&id, "a", 1).await;
         let moved = doc! { "$set": { "state": state, "lines": [] } };
-        gateway.raw("carts").update_one(doc! { "_id": &id }, moved).await.expect("moved");
+        gateway.raw("carts").update_one(doc! { "_id": key(&id) }, moved).await.expect("moved");
     }
     gateway.sweep().await;
     assert_eq!((gateway.available("a").await, marks(&gateway.stock_document("a").await)), (7, 3));
@@ -105,7 +105,7 @@ async fn the_check_finds_lines_and_reservations_that_disagree() {
     ] {
         let id = shopper.open_cart(RESERVE).await;
         shopper.add(&id, "a", 2).await;
-        gateway.raw("carts").update_one(doc! { "_id": &id }, change).await.expect("changed");
+        gateway.raw("carts").update_one(doc! { "_id": key(&id) }, change).await.expect("changed");
         broken.push(id);
     }
     let sound = shopper.open_cart(RESERVE).await;
@@ -113,9 +113,9 @@ async fn the_check_finds_lines_and_reservations_that_disagree() {
     let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
     let found: Vec<_> = report.rules.iter().flat_map(|(_, broken)| broken).collect();
     for id in broken {
-        assert!(found.iter().any(|what| what.contains(&id)), "{id}: {found:#?}");
+        assert!(found.iter().any(|what| what.contains(&key(&id))), "{id}: {found:#?}");
     }
-    assert!(!found.iter().any(|what| what.contains(&sound)), "{found:#?}");
+    assert!(!found.iter().any(|what| what.contains(&key(&sound))), "{found:#?}");
 }
 
 /// Lets time pass: everything that happened so far moves into the past, far enough for sweeps.
@@ -178,7 +178,10 @@ async fn left_behind(gateway: &Gateway) -> Vec<String> {
             "reservations": [entry], "ops": [], "v": 1,
         });
     }
-    let ids = carts.iter().map(|cart| cart.get_str("_id").expect("an id").to_owned()).collect();
+    let id = |cart: &mongodb::bson::Document| {
+        docgate::graphql::node_id::NodeKind::Cart.id(cart.get_str("_id").expect("an id")).0
+    };
+    let ids = carts.iter().map(id).collect();
     gateway.raw("carts").insert_many(carts).await.expect("inserted");
     gateway.raw("inventory").insert_many(stocks).await.expect("inserted");
     ids
@@ -263,7 +266,7 @@ async fn a_sweep_looks_only_at_what_is_due() {
     let at = *cart.get_datetime("modifiedAt").expect("a time");
     let stocks = (0..300).map(|n| {
         let entry = doc! {
-            "holder": &id, "quantity": 1_i64, "takes": [], "gifts": [], "at": at,
+            "holder": key(&id), "quantity": 1_i64, "takes": [], "gifts": [], "at": at,
         };
         doc! {
             "_id": format!("sound-{n}"), "available": 0_i64, "sold": 0_i64, "received": 1_i64,

@@ -61,7 +61,8 @@ async fn what_cant_be_credited_is_refused() {
     for name in ["creditPerson", "uncreditPerson"] {
         for id in ["nonsense", made["id"].as_str().expect("an id"), "$ne"] {
             let input = json!({ "sku": "als-1", "personId": id, "role": "artist" });
-            assert_eq!(refused(&gateway, name, input, "NotFound").await["what"], "person");
+            let said = refused(&gateway, name, input, "InvalidInput").await;
+            assert_eq!(said["field"], "input.personId");
         }
         let input = json!({ "sku": "nothing", "personId": someone, "role": "artist" });
         assert_eq!(refused(&gateway, name, input, "NotFound").await["what"], "product");
@@ -69,7 +70,7 @@ async fn what_cant_be_credited_is_refused() {
         refused(&gateway, name, input, "InvalidInput").await;
     }
     // Nobody who was made up.
-    let nobody = docgate::graphql::node_id::encode("Person", "nobody").to_string();
+    let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody").to_string();
     let input = json!({ "sku": "als-1", "personId": nobody, "role": "artist" });
     refused(&gateway, "creditPerson", input, "NotFound").await;
 

@@ -331,13 +331,18 @@ async fn categories_are_carried_with_their_names_and_trail() {
     let none = json!({ "sku": "als-1", "categories": [] });
     assert_eq!(change(&merchant, "categorizeProduct", none).await["categories"], json!([]));
 
-    for ids in [json!(["nonsense"]), json!([jazz, made["id"]])] {
+    let nothing = docgate::graphql::node_id::NodeKind::Category.id("nothing");
+    for (ids, refusal, field) in [
+        (json!(["nonsense"]), "InvalidInput", "input.categories.0"),
+        (json!([jazz, made["id"]]), "InvalidInput", "input.categories.1"),
+        (json!([jazz, *nothing]), "NotFound", ""),
+    ] {
         let input = json!({ "sku": "als-1", "categories": ids });
-        let said = refused(&gateway, "categorizeProduct", input, "NotFound").await;
-        assert_eq!(said["what"], "category");
+        let said = refused(&gateway, "categorizeProduct", input, refusal).await;
+        assert!(said["what"] == "category" || said["field"] == field, "{said:#}");
         let mut new = album("new");
         new["categories"] = ids;
-        refused(&gateway, "createProduct", new, "NotFound").await;
+        refused(&gateway, "createProduct", new, refusal).await;
     }
     let unknown = json!({ "sku": "nothing", "categories": [jazz] });
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Every way to list products: what is listed, in which order, and what it costs.
 
-use docgate::mongo::observe;
+use docgate::mongo::{explain, observe};
 use serde_json::{Value, json};
 
 use super::{category, change, create, person};
@@ -151,7 +151,8 @@ async fn by_title_and_by_who_made_it() {
     assert_list(&gateway, credited(by_person, "editor", "book"), &["f"]).await;
     let by_name = json!({ "name": "J. R. R. Tolkien" });
     assert_list(&gateway, credited(by_name, "author", "book"), &["f", "e", "c", "a", "d"]).await;
-    assert_list(&gateway, credited(json!({ "person": "nobody" }), "author", "book"), &[]).await;
+    let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody");
+    assert_list(&gateway, credited(json!({ "person": *nobody }), "author", "book"), &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -338,7 +339,7 @@ async fn what_isnt_a_way_is_refused_by_name() {
 }
 
 /// A read with what it cost, by the server's own count.
-async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value, observe::Figures) {
+async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value, explain::Figures) {
     let document = json!({ "query": LIST, "variables": { "by": by, "first": 10, "after": after } });
     let request: async_graphql::Request = serde_json::from_value(document).expect("a request");
     let requester = docgate::graphql::requester::Requester::default();
@@ -350,7 +351,7 @@ async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value,
     let page = &response["data"]["products"];
     let count = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}")).len();
     let read = log.lock().expect("a log")[0].read.clone().expect("a read");
-    let figures = observe::figures(gateway.app.database(), read).await.expect("figures");
+    let figures = explain::figures(gateway.app.database(), read).await.expect("figures");
     (count, page["pageInfo"]["endCursor"].clone(), figures)
 }
 

@@ -5,7 +5,6 @@ mod races;
 mod reads;
 mod writes;
 
-use docgate::graphql::node_id;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
@@ -60,11 +59,6 @@ async fn by_id(gateway: &Gateway, id: &str) -> Value {
 
 const FIELDS: &str = "id slug path parentPath parentId name names { locale name }
     breadcrumbs { id slug path name }";
-
-/// The `_id` behind a global id.
-fn own(id: &str) -> String {
-    node_id::decode(id).expect("a global id").1
-}
 
 /// Puts a product into categories.
 async fn put_product(gateway: &Gateway, sku: &str, ids: &[&str]) {

@@ -4,9 +4,9 @@ use docgate::{config::Config, domains::categories};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{ask, by_id, copied, create_product, music, own, plant, put_product};
+use super::{ask, by_id, copied, create_product, music, plant, put_product};
 use crate::support::{
-    Gateway, mongod_port,
+    Gateway, key, mongod_port,
     proxy::{Cut, Seen},
 };
 
@@ -123,7 +123,7 @@ async fn a_deletion_sees_a_child_that_is_only_just_there() {
         // Nobody builds upon it yet.
         let query = "{ category(by: { slug: \"swing\" }) { id } }";
         let id = gateway.anonymous().field(query, json!({})).await["id"].clone();
-        let copies = categories::copies(&gateway.app, &[own(id.as_str().expect("an id"))]).await;
+        let copies = categories::copies(&gateway.app, &[key(id.as_str().expect("an id"))]).await;
         assert!(copies.expect("copies").is_empty());
         let (field, mut below) = swing(id.as_str().expect("an id"));
         below["slug"] = json!("below");

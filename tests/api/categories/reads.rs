@@ -50,15 +50,16 @@ async fn what_is_not_there_is_null_and_what_is_no_path_is_refused() {
     music(&gateway).await;
     let query = format!("query($by: CategoryBy!) {{ category(by: $by) {{ {FIELDS} }} }}");
     let anyone = gateway.anonymous();
-    let global = docgate::graphql::node_id::encode("Product", "music");
-    for by in [
-        json!({ "slug": "nothing" }),
-        json!({ "path": "/jazz" }),
-        json!({ "id": "$ne" }),
-        json!({ "id": "" }),
-        json!({ "id": *global }),
-    ] {
+    let global = docgate::graphql::node_id::NodeKind::Product.id("music");
+    let nothing = docgate::graphql::node_id::NodeKind::Category.id("nothing");
+    for by in [json!({ "slug": "nothing" }), json!({ "path": "/jazz" }), json!({ "id": *nothing })]
+    {
         assert_eq!(anyone.field(&query, json!({ "by": by })).await, Value::Null);
+    }
+    for id in ["$ne", "", &*global] {
+        let response = anyone.run(&query, json!({ "by": { "id": id } })).await;
+        let error = &response["errors"][0]["extensions"];
+        assert_eq!((&error["code"], &error["field"]), (&json!("BAD_USER_INPUT"), &json!("by.id")));
     }
     let long = format!("/{}", "a/".repeat(10_000));
     for path in ["", "/", "music", "/music/", "//", "/Music", "/mu.sic", "/^/music", "/$", &long] {

@@ -6,8 +6,9 @@ use docgate::{
 };
 use serde_json::{Value, json};
 
-use super::{ask, by_id, contents, copied, music, mutation, own, plant, put_product, refused};
-use crate::support::Gateway;
+use super::{ask, by_id, contents, copied, music, mutation, plant, put_product, refused};
+use crate::support::{Gateway, key};
+use docgate::graphql::node_id::NodeKind;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_says_what_it_refuses() {
@@ -18,9 +19,14 @@ async fn a_creation_says_what_it_refuses() {
 
     let taken = json!({ "slug": "jazz", "names": english });
     refused(&gateway, "createCategory", taken, "AlreadyExists").await;
-    for parent in ["", "nonsense", "$ne", &*docgate::graphql::node_id::encode("Category", "no")] {
+    for (parent, refusal) in [
+        ("", "InvalidInput"),
+        ("nonsense", "InvalidInput"),
+        ("$ne", "InvalidInput"),
+        (&*NodeKind::Category.id("no"), "NotFound"),
+    ] {
         let input = json!({ "slug": "new", "names": english, "parent": parent });
-        refused(&gateway, "createCategory", input, "NotFound").await;
+        refused(&gateway, "createCategory", input, refusal).await;
     }
     let twice = json!([{ "locale": "de-at", "name": "a" }, { "locale": "de-AT", "name": "b" }]);
     let many: Vec<_> =
@@ -117,7 +123,7 @@ async fn huge_texts_are_refused() {
     let before = contents(&gateway).await;
     let input = json!({ "input": { "category": huge } });
     let gone = gateway.merchant().field(&mutation("deleteCategory"), input).await;
-    assert_eq!(gone["__typename"], "NotFound");
+    assert_eq!(gone["__typename"], "InvalidInput");
     assert_eq!(contents(&gateway).await, before);
 }
 
@@ -143,12 +149,12 @@ async fn a_new_name_reaches_descendants_and_every_copy() {
     }
     let input = json!({ "category": bop, "locale": "de", "name": "Bebop" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
-    let nobody = docgate::graphql::node_id::encode("Category", "nobody");
+    let nobody = NodeKind::Category.id("nobody");
     let input = json!({ "category": *nobody, "locale": "en", "name": "a" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
-    let product = docgate::graphql::node_id::encode("Product", &own(&music));
+    let product = NodeKind::Product.id(&key(&music));
     let input = json!({ "category": *product, "locale": "en", "name": "a" });
-    refused(&gateway, "renameCategory", input, "NotFound").await;
+    refused(&gateway, "renameCategory", input, "InvalidInput").await;
     gateway.assert_sound().await;
 }
 
@@ -213,7 +219,7 @@ async fn a_new_slug_moves_the_paths_below_it() {
     plant(&gateway, "jazz", None).await;
     let taken = json!({ "category": jazz, "slug": "jazz" });
     refused(&gateway, "changeCategorySlug", taken, "AlreadyExists").await;
-    let nobody = json!({ "category": "nobody", "slug": "new" });
+    let nobody = json!({ "category": *NodeKind::Category.id("nobody"), "slug": "new" });
     refused(&gateway, "changeCategorySlug", nobody, "NotFound").await;
     let same = json!({ "category": jazz, "slug": "jass" });
     assert_eq!(ask(&gateway.merchant(), "changeCategorySlug", same).await["path"], "/music/jass");
@@ -246,7 +252,8 @@ async fn a_move_takes_everything_below_along() {
             refused(&gateway, "moveCategory", moved(json!(parent)), "WouldMakeCircle").await;
         assert_eq!(circle["code"], "WOULD_MAKE_CIRCLE");
     }
-    for (category, parent) in [("nobody", &*film), (&*film, "nobody")] {
+    let nobody = NodeKind::Category.id("nobody").0;
+    for (category, parent) in [(&nobody, &film), (&film, &nobody)] {
         let input = json!({ "category": category, "parent": parent });
         refused(&gateway, "moveCategory", input, "NotFound").await;
     }

@@ -23,7 +23,10 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::{declined, euros};
-use crate::{shop, support::Gateway};
+use crate::{
+    shop,
+    support::{Gateway, key},
+};
 
 const SECRET: &str = "payments: thirty-two bytes at the least";
 
@@ -283,6 +286,14 @@ async fn a_provider_that_is_away_or_has_another_secret_is_told_apart() {
     assert!(matches!(unknown, Err(Error::Unavailable(_))), "{unknown:?}");
 }
 
+/// Where the payments stand, in alphabetical order.
+fn states(shared: &Shared) -> Vec<&'static str> {
+    let service = shared.lock().expect("no panic");
+    let mut states: Vec<_> = service.payments.values().copied().collect();
+    states.sort_unstable();
+    states
+}
+
 /// A cart of one product at 100, and its checkout with a token of the provider's page.
 async fn cart_of_one(gateway: &Gateway, sku: &str) -> (String, Value) {
     shop::stocked(gateway, sku, 100, 10).await;
@@ -300,7 +311,7 @@ async fn an_order_is_paid_raised_and_refunded_through_the_service() {
     let order = shopper.field(&shop::checkout_query(), input).await;
     assert_eq!(order["paid"]["minorUnits"], 100, "{order:#}");
     let id = order["id"].as_str().expect("an order");
-    assert_eq!(state(&shared, id), Some("captured"));
+    assert_eq!(state(&shared, &key(id)), Some("captured"));
     let raise = "mutation($id: ID!, $sku: ID!) {
         adjustOrderLine(input: {orderId: $id, sku: $sku, quantity: 3}) {
             ... on Order { paid { minorUnits } } ... on UserError { message } } }";
@@ -310,11 +321,8 @@ async fn an_order_is_paid_raised_and_refunded_through_the_service() {
         ... on Order { state } ... on UserError { message } } }";
     let cancelled = shopper.field(cancel, json!({ "id": id })).await;
     assert_eq!(cancelled["state"], "CANCELLED", "{cancelled:#}");
-    let service = shared.lock().expect("no panic");
-    assert_eq!(service.refunded, 300, "of both payments");
-    let captured = service.payments.values().filter(|state| **state == "captured").count();
-    assert_eq!(captured, 2);
-    drop(service);
+    assert_eq!(shared.lock().expect("no panic").refunded, 300, "of both payments");
+    assert_eq!(states(&shared), ["captured", "captured"]);
     shop::settled(&gateway).await;
     gateway.assert_sound().await;
 }
@@ -331,11 +339,7 @@ async fn a_checkout_whose_payment_nobody_knows_is_undone_and_can_be_repeated() {
     assert_eq!(shop::stock(&gateway, "a").await, (10, 0, 0));
     let order = shopper.field(&shop::checkout_query(), input).await;
     assert_eq!(order["__typename"], "Order", "{order:#}");
-    let service = shared.lock().expect("no panic");
-    let mut states: Vec<_> = service.payments.values().copied().collect();
-    states.sort_unstable();
-    assert_eq!(states, ["captured", "void"]);
-    drop(service);
+    assert_eq!(states(&shared), ["captured", "void"]);
     shop::settled(&gateway).await;
     gateway.assert_sound().await;
 }

@@ -337,3 +337,8 @@ pub fn commands(response: &Value) -> Vec<String> {
         })
         .collect()
 }
+
+/// The `_id` behind a global id; a key is its own.
+pub fn key(id: &str) -> String {
+    docgate::graphql::node_id::decode(id).map_or_else(|| id.to_owned(), |(_, key)| key)
+}

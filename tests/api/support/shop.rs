@@ -3,10 +3,10 @@
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{Client, Gateway};
+use super::{Client, Gateway, key};
 
 const CART: &str = "fragment C on Cart {
-    id nodeId state policy currency openedAt modifiedAt orderId total { minorUnits }
+    id state policy currency openedAt modifiedAt orderId total { minorUnits }
     lines { sku quantity held title type unitPrice { minorUnits currency } total { minorUnits } }
 }";
 
@@ -73,7 +73,7 @@ impl Gateway {
 
     /// The cart as it is stored.
     pub async fn cart_document(&self, id: &str) -> Document {
-        self.raw("carts").find_one(doc! { "_id": id }).await.expect("read").expect("a cart")
+        self.raw("carts").find_one(doc! { "_id": key(id) }).await.expect("read").expect("a cart")
     }
 
     /// A collection as the test sees it.

@@ -1,13 +1,13 @@
 //! Transfers that are cut at every command, overtaken, cancelled in the middle, and returned.
 
-use docgate::domains::transfers::operations;
+use docgate::{domains::transfers::operations, graphql::node_id::NodeKind};
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
     ACCOUNT, CANCEL, STATUS, TRANSFER, assert_settled, balance, fund, nth_currency, open, order,
 };
-use crate::support::{Client, Gateway, cuts, mongod_port, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, cuts, key, mongod_port, proxy::Cut, short_bounds};
 
 /// A transfer of 30 out of 100, to be sent by someone of one's own.
 #[derive(Debug)]
@@ -94,6 +94,7 @@ async fn left_behind(gateway: &Gateway, n: usize, state: &str) -> Sending {
     let Sending { subject, from, to } = &sending;
     let id = gateway.app.ids().op(&[subject, "transfer"], Some("op"), &()).id;
     let long_ago = DateTime::from_millis(0);
+    let (from, to) = (&key(from), &key(to));
     let transfer = doc! {
         "_id": &id, "kind": "TRANSFER", "by": subject, "source": from, "destination": to,
         "accounts": [from, to], "amount": 30_i64, "currency": "EUR", "state": state,
@@ -107,7 +108,8 @@ async fn left_behind(gateway: &Gateway, n: usize, state: &str) -> Sending {
         "$push": { "pending": { "id": &id, "amount": -30_i64 } },
     };
     let accounts = gateway.database.collection::<Document>("accounts");
-    accounts.update_one(doc! { "_id": from }, debited).await.expect("debited");
+    let debited = accounts.update_one(doc! { "_id": from }, debited).await.expect("an update");
+    assert_eq!(debited.matched_count, 1);
     sending
 }
 
@@ -255,7 +257,7 @@ async fn a_cancelling_whose_worker_is_gone_is_carried_out_by_the_sweep() {
 
 async fn cancel(client: &Client, gateway: &Gateway, sending: &Sending) -> Value {
     let id = gateway.app.ids().op(&[&sending.subject, "transfer"], Some("op"), &()).id;
-    client.field(CANCEL, json!({ "id": id })).await
+    client.field(CANCEL, json!({ "id": *NodeKind::Transfer.id(&id) })).await
 }
 
 /// What happens while a command is held back.

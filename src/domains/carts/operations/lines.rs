@@ -24,6 +24,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{
             CartNotActive, Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound,
             Stop,
@@ -157,7 +158,7 @@ impl<'a> Call<'a> {
         op_id: Option<&ID>,
         input: &impl serde::Serialize,
     ) -> Result<Self, InvalidInput> {
-        let cart_id = input::key("cartId", cart_id)?;
+        let cart_id = input::id("cartId", NodeKind::Cart, cart_id)?;
         let op = input::op(app, &[&cart_id, operation], op_id, input)?;
         Ok(Self { app, requester, cart_id, op })
     }

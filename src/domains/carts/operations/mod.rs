@@ -21,6 +21,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{Conflict, InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
         scalars::CurrencyCode,
@@ -84,7 +85,7 @@ pub async fn cart(
     requester: &Requester,
     id: &str,
 ) -> Result<Option<CartDocument>, Error> {
-    let id = input::key("id", id)?;
+    let id = input::id("id", NodeKind::Cart, id)?;
     Ok(store::find(app, &id).await?.filter(|cart| may_use(cart, requester)))
 }
 
@@ -99,5 +100,5 @@ fn visible(
     requester: &Requester,
     id: &str,
 ) -> Result<CartDocument, NotFound> {
-    cart.filter(|cart| may_use(cart, requester)).ok_or_else(|| NotFound::new("cart", id))
+    cart.filter(|cart| may_use(cart, requester)).ok_or_else(|| NotFound::of(NodeKind::Cart, id))
 }

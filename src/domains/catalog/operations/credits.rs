@@ -11,9 +11,10 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::people::operations::{WORKS, id_of, names},
+    domains::people::operations::{WORKS, names},
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{InvalidInput, NotFound, Stop},
     },
 };
@@ -27,10 +28,10 @@ pub async fn credit(
     credit: &CreditPersonInput,
 ) -> Result<ProductDocument, Stop<CreditPersonResult>> {
     let sku = input::key("sku", &credit.sku)?;
-    let unknown = || NotFound::new("person", credit.person_id.as_str());
-    let id = id_of(&credit.person_id).ok_or_else(unknown)?;
+    let id = input::id("personId", NodeKind::Person, &credit.person_id)?;
     let run = app.begin().await?;
-    let person = names(app, &[id]).await?.pop().ok_or_else(unknown)?;
+    let person = names(app, std::slice::from_ref(&id)).await?.pop();
+    let person = person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?;
     let role = credit.role.as_str();
     let contributor = Contributor {
         person_id: person.id,
@@ -74,8 +75,7 @@ pub async fn uncredit(
     credit: &UncreditPersonInput,
 ) -> Result<ProductDocument, Stop<UncreditPersonResult>> {
     let sku = input::key("sku", &credit.sku)?;
-    let id = id_of(&credit.person_id)
-        .ok_or_else(|| NotFound::new("person", credit.person_id.as_str()))?;
+    let id = input::id("personId", NodeKind::Person, &credit.person_id)?;
     let role = credit.role.as_str();
     let run = app.begin().await?;
     loop {

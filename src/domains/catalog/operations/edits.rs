@@ -20,7 +20,8 @@ use crate::{
     domains::categories::{self, CategoryCopy},
     error::Error,
     graphql::{
-        input, node_id,
+        input,
+        node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
     },
     mongo::{Run, Version},
@@ -214,28 +215,20 @@ pub(super) fn uncrowded(product: &ProductDocument, run: &Run) -> Result<(), Erro
 }
 
 /// The `_id`s behind global ids of categories, each once.
-fn category_ids(ids: &[ID]) -> Result<Vec<Wanted>, InvalidInput> {
+fn category_ids(ids: &[ID]) -> Result<Vec<String>, InvalidInput> {
     input::at_most("categories", ids, CATEGORIES)?;
-    let mut wanted: Vec<Wanted> = Vec::new();
-    for id in ids {
-        let key = node_id::decode(id).filter(|(kind, _)| kind == "Category").map(|(_, key)| key);
-        let key = key.unwrap_or_default();
-        if !wanted.iter().any(|other| other.key == key) {
-            wanted.push(Wanted { global: id.to_string(), key });
+    let mut keys = Vec::new();
+    for (place, id) in ids.iter().enumerate() {
+        let key = input::id(&format!("categories.{place}"), NodeKind::Category, id)?;
+        if !keys.contains(&key) {
+            keys.push(key);
         }
     }
-    Ok(wanted)
-}
-
-/// A category as it was asked for, and its `_id` (empty where that isn't one).
-#[derive(serde::Serialize)]
-struct Wanted {
-    global: String,
-    key: String,
+    Ok(keys)
 }
 
 /// The categories as they are now, all of them.
-async fn wanted_categories<U>(app: &App, wanted: &[Wanted]) -> Result<Vec<CategoryCopy>, Stop<U>>
+async fn wanted_categories<U>(app: &App, wanted: &[String]) -> Result<Vec<CategoryCopy>, Stop<U>>
 where
     U: From<NotFound>,
     NotFound: Refusal,
@@ -243,12 +236,10 @@ where
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let keys: Vec<String> = wanted.iter().map(|wanted| wanted.key.clone()).collect();
-    let copies = categories::operations::copies(app, &keys).await?;
-    let mut found = Vec::new();
-    for Wanted { global, key } in wanted {
-        let copy = copies.iter().find(|copy| copy.id == *key);
-        found.push(copy.ok_or_else(|| NotFound::new("category", global))?.clone());
-    }
-    Ok(found)
+    let copies = categories::operations::copies(app, wanted).await?;
+    let copy = |key: &String| copies.iter().find(|copy| copy.id == *key).cloned();
+    let found = wanted
+        .iter()
+        .map(|key| copy(key).ok_or_else(|| NotFound::of(NodeKind::Category, key).into()));
+    found.collect()
 }

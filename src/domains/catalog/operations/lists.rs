@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::people,
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         page::Page,
         refusals::InvalidInput,
         scalars::{LocaleTag, Slug},
@@ -82,9 +82,9 @@ fn checked(app: &App, by: &ProductsBy) -> Result<Way, InvalidInput> {
 
 fn credited(CreditFilter { by, role, kind }: &CreditFilter) -> Result<Way, InvalidInput> {
     let (field, who) = match by {
-        // An id that isn't one is nobody's.
         CreditedPerson::Person(id) => {
-            ("contributors.personId", people::operations::id_of(id).unwrap_or_default())
+            let field = "by.credited.by.person";
+            ("contributors.personId", input::id(field, NodeKind::Person, id)?)
         }
         CreditedPerson::Name(name) => {
             ("contributors.name", input::text("by.credited.by.name", name, 1..=200)?)

@@ -6,7 +6,8 @@ use super::super::documents::{self, ProductDocument};
 use crate::{
     domains::categories::{CategoryCopy, name_in},
     graphql::{
-        app, node_id,
+        app,
+        node_id::NodeKind,
         scalars::{Date, LocaleTag, Long, Money},
     },
 };
@@ -88,8 +89,8 @@ macro_rules! product_type {
         #[Object]
         impl $name {
             /// Global id.
-            async fn id(&self) -> ID {
-                node_id::encode("Product", &self.0.product.sku)
+            pub async fn id(&self) -> ID {
+                NodeKind::Product.id(&self.0.product.sku)
             }
 
             /// Its key in the catalog, in stock, carts and orders.
@@ -332,7 +333,7 @@ pub struct Contributor {
 impl From<&documents::Contributor> for Contributor {
     fn from(contributor: &documents::Contributor) -> Self {
         let documents::Contributor { person_id, name, role, .. } = contributor;
-        let person_id = node_id::encode("Person", person_id);
+        let person_id = NodeKind::Person.id(person_id);
         Self { person_id, name: name.clone(), role: role.clone() }
     }
 }
@@ -348,8 +349,8 @@ pub struct ProductCategory {
 #[Object]
 impl ProductCategory {
     /// Global id of the category.
-    async fn id(&self) -> ID {
-        node_id::encode("Category", &self.copy.id)
+    pub async fn id(&self) -> ID {
+        NodeKind::Category.id(&self.copy.id)
     }
 
     /// Last step of its path.

@@ -19,7 +19,7 @@ use crate::{
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete(app: &App, category: &ID) -> Result<String, Stop<DeleteCategoryResult>> {
-    let id = own_id(category)?;
+    let id = own_id("category", category)?;
     let (lease, run) = lock(app).await?;
     let done = delete_locked(app, id, &run).await;
     unlock(lease, &done).await;

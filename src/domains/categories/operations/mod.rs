@@ -25,7 +25,8 @@ use crate::{
     app::App,
     error::Error,
     graphql::{
-        input, node_id,
+        input,
+        node_id::NodeKind,
         page::{Order, Page},
         refusals::{InvalidInput, NotFound},
         scalars::{LocaleTag, Slug},
@@ -49,10 +50,9 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
     match by {
         CategoryBy::Slug(slug) => store::find_by(app, "slug", slug.as_str()).await,
         CategoryBy::Path(path) => store::find_by(app, "path", sound_path("by.path", &path)?).await,
-        CategoryBy::Id(id) => match node_id::decode(&id) {
-            Some((kind, id)) if kind == "Category" => store::find_by(app, "_id", &id).await,
-            _ => Ok(None),
-        },
+        CategoryBy::Id(id) => {
+            store::find_by(app, "_id", &input::id("by.id", NodeKind::Category, &id)?).await
+        }
     }
 }
 
@@ -115,15 +115,12 @@ pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>,
 }
 
 /// The `_id` behind a global id that a client gave.
-fn own_id(global: &str) -> Result<String, NotFound> {
-    match node_id::decode(global) {
-        Some((kind, id)) if kind == "Category" => Ok(id),
-        _ => Err(NotFound::new("category", global)),
-    }
+fn own_id(field: &str, global: &str) -> Result<String, InvalidInput> {
+    input::id(field, NodeKind::Category, global)
 }
 
 fn not_found(id: &str) -> NotFound {
-    NotFound::new("category", node_id::encode("Category", id).0)
+    NotFound::of(NodeKind::Category, id)
 }
 
 fn sound_name(field: &str, name: &str) -> Result<String, InvalidInput> {

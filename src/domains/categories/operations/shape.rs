@@ -60,7 +60,7 @@ pub async fn change_slug(
     category: &ID,
     slug: &Slug,
 ) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
-    let id = own_id(category)?;
+    let id = own_id("category", category)?;
     let (lease, run) = lock(app).await?;
     let done = change_slug_locked(app, &id, slug, &run).await;
     unlock(lease, &done).await;
@@ -94,8 +94,8 @@ pub async fn move_below(
     category: &ID,
     parent: Option<&ID>,
 ) -> Result<CategoryDocument, Stop<MoveCategoryResult>> {
-    let id = own_id(category)?;
-    let parent = parent.map(|parent| own_id(parent)).transpose()?;
+    let id = own_id("category", category)?;
+    let parent = parent.map(|parent| own_id("parent", parent)).transpose()?;
     let (lease, run) = lock(app).await?;
     let done = move_locked(app, &id, parent.as_deref(), &run).await;
     unlock(lease, &done).await;

@@ -22,6 +22,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{Conflict, InsufficientStock, InvalidInput, NotFound, Stop},
         requester::Requester,
         scalars::Money,
@@ -48,7 +49,7 @@ struct Ask {
 
 impl Ask {
     fn checked(app: &App, given: AdjustOrderLineInput) -> Result<Self, InvalidInput> {
-        let order = input::key("orderId", &given.order_id)?;
+        let order = input::id("orderId", NodeKind::Order, &given.order_id)?;
         let sku = input::key("sku", &given.sku)?;
         let quantity = input::within("quantity", given.quantity.0, 0..=MOST_QUANTITY)?;
         let payment = given.payment.map(|own| payer::payment("payment", own)).transpose()?;

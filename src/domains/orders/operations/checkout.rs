@@ -28,6 +28,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{CartNotActive, Conflict, InvalidInput, NotFound, Stop},
         requester::Requester,
         scalars::Money,
@@ -48,7 +49,7 @@ struct Ask {
 
 impl Ask {
     fn checked(app: &App, input: CheckoutCartInput) -> Result<Self, InvalidInput> {
-        let cart = input::key("cartId", &input.cart_id)?;
+        let cart = input::id("cartId", NodeKind::Cart, &input.cart_id)?;
         let shipping = payer::address("shipping", input.shipping)?;
         let payment = payer::payment("payment", input.payment)?;
         let scope = [cart.as_str(), "checkoutCart"];
@@ -115,7 +116,7 @@ async fn open(
         |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| requester.is(owner));
     match cart.filter(is_theirs) {
         Some(cart) => Ok((run, cart)),
-        None => Err(NotFound::new("cart", id).into()),
+        None => Err(NotFound::of(NodeKind::Cart, id).into()),
     }
 }
 
@@ -141,7 +142,7 @@ async fn ordered(
     let id = &begun(cart)?.id;
     match store::find(app, id).await?.filter(|order| !order.deleted) {
         Some(order) => Ok(order),
-        None => Err(NotFound::new("order", id).into()),
+        None => Err(NotFound::of(NodeKind::Order, id).into()),
     }
 }
 
@@ -154,7 +155,7 @@ async fn claim(
     run: &Run,
 ) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
     if cart.lines.is_empty() {
-        return Err(CartEmpty::new(&cart.id).into());
+        return Err(CartEmpty::default().into());
     }
     let attempt = cart.attempts.to_string();
     let checkout = Checkout {

@@ -24,6 +24,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         page::{Order as Sort, Page},
         refusals::{Conflict, InUse, NotFound, Stop},
         requester::{Requester, Role},
@@ -44,7 +45,7 @@ pub async fn order(
     requester: &Requester,
     id: &str,
 ) -> Result<Option<OrderDocument>, Error> {
-    let id = &input::key("id", id)?;
+    let id = &input::id("id", NodeKind::Order, id)?;
     Ok(store::find(app, id).await?.filter(|order| is_visible(order, requester)))
 }
 
@@ -79,7 +80,7 @@ pub async fn cancel(
     id: &str,
     op_id: Option<&ID>,
 ) -> Result<OrderDocument, Stop<CancelOrderResult>> {
-    let id = &input::key("orderId", id)?;
+    let id = &input::id("orderId", NodeKind::Order, id)?;
     let op = input::op(app, &[id, "cancelOrder"], op_id, &())?;
     let (first, mut order) = open(app, requester, id).await?;
     let mut run = first;
@@ -141,7 +142,7 @@ fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
-    let id = &input::key("orderId", id)?;
+    let id = &input::id("orderId", NodeKind::Order, id)?;
     if let Some(stone) = store::replace_by_stone(app, id).await.decided()? {
         return Ok(stone);
     }
@@ -149,7 +150,7 @@ pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrd
         Some(order) if !order.deleted => {
             Err(InUse::because("only an order that is cancelled for good can be deleted").into())
         }
-        _ => Err(NotFound::new("order", id).into()),
+        _ => Err(NotFound::of(NodeKind::Order, id).into()),
     }
 }
 
@@ -165,7 +166,7 @@ where
     let (run, order) = store::open(app, id).await?;
     match order.filter(|order| is_visible(order, requester)) {
         Some(order) => Ok((run, order)),
-        None => Err(NotFound::new("order", id).into()),
+        None => Err(NotFound::of(NodeKind::Order, id).into()),
     }
 }
 

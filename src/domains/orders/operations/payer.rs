@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{InvalidInput, Stop},
         requester::Requester,
         scalars::Money,
@@ -38,7 +39,8 @@ pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Addres
 /// # Errors
 /// Names the field that can't be used.
 pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, InvalidInput> {
-    let account = given.account.map(|id| input::key(&format!("{field}.account"), &id));
+    let account =
+        given.account.map(|id| input::id(&format!("{field}.account"), NodeKind::Account, &id));
     let token = given.token.map(|token| input::text(&format!("{field}.token"), &token, 1..=1_000));
     Ok(Payment { account: account.transpose()?, token: token.transpose()? })
 }

@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{Conflict, InUse, NotFound, Stop},
         scalars::CurrencyCode,
     },
@@ -77,12 +78,12 @@ pub async fn close(
     subject: &str,
     id: &str,
 ) -> Result<AccountDocument, Stop<CloseAccountResult>> {
-    let id = &input::key("accountId", id)?;
+    let id = &input::id("accountId", NodeKind::Account, id)?;
     if let Some(closed) = store::close_account(app, id, subject).await.decided()? {
         return Ok(closed);
     }
     let found = store::find_account(app, id).await?.filter(|account| account.is_of(subject));
-    match found.ok_or_else(|| NotFound::new("account", id))? {
+    match found.ok_or_else(|| NotFound::of(NodeKind::Account, id))? {
         account if account.state == AccountState::Closed => Ok(account),
         account if account.kind == AccountKind::Receiving => {
             Err(InUse::because("payments arrive on this account").into())
@@ -105,8 +106,7 @@ pub async fn payer_account(
     id: &str,
     currency: CurrencyCode,
 ) -> Result<PayerAccount, Error> {
-    let Ok(id) = input::key("account", id) else { return Ok(PayerAccount::NotFound) };
-    let found = store::find_account(app, &id).await?;
+    let found = store::find_account(app, id).await?;
     Ok(match found.filter(|account| account.is_of(subject)) {
         // The receiving account can't pay itself.
         Some(account) if account.kind != AccountKind::Personal => PayerAccount::NotFound,

@@ -16,6 +16,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         page::{Order, Page},
         requester::{Requester, Role},
     },
@@ -30,7 +31,7 @@ pub async fn account(
     requester: &Requester,
     id: &str,
 ) -> Result<Option<AccountDocument>, Error> {
-    let id = input::key("id", id)?;
+    let id = input::id("id", NodeKind::Account, id)?;
     let found = store::find_account(app, &id).await?;
     Ok(found.filter(|account| may_see(requester, account.owner.as_deref())))
 }
@@ -65,7 +66,9 @@ pub async fn transfer_status(
     by: &TransferBy,
 ) -> Result<Option<TransferDocument>, Error> {
     let found = match by {
-        TransferBy::Id(id) => store::find_transfer(app, &input::key("by.id", id)?).await?,
+        TransferBy::Id(id) => {
+            store::find_transfer(app, &input::id("by.id", NodeKind::Transfer, id)?).await?
+        }
         TransferBy::OpId(op_id) => {
             let scope = [requester.subject()?, "transfer"];
             let op = input::op(app, &scope, Some(op_id), &())?;
@@ -101,12 +104,13 @@ pub async fn statement(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Option<Connection<String, StatementEntry>>, Error> {
-    let id = &input::key("account", id)?;
+    let id = &input::id("account", NodeKind::Account, id)?;
     let page = newest_first(app, format!("statement:{id}"), first, after)?;
     let (account, transfers) =
-        tokio::try_join!(account(app, requester, id), store::list_statement(app, id, &page))?;
+        tokio::try_join!(store::find_account(app, id), store::list_statement(app, id, &page))?;
+    let mine = account.filter(|account| may_see(requester, account.owner.as_deref()));
     let entry = |transfer| StatementEntry { account: id.clone(), transfer };
-    Ok(account.map(|_mine| page.connection(transfers, place, entry)))
+    Ok(mine.map(|_mine| page.connection(transfers, place, entry)))
 }
 
 fn newest_first(

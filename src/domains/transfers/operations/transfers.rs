@@ -21,6 +21,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
         scalars::CurrencyCode,
     },
@@ -61,8 +62,8 @@ pub async fn transfer(
     subject: &str,
     order: Order<'_>,
 ) -> Result<TransferDocument, Stop<TransferResult>> {
-    let source = &input::key("sourceId", order.source)?;
-    let destination = &input::key("destinationId", order.destination)?;
+    let source = &input::id("sourceId", NodeKind::Account, order.source)?;
+    let destination = &input::id("destinationId", NodeKind::Account, order.destination)?;
     let amount = amount(order.amount)?;
     if source == destination {
         return Err(InvalidInput::new("destinationId", "is the source").into());
@@ -71,9 +72,9 @@ pub async fn transfer(
     let ((run, from), to) =
         tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
     let from = from.filter(|account| account.is_of(subject));
-    let from = from.ok_or_else(|| NotFound::new("account", source))?;
+    let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, source))?;
     let to = to.filter(|account| account.kind != AccountKind::World);
-    let to = to.ok_or_else(|| NotFound::new("account", destination))?;
+    let to = to.ok_or_else(|| NotFound::of(NodeKind::Account, destination))?;
     if from.currency != to.currency {
         return Err(CurrencyMismatch::new(from.currency, to.currency).into());
     }
@@ -97,11 +98,11 @@ pub async fn deposit(
     amount_asked: i64,
     op_id: Option<&async_graphql::ID>,
 ) -> Result<TransferDocument, Stop<DepositResult>> {
-    let account = &input::key("accountId", account)?;
+    let account = &input::id("accountId", NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
     let op = op(app, subject, op_id, &("deposit", account, amount))?;
     let (run, to) = insider(app, account).await?;
-    let to = to.ok_or_else(|| NotFound::new("account", account))?;
+    let to = to.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let source = &world(to.currency);
     let asked = Asked { kind: TransferKind::Deposit, source, destination: account, amount };
     let transfer = asked.document(app, subject, to.currency, &op, &run);
@@ -123,11 +124,11 @@ pub async fn withdraw(
     amount_asked: i64,
     op_id: Option<&async_graphql::ID>,
 ) -> Result<TransferDocument, Stop<WithdrawResult>> {
-    let account = &input::key("accountId", account)?;
+    let account = &input::id("accountId", NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
     let op = op(app, subject, op_id, &("withdrawal", account, amount))?;
     let (run, from) = insider(app, account).await?;
-    let from = from.ok_or_else(|| NotFound::new("account", account))?;
+    let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let destination = &world(from.currency);
     let asked = Asked { kind: TransferKind::Withdrawal, source: account, destination, amount };
     let transfer = asked.document(app, subject, from.currency, &op, &run);
@@ -147,9 +148,9 @@ pub async fn reverse(
     subject: &str,
     id: &str,
 ) -> Result<TransferDocument, Stop<ReverseTransferResult>> {
-    let id = &input::key("transferId", id)?;
+    let id = &input::id("transferId", NodeKind::Transfer, id)?;
     let original = store::find_transfer(app, id).await?;
-    let original = original.ok_or_else(|| NotFound::new("transfer", id))?;
+    let original = original.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     let is_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
     if is_order || !original.state.has_arrived() {
         return Err(TransferNotCancellable::new(&original).into());
@@ -180,7 +181,7 @@ pub async fn cancel(
     subject: &str,
     id: &str,
 ) -> Result<TransferDocument, Stop<CancelTransferResult>> {
-    let id = &input::key("transferId", id)?;
+    let id = &input::id("transferId", NodeKind::Transfer, id)?;
     let reason = TransferReason::CancelledByOwner;
     let cancelled = store::mark_cancelling(app, id, Some(subject), reason).await.decided()?;
     if let Some(cancelled) = cancelled {
@@ -188,7 +189,7 @@ pub async fn cancel(
     }
     let found = store::find_transfer(app, id).await?;
     let found = found.filter(|transfer| transfer.by.as_deref() == Some(subject));
-    let found = found.ok_or_else(|| NotFound::new("transfer", id))?;
+    let found = found.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     match found.state {
         TransferState::Cancelling | TransferState::Cancelled => Ok(found),
         _ => Err(TransferNotCancellable::new(&found).into()),

@@ -30,7 +30,7 @@ pub(in super::super) async fn open_transfer(
     app: &App,
     id: &str,
 ) -> Result<(Run, Option<TransferDocument>), Error> {
-    Run::open(app.bounds(), &app.collection::<TransferDocument>(), doc! { "_id": id }).await
+    app.collection::<TransferDocument>().open(app.bounds(), doc! { "_id": id }).await
 }
 
 pub(in super::super) async fn insert_transfer(

@@ -6,7 +6,10 @@ mod results;
 
 use super::documents::{AccountDocument, TransferDocument, TransferStep};
 pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
-use crate::graphql::scalars::{CurrencyCode, DateTime, Long, Money};
+use crate::graphql::{
+    node_id::NodeKind,
+    scalars::{CurrencyCode, DateTime, Long, Money},
+};
 pub use results::*;
 
 /// An account.
@@ -16,9 +19,9 @@ pub struct Account(pub AccountDocument);
 /// An account of one currency.
 #[Object]
 impl Account {
-    /// Its id. Whoever knows it can transfer to it; nothing else.
-    async fn id(&self) -> ID {
-        ID(self.0.id.clone())
+    /// Its global id. Whoever knows it can transfer to it; nothing else.
+    pub async fn id(&self) -> ID {
+        NodeKind::Account.id(&self.0.id)
     }
 
     /// Its one currency.
@@ -62,9 +65,9 @@ pub struct Transfer(pub TransferDocument);
 /// Money on its way from one account to another.
 #[Object]
 impl Transfer {
-    /// Its id.
-    async fn id(&self) -> ID {
-        ID(self.0.id.clone())
+    /// Its global id.
+    pub async fn id(&self) -> ID {
+        NodeKind::Transfer.id(&self.0.id)
     }
 
     /// What it is for.
@@ -87,19 +90,19 @@ impl Transfer {
         Money::new(self.0.amount, self.0.currency)
     }
 
-    /// The account that gives; `world:EUR` and the like for the outside world.
+    /// The account that gives; the outside world has one for each currency.
     async fn source_id(&self) -> ID {
-        ID(self.0.source.clone())
+        NodeKind::Account.id(&self.0.source)
     }
 
-    /// The account that gets; `world:EUR` and the like for the outside world.
+    /// The account that gets; the outside world has one for each currency.
     async fn destination_id(&self) -> ID {
-        ID(self.0.destination.clone())
+        NodeKind::Account.id(&self.0.destination)
     }
 
     /// The transfer or payment that this one gives back, wholly or in part.
     async fn reverses(&self) -> Option<ID> {
-        self.0.reverses.clone().map(ID)
+        self.0.reverses.as_deref().map(|id| NodeKind::Transfer.id(id))
     }
 
     /// When it was asked for.
@@ -166,7 +169,7 @@ impl StatementEntry {
     /// The account on the other side.
     async fn counterparty_id(&self) -> ID {
         let TransferDocument { source, destination, .. } = &self.transfer;
-        ID(if self.is_outgoing() { destination } else { source }.clone())
+        NodeKind::Account.id(if self.is_outgoing() { destination } else { source })
     }
 
     /// The transfer.

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     error::Error,
     graphql::{
+        node_id::NodeKind,
         refusals::{
             Conflict, CurrencyMismatch, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Stop,
         },
@@ -116,7 +117,7 @@ impl InsufficientFunds {
         Self {
             code: ErrorCode::InsufficientFunds,
             message,
-            account_id: ID(source.clone()),
+            account_id: NodeKind::Account.id(source),
             requested: Money::new(*amount, *currency),
             available: Money::new(available, *currency),
         }
@@ -138,7 +139,7 @@ impl AccountClosed {
     /// That account is.
     pub fn new(account: String) -> Self {
         let message = format!("the account {account:?} is closed");
-        Self { code: ErrorCode::AccountClosed, message, account_id: ID(account) }
+        Self { code: ErrorCode::AccountClosed, message, account_id: NodeKind::Account.id(&account) }
     }
 }
 
@@ -157,7 +158,7 @@ impl AccountFull {
     /// That account can't take it.
     pub fn new(account: String) -> Self {
         let message = format!("the account {account:?} can't take so much");
-        Self { code: ErrorCode::AccountFull, message, account_id: ID(account) }
+        Self { code: ErrorCode::AccountFull, message, account_id: NodeKind::Account.id(&account) }
     }
 }
 
@@ -204,7 +205,7 @@ impl TransferNotCancellable {
     /// That transfer can't be.
     pub fn new(transfer: &TransferDocument) -> Self {
         let message = format!("as it stands ({:?}) that can't be done", transfer.state);
-        let (transfer_id, state) = (ID(transfer.id.clone()), transfer.state);
+        let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
         Self { code: ErrorCode::TransferNotCancellable, message, transfer_id, state }
     }
 }

@@ -1,11 +1,14 @@
-//! Merges each room's Query, Mutation and Subscription: one line per room.
+//! Merges each room's Query, Mutation and Subscription: one line per room; in [`nodes`] one more for
+//! each kind of thing with a global id.
+
+pub mod nodes;
 
 use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
 
 use crate::{
     domains::{
         carts, catalog,
-        categories::{self, WouldMakeCircle},
+        categories::{self, types::WouldMakeCircle},
         inventory,
         orders::{
             self,
@@ -36,6 +39,7 @@ pub struct Query(
     carts::resolvers::CartsQuery,
     orders::resolvers::OrdersQuery,
     transfers::resolvers::TransfersQuery,
+    nodes::NodesQuery,
 );
 
 /// Everything that can be changed.

@@ -1,0 +1,180 @@
+//! Each call of the driver, in raw documents, so that the driver's code is compiled once and not
+//! once per document type.
+//!
+//! A driver call that is dropped in flight costs its connection, and under load many of them stall
+//! everyone else for seconds. So each call runs in a task of its own ([`send`]) and is always run
+//! to its end, whoever stops waiting for it.
+
+use std::{
+    future::Future,
+    time::{Duration, Instant},
+};
+
+use futures_util::TryStreamExt;
+use mongodb::{
+    bson::{self, Document, RawDocumentBuf, doc},
+    options::{Hint, ReadConcern},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::observe;
+use crate::error::Error;
+
+/// The driver's handle of a collection.
+pub(super) type Raw = mongodb::Collection<RawDocumentBuf>;
+
+/// Longest time that anyone waits for the answer of one command. The command itself goes on; what
+/// it did is then unknown.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs one driver call in a task of its own and waits for it for a bounded time.
+///
+/// # Errors
+/// `Unavailable` when no answer came in time, else what the driver said.
+pub(super) async fn send<T: Send + 'static>(
+    collection: &str,
+    command: &'static str,
+    call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
+) -> Result<T, Error> {
+    send_within(PATIENCE, collection, command, call).await
+}
+
+pub(super) async fn send_within<T: Send + 'static>(
+    patience: Duration,
+    collection: &str,
+    command: &'static str,
+    call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
+) -> Result<T, Error> {
+    let since = Instant::now();
+    // Dropping the handle detaches the task: the call goes on to its end.
+    let answer = tokio::time::timeout(patience, tokio::spawn(call)).await;
+    observe::note(collection, command, since);
+    match answer {
+        Ok(Ok(answer)) => Ok(answer?),
+        Ok(Err(panicked)) => Err(Error::internal(panicked)),
+        Err(elapsed) => Err(Error::unavailable(elapsed)),
+    }
+}
+
+/// A list read: one index range, bounded.
+#[derive(Debug, Clone, Default)]
+pub struct List {
+    /// Which documents.
+    pub filter: Document,
+    /// In which order; an index must serve it.
+    pub sort: Document,
+    /// How many at the most.
+    pub limit: i64,
+    /// Only these fields, when set; the type must be readable from them.
+    pub projection: Option<Document>,
+    /// Name of the index to use, where the planner could choose a worse one.
+    pub hint: Option<&'static str>,
+}
+
+impl List {
+    /// The read as a command, for `explain`.
+    pub(super) fn command(&self, collection: &str) -> Document {
+        let mut command = doc! {
+            "find": collection, "filter": self.filter.clone(), "limit": self.limit,
+        };
+        if !self.sort.is_empty() {
+            command.insert("sort", self.sort.clone());
+        }
+        if let Some(projection) = self.projection.as_ref().filter(|fields| !fields.is_empty()) {
+            command.insert("projection", projection.clone());
+        }
+        if let Some(hint) = self.hint {
+            command.insert("hint", hint);
+        }
+        command
+    }
+}
+
+/// A stored document as the type that its collection holds.
+pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Error> {
+    bson::deserialize_from_slice(raw.as_bytes()).map_err(Error::internal)
+}
+
+pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error> {
+    bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
+}
+
+pub(super) async fn find_one(
+    inner: Raw,
+    read: List,
+    concern: ReadConcern,
+) -> Result<Option<RawDocumentBuf>, Error> {
+    let name = inner.name().to_owned();
+    send(&name, "find", async move {
+        let find = inner.find_one(read.filter).read_concern(concern);
+        match read.projection.filter(|fields| !fields.is_empty()) {
+            Some(fields) => find.projection(fields).await,
+            None => find.await,
+        }
+    })
+    .await
+}
+
+pub(super) async fn find_many(inner: Raw, list: List) -> Result<Vec<RawDocumentBuf>, Error> {
+    let name = inner.name().to_owned();
+    send(&name, "find", async move {
+        let mut find = inner
+            .find(list.filter)
+            .sort(list.sort)
+            .limit(list.limit)
+            .read_concern(ReadConcern::majority());
+        // One more than the limit: the server then closes the cursor with its first batch.
+        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
+            find = find.batch_size(batch);
+        }
+        if let Some(hint) = list.hint {
+            find = find.hint(Hint::Name(hint.to_owned()));
+        }
+        if let Some(projection) = list.projection {
+            find = find.projection(projection);
+        }
+        find.await?.try_collect().await
+    })
+    .await
+}
+
+/// Inserts unordered; answers the positions whose `_id` or another unique key is taken.
+pub(super) async fn insert(
+    inner: Raw,
+    documents: Vec<RawDocumentBuf>,
+) -> Result<Vec<usize>, Error> {
+    use mongodb::error::ErrorKind;
+    let name = inner.name().to_owned();
+    send(&name, "insert", async move {
+        match inner.insert_many(&documents).ordered(false).await {
+            Ok(_) => Ok(Vec::new()),
+            Err(error) => match error.kind.as_ref() {
+                ErrorKind::InsertMany(failed)
+                    if failed.write_concern_error.is_none()
+                        && failed
+                            .write_errors
+                            .as_ref()
+                            .is_some_and(|all| all.iter().all(|one| one.code == DUPLICATE_KEY)) =>
+                {
+                    let errors = failed.write_errors.iter().flatten();
+                    Ok(errors.map(|one| one.index).collect())
+                }
+                _ => Err(error),
+            },
+        }
+    })
+    .await
+}
+
+/// The server's code for a taken unique key.
+pub(super) const DUPLICATE_KEY: i32 = 11_000;
+
+/// Whether a write was refused because a unique key is taken.
+pub(super) fn is_duplicate_key(error: &mongodb::error::Error) -> bool {
+    use mongodb::error::{ErrorKind, WriteFailure};
+    match error.kind.as_ref() {
+        ErrorKind::Write(WriteFailure::WriteError(write)) => write.code == DUPLICATE_KEY,
+        ErrorKind::Command(command) => command.code == DUPLICATE_KEY,
+        _ => false,
+    }
+}

@@ -1,0 +1,140 @@
+//! Anything by its global id, as Relay has it.
+//! <https://relay.dev/graphql/objectidentification.htm>
+
+use async_graphql::{Context, ID, Interface, Object, Result};
+use futures_util::future::try_join_all;
+
+use crate::{
+    app::App,
+    domains::{
+        carts::{self, types::Cart},
+        catalog::{
+            self,
+            types::{Album, Book, Film, GenericProduct, Product},
+        },
+        categories::{
+            self,
+            types::{Category, CategoryBy},
+        },
+        orders::{self, types::Order},
+        people::{self, types::Person},
+        transfers::{
+            self,
+            types::{Account, Transfer, TransferBy},
+        },
+    },
+    error::Error,
+    graphql::{
+        app, input,
+        node_id::{self, NodeKind},
+        requester,
+        requester::Requester,
+    },
+};
+
+/// Ids that `nodes` takes at the most.
+const MOST: usize = 100;
+
+/// Something with a global id.
+#[derive(Interface)]
+#[graphql(field(name = "id", ty = "ID", desc = "Its global id."))]
+pub enum Node {
+    Account(Account),
+    Album(Album),
+    Book(Book),
+    Cart(Cart),
+    Category(Category),
+    Film(Film),
+    GenericProduct(GenericProduct),
+    Order(Order),
+    Person(Person),
+    Transfer(Transfer),
+}
+
+impl From<Product> for Node {
+    fn from(product: Product) -> Self {
+        match product {
+            Product::Album(album) => Self::Album(album),
+            Product::Film(film) => Self::Film(film),
+            Product::Book(book) => Self::Book(book),
+            Product::GenericProduct(generic) => Self::GenericProduct(generic),
+        }
+    }
+}
+
+/// Reads.
+#[derive(Default)]
+pub struct NodesQuery;
+
+#[Object]
+impl NodesQuery {
+    /// Anything by its global id; null where there is nothing, or nothing for you to see.
+    ///
+    /// Who: everyone.
+    async fn node(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "The global id.")] id: ID,
+    ) -> Result<Option<Node>> {
+        Ok(find("id".into(), app(context), requester(context), &id).await?)
+    }
+
+    /// Up to 100 things by their global ids, in the same order; null where there is nothing, or
+    /// nothing for you to see.
+    ///
+    /// Who: everyone.
+    #[graphql(complexity = "ids.len() * child_complexity")]
+    async fn nodes(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "The global ids.")] ids: Vec<ID>,
+    ) -> Result<Vec<Option<Node>>> {
+        input::at_most("ids", &ids, MOST).map_err(Error::from)?;
+        let (app, requester) = (app(context), requester(context));
+        let one = |(place, id)| find(format!("ids.{place}"), app, requester, id);
+        Ok(try_join_all(ids.iter().enumerate().map(one)).await?)
+    }
+}
+
+/// Each room's own read, which knows who may see what.
+async fn find(
+    field: String,
+    app: &App,
+    requester: &Requester,
+    id: &ID,
+) -> Result<Option<Node>, Error> {
+    let Some((kind, key)) = node_id::decode(id) else {
+        return Err(Error::bad_input(field, "isn't a global id"));
+    };
+    Ok(match kind {
+        NodeKind::Account => {
+            let found = transfers::operations::account(app, requester, id).await?;
+            found.map(|account| Account(account).into())
+        }
+        NodeKind::Cart => {
+            let found = carts::operations::cart(app, requester, id).await?;
+            found.map(|cart| Cart::from(cart).into())
+        }
+        NodeKind::Category => {
+            let found = categories::operations::category(app, CategoryBy::Id(id.clone())).await?;
+            found.map(|category| Category(category).into())
+        }
+        NodeKind::Order => {
+            let found = orders::operations::order(app, requester, id).await?;
+            found.map(|order| Order(order).into())
+        }
+        NodeKind::Person => {
+            let found = people::operations::person(app, id).await?;
+            found.map(|person| Person(person).into())
+        }
+        NodeKind::Product => {
+            let found = catalog::operations::product(app, &key).await?;
+            found.map(|product| Product::of(product, None).into())
+        }
+        NodeKind::Transfer => {
+            let by = TransferBy::Id(id.clone());
+            let found = transfers::operations::transfer_status(app, requester, &by).await?;
+            found.map(|transfer| Transfer(transfer).into())
+        }
+    })
+}

@@ -1,0 +1,110 @@
+//! Anything by its global id.
+
+use serde_json::{Value, json};
+
+use crate::{
+    shop::{account, placed, stocked},
+    support::{Client, Gateway, key, short_bounds},
+};
+
+const NODES: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }";
+
+async fn nodes(client: &Client, ids: &[&str]) -> Value {
+    client.field(NODES, json!({ "ids": ids })).await
+}
+
+async fn first_id(client: &Client, query: &str) -> String {
+    let found = client.field(query, json!({})).await;
+    let id = found["id"].as_str().or_else(|| found["nodes"][0]["id"].as_str());
+    id.unwrap_or_else(|| panic!("{found:#}")).to_owned()
+}
+
+/// One of each kind: its type, its id, and whether it is one shopper's alone.
+async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)> {
+    stocked(gateway, "a", 250, 10).await;
+    let (shopper, merchant) = (gateway.shopper("someone"), gateway.merchant());
+    let purse = account(gateway, "someone", 1_000).await;
+    let order = placed(&shopper, &purse, &[("a", 1)]).await;
+    let cart = shopper.open_cart("RESERVE").await;
+    let category = first_id(
+        &merchant,
+        "mutation { createCategory(input: { slug: \"music\", names: [{ locale: \"en\", name: \"Music\" }] })
+            { ... on Category { id } } }",
+    );
+    let person = first_id(
+        &merchant,
+        "mutation { createPerson(input: { name: \"Someone\" }) { ... on Person { id } } }",
+    );
+    let (category, person) = (category.await, person.await);
+    let product = first_id(&shopper, "{ product(sku: \"a\") { id } }").await;
+    let other = account(gateway, "someone", 0).await;
+    let input = json!({ "sourceId": purse, "destinationId": other, "amount": 1 });
+    let query =
+        "mutation($input: TransferInput!) { transfer(input: $input) { ... on Transfer { id } } }";
+    let transfer = shopper.field(query, json!({ "input": input })).await;
+    let transfer = transfer["id"].as_str().expect("a transfer").to_owned();
+    vec![
+        ("Account", purse, true),
+        ("Cart", cart, true),
+        ("Category", category, false),
+        ("Order", order, true),
+        ("Person", person, false),
+        ("Book", product, false),
+        ("Transfer", transfer, true),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_found_by_its_id_by_who_may_see_it() {
+    let gateway = Gateway::start().await;
+    let all = one_of_each(&gateway).await;
+    let ids: Vec<_> = all.iter().map(|(_, id, _)| id.as_str()).collect();
+    let known: Vec<_> =
+        all.iter().map(|(kind, id, _)| json!({ "__typename": kind, "id": id })).collect();
+    assert_eq!(nodes(&gateway.shopper("someone"), &ids).await, json!(known));
+    for stranger in [gateway.anonymous(), gateway.shopper("another")] {
+        let public = all.iter().zip(&known).map(|((_, _, private), node)| match private {
+            true => &Value::Null,
+            false => node,
+        });
+        assert_eq!(nodes(&stranger, &ids).await, json!(public.collect::<Vec<_>>()));
+    }
+    let one = "query($id: ID!) { node(id: $id) { __typename ... on Product { sku } } }";
+    let product = gateway.anonymous().field(one, json!({ "id": ids[5] })).await;
+    assert_eq!(product, json!({ "__typename": "Book", "sku": "a" }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_id_is_told_by_its_field() {
+    let gateway = Gateway::with(short_bounds).await;
+    let shopper = gateway.shopper("someone");
+    let cart = shopper.open_cart("RESERVE").await;
+    let nothing = docgate::graphql::node_id::NodeKind::Cart.id("nothing");
+    let found = nodes(&shopper, &[&nothing, &cart, &nothing]).await;
+    assert_eq!((&found[0], &found[1]["id"], &found[2]), (&Value::Null, &json!(cart), &Value::Null));
+
+    let many = vec![cart.as_str(); 101];
+    let foreign = docgate::graphql::node_id::NodeKind::Order.id(&key(&cart));
+    let path = docgate::graphql::node_id::NodeKind::Cart.id("$where");
+    for (ids, field) in [
+        (vec![cart.as_str(), "nothing"], "ids.1"),
+        (vec![""], "ids.0"),
+        (vec!["Q2FydDp4"], "ids.0"),
+        (many, "ids"),
+    ] {
+        let answer = shopper.run(NODES, json!({ "ids": ids })).await;
+        let error = &answer["errors"][0];
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{answer:#}");
+        assert_eq!(error["extensions"]["field"], field, "{answer:#}");
+    }
+    for id in [foreign.as_str(), path.as_str(), "nothing", &key(&cart)] {
+        let query = "query($id: ID!) { cart(id: $id) { id } }";
+        let answer = shopper.run(query, json!({ "id": id })).await;
+        assert_eq!(answer["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{answer:#}");
+        let refused = shopper.does(Client::adding(id, "a", 1, None)).await;
+        assert_eq!(
+            (&refused["__typename"], &refused["field"]),
+            (&json!("InvalidInput"), &json!("input.cartId"))
+        );
+    }
+}

@@ -12,7 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwn
 
 pub use super::driver::List;
 use super::{
-    driver::{DUPLICATE_KEY, Raw, decode, encode, find_many, find_one, insert, send, send_within},
+    driver::{
+        DUPLICATE_KEY, PATIENCE, Raw, decode, encode, find_many, find_one, insert, send,
+        send_within,
+    },
+    expression::both,
     flow::{Bounds, Run},
     guarded::{Guarded, Outcome},
     indexes::Index,
@@ -255,9 +259,42 @@ impl<T: Stored> Collection<T> {
         if updates.is_empty() {
             return Ok(Vec::new());
         }
+        refused_positions(&self.bulk(updates, true, PATIENCE).await?)
+    }
+
+    /// Applies many guarded updates in one command, each to the one document that its filter names,
+    /// before the run's deadline. Says whether the guards of all held; which of them didn't isn't
+    /// told. For gives that are looked at one by one where they can't be made together.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the updates may have been applied.
+    pub async fn update_each(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+        run: &Run,
+    ) -> Result<bool, Error> {
+        if updates.is_empty() {
+            return Ok(true);
+        }
+        let wanted = i32::try_from(updates.len()).map_err(Error::internal)?;
+        let updates = updates
+            .into_iter()
+            .map(|(filter, update)| (both(filter, run.alive()), update))
+            .collect();
+        let answer = self.bulk(updates, false, run.command_limit()).await?;
+        let matched = answer.get_i32("n").map_err(Error::internal)?;
+        Ok(refused_positions(&answer)?.is_empty() && matched == wanted)
+    }
+
+    async fn bulk(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+        upsert: bool,
+        limit: Duration,
+    ) -> Result<Document, Error> {
         let updates: Vec<Bson> = updates
             .into_iter()
-            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": true }.into())
+            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert }.into())
             .collect();
         // The driver's own bulk write wants MongoDB 8.0.
         let command = doc! {
@@ -265,14 +302,14 @@ impl<T: Stored> Collection<T> {
             "updates": updates,
             "ordered": false,
             "writeConcern": { "w": "majority" },
+            "maxTimeMS": i64::try_from(limit.as_millis()).unwrap_or(i64::MAX),
         };
         let client = self.inner.client().clone();
         let database = self.inner.namespace().db;
-        let answer = send(T::COLLECTION, "update", async move {
+        send(T::COLLECTION, "update", async move {
             client.database(&database).run_command(command).await
         })
-        .await?;
-        refused_positions(&answer)
+        .await
     }
 
     /// Runs an aggregation (invariants, reports).

@@ -25,7 +25,7 @@ pub(super) type Raw = mongodb::Collection<RawDocumentBuf>;
 
 /// Longest time that anyone waits for the answer of one command. The command itself goes on; what
 /// it did is then unknown.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs one driver call in a task of its own and waits for it for a bounded time.
 ///

@@ -46,7 +46,8 @@ pub(super) enum Import {
 /// Bring products in, some hundreds at a time
 ///
 /// A line is what `createProduct` takes, with categories by path, which must be there. A product that
-/// is there already gets the line's content, prices and categories; who made it stays.
+/// is there already gets the line's content, prices and categories, and those who made it where the line
+/// has `contributors`: [{"personId": …, "role": "artist"}].
 ///
 /// Example of a line (here on several):
 ///     {"sku": "ALB-1", "categories": ["/music/jazz"],

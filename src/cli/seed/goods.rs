@@ -1,7 +1,5 @@
 //! Categories, people, products with their credits, and stock.
 
-use std::{collections::HashMap, fmt::Write as _};
-
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
@@ -78,10 +76,15 @@ pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<
 }
 
 /// Puts the products into the catalog, as `docgate import products` does.
-pub(super) async fn list(app: &App, products: &[Product], steps: &Steps) -> Result<(), Failure> {
+pub(super) async fn list(
+    app: &App,
+    products: &[Product],
+    people: &[String],
+    steps: &Steps,
+) -> Result<(), Failure> {
     let bar = steps.begin("products", products.len());
     for batch in products.chunks(500) {
-        let lines = batch.iter().map(|product| parsed(line(product)));
+        let lines = batch.iter().map(|product| parsed(line(product, people)));
         let lines: Vec<catalog::ImportProduct> = lines.collect::<Result<_, _>>()?;
         for (product, said) in batch.iter().zip(catalog::import::import(app, &lines).await?) {
             said.map_err(|reason| {
@@ -94,24 +97,20 @@ pub(super) async fn list(app: &App, products: &[Product], steps: &Steps) -> Resu
     Ok(())
 }
 
-/// Credits those who made the products, and fills the shelves.
-pub(super) async fn stock(
-    door: &Door,
-    products: &[Product],
-    people: &[String],
-    steps: &Steps,
-) -> Result<(), Failure> {
+/// Fills the shelves.
+pub(super) async fn stock(door: &Door, products: &[Product], steps: &Steps) -> Result<(), Failure> {
+    const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
+        __typename ... on UserError { code message }
+    } }";
     let merchant = merchant();
-    // One text per number of credits: it is parsed and checked again for each request, but made once.
-    let most = products.iter().map(|product| product.credits.len()).max().unwrap_or(0);
-    let queries: HashMap<usize, String> = (0..=most).map(|count| (count, query(count))).collect();
-    let bar = steps.begin("credits and stock", products.len());
+    let bar = steps.begin("stock", products.len());
     stream::iter(products)
         .map(|product| {
-            let (merchant, bar, queries) = (&merchant, &bar, &queries);
+            let (merchant, bar) = (&merchant, &bar);
             async move {
-                let query = &queries[&product.credits.len()];
-                door.ask(merchant, query, variables(product, people)).await?;
+                let op = format!("demo-stock-{}", product.sku);
+                let input = json!({ "sku": product.sku, "quantity": product.stock, "opId": op });
+                door.ask(merchant, RECEIVE, json!({ "input": input })).await?;
                 bar.inc(1);
                 Ok::<_, Failure>(())
             }
@@ -123,38 +122,12 @@ pub(super) async fn stock(
     Ok(())
 }
 
-fn query(credits: usize) -> String {
-    let mut parameters = String::from("$sku: ID!, $quantity: Long!, $op: ID!");
-    let mut fields = String::from(
-        "receiveStock(input: {sku: $sku, quantity: $quantity, opId: $op}) {
-            __typename ... on UserError { code message }
-        }\n",
-    );
-    for number in 0..credits {
-        // Writing to a string can't fail.
-        let _written = write!(parameters, ", $person{number}: ID!, $role{number}: Slug!");
-        let _written = writeln!(
-            fields,
-            "credit{number}: creditPerson(input: {{
-                sku: $sku, personId: $person{number}, role: $role{number}
-            }}) {{ __typename ... on UserError {{ code message }} }}"
-        );
-    }
-    format!("mutation({parameters}) {{\n{fields}}}")
-}
-
-fn variables(product: &Product, people: &[String]) -> Value {
-    let op = format!("demo-stock-{}", product.sku);
-    let mut variables = json!({ "sku": product.sku, "quantity": product.stock, "op": op });
-    for (number, (person, role)) in product.credits.iter().enumerate() {
-        variables[format!("person{number}")] = json!(people[*person]);
-        variables[format!("role{number}")] = json!(role);
-    }
-    variables
-}
-
-/// A product as a line of an import.
-fn line(product: &Product) -> Value {
+/// A product as a line of an import; `people` are ids, in the cast's order.
+fn line(product: &Product, people: &[String]) -> Value {
+    let contributors = product.credits.iter();
+    let contributors: Vec<Value> = contributors
+        .map(|(person, role)| json!({ "personId": people[*person], "role": role }))
+        .collect();
     let details = match product.kind {
         "album" => {
             let tracks = product.tracks.iter();
@@ -180,6 +153,7 @@ fn line(product: &Product) -> Value {
     json!({
         "sku": product.sku,
         "categories": product.categories,
+        "contributors": contributors,
         "pricing": { "list": product.list, "retail": product.retail, "currency": "EUR" },
         "content": {
             "title": product.title,

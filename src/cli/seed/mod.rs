@@ -43,8 +43,8 @@ pub(super) async fn fill(config: &Config, database: &Database, count: u32) -> Re
 
     goods::plant(&app, &tree, &steps).await?;
     let people = goods::hire(&door, &cast, &steps).await?;
-    goods::list(&app, &products, &steps).await?;
-    goods::stock(&door, &products, &people, &steps).await?;
+    goods::list(&app, &products, &people, &steps).await?;
+    goods::stock(&door, &products, &steps).await?;
 
     let shoppers = shoppers::arrive(&door, 40, &steps).await?;
     shoppers::share(&door, &shoppers, &steps).await?;

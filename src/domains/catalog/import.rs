@@ -10,21 +10,28 @@
 //!              "details": {"album": {"genres": ["Jazz"], "tracks": [{"title": "So What"}]}}}}
 //! ```
 //!
-//! A line whose SKU is there replaces content, price and categories; who made it stays. A line may
-//! be imported again and again.
+//! A line whose SKU is there replaces content, price and categories, and who made it where the line
+//! has `contributors`. A line may be imported again and again.
 
+use std::collections::BTreeSet;
+
+use async_graphql::ID;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    operations::{checked_content, checked_pricing, finish},
+    documents::Contributor,
+    operations::{checked_content, checked_pricing, finish_all},
     store::{self, Imported},
     types::{PricingInput, ProductContentInput},
 };
 use crate::{
     app::App,
-    domains::categories::{self, CategoryCopy},
+    domains::{
+        categories::{self, CategoryCopy},
+        people::{self, PersonName, operations::WORKS},
+    },
     error::Error,
-    graphql::{input, refusals::InvalidInput},
+    graphql::{input, node_id::NodeKind, refusals::InvalidInput, scalars::Slug},
 };
 
 /// One line.
@@ -40,6 +47,19 @@ pub struct ImportProduct {
     /// Paths of its categories, at most 20.
     #[serde(default)]
     pub categories: Vec<String>,
+    /// Who made it, at most 100; absent, that stays as it is.
+    #[serde(default)]
+    pub contributors: Option<Vec<ImportContributor>>,
+}
+
+/// Someone who had a part in making a product.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportContributor {
+    /// Global id of the person.
+    pub person_id: ID,
+    /// Which part, such as `author`.
+    pub role: Slug,
 }
 
 /// Products per command.
@@ -64,7 +84,8 @@ async fn import_batch(
     let mut paths: Vec<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
     paths.sort_unstable();
     paths.dedup();
-    let found = copies_at(app, &paths).await?;
+    let people = people_of(lines);
+    let found = Found::read(app, &paths, &people).await?;
     let mut answers: Vec<Result<(), String>> = Vec::with_capacity(lines.len());
     let mut sound = Vec::new();
     let mut positions = Vec::new();
@@ -83,31 +104,81 @@ async fn import_batch(
         answers[positions[refused]] =
             Err("a product of this SKU is being removed; import it again in a minute".to_owned());
     }
+    let renamed = sound.iter().filter(|product| product.contributors.is_some());
+    let renamed: Vec<String> = renamed.map(|product| product.sku.clone()).collect();
     let skus: Vec<String> = sound.into_iter().map(|product| product.sku).collect();
-    if copies_at(app, &paths).await? == found {
-        store::unmark_all(app, &skus, &token).await?;
+    if Found::read(app, &paths, &people).await?.is_same_as(&found) {
+        store::unmark_all(app, &skus, &renamed, &token).await?;
     }
+    // Copies that were stale a moment later, and works.
     finish_all(app, &skus).await?;
     Ok(answers)
 }
 
-/// Copies that were stale a moment later, and works whose title is a new one.
-async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
-    for product in store::list_unfinished(app, skus).await? {
-        let run = app.begin().await?;
-        finish(app, &run, product).await?;
-    }
-    Ok(())
+/// The `_id`s of everyone whom the lines name, each once.
+fn people_of(lines: &[ImportProduct]) -> Vec<String> {
+    let parts = lines.iter().flat_map(|line| line.contributors.iter().flatten());
+    let people: BTreeSet<String> = parts
+        .filter_map(|part| input::id("personId", NodeKind::Person, &part.person_id).ok())
+        .collect();
+    people.into_iter().collect()
 }
 
-async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>, Error> {
-    if paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    categories::operations::copies_at(app, paths).await
+/// The records that the products of a batch copy.
+struct Found {
+    categories: Vec<CategoryCopy>,
+    people: Vec<PersonName>,
 }
 
-fn checked(app: &App, line: &ImportProduct, found: &[CategoryCopy]) -> Result<Imported, String> {
+impl Found {
+    async fn read(app: &App, paths: &[String], people: &[String]) -> Result<Self, Error> {
+        let categories = async {
+            if paths.is_empty() {
+                return Ok(Vec::new());
+            }
+            categories::operations::copies_at(app, paths).await
+        };
+        let (categories, people) =
+            tokio::try_join!(categories, people::operations::names(app, people))?;
+        Ok(Self { categories, people })
+    }
+
+    /// Whether nothing that is copied has changed.
+    fn is_same_as(&self, other: &Self) -> bool {
+        let names = |found: &Self| -> BTreeSet<(String, i64)> {
+            found.people.iter().map(|person| (person.id.clone(), person.version)).collect()
+        };
+        self.categories == other.categories && names(self) == names(other)
+    }
+
+    /// The parts as the product holds them, each once.
+    fn contributors(&self, parts: &[ImportContributor]) -> Result<Vec<Contributor>, InvalidInput> {
+        input::at_most("contributors", parts, store::CONTRIBUTORS)?;
+        let mut contributors: Vec<Contributor> = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            let field = format!("contributors.{place}.personId");
+            let id = input::id(&field, NodeKind::Person, &part.person_id)?;
+            let person = self.people.iter().find(|person| person.id == id);
+            let person =
+                person.ok_or_else(|| InvalidInput::new(&field, "there is no such person"))?;
+            if person.works >= WORKS {
+                return Err(InvalidInput::new(&field, format!("has {WORKS} works already")));
+            }
+            let contributor = Contributor {
+                person_id: id,
+                name: person.name.clone(),
+                nv: person.version,
+                role: part.role.as_str().to_owned(),
+            };
+            if !contributors.contains(&contributor) {
+                contributors.push(contributor);
+            }
+        }
+        Ok(contributors)
+    }
+}
+
+fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, String> {
     let said = |invalid: InvalidInput| {
         let field = invalid.field.strip_prefix("input.").unwrap_or(&invalid.field);
         format!("{field}: {}", invalid.reason)
@@ -118,14 +189,16 @@ fn checked(app: &App, line: &ImportProduct, found: &[CategoryCopy]) -> Result<Im
     input::at_most("categories", &line.categories, 20).map_err(said)?;
     let mut categories: Vec<CategoryCopy> = Vec::new();
     for path in &line.categories {
-        let copy = found.iter().find(|copy| copy.path == *path);
+        let copy = found.categories.iter().find(|copy| copy.path == *path);
         let copy = copy.ok_or_else(|| format!("categories: there is no category {path:?}"))?;
         if !categories.iter().any(|other| other.id == copy.id) {
             categories.push(copy.clone());
         }
     }
+    let parts = line.contributors.as_deref();
+    let contributors = parts.map(|parts| found.contributors(parts)).transpose().map_err(said)?;
     let ids = app.ids();
     let origin = ids.op(&["importProduct"], None, line).input;
     let (incarnation, nonce) = (ids.random(), ids.random());
-    Ok(Imported { sku, content, pricing, categories, origin, incarnation, nonce })
+    Ok(Imported { sku, content, pricing, categories, contributors, origin, incarnation, nonce })
 }

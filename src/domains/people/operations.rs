@@ -173,6 +173,24 @@ pub async fn give_work(app: &App, id: &str, work: &Work, run: &Run) -> Result<()
     }
 }
 
+/// As [`give_work`], of many people at once, each with one work a product. Says whether all was
+/// written: only works of products that are new to the people can be, and only of parts that they
+/// have. Else some of it may have been written, and the works are given one by one.
+///
+/// # Errors
+/// The outcome is unknown: the gives are still due.
+pub async fn give_first_works(
+    app: &App,
+    works: &[(&str, Vec<Work>)],
+    run: &Run,
+) -> Result<bool, Error> {
+    // Stones have a time that the server gives.
+    if works.iter().flat_map(|(_, works)| works).any(|work| work.roles.is_empty()) {
+        return Ok(false);
+    }
+    store::put_first_works(app, works, run).await
+}
+
 /// Longest name.
 const NAME: usize = 200;
 

@@ -11,7 +11,7 @@ use crate::{
         Outcome, Run,
         collection::List,
         copies::Place,
-        expression::{append, array, filter, literal, starts_with, whole},
+        expression::{append, array, filter, literal, starts_with, stored, whole},
     },
 };
 
@@ -118,6 +118,22 @@ pub(super) async fn put_work(
     let others = filter(array("works"), doc! { "$ne": ["$$this.sku", literal(&work.sku)] });
     let update = doc! { "$set": { "works": append(others, vec![whole(entry)]) } };
     app.collection::<PersonDocument>().guarded(guard, vec![update]).within(run).apply().await
+}
+
+/// Writes these works of each of these people, none of whom has an entry of their products yet.
+/// Says whether that is so of all; else some may have been written.
+pub(super) async fn put_first_works(
+    app: &App,
+    works: &[(&str, Vec<Work>)],
+    run: &Run,
+) -> Result<bool, Error> {
+    let updates = works.iter().map(|(id, works)| {
+        let skus: Vec<&str> = works.iter().map(|work| work.sku.as_str()).collect();
+        let entries = works.iter().map(|work| literal(stored(work))).collect();
+        let guard = doc! { "_id": id, "works.sku": { "$nin": skus } };
+        (guard, vec![doc! { "$set": { "works": append(array("works"), entries) } }])
+    });
+    app.collection::<PersonDocument>().update_each(updates.collect(), run).await
 }
 
 /// People with outbox entries older than `before`, oldest first.

@@ -1,10 +1,13 @@
 //! Products in bulk.
 
-use docgate::domains::catalog::{ImportProduct, operations::import};
+use docgate::{
+    domains::catalog::{ImportProduct, operations::import},
+    graphql::node_id::NodeKind,
+};
 use serde_json::{Value, json};
 
 use super::{category, change, create, person, product, thing, works};
-use crate::support::Gateway;
+use crate::support::{Gateway, cuts, short_bounds};
 
 async fn run(gateway: &Gateway, lines: Value) -> Vec<Result<(), String>> {
     let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
@@ -86,6 +89,91 @@ async fn many_lines_take_few_commands_and_leave_no_mark() {
     assert_eq!(product(&gateway, "twice").await["title"], "Second");
     create(&gateway.merchant(), thing("fresh", "Fresh")).await;
     gateway.assert_sound().await;
+}
+
+/// The parts in a product, as `role: name`.
+async fn parts(gateway: &Gateway, sku: &str) -> Vec<String> {
+    let made = product(gateway, sku).await;
+    let parts = made["contributors"].as_array().expect("a list").iter();
+    parts.map(|part| format!("{}: {}", part["role"], part["name"]).replace('"', "")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_made_it_comes_with_the_line() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let (ann, bob) = (person(&merchant, "Ann").await, person(&merchant, "Bob").await);
+    let line = |sku: &str, parts: Value| {
+        let mut line = thing(sku, &format!("Title of {sku}"));
+        line["contributors"] = parts;
+        line
+    };
+    let part = |person: &str, role: &str| json!({ "personId": person, "role": role });
+    let lines = json!([
+        line("a", json!([part(&ann, "author"), part(&ann, "editor"), part(&bob, "author")])),
+        line("b", json!([part(&ann, "author"), part(&ann, "author")])),
+        line("c", json!([])),
+        line("d", json!([part("nobody", "author")])),
+        line("e", json!([part(&NodeKind::Person.id("nobody"), "author")])),
+        line("f", json!(vec![part(&ann, "author"); 101])),
+    ]);
+    let said = run(&gateway, lines.clone()).await;
+    assert!(said[..3].iter().all(Result::is_ok), "{said:?}");
+    for (said, reason) in said[3..].iter().zip([
+        "contributors.0.personId: isn't the id of a person",
+        "contributors.0.personId: there is no such person",
+        "contributors: takes at most 100 elements",
+    ]) {
+        assert_eq!(said.as_ref().expect_err("refused"), reason);
+    }
+    assert_eq!(parts(&gateway, "a").await, ["author: Ann", "editor: Ann", "author: Bob"]);
+    assert_eq!(parts(&gateway, "b").await, ["author: Ann"]);
+    assert_eq!(works(&gateway, &ann).await.len(), 2);
+    gateway.assert_sound().await;
+
+    // Again, then others, then no word of them, then nobody.
+    assert!(run(&gateway, lines).await[..3].iter().all(Result::is_ok));
+    assert_eq!(works(&gateway, &ann).await.len(), 2);
+    assert!(run(&gateway, json!([line("a", json!([part(&bob, "editor")]))])).await[0].is_ok());
+    assert_eq!(parts(&gateway, "a").await, ["editor: Bob"]);
+    assert_eq!(works(&gateway, &ann).await.len(), 1);
+    assert!(run(&gateway, json!([thing("a", "Another")])).await[0].is_ok());
+    assert_eq!(works(&gateway, &bob).await[0]["title"], "Another");
+    gateway.assert_sound().await;
+    assert!(run(&gateway, json!([line("a", json!([]))])).await[0].is_ok());
+    assert!(works(&gateway, &bob).await.is_empty());
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_an_import_goes_on_where_it_was() {
+    let line = |n: usize, who: &str, name: &str| {
+        let mut line = thing(&format!("t-{n}-{name}"), "Title");
+        line["contributors"] = json!([{ "personId": who, "role": "author" }]);
+        line["categories"] = json!([format!("/music-{n}")]);
+        line
+    };
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let merchant = gateway.merchant();
+            category(&merchant, &format!("music-{n}"), None).await;
+            let ann = person(&merchant, &format!("Ann {n}")).await;
+            json!([line(n, &ann, "one"), line(n, &ann, "two")])
+        },
+        async |gateway, lines: &Value| {
+            let lines: Vec<ImportProduct> = serde_json::from_value(lines.clone()).expect("lines");
+            let _cut = import(&gateway.app, &lines).await;
+        },
+        async |gateway, case| {
+            let said = run(gateway, case.subject.clone()).await;
+            assert!(said.iter().all(Result::is_ok), "{:?} at {}", case.way, case.at);
+            let person = case.subject[0]["contributors"][0]["personId"].as_str().expect("an id");
+            let works = works(gateway, person).await;
+            assert_eq!(works.len(), 2, "{:?} at {}", case.way, case.at);
+        },
+    )
+    .await;
 }
 
 #[test]

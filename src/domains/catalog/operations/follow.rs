@@ -1,6 +1,8 @@
 //! What every change of a product is followed by: a second look at what it copies, and its works
 //! to the people.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::super::{
     documents::{Copying, ProductDocument},
     store::{self, Corrections},
@@ -60,10 +62,16 @@ async fn look_again(
 
 /// Writes the works that are due, as the product is now.
 async fn give_works(app: &App, run: &Run, product: &ProductDocument) -> Result<(), Error> {
-    let mut due: Vec<&String> = product.outbox.iter().flat_map(|due| &due.people).collect();
-    due.sort_unstable();
-    due.dedup();
-    for person in due {
+    for (person, work) in due_works(product) {
+        people::operations::give_work(app, person, &work, run).await?;
+    }
+    Ok(())
+}
+
+/// The works that are due, each with its person.
+fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
+    let people: BTreeSet<&String> = product.outbox.iter().flat_map(|due| &due.people).collect();
+    people.into_iter().map(|person| {
         let roles = product.contributors.iter().filter(|part| part.person_id == *person);
         let work = Work {
             sku: product.sku.clone(),
@@ -72,7 +80,32 @@ async fn give_works(app: &App, run: &Run, product: &ProductDocument) -> Result<(
             version: product.version,
             stone_at: None,
         };
-        people::operations::give_work(app, person, &work, run).await?;
+        (person.as_str(), work)
+    })
+}
+
+/// As [`finish`], of many products: those whose works are all new to their people together, the
+/// rest one by one.
+///
+/// # Errors
+/// As [`finish`].
+pub(in super::super) async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
+    let run = app.begin().await?;
+    let (looked_at, mut rest): (Vec<_>, Vec<_>) =
+        store::list_unfinished(app, skus).await?.into_iter().partition(|one| one.copying.is_none());
+    let mut works: BTreeMap<&str, Vec<Work>> = BTreeMap::new();
+    for (person, work) in looked_at.iter().flat_map(due_works) {
+        works.entry(person).or_default().push(work);
+    }
+    let works: Vec<_> = works.into_iter().collect();
+    let together = people::operations::give_first_works(app, &works, &run).await?
+        && store::settle_all(app, &looked_at, &run).await?;
+    if !together {
+        rest.extend(looked_at);
+    }
+    for product in rest {
+        let run = app.begin().await?;
+        finish(app, &run, product).await?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ mod removal;
 pub(super) use checks::{Content, checked_content, checked_pricing};
 pub use credits::{credit, uncredit};
 pub use edits::{categorize, create, set_price, update};
-pub(super) use follow::finish;
+pub(super) use follow::{finish, finish_all};
 pub use lists::products;
 pub use removal::{delete, incarnation};
 

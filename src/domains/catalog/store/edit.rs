@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc, serialize_to_bson};
 
 use super::{
     super::{
-        documents::{Pricing, ProductDocument},
+        documents::{Contributor, Pricing, ProductDocument},
         operations::Content,
     },
     begun_of, copying, everyone, next_version, outbox_has_room, plane_stage, there, works_due,
@@ -36,7 +36,7 @@ pub(in super::super) async fn update(
 ) -> Result<Outcome<ProductDocument>, Error> {
     let mut guard = both(there(sku), doc! { "nonce": nonce });
     guard = both(guard, outbox_has_room());
-    let mut set = content_fields(content)?;
+    let mut set = content_fields(content, None)?;
     set.insert("nonce", literal(next_nonce));
     let update = vec![doc! { "$set": set }, plane_stage()];
     Ok(app.collection::<ProductDocument>().guarded(guard, update).within(run).apply().await)
@@ -115,6 +115,8 @@ pub(in super::super) struct Imported {
     pub(in super::super) pricing: Pricing,
     /// Its categories.
     pub(in super::super) categories: Vec<CategoryCopy>,
+    /// Who made it; `None` leaves that as it is.
+    pub(in super::super) contributors: Option<Vec<Contributor>>,
     /// Digest of the line.
     pub(in super::super) origin: String,
     /// For a product that isn't there yet: what tells it from an earlier one.
@@ -123,7 +125,8 @@ pub(in super::super) struct Imported {
     pub(in super::super) nonce: String,
 }
 
-/// Inserts these products, or replaces content, price and categories of those that are there.
+/// Inserts these products, or replaces content, price and categories of those that are there, and
+/// who made them where that is given.
 /// Answers the positions of those that are just being removed.
 pub(in super::super) async fn import(
     app: &App,
@@ -133,17 +136,21 @@ pub(in super::super) async fn import(
     let updates = products
         .iter()
         .map(|product| {
-            let mut set = content_fields(&product.content)?;
+            let made_by = product.contributors.as_deref();
+            let mut set = content_fields(&product.content, made_by)?;
             set.extend(doc! {
                 "pricing": literal(bson(&product.pricing)?),
                 "categories": literal(bson(&product.categories)?),
-                "contributors": array("contributors"),
+                "contributors": match made_by {
+                    Some(contributors) => literal(bson(&contributors)?),
+                    None => array("contributors"),
+                },
                 "incarnation": { "$ifNull": ["$incarnation", literal(&product.incarnation)] },
                 "nonce": literal(&product.nonce),
                 "origin": literal(&product.origin),
                 "v": 1,
             });
-            if !product.categories.is_empty() {
+            if !product.categories.is_empty() || made_by.is_some_and(|all| !all.is_empty()) {
                 let begun = begun_of(&product.categories);
                 set.insert("copying", copying(token, begun));
             }
@@ -153,22 +160,35 @@ pub(in super::super) async fn import(
     app.collection::<ProductDocument>().upsert_each(updates).await
 }
 
-/// Takes the mark of one bulk away, once its categories were looked at again. Products that copy
-/// names as well may have been marked for these before: they are looked at one by one.
+/// Takes the mark of one bulk away, once what its products copy was looked at again: their
+/// categories, and the names in the products of `renamed`. Others that copy names may have been
+/// marked for these before: they are looked at one by one.
 pub(in super::super) async fn unmark_all(
     app: &App,
     skus: &[String],
+    renamed: &[String],
     token: &str,
 ) -> Result<(), Error> {
-    let filter = doc! { "_id": { "$in": skus }, "copying.token": token, "contributors": [] };
+    let looked_at = doc! { "$or": [{ "contributors": [] }, { "_id": { "$in": renamed } }] };
+    let filter = both(doc! { "_id": { "$in": skus }, "copying.token": token }, looked_at);
     let update = doc! { "$unset": { "copying": 1 } };
     app.collection::<ProductDocument>().update_many(filter, update, vec![]).await?;
     Ok(())
 }
 
-/// What is set for a content: its fields, and version and outbox where the title is a new one.
-fn content_fields(content: &Content) -> Result<Document, Error> {
+/// What is set for a content: its fields, and version and outbox where the title is a new one or
+/// other people made it.
+fn content_fields(content: &Content, made_by: Option<&[Contributor]>) -> Result<Document, Error> {
     let retitled = doc! { "$ne": ["$title", literal(&content.title)] };
+    let (works_change, concerned) = match made_by {
+        None => (retitled, everyone()),
+        Some(all) => {
+            let others = doc! { "$ne": [array("contributors"), literal(bson(&all)?)] };
+            let people: Vec<Bson> = all.iter().map(|one| Bson::from(&one.person_id)).collect();
+            let all = doc! { "$setUnion": [everyone(), literal(people)] };
+            (doc! { "$or": [retitled, others] }, Bson::Document(all))
+        }
+    };
     let optional = |value: Bson| match value {
         Bson::Null => Bson::from("$$REMOVE"),
         value => literal(value),
@@ -186,8 +206,8 @@ fn content_fields(content: &Content) -> Result<Document, Error> {
         "shipping": optional(bson(&content.shipping)?),
         "details": literal(bson(&content.details)?),
         "properties": literal(bson(&content.properties)?),
-        "version": choose(retitled.clone(), next_version(), "$version"),
-        "outbox": works_due(choose(retitled, everyone(), nobody)),
+        "version": choose(works_change.clone(), next_version(), "$version"),
+        "outbox": works_due(choose(works_change, concerned, nobody)),
     })
 }
 

@@ -134,6 +134,21 @@ pub(in super::super) async fn settle(
     app.collection::<ProductDocument>().guarded(doc! { "_id": sku }, update).apply().await
 }
 
+/// As [`settle`], of many products, all their entries as they were read.
+pub(in super::super) async fn settle_all(
+    app: &App,
+    products: &[ProductDocument],
+    run: &Run,
+) -> Result<bool, Error> {
+    let updates = products.iter().map(|product| {
+        let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
+        let given = doc! { "$in": ["$$this.version", versions] };
+        let left = filter(array("outbox"), doc! { "$not": [given] });
+        (doc! { "_id": &product.sku }, vec![doc! { "$set": { "outbox": left } }])
+    });
+    app.collection::<ProductDocument>().update_each(updates.collect(), run).await
+}
+
 /// Marks this incarnation as deleted: nobody sees it any more, it is in no list of a category or a
 /// person, and the works of everyone who had a part in it are due.
 pub(in super::super) async fn mark_deleted(

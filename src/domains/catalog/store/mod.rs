@@ -8,7 +8,7 @@ mod lists;
 pub(super) use edit::{Imported, Price, categorize, import, insert, set_price, unmark_all, update};
 pub(super) use flow::{
     Corrections, correct, credit, list_copying, list_deleted, list_due, mark_deleted, remove,
-    settle, uncredit,
+    settle, settle_all, uncredit,
 };
 pub(super) use invariants::{for_each, list_unwritten_works, list_works_without_product};
 pub(super) use lists::{Place, Way, list};

@@ -1,6 +1,7 @@
 //! The commands, as the binary that people run.
 
 mod demo;
+mod fetching;
 mod import;
 
 use std::{

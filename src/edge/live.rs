@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Data, Executor, Request, Response as Answer, parser::types::OperationType};
+use async_graphql::{Data, Executor, Request, Response as Answer};
 use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
 use axum::{
     extract::{State, WebSocketUpgrade},
@@ -62,12 +62,14 @@ impl Executor for Live {
 
     fn execute_stream(
         &self,
-        mut request: Request,
+        request: Request,
         session: Option<Arc<Data>>,
     ) -> BoxStream<'static, Answer> {
         let id = self.edge.app.ids().random();
-        let follows = is_subscription(&mut request);
-        let mut answers = Executor::execute_stream(&self.edge.schema, request, session);
+        let prepared = self.edge.schema.prepare(request);
+        let follows = prepared.is_subscription();
+        let answers = self.edge.schema.execute_stream(prepared, session.unwrap_or_default());
+        let mut answers = answers.boxed();
         if follows {
             return answers.map(move |answer| errors::finish(answer, &id)).boxed();
         }
@@ -79,14 +81,4 @@ impl Executor for Live {
             })
             .boxed()
     }
-}
-
-fn is_subscription(request: &mut Request) -> bool {
-    let name = request.operation_name.clone();
-    request.parsed_query().is_ok_and(|document| {
-        document.operations.iter().any(|(operation, definition)| {
-            definition.node.ty == OperationType::Subscription
-                && name.as_ref().is_none_or(|name| operation.is_none_or(|own| own.as_str() == name))
-        })
-    })
 }

@@ -5,10 +5,12 @@
 //! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
 //! - [`input`]: checks of arguments, each naming its field
 //! - [`page`]: connections with keyset cursors
+//! - [`completion`]: answers as the specification has them
 //! - [`node_id`]: opaque global ids
 //! - [`subscription`]: the state of one thing whenever it changed
 //! - [`errors`]: what of an error reaches the client
 
+pub mod completion;
 pub mod errors;
 pub mod input;
 pub mod node_id;

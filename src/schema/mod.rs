@@ -3,7 +3,13 @@
 
 pub mod nodes;
 
-use async_graphql::{Interface, MergedObject, MergedSubscription, SDLExportOptions, Schema};
+use std::sync::Arc;
+
+use async_graphql::{
+    Data, Interface, MergedObject, MergedSubscription, Request, Response, SDLExportOptions, Schema,
+    parser::{parse_query, parse_schema},
+};
+use futures_util::{Stream, StreamExt};
 
 use crate::{
     domains::{
@@ -23,9 +29,12 @@ use crate::{
             },
         },
     },
-    graphql::refusals::{
-        AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
-        InsufficientStock, InvalidInput, NotFound,
+    graphql::{
+        completion::{Asked, Types},
+        refusals::{
+            AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
+            InsufficientStock, InvalidInput, NotFound,
+        },
     },
 };
 
@@ -89,11 +98,73 @@ pub enum UserError {
     TransferNotCancellable(TransferNotCancellable),
 }
 
-/// The whole schema.
-pub type GatewaySchema = Schema<Query, Mutation, Subscription>;
+/// The whole schema, ready to execute requests.
+#[derive(Clone)]
+pub struct GatewaySchema {
+    library: Schema<Query, Mutation, Subscription>,
+    types: Arc<Types>,
+}
+
+/// A request with its text read.
+pub struct Prepared {
+    request: Request,
+    asked: Option<Asked>,
+}
+
+impl Prepared {
+    /// Whether it is a subscription.
+    pub fn is_subscription(&self) -> bool {
+        self.asked.as_ref().is_some_and(Asked::is_subscription)
+    }
+}
+
+impl GatewaySchema {
+    /// Executes a query or mutation.
+    pub async fn execute(&self, request: Request) -> Response {
+        let Prepared { request, asked } = self.prepare(request);
+        let response = self.library.execute(request).await;
+        self.complete(asked.as_ref(), response)
+    }
+
+    /// Executes any operation; a subscription answers until it ends.
+    pub fn execute_stream(
+        &self,
+        prepared: Prepared,
+        session: Arc<Data>,
+    ) -> impl Stream<Item = Response> + Send + use<> {
+        let Prepared { request, asked } = prepared;
+        let schema = self.clone();
+        let responses = self.library.execute_stream_with_session_data(request, session);
+        responses.map(move |response| schema.complete(asked.as_ref(), response))
+    }
+
+    /// Reads the text of a request. A fault in it is told when it is executed.
+    pub fn prepare(&self, mut request: Request) -> Prepared {
+        let asked = parse_query(&request.query).ok().and_then(|mut document| {
+            let name = request.operation_name.as_deref();
+            let asked = Asked::prepare(&self.types, &mut document, name, &mut request.variables);
+            request.set_parsed_query(document);
+            asked
+        });
+        Prepared { request, asked }
+    }
+
+    fn complete(&self, asked: Option<&Asked>, mut response: Response) -> Response {
+        if let Some(asked) = asked {
+            response.data = asked.complete(&self.types, response.data, &response.errors);
+        }
+        response
+    }
+}
 
 /// Builds the schema; handles and the requester come with each request.
 pub fn build() -> GatewaySchema {
+    let library = library();
+    let types = parse_schema(library.sdl()).as_ref().map(Types::of).unwrap_or_default();
+    GatewaySchema { library, types: Arc::new(types) }
+}
+
+fn library() -> Schema<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription::default())
         .register_output_type::<UserError>()
         .limit_depth(32)
@@ -103,7 +174,7 @@ pub fn build() -> GatewaySchema {
 
 /// The schema in the schema definition language, as `schema.graphql` holds it.
 pub fn sdl() -> String {
-    build().sdl_with_options(
+    library().sdl_with_options(
         SDLExportOptions::new().sorted_fields().sorted_enum_items().include_specified_by(),
     )
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
+mod answers;
 mod carts;
 mod catalog;
 mod categories;

@@ -26,28 +26,29 @@ impl Stock {
         Long(self.0.available)
     }
 
-    /// Held by carts and checkouts that are under way.
+    /// Held by carts and checkouts that are under way; null, with an error, for others than
+    /// merchants.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn reserved(&self) -> Long {
-        Long(self.0.received - self.0.available - self.0.sold)
+    async fn reserved(&self) -> Option<Long> {
+        Some(Long(self.0.received - self.0.available - self.0.sold))
     }
 
-    /// Sold and not restocked.
+    /// Sold and not restocked; null, with an error, for others than merchants.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn sold(&self) -> Long {
-        Long(self.0.sold)
+    async fn sold(&self) -> Option<Long> {
+        Some(Long(self.0.sold))
     }
 
-    /// Everything that ever came in.
+    /// Everything that ever came in; null, with an error, for others than merchants.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn received(&self) -> Long {
-        Long(self.0.received)
+    async fn received(&self) -> Option<Long> {
+        Some(Long(self.0.received))
     }
 }
 

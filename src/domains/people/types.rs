@@ -26,7 +26,8 @@ impl Person {
         &self.0.name
     }
 
-    /// Where the person can be reached; null where that isn't known.
+    /// Where the person can be reached; null where that isn't known, and with an error for others
+    /// than merchants.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]

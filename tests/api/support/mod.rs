@@ -288,13 +288,23 @@ pub struct Client {
 impl Client {
     /// Sends an operation and answers the whole response, or the error of the transport.
     pub async fn send(&self, query: &str, variables: Value) -> reqwest::Result<(u16, Value)> {
+        let response = self.post(query, variables).await?;
+        Ok((response.status().as_u16(), response.json().await?))
+    }
+
+    /// The whole response as it was written.
+    pub async fn text(&self, query: &str, variables: Value) -> String {
+        let response = self.post(query, variables).await.expect("an answer");
+        response.text().await.expect("a text")
+    }
+
+    async fn post(&self, query: &str, variables: Value) -> reqwest::Result<reqwest::Response> {
         let mut request = self.http.post(&self.url);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
         let body = json!({ "query": query, "variables": variables });
-        let response = request.json(&body).send().await?;
-        Ok((response.status().as_u16(), response.json().await?))
+        request.json(&body).send().await
     }
 
     /// The whole response.

@@ -1,0 +1,133 @@
+//! Answers have the keys that were asked for, in their order, and null where the schema has it.
+
+use serde_json::{Value, json};
+
+use crate::{
+    shop::stocked,
+    support::{Client, Gateway},
+};
+
+/// `data` of the answer as text, whose order of keys counts, and its errors.
+async fn answer(client: &Client, query: &str, variables: Value) -> (String, Value) {
+    let text = client.text(query, variables).await;
+    let whole: Value = serde_json::from_str(&text).expect("JSON");
+    let data = text.strip_prefix("{\"data\":").expect("data comes first");
+    // Tests run with what was sent to MongoDB in the extensions.
+    let end = data.find(",\"extensions\":{\"docgate\"").expect("more behind it");
+    (data[..end].to_owned(), whole["errors"].clone())
+}
+
+async fn shop() -> Gateway {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 250, 10).await;
+    stocked(&gateway, "b", 350, 10).await;
+    gateway
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_come_as_they_were_asked_for() {
+    let gateway = shop().await;
+    let anyone = gateway.anonymous();
+    for (query, data) in [
+        (
+            "{ stock(sku: \"a\") { available sku } product(sku: \"a\") { sku } __typename }",
+            "{\"stock\":{\"available\":10,\"sku\":\"a\"},\
+             \"product\":{\"sku\":\"a\"},\"__typename\":\"Query\"}",
+        ),
+        // One key twice, with what each selects, and a fragment before a field.
+        (
+            "{ x: product(sku: \"a\") { ...T sku } x: product(sku: \"a\") { pricing { retail { currency } } } }
+             fragment T on Product { title pricing { retail { minorUnits } } }",
+            "{\"x\":{\"title\":\"Title of a\",\"pricing\":{\"retail\":{\"minorUnits\":250,\"currency\":\"EUR\"}},\
+             \"sku\":\"a\"}}",
+        ),
+        (
+            "query($yes: Boolean = true) { product(sku: \"a\") {
+                title @skip(if: $yes) sku @include(if: $yes) type @include(if: false) } }",
+            "{\"product\":{\"sku\":\"a\"}}",
+        ),
+        (
+            "{ nodes: products(by: {priceBetween: {currency: \"EUR\", min: 0, max: 900}}) {
+                nodes { ... on Book { __typename sku } ... on Film { title } } } }",
+            "{\"nodes\":{\"nodes\":[{\"__typename\":\"Book\",\"sku\":\"a\"},\
+             {\"__typename\":\"Book\",\"sku\":\"b\"}]}}",
+        ),
+    ] {
+        assert_eq!(answer(&anyone, query, json!({})).await, (data.to_owned(), Value::Null));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nothing_was_selected_of_is_an_empty_object() {
+    let gateway = shop().await;
+    let anyone = gateway.anonymous();
+    for (query, data) in [
+        ("{ product(sku: \"a\") { ... on Film { title } } }", "{\"product\":{}}"),
+        ("{ product(sku: \"a\") { sku @skip(if: true) } }", "{\"product\":{}}"),
+        ("{ product(sku: \"a\") @skip(if: true) { sku } }", "{}"),
+        ("{ product(sku: \"nothing\") { ... on Film { title } } }", "{\"product\":null}"),
+        (
+            "{ products(by: {priceBetween: {currency: \"EUR\", min: 0, max: 900}}) {
+                nodes { ... on Film { title } } } }",
+            "{\"products\":{\"nodes\":[{},{}]}}",
+        ),
+        (
+            "mutation { openCart(input: {policy: RESERVE, currency: \"EUR\"}) {
+                ... on InvalidInput { field } } }",
+            "{\"openCart\":{}}",
+        ),
+    ] {
+        assert_eq!(answer(&anyone, query, json!({})).await, (data.to_owned(), Value::Null));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_failed_is_null_and_so_is_what_cannot_be_without_it() {
+    let gateway = shop().await;
+    let shopper = gateway.shopper("someone");
+    let query = "{ product(sku: \"a\") { sku } account(id: \"nonsense\") { id } stock(sku: \"a\") { sku } }";
+    let (data, errors) = answer(&shopper, query, json!({})).await;
+    assert_eq!(data, "{\"product\":{\"sku\":\"a\"},\"account\":null,\"stock\":{\"sku\":\"a\"}}");
+    assert_eq!(errors[0]["path"], json!(["account"]));
+    // As is one that others may see.
+    let query = "{ stock(sku: \"a\") { reserved available } }";
+    let (data, errors) = answer(&shopper, query, json!({})).await;
+    assert_eq!(data, "{\"stock\":{\"reserved\":null,\"available\":10}}");
+    assert_eq!(errors[0]["extensions"]["code"], "FORBIDDEN");
+    // A connection can't be null.
+    let query = "{ product(sku: \"a\") { sku } myOrders(after: \"nonsense\") { nodes { id } } }";
+    let (data, errors) = answer(&shopper, query, json!({})).await;
+    assert_eq!((data.as_str(), &errors[0]["path"]), ("null", &json!(["myOrders"])));
+    // Nor can a node of one, whose guarded field may be null.
+    let query = "{ people(nameStartsWith: \"\") { nodes { address { city } } } }";
+    let create = "mutation { createPerson(input: {name: \"Ann\"}) { __typename } }";
+    gateway.merchant().field(create, json!({})).await;
+    let (data, errors) = answer(&shopper, query, json!({})).await;
+    assert_eq!(data, "{\"people\":{\"nodes\":[{\"address\":null}]}}");
+    assert_eq!(errors[0]["path"], json!(["people", "nodes", 0, "address"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn introspection_is_whole() {
+    let gateway = Gateway::start().await;
+    let query = "query I { __schema { queryType { name } types { ...T } directives { name } } }
+        fragment T on __Type { kind name fields { name type { ...R } } possibleTypes { name } }
+        fragment R on __Type { kind name ofType { kind name ofType { name } } }";
+    let found = gateway.anonymous().data(query, json!({})).await;
+    let schema = &found["__schema"];
+    assert_eq!(schema["queryType"]["name"], "Query");
+    let types = schema["types"].as_array().expect("types");
+    let product = types.iter().find(|one| one["name"] == "Product").expect("the interface");
+    assert!(product["fields"].as_array().expect("fields").len() > 10);
+    assert_eq!(product["possibleTypes"].as_array().expect("types").len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_followed_is_complete_too() {
+    let gateway = shop().await;
+    let query = "subscription($sku: ID!) { stockChanged(sku: $sku) { ...S sku @skip(if: true) } }
+        fragment S on Stock { available }";
+    let mut live = gateway.anonymous().follow(query, json!({ "sku": "a" })).await;
+    let expected = json!({ "stockChanged": { "available": 10 } });
+    assert_eq!(live.next().await["data"], expected);
+}

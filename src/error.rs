@@ -9,12 +9,17 @@ use std::borrow::Cow;
 /// Why an operation couldn't be carried out at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The field needs a signed-in caller and the request carried no valid token.
+    /// The field needs a signed-in caller and the request carried no token.
     #[error("sign in to use this field")]
     Unauthenticated,
+    /// The request carried a token that doesn't hold.
+    #[error(
+        "the token doesn't hold: it has expired, isn't valid yet, or isn't one of this gateway's"
+    )]
+    BadToken,
     /// The caller is known and lacks the role that the field asks for.
-    #[error("your roles don't include the one that this field asks for")]
-    Forbidden,
+    #[error("this field asks for the role {0}")]
+    Forbidden(&'static str),
     /// An argument can't be used; `field` is the path of the argument as the client wrote it.
     #[error("{field}: {reason}")]
     BadInput {
@@ -60,8 +65,8 @@ impl Error {
     /// The stable code that clients see in `extensions.code`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unauthenticated => "UNAUTHENTICATED",
-            Self::Forbidden => "FORBIDDEN",
+            Self::Unauthenticated | Self::BadToken => "UNAUTHENTICATED",
+            Self::Forbidden(_) => "FORBIDDEN",
             Self::BadInput { .. } => "BAD_USER_INPUT",
             Self::RateLimited(_) => "RATE_LIMITED",
             Self::Unavailable(_) => "UNAVAILABLE",

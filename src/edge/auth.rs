@@ -65,25 +65,25 @@ impl Authenticator {
     /// that doesn't hold is refused rather than passed over.
     ///
     /// # Errors
-    /// `Unauthenticated`.
+    /// `BadToken`.
     pub fn requester(&self, headers: &HeaderMap) -> Result<Requester, Error> {
         let Some(value) = headers.get(AUTHORIZATION) else { return Ok(Requester::default()) };
-        let value = value.to_str().map_err(|_| Error::Unauthenticated)?;
+        let value = value.to_str().map_err(|_| Error::BadToken)?;
         self.by_header_value(value)
     }
 
     /// Who asks, by the value of an `Authorization` header.
     ///
     /// # Errors
-    /// `Unauthenticated`.
+    /// `BadToken`.
     pub fn by_header_value(&self, value: &str) -> Result<Requester, Error> {
-        let (scheme, token) = value.split_once(' ').ok_or(Error::Unauthenticated)?;
+        let (scheme, token) = value.split_once(' ').ok_or(Error::BadToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Error::Unauthenticated);
+            return Err(Error::BadToken);
         }
-        let claims = self.claims(token.trim()).ok_or(Error::Unauthenticated)?;
+        let claims = self.claims(token.trim()).ok_or(Error::BadToken)?;
         if claims.sub.is_empty() || claims.sub.len() > 128 {
-            return Err(Error::Unauthenticated);
+            return Err(Error::BadToken);
         }
         let roles = claims.roles.iter().filter_map(|role| Role::from_name(role)).collect();
         Ok(Requester { subject: Some(claims.sub), roles })

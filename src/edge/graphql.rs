@@ -101,7 +101,7 @@ async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> async_graphql::
             "keysExamined": (figures.map(|figures| figures.keys_examined)),
             "docsExamined": (figures.map(|figures| figures.docs_examined)),
             "returned": (figures.map(|figures| figures.returned)),
-            "millis": (sent.took.as_secs_f64() * 1000.0),
+            "millis": ((sent.took.as_secs_f64() * 1_000_000.0).round() / 1000.0),
         }));
     }
     value!({ "commands": commands })
@@ -120,5 +120,8 @@ fn request_id(edge: &Edge, headers: &HeaderMap) -> String {
 }
 
 fn as_server_error(error: Error) -> ServerError {
-    async_graphql::Error::from(error).into_server_error(Pos::default())
+    let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
+    // It is about the request, not about a place in its text.
+    error.locations.clear();
+    error
 }

@@ -23,6 +23,10 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
     let Some(source) = &error.source else {
         // Without a source it is async-graphql's own word about the query text or its variables.
         extensions.set("code", "BAD_USER_INPUT");
+        let argument = error.message.strip_prefix("Invalid value for argument \"");
+        if let Some((field, _)) = argument.and_then(|rest| rest.split_once('"')) {
+            extensions.set("field", field);
+        }
         return;
     };
     let Some(known) = source.downcast_ref::<Error>() else {

@@ -33,10 +33,9 @@ pub fn text(
 /// # Errors
 /// Names the field.
 pub fn id(field: &str, kind: NodeKind, value: &str) -> Result<String, InvalidInput> {
-    match node_id::decode(value) {
-        Some((found, key)) if found == kind => self::key(field, &key),
-        _ => Err(InvalidInput::new(field, format!("isn't the id of a {}", kind.name()))),
-    }
+    let key = node_id::decode(value).filter(|(found, _)| *found == kind).map(|(_, key)| key);
+    key.and_then(|key| self::key(field, &key).ok())
+        .ok_or_else(|| InvalidInput::new(field, format!("isn't the id of any {}", kind.name())))
 }
 
 /// A key: 1 to 128 printable ASCII characters without `$`, `.`, quotes or spaces.

@@ -107,7 +107,7 @@ impl Who {
     pub fn check_requester(self, requester: &Requester) -> Result<(), Error> {
         requester.subject()?;
         match self {
-            Self::Role(role) if !requester.has(role) => Err(Error::Forbidden),
+            Self::Role(role) if !requester.has(role) => Err(Error::Forbidden(role.name())),
             _ => Ok(()),
         }
     }

@@ -40,7 +40,7 @@ docgate's demo serves on http://{address}
   MongoDB   {uri} (database {database})
   Data      {data} (kept; --fresh begins anew)
 
-Tokens, good for 30 days (the explorer has them in its menu):
+Tokens, good for 30 days (the explorer offers them):
 
   shopper   {shopper}
 

@@ -88,9 +88,10 @@ impl InventorySubscription {
     ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
         let app = app(context).clone();
         let changes = app.hub().watch("inventory", sku.0.clone());
-        Ok(follow(changes, move || {
+        let read = move || {
             let (app, sku) = (app.clone(), sku.clone());
             async move { Ok(operations::stock(&app, &sku).await?.map(Stock)) }
-        }))
+        };
+        Ok(follow(changes, read, |Stock(stock)| (stock.available, stock.sold, stock.received)))
     }
 }

@@ -372,7 +372,11 @@ pub struct OrderNotOpen {
 impl OrderNotOpen {
     /// The order as it stands takes no changes.
     pub fn of(order: &OrderDocument) -> Self {
-        let message = format!("the order {:?} is cancelled", order.id);
+        let message = match order.state {
+            OrderState::Cancelling => "the order is being cancelled",
+            _ => "the order is cancelled",
+        };
+        let message = message.to_owned();
         Self { code: ErrorCode::OrderNotOpen, message, state: order.state }
     }
 }

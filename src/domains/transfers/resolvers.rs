@@ -237,9 +237,10 @@ impl TransfersSubscription {
         let (app, requester) = (app(context).clone(), requester(context).clone());
         let key = input::id("account", NodeKind::Account, &account).map_err(Error::from)?;
         let changes = app.hub().watch("accounts", key);
-        Ok(follow(changes, move || {
+        let read = move || {
             let (app, requester, account) = (app.clone(), requester.clone(), account.clone());
             async move { Ok(operations::account(&app, &requester, &account).await?.map(Account)) }
-        }))
+        };
+        Ok(follow(changes, read, Account::face))
     }
 }

@@ -77,6 +77,7 @@ export class Subscription {
         this.listener?.onLive();
         break;
       case "next":
+        this.failed = message.payload?.errors?.length > 0;
         this.listener?.onEvent(message.payload);
         break;
       case "error":
@@ -84,7 +85,8 @@ export class Subscription {
         this.#end(true, "refused");
         break;
       case "complete":
-        this.#end(false, "complete");
+        if (this.failed) this.#end(true, "ended by an error");
+        else this.#end(false, "complete");
         break;
       case "ping":
         this.#send({ type: "pong" });

@@ -121,7 +121,7 @@ export class ResponseView {
   endEvents({ isFault, reason }) {
     this.#drawEvents();
     this.#sayCount(badge(isFault ? "fault" : "good", reason));
-    if (this.count === 0) this.body.replaceChildren(hint("No event arrived."));
+    if (this.count === 0) this.body.replaceChildren(hint("No event arrived: it isn't there, or isn't yours."));
   }
 
   #sayCount(state) {

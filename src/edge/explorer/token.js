@@ -13,8 +13,10 @@ export class Token {
     this.roles = byId("roles");
     /** The demo's tokens by role, if the gateway gives them. */
     this.offered = {};
+    /** The demo's role that was chosen: its token is another one after each start of the demo. */
+    this.role = passing.read("role", "");
     this.field.value = passing.read("token", "");
-    this.field.addEventListener("input", () => this.#changed());
+    this.field.addEventListener("input", () => this.use(this.field.value));
     byId("token-clear").addEventListener("click", () => this.use(""));
     byId("token-show").addEventListener("click", ({ currentTarget: button }) => {
       const isShown = this.field.type === "password";
@@ -29,8 +31,9 @@ export class Token {
     return this.field.value.trim();
   }
 
-  use(token) {
-    this.field.value = token;
+  use(token, role = "") {
+    if (this.field.value !== token) this.field.value = token;
+    this.role = role;
     this.#changed();
   }
 
@@ -46,23 +49,29 @@ export class Token {
     const buttons = [ANONYMOUS, ...Object.keys(this.offered)].map((role) =>
       element(
         "button",
-        { type: "button", "data-role": role, onclick: () => this.use(this.offered[role] ?? "") },
+        { type: "button", "data-role": role, onclick: () => this.#useRole(role) },
         role,
       ),
     );
     this.roles.replaceChildren(element("span", { class: "roles-label" }, "as"), ...buttons);
     this.roles.hidden = false;
+    if (this.role in this.offered) this.#useRole(this.role);
     this.#draw();
   }
 
   /** Takes the demo's token that an example needs, unless the user has set one of their own. */
   useFor(role) {
-    const isOwn = this.value && !Object.values(this.offered).includes(this.value);
-    if (this.offered[role] && !isOwn) this.use(this.offered[role]);
+    const isOwn = this.value && !this.role;
+    if (this.offered[role] && !isOwn) this.#useRole(role);
+  }
+
+  #useRole(role) {
+    this.use(this.offered[role] ?? "", role);
   }
 
   #changed() {
     passing.write("token", this.value);
+    passing.write("role", this.role);
     this.#draw();
     this.onChange();
   }

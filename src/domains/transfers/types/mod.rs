@@ -42,8 +42,7 @@ impl Account {
     /// What has left the balance for transfers that are under way: payments that wait for their
     /// checkout, and for a moment also what has just arrived at its destination.
     async fn set_aside(&self) -> Money {
-        let debits = self.0.pending.iter().map(|pending| pending.amount.min(0).saturating_neg());
-        Money::new(debits.fold(0, i64::saturating_add), self.0.currency)
+        Money::new(self.aside(), self.0.currency)
     }
 
     /// The largest balance that it takes, when it has a bound: transfers beyond are refused or
@@ -55,6 +54,18 @@ impl Account {
     /// When it was opened.
     async fn opened_at(&self) -> DateTime {
         self.0.opened_at.into()
+    }
+}
+
+impl Account {
+    /// What clients see change.
+    pub(super) fn face(&self) -> (i64, i64, AccountState) {
+        (self.0.balance, self.aside(), self.0.state)
+    }
+
+    fn aside(&self) -> i64 {
+        let debits = self.0.pending.iter().map(|pending| pending.amount.min(0).saturating_neg());
+        debits.fold(0, i64::saturating_add)
     }
 }
 

@@ -3,8 +3,10 @@
 use axum::{
     extract::{Path, State},
     http::{
-        StatusCode,
-        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
+        HeaderMap, StatusCode,
+        header::{
+            CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+        },
     },
     response::{IntoResponse, Response},
 };
@@ -64,14 +66,32 @@ pub(super) async fn script() -> Response {
 }
 
 /// A part of it; `tokens.json` only in the demo.
-pub(super) async fn part(State(edge): State<Edge>, Path(name): Path<String>) -> Response {
+pub(super) async fn part(
+    State(edge): State<Edge>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     if name != "tokens.json" {
         return file(&format!("explorer/{name}"));
+    }
+    if !is_asked_by_address(&headers) {
+        return StatusCode::NO_CONTENT.into_response();
     }
     match edge.demo.as_deref().map(serde_json::to_string) {
         Some(Ok(tokens)) => with_headers("application/json", tokens),
         _ => StatusCode::NO_CONTENT.into_response(),
     }
+}
+
+/// A page of another site can let its own name point here and then read what this one has; it can't
+/// do so with an address or `localhost`.
+fn is_asked_by_address(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, port)| {
+        if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }
+    });
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok()
 }
 
 fn file(path: &str) -> Response {

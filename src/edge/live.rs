@@ -25,6 +25,8 @@ pub(super) async fn upgrade(
     let Ok(by_header) = edge.authenticator.requester(&headers) else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
+    let largest = edge.app.config().body_bytes;
+    let upgrade = upgrade.max_message_size(largest).max_frame_size(largest);
     upgrade.protocols(async_graphql::http::ALL_WEBSOCKET_PROTOCOLS).on_upgrade(
         move |socket| async move {
             let mut data = Data::default();

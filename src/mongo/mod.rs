@@ -12,6 +12,7 @@
 //! - [`indexes`]: declared against existing
 //! - [`observe`]: which commands a request sent
 //! - [`explain`]: what a read looks at
+//! - [`Tally`]: what a pass of a sweep did
 
 pub mod collection;
 pub mod connect;
@@ -25,8 +26,10 @@ pub mod indexes;
 pub mod keyset;
 pub mod lease;
 pub mod observe;
+mod tally;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};
 pub use flow::{Bounds, Run};
 pub use guarded::Outcome;
+pub use tally::Tally;

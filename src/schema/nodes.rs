@@ -103,9 +103,10 @@ async fn find(
     requester: &Requester,
     id: &ID,
 ) -> Result<Option<Node>, Error> {
-    let Some((kind, key)) = node_id::decode(id) else {
+    let Some((kind, _)) = node_id::decode(id) else {
         return Err(Error::bad_input(field, "isn't a global id"));
     };
+    let key = input::id(&field, kind, id)?;
     Ok(match kind {
         NodeKind::Account => {
             let found = transfers::operations::account(app, requester, id).await?;

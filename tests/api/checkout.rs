@@ -449,6 +449,38 @@ async fn one_order_or_a_clean_refusal(gateway: &Gateway, subject: &Subject, case
     assert_eq!(state(gateway, "carts", &subject.cart).await, "COMPLETE", "{case}");
 }
 
+/// Who pays is checked for the total that was read: a cart that became dearer in between must not
+/// be paid from an account that nobody was asked about.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_pays_a_cart_that_was_free_when_it_was_looked_at() {
+    let base = Gateway::with(short_bounds).await;
+    stocked(&base, "free", 0, 10).await;
+    stocked(&base, "dear", 500, 10).await;
+    let purse = account(&base, "victim", 1_000).await;
+    let config = base.app.config().clone();
+    let name = base.database.name();
+    let port = crate::support::mongod_port();
+    let slow = Gateway::over(port, true, name, |own| *own = config).await;
+    let thief = base.anonymous();
+    let free = cart(&thief, "AT_CHECKOUT", &[("free", 1)]).await;
+    let proxy = slow.proxy.as_ref().expect("a proxy");
+    // The cart was read; what would freeze it is held back.
+    proxy.cut(1, Cut::Hold);
+    let meanwhile = async {
+        proxy.reached().await;
+        add(&base.anonymous(), &free, "dear", 1).await;
+        proxy.heal();
+        proxy.release().await;
+    };
+    let client = slow.anonymous();
+    let (refused, ()) = tokio::join!(try_checkout(&client, &free, &purse, "op"), meanwhile);
+    let refused = &refused["data"]["checkoutCart"];
+    assert_eq!(refused["field"], "input.payment.account", "{refused:#}");
+    assert_eq!(balance(&base, &purse).await, 1_000);
+    assert_eq!(state(&base, "carts", &free).await, "ACTIVE");
+    base.assert_sound().await;
+}
+
 /// Cuts the checkout of products at `price` at each of its commands; too dear ones are declined.
 async fn cut_at_any_command(price: i64, sound: impl AsyncFn(&Gateway, &Subject, &str)) {
     cuts::everywhere(

@@ -34,6 +34,74 @@ async fn tokens_that_do_not_hold_are_refused() {
     }
 }
 
+/// Key pairs of these tests alone.
+const RSA: (&str, &str) = (include_str!("keys/rsa.pem"), include_str!("keys/rsa.pub.pem"));
+const EC: (&str, &str) = (include_str!("keys/ec.pem"), include_str!("keys/ec.pub.pem"));
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_signed_by_any_of_the_keys_each_with_its_own_algorithm() {
+    use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+    let gateway = Gateway::with(|config| {
+        config.auth_rs256_public_key = Some(RSA.1.to_owned());
+        config.auth_es256_public_key = Some(EC.1.to_owned());
+    })
+    .await;
+    let claims = json!({ "sub": "someone", "exp": now_seconds() + 60 });
+    let rsa = EncodingKey::from_rsa_pem(RSA.0.as_bytes()).expect("a key");
+    let ec = EncodingKey::from_ec_pem(EC.0.as_bytes()).expect("a key");
+    let status = async |algorithm, key: &EncodingKey| {
+        let token = encode(&Header::new(algorithm), &claims, key).expect("a token");
+        let client = gateway.client(Some(token));
+        let query = "{ myAccounts { nodes { id } } }";
+        client.send(query, json!({})).await.expect("an answer").0
+    };
+    assert_eq!(status(Algorithm::RS256, &rsa).await, 200);
+    assert_eq!(status(Algorithm::ES256, &ec).await, 200);
+    // Another algorithm of the same key, and a public key taken for a secret.
+    assert_eq!(status(Algorithm::RS512, &rsa).await, 401);
+    for public in [RSA.1, EC.1] {
+        assert_eq!(
+            status(Algorithm::HS256, &EncodingKey::from_secret(public.as_bytes())).await,
+            401
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mutation_is_carried_out_whose_client_hung_up() {
+    let gateway = Gateway::start().await;
+    crate::shop::stocked(&gateway, "a", 0, 1_000).await;
+    let mut carts = Vec::new();
+    for _ in 0..64 {
+        carts.push(crate::shop::cart(&gateway.anonymous(), "RESERVE", &[("a", 1)]).await);
+    }
+    for cart in &carts {
+        let input = crate::shop::checkout_input(cart, "none", "op");
+        let query = crate::shop::checkout_query();
+        let body = json!({ "query": query, "variables": { "input": input } }).to_string();
+        let request = format!(
+            "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = tokio::net::TcpStream::connect(gateway.address).await.expect("connected");
+        stream.write_all(request.as_bytes()).await.expect("written");
+        // It begins, and nobody waits for it any more.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    crate::shop::settled(&gateway).await;
+    let mut complete = 0;
+    for cart in &carts {
+        match crate::shop::state(&gateway, "carts", cart).await.as_str() {
+            "COMPLETE" => complete += 1,
+            // Gone before it was begun.
+            state => assert_eq!(state, "ACTIVE", "cut with its client"),
+        }
+    }
+    assert!(complete > 32, "{complete}");
+    crate::shop::settled(&gateway).await;
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_field_that_needs_a_role_says_so() {
     let gateway = Gateway::start().await;

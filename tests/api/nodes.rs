@@ -90,6 +90,7 @@ async fn what_is_no_id_is_told_by_its_field() {
         (vec![cart.as_str(), "nothing"], "ids.1"),
         (vec![""], "ids.0"),
         (vec!["Q2FydDp4"], "ids.0"),
+        (vec![cart.as_str(), path.as_str()], "ids.1"),
         (many, "ids"),
     ] {
         let answer = shopper.run(NODES, json!({ "ids": ids })).await;

@@ -1,4 +1,4 @@
-//! Those who shop: accounts with money, orders in every state, carts in every state.
+//! Those who shop: accounts with money, orders and carts in every state that lasts.
 
 use std::time::Duration;
 

@@ -17,6 +17,7 @@ use crate::{
         operations::{Age, BEGINNING},
     },
     error::Error,
+    mongo::Tally,
 };
 
 /// Carts that one pass does of each kind at the most; the next pass goes on.
@@ -70,32 +71,6 @@ impl Limits {
             idle: earlier(seconds(app.config().cart_idle_seconds)),
             vanished: earlier(seconds(app.config().reservation_seconds)),
         }
-    }
-}
-
-/// What a pass did. One thing that fails doesn't keep the others from being done.
-#[derive(Default)]
-struct Tally {
-    finished: u64,
-    failed: Option<Error>,
-}
-
-impl Tally {
-    /// What became of one thing.
-    fn add(&mut self, id: &str, done: Result<bool, Error>) {
-        self.finished += u64::from(*done.as_ref().unwrap_or(&false));
-        self.note(id, done.map(|_| ()));
-    }
-
-    fn note(&mut self, what: &str, done: Result<(), Error>) {
-        if let Err(error) = done {
-            tracing::warn!(what, ?error, "left to the next sweep");
-            self.failed.get_or_insert(error);
-        }
-    }
-
-    fn finished(self) -> Result<u64, Error> {
-        self.failed.map_or(Ok(self.finished), Err)
     }
 }
 

@@ -4,7 +4,7 @@
 use mongodb::bson::DateTime;
 
 use super::{operations::finish, store};
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, mongo::Tally};
 
 /// Documents per pass and kind.
 const LIMIT: i64 = 100;
@@ -12,25 +12,29 @@ const LIMIT: i64 = 100;
 /// Answers how many were finished.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; the next pass goes on.
+/// The first trouble that there was; everything else was still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let run = app.begin().await?;
     let quiet = app.bounds().quiet_millis();
     let before = DateTime::from_millis(run.now().timestamp_millis() - quiet);
     let mut left = store::list_copying(app, before, LIMIT).await?;
     left.extend(store::list_due(app, before, LIMIT).await?);
-    let mut finished = 0;
+    let mut tally = Tally::default();
     for product in left {
-        let run = app.begin().await?;
-        // Read again under the run: the list may be older.
-        if let Some(product) = store::find(app, &product.sku).await? {
-            finish(app, &run, product).await?;
-        }
-        finished += 1;
+        tally.add(&product.sku, finish_one(app, &product.sku).await.map(|()| true));
     }
     for product in store::list_deleted(app, before, LIMIT).await? {
-        let removed = store::remove(app, &product.sku, before).await.decided()?;
-        finished += u64::from(removed.is_some());
+        let removed = store::remove(app, &product.sku, before).await.decided();
+        tally.add(&product.sku, removed.map(|removed| removed.is_some()));
     }
-    Ok(finished)
+    tally.finished()
+}
+
+/// Read again under the run: the list may be older.
+async fn finish_one(app: &App, sku: &str) -> Result<(), Error> {
+    let run = app.begin().await?;
+    if let Some(product) = store::find(app, sku).await? {
+        finish(app, &run, product).await?;
+    }
+    Ok(())
 }

@@ -62,10 +62,10 @@ pub async fn receive(
     let sku = &input::key("sku", sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST)?;
     let op = input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
+    let run = app.begin().await?;
     let Some(product) = catalog::operations::product(app, sku).await? else {
         return Err(NotFound::new("product", sku).into());
     };
-    let run = app.begin().await?;
     for _ in 0..RECEIPT_TRIES {
         if let Some(stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
             return Ok(stock);

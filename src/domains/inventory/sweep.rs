@@ -3,7 +3,7 @@
 use mongodb::bson::DateTime;
 
 use super::{operations, store};
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, mongo::Tally};
 
 /// Documents per pass.
 const LIMIT: i64 = 100;
@@ -11,17 +11,19 @@ const LIMIT: i64 = 100;
 /// Answers how many were finished.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; the next pass goes on.
+/// The first trouble that there was; everything else was still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let run = app.begin().await?;
     let quiet = app.bounds().quiet_millis();
     let before = DateTime::from_millis(run.now().timestamp_millis() - quiet);
-    let mut finished = 0;
+    let mut tally = Tally::default();
     for stock in store::list_due_deletions(app, before, LIMIT).await? {
-        let run = app.begin().await?;
         let incarnation = stock.deleted.unwrap_or_default();
-        operations::follow_deletion(app, &stock.sku, &incarnation, &run).await?;
-        finished += 1;
+        let followed = async {
+            let run = app.begin().await?;
+            operations::follow_deletion(app, &stock.sku, &incarnation, &run).await
+        };
+        tally.add(&stock.sku, followed.await.map(|()| true));
     }
-    Ok(finished)
+    tally.finished()
 }

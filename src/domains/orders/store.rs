@@ -173,15 +173,17 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
     app.collection::<OrderDocument>().guarded(guard, vec![stone]).apply().await
 }
 
-/// Orders with outbox entries decided before `before`, oldest first.
+/// Orders with outbox entries decided from `from` on and before `before`, oldest first.
 pub(super) async fn list_owing(
     app: &App,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<OrderDocument>, Error> {
     // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
     // use it.
-    let (filter, hint) = (doc! { "outbox.at": { "$lt": before } }, Some("outbox_at"));
+    let due = doc! { "outbox.at": { "$gte": from, "$lt": before } };
+    let (filter, hint) = (due, Some("outbox_at"));
     list(app, List { filter, limit, hint, ..List::default() }).await
 }
 

@@ -3,11 +3,12 @@
 
 use mongodb::bson::DateTime;
 
-use super::operations;
+use super::{documents::OrderDocument, operations};
 use crate::{
     app::App,
     domains::{carts, transfers},
     error::Error,
+    mongo::Tally,
 };
 
 /// Things of one kind per pass.
@@ -20,42 +21,35 @@ const BATCH: i64 = 100;
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now();
     let quiet = DateTime::from_millis(now.timestamp_millis() - app.bounds().quiet_millis());
-    let mut pass = Pass::default();
+    let mut tally = Tally::default();
     for cart in carts::operations::checkout::overdue(app, now, BATCH).await? {
-        pass.note(finish_checkout(app, &cart.id).await);
+        tally.add(&cart, finish_checkout(app, &cart).await);
     }
     for (order, raises) in operations::list_overdue_raises(app, now, BATCH).await? {
         for raise in raises {
-            pass.note(operations::undo_raise(app, &order, &raise).await);
+            tally.add(&order, operations::undo_raise(app, &order, &raise).await);
         }
     }
-    for order in operations::list_owing(app, quiet, BATCH).await? {
-        pass.note(operations::settle(app, &order.id, quiet).await);
+    // What can't be given yet, such as a refund that the merchant hasn't the money for, stays at
+    // the front: so the pass goes on behind it.
+    let mut from = DateTime::from_millis(0);
+    loop {
+        let owing = operations::list_owing(app, from, quiet, BATCH).await?;
+        for order in &owing {
+            tally.add(&order.id, operations::settle(app, &order.id, quiet).await);
+        }
+        let oldest = |order: &OrderDocument| {
+            order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
+        };
+        match owing.iter().filter_map(oldest).max() {
+            Some(last) if i64::try_from(owing.len()) == Ok(BATCH) && last > from => from = last,
+            _ => break,
+        }
     }
     for id in transfers::operations::open_authorisations(app, quiet, BATCH).await? {
-        pass.note(void_if_nobodys(app, &id).await);
+        tally.add(&id, void_if_nobodys(app, &id).await);
     }
-    pass.end()
-}
-
-/// What became of a pass so far: trouble with one thing doesn't keep the others waiting.
-#[derive(Default)]
-struct Pass {
-    finished: u64,
-    failed: Option<Error>,
-}
-
-impl Pass {
-    fn note(&mut self, outcome: Result<bool, Error>) {
-        match outcome {
-            Ok(finished) => self.finished += u64::from(finished),
-            Err(error) => self.failed = self.failed.take().or(Some(error)),
-        }
-    }
-
-    fn end(self) -> Result<u64, Error> {
-        self.failed.map_or(Ok(self.finished), Err)
-    }
+    tally.finished()
 }
 
 /// Finishes the checkout of a cart, in a run of its own.

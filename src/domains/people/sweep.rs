@@ -3,7 +3,7 @@
 use mongodb::bson::DateTime;
 
 use super::{operations, store};
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, mongo::Tally};
 
 /// Documents per pass.
 const LIMIT: i64 = 100;
@@ -11,15 +11,16 @@ const LIMIT: i64 = 100;
 /// Answers how many were finished.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; the next pass goes on.
+/// The first trouble that there was; everything else was still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let run = app.begin().await?;
     let quiet = app.bounds().quiet_millis();
     let before = DateTime::from_millis(run.now().timestamp_millis() - quiet);
-    let mut finished = 0;
+    let mut tally = Tally::default();
     for person in store::list_due(app, before, LIMIT).await? {
-        operations::spread(app, person).await?;
-        finished += 1;
+        let id = person.id.clone();
+        tally.add(&id, operations::spread(app, person).await.map(|_| true));
     }
-    Ok(finished + store::remove_stones(app, before).await?)
+    let stones = store::remove_stones(app, before).await?;
+    Ok(tally.finished()? + stones)
 }

@@ -86,15 +86,23 @@ pub async fn complete(app: &App, id: &str, checkout: &str) -> Result<(), Error> 
     Ok(())
 }
 
-/// Carts with a checkout that nobody carries on any more, some of each state.
+/// Carts with a checkout that nobody carries on any more, in each state.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn overdue(app: &App, now: DateTime, limit: i64) -> Result<Vec<CartDocument>, Error> {
+pub async fn overdue(app: &App, now: DateTime, limit: i64) -> Result<Vec<String>, Error> {
     let before = app.bounds().overdue_before(now);
     let mut overdue = Vec::new();
     for state in [CartState::Pending, CartState::Voiding, CartState::Paid] {
-        overdue.append(&mut checkout::list_overdue(app, state, before, limit).await?);
+        let mut last: Option<CartDocument> = None;
+        loop {
+            let page = checkout::list_overdue(app, state, before, last.as_ref(), limit).await?;
+            overdue.extend(page.iter().map(|cart| cart.id.clone()));
+            match page.into_iter().last() {
+                Some(cart) => last = Some(cart),
+                None => break,
+            }
+        }
     }
     Ok(overdue)
 }

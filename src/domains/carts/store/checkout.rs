@@ -11,11 +11,13 @@ use crate::{
         Outcome, Run,
         collection::List,
         expression::{both, literal, map, stored},
+        keyset,
     },
 };
 
-/// ACTIVE → PENDING: there are lines, nothing is still to be returned, and no other checkout was
-/// begun since `attempts` was read. Freezes the lines by leaving ACTIVE; the total is their sum.
+/// ACTIVE → PENDING: there are lines, nothing is still to be returned, no other checkout was begun
+/// since `attempts` was read, and the lines still cost the total that the payer was checked for.
+/// Freezes the lines by leaving ACTIVE.
 pub(in super::super) async fn claim(
     app: &App,
     cart: &CartDocument,
@@ -24,6 +26,7 @@ pub(in super::super) async fn claim(
 ) -> Outcome<CartDocument> {
     let guard = doc! {
         "_id": &cart.id,
+        "$expr": { "$eq": [total(), checkout.total] },
         "state": CartState::Active,
         "lines.0": { "$exists": true },
         "outbox": { "$size": 0 },
@@ -31,7 +34,7 @@ pub(in super::super) async fn claim(
     };
     let update = vec![doc! { "$set": {
         "state": CartState::Pending,
-        "checkout": { "$mergeObjects": [literal(stored(checkout)), { "total": total() }] },
+        "checkout": literal(stored(checkout)),
         "attempts": { "$add": ["$attempts", 1] },
         "modifiedAt": "$$NOW",
     } }];
@@ -101,15 +104,23 @@ fn of_checkout(id: &str, checkout: &str, from: CartState) -> Document {
     doc! { "_id": id, "state": from, "checkout.id": checkout }
 }
 
-/// Carts in `of` whose checkout's deadline lies before `before`.
+/// Carts in `of` whose checkout's deadline lies before `before`, behind `last`.
 pub(in super::super) async fn list_overdue(
     app: &App,
     of: CartState,
     before: DateTime,
+    last: Option<&CartDocument>,
     limit: i64,
 ) -> Result<Vec<CartDocument>, Error> {
     let filter = doc! { "state": of, "checkout.deadline": { "$lt": before } };
-    let sort = doc! { "modifiedAt": 1, "_id": 1 };
+    let keys = [("modifiedAt", 1), ("_id", 1)];
+    let filter = match last {
+        Some(last) => {
+            keyset::beyond(filter, &keys, &[last.modified_at.into(), last.id.as_str().into()])
+        }
+        None => filter,
+    };
+    let sort = keyset::sort(&keys);
     app.collection::<CartDocument>()
         .list(List { filter, sort, limit, hint: Some("state_modified"), ..List::default() })
         .await

@@ -17,13 +17,18 @@ pub use removal::{delete, incarnation};
 pub use super::import::import;
 
 use super::{documents::ProductDocument, store};
-use crate::{app::App, error::Error, graphql::scalars::CurrencyCode};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{input, scalars::CurrencyCode},
+};
 
 /// The product, unless it was deleted.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn product(app: &App, sku: &str) -> Result<Option<ProductDocument>, Error> {
+    let sku = &input::key("sku", sku)?;
     Ok(store::find(app, sku).await?.filter(|product| product.deleted_at.is_none()))
 }
 

@@ -148,10 +148,11 @@ async fn give(app: &App, order: &OrderDocument, due: &Due, run: &Run) -> Result<
 /// `Unavailable` or `Internal`.
 pub(in super::super) async fn list_owing(
     app: &App,
+    from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<OrderDocument>, Error> {
-    store::list_owing(app, before, limit).await
+    store::list_owing(app, from, before, limit).await
 }
 
 /// Gives what the order still owes from before `before`, and forgets what it noted as given before

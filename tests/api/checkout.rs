@@ -652,6 +652,18 @@ async fn the_check_finds_what_is_wrong() {
         assert!(broken.iter().any(|found| found.contains(rule)), "{rule}: {broken:#?}");
         orders.replace_one(doc! { "_id": key(order) }, &sound).await.expect("mended");
     }
+    let stocks = gateway.raw("inventory");
+    let at = sound.get_datetime("placedAt").expect("a time");
+    let entry = doc! {
+        "holder": "order:another", "quantity": 1_i64, "takes": [], "gifts": [], "at": at,
+    };
+    let held = doc! { "$inc": { "available": -1_i64 }, "$push": { "reservations": entry } };
+    stocks.update_one(doc! { "_id": "a" }, held).await.expect("held");
+    assert_eq!(broken().await.len(), 1, "held for an order that isn't raised");
+    let back = doc! {
+        "$inc": { "available": 1_i64 }, "$pull": { "reservations": { "holder": "order:another" } },
+    };
+    stocks.update_one(doc! { "_id": "a" }, back).await.expect("back");
     orders.delete_one(doc! { "_id": key(order) }).await.expect("removed");
     assert_eq!(broken().await.len(), 3, "cart, stock and payment miss their order");
 }

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    MOST_LINES, MOST_QUANTITY, ORDERS,
+    MOST_LINES, MOST_QUANTITY,
     documents::{CartDocument, CartState},
-    store,
+    is_of_order, store,
 };
 use crate::{
     app::App,
@@ -26,7 +26,7 @@ type Reserved = HashMap<(String, String), i64>;
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut reserved = Reserved::new();
     inventory::operations::for_each(app, |stock| {
-        let of_carts = |entry: &Reservation| !entry.holder.starts_with(ORDERS);
+        let of_carts = |entry: &Reservation| !is_of_order(&entry.holder);
         for entry in stock.reservations.into_iter().filter(of_carts) {
             reserved.insert((entry.holder, stock.sku.clone()), entry.quantity);
         }

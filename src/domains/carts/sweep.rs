@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use mongodb::bson::DateTime;
 
 use super::{
-    ORDERS,
     documents::{CartDocument, CartState},
-    operations, store,
+    is_of_order, operations, store,
 };
 use crate::{
     app::App,
@@ -150,7 +149,7 @@ async fn sweep_reservations(
     while let Some(start) = from {
         let (mut entries, next) =
             inventory::operations::page_by_age(app, age, start, before).await?;
-        entries.retain(|(_, entry)| !entry.holder.starts_with(ORDERS));
+        entries.retain(|(_, entry)| !is_of_order(&entry.holder));
         for batch in entries.chunks(BATCH) {
             let carts = carts_of(app, batch).await?;
             for (sku, entry) in batch {

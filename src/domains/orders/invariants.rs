@@ -1,6 +1,6 @@
 //! What `docgate check` verifies of orders and checkouts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     documents::{OrderDocument, OrderState},
@@ -25,6 +25,8 @@ struct Orders {
     sold: HashMap<String, i64>,
     /// What doesn't add up within one order.
     broken: Vec<String>,
+    /// As holders of stock, the orders of which a line is being raised.
+    raising: HashSet<String>,
     /// What each payment took, less what of it was given back.
     kept: HashMap<String, i64>,
 }
@@ -50,6 +52,9 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 impl Orders {
     fn note(&mut self, order: &OrderDocument) {
         self.carts.insert(order.id.clone(), order.cart_id.clone());
+        if !(order.raises.is_empty() && order.outbox.is_empty()) {
+            self.raising.insert(operations::holder(&order.id));
+        }
         let lines = &order.lines;
         let sum: i64 = lines.iter().map(|line| line.quantity * line.unit_price).sum();
         let kept: i64 = order.payments.iter().map(|own| own.amount - own.refunded).sum();
@@ -98,8 +103,17 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
 
 /// Per SKU: what is sold is what placed orders have.
 async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Result<(), Error> {
-    report.rule("orders: per SKU, sold stock equals the lines of placed orders");
+    report.rule(
+        "orders: per SKU, sold stock equals the lines of placed orders, and orders hold only what \
+         they are raised by",
+    );
     inventory::operations::for_each(app, |stock| {
+        for entry in stock.reservations.iter().filter(|entry| entry.quantity > 0) {
+            if carts::is_of_order(&entry.holder) && !orders.raising.contains(&entry.holder) {
+                let (sku, holder, quantity) = (&stock.sku, &entry.holder, entry.quantity);
+                report.broken(format!("{sku}: {holder} holds {quantity} and raises nothing"));
+            }
+        }
         let ordered = orders.sold.remove(&stock.sku).unwrap_or(0);
         if ordered != stock.sold {
             let (sku, sold) = (&stock.sku, stock.sold);

@@ -26,7 +26,7 @@ pub(super) fn tagged(op: &Op, gives: impl Iterator<Item = Give>) -> Vec<(String,
 }
 
 /// As whom an order holds stock that a raise took.
-pub(super) fn holder(order: &str) -> String {
+pub(in super::super) fn holder(order: &str) -> String {
     format!("order:{order}")
 }
 

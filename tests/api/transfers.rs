@@ -267,6 +267,25 @@ async fn refusals_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_check_finds_money_that_no_transfer_brought() {
+    let gateway = Gateway::start().await;
+    let account = open(&gateway.shopper("anna"), "EUR").await;
+    fund(&gateway, &account, 100).await;
+    assert_settled(&gateway).await;
+    // Booked twice on both sides: the sum of all is still nothing.
+    let accounts = gateway.raw("accounts");
+    for (id, amount) in [(crate::support::key(&account), 100_i64), ("world:EUR".to_owned(), -100)] {
+        let twice = mongodb::bson::doc! { "$inc": { "balance": amount } };
+        let booked = accounts.update_one(mongodb::bson::doc! { "_id": id }, twice).await;
+        assert_eq!(booked.expect("an update").modified_count, 1);
+    }
+    let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
+    let broken: Vec<_> = report.rules.iter().filter(|(_, broken)| !broken.is_empty()).collect();
+    assert_eq!(broken.len(), 1, "{broken:#?}");
+    assert_eq!(broken[0].1.len(), 2, "{broken:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn texts_of_any_size_are_refused_as_such() {
     let gateway = Gateway::with(|config| config.body_bytes = 40 << 20).await;
     let anna = gateway.shopper("anna");

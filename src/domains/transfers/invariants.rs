@@ -12,19 +12,41 @@ use crate::{app::App, domains::Report, error::Error};
 #[derive(Default)]
 struct Books {
     live: HashMap<String, TransferDocument>,
+    /// Accounts that take part in one of them.
+    busy: HashSet<String>,
     /// Live transfers whose mark the source, or the destination, has.
     debited: HashSet<String>,
     credited: HashSet<String>,
     /// Per currency: balances, and what is debited and not credited.
     totals: BTreeMap<&'static str, i128>,
+    /// Per account, what the transfers that are at their end brought and took.
+    booked: HashMap<String, i128>,
+    /// Accounts whose balance isn't that.
+    otherwise: Vec<String>,
     below_zero: Vec<String>,
     stray_marks: Vec<String>,
 }
 
 impl Books {
+    fn note(&mut self, transfer: TransferDocument) {
+        if transfer.state == TransferState::Done {
+            let amount = i128::from(transfer.amount);
+            *self.booked.entry(transfer.source).or_default() -= amount;
+            *self.booked.entry(transfer.destination).or_default() += amount;
+        } else if !transfer.state.is_final() {
+            self.busy.extend([transfer.source.clone(), transfer.destination.clone()]);
+            self.live.insert(transfer.id.clone(), transfer);
+        }
+    }
+
     fn enter(&mut self, account: AccountDocument) {
         let total = self.totals.entry(account.currency.code()).or_default();
         *total += i128::from(account.balance);
+        let booked = self.booked.remove(&account.id).unwrap_or_default();
+        if booked != i128::from(account.balance) && !self.busy.contains(&account.id) {
+            let (id, balance) = (&account.id, account.balance);
+            self.otherwise.push(format!("account {id:?}: {balance}, of transfers {booked}"));
+        }
         if account.balance < 0 && account.kind != AccountKind::World {
             self.below_zero.push(format!("account {:?}: {}", account.id, account.balance));
         }
@@ -69,9 +91,7 @@ impl Books {
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut books = Books::default();
     store::each_transfer(app, |transfer| {
-        if !transfer.state.is_final() {
-            books.live.insert(transfer.id.clone(), transfer);
-        }
+        books.note(transfer);
         Ok(())
     })
     .await?;
@@ -85,6 +105,10 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.rule("accounts: all balances of a currency and what is on its way add up to nothing");
     for (currency, total) in books.totals.iter().filter(|(_, total)| **total != 0) {
         report.broken(format!("{currency}: {total}"));
+    }
+    report.rule("accounts: each balance is what its transfers brought and took");
+    for what in &books.otherwise {
+        report.broken(what.clone());
     }
     report.rule("accounts: no balance but the world's is below zero");
     for what in &books.below_zero {

@@ -186,6 +186,37 @@ async fn a_product_keeps_its_category_or_leaves_it_before_it_is_deleted() {
     }
 }
 
+fn is_product_count(seen: &Seen) -> bool {
+    seen.collection == "products" && seen.command == "aggregate"
+}
+
+/// The deletion has marked the category and not yet counted its products: the product that comes
+/// now keeps it, and the deletion is refused. Neither may believe that the other wins.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_that_comes_before_the_count_keeps_its_category() {
+    let gateway = Gateway::start().await;
+    let slow = proxied(&gateway).await;
+    let [_, _, bop, _] = music(&gateway).await;
+    // Known before the mark, inserted behind it.
+    let creator = proxied(&gateway).await;
+    let proxy = creator.proxy.as_ref().expect("a proxy");
+    proxy.count_only(is_product_insert);
+    proxy.cut(0, Cut::Hold);
+    let (client, id) = (creator.merchant(), bop.clone());
+    let made = tokio::spawn(async move { create_product(&client, "late", &[&id]).await });
+    proxy.reached().await;
+    let deleting = ("deleteCategory", json!({ "category": bop }));
+    let kept = overtaken(&slow, is_product_count, deleting, async || {
+        proxy.release().await;
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    })
+    .await;
+    assert_eq!(kept["__typename"], "InUse", "{kept:#}");
+    assert_eq!(made.await.expect("an answer")["sku"], "late");
+    assert_eq!(copied(&gateway, "late", "path").await, ["/music/jazz/bop"]);
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
     let gateway = Gateway::start().await;

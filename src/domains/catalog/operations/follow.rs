@@ -1,7 +1,10 @@
 //! What every change of a product is followed by: a second look at what it copies, and its works
 //! to the people.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use super::super::{
     documents::{Copying, ProductDocument},
@@ -17,6 +20,9 @@ use crate::{
     mongo::Run,
 };
 
+/// Pause between two looks at a category whose deletion isn't decided.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Finishes what is still to be done about the product; the same for the first caller, a repeat
 /// and a sweep.
 ///
@@ -28,7 +34,7 @@ pub(in super::super) async fn finish(
     product: ProductDocument,
 ) -> Result<ProductDocument, Error> {
     let product = match product.copying.clone() {
-        Some(mark) => look_again(app, &mark, product).await?,
+        Some(mark) => look_again(app, run, &mark, product).await?,
         None => product,
     };
     if product.outbox.is_empty() {
@@ -42,15 +48,23 @@ pub(in super::super) async fn finish(
 /// Reads the records of the product's copies again, corrects what is older and takes the mark away.
 async fn look_again(
     app: &App,
+    run: &Run,
     mark: &Copying,
     product: ProductDocument,
 ) -> Result<ProductDocument, Error> {
     let ids: Vec<String> = product.categories.iter().map(|copy| copy.id.clone()).collect();
     let people = everyone(&product);
-    let (categories, people) = tokio::try_join!(
-        categories::operations::copies(app, &ids),
-        people::operations::names(app, &people),
-    )?;
+    let categories = async {
+        loop {
+            match categories::operations::decided_copies(app, &ids, &mark.begun).await? {
+                Some(copies) => return Ok(copies),
+                None if run.is_over() => return Err(run.overdue()),
+                None => tokio::time::sleep(LOOK).await,
+            }
+        }
+    };
+    let (categories, people) =
+        tokio::try_join!(categories, people::operations::names(app, &people))?;
     let there = |id: &String| categories.iter().any(|copy| copy.id == *id);
     // One that the product was in before is only being deleted, which will be refused.
     let gone: Vec<String> = mark.begun.iter().filter(|id| !there(id)).cloned().collect();

@@ -105,6 +105,24 @@ pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Erro
     Ok(ids.iter().filter_map(settled).map(CategoryDocument::copy).collect())
 }
 
+/// As [`copies`]; `None` while one of `begun` is being deleted, which isn't decided yet: its deletion
+/// finds whoever began to build upon it before and is refused, or is done in a moment.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn decided_copies(
+    app: &App,
+    ids: &[String],
+    begun: &[String],
+) -> Result<Option<Vec<CategoryCopy>>, Error> {
+    let found = store::list_by_ids(app, ids).await?;
+    if found.iter().any(|found| found.deleting.is_some() && begun.contains(&found.id)) {
+        return Ok(None);
+    }
+    let settled = |id: &String| found.iter().find(|found| found.id == *id && found.is_settled());
+    Ok(Some(ids.iter().filter_map(settled).map(CategoryDocument::copy).collect()))
+}
+
 /// As [`copies`], of the categories at these paths.
 ///
 /// # Errors

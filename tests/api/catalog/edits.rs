@@ -51,7 +51,8 @@ async fn every_type_is_created_and_read_in_one_command() {
         assert_eq!(product(&gateway, made["sku"].as_str().expect("a SKU")).await, made);
     }
     assert_eq!(product(&gateway, "nothing").await, Value::Null);
-    assert_eq!(product(&gateway, "$ne").await, Value::Null);
+    let path = "{ product(sku: \"$ne\") { sku } }";
+    assert_eq!(gateway.anonymous().error_code(path, json!({})).await, "BAD_USER_INPUT");
     let read = gateway.anonymous().run("{ product(sku: \"als-1\") { title } }", json!({})).await;
     assert_eq!(commands(&read), ["find products"]);
     gateway.assert_sound().await;

@@ -8,9 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use async_graphql::indexmap::IndexMap;
 use async_graphql::{
     Name, PathSegment, Positioned, ServerError, Value, Variables,
+    indexmap::IndexMap,
     parser::types::{
         BaseType, Directive, DocumentOperations, ExecutableDocument, Field, FragmentDefinition,
         OperationDefinition, OperationType, Selection, SelectionSet, ServiceDocument, Type,
@@ -19,8 +19,9 @@ use async_graphql::{
 };
 
 /// Key under which an object tells its type where that isn't known from the request alone. It also
-/// keeps an object from which nothing else was selected from being empty.
-const MARK: &str = "_docgateTypename";
+/// keeps an object from which nothing else was selected from being empty. Names that begin so are
+/// not for clients, by the specification.
+const MARK: &str = "__docgateTypename";
 
 /// The output types of a schema, as far as an answer is shaped by them.
 #[derive(Debug, Default)]
@@ -76,8 +77,10 @@ impl Types {
         if !self.fields.contains_key(of) {
             return; // introspection, which is always whole
         }
-        let plain = |selection: &Positioned<Selection>| matches!(&selection.node, Selection::Field(field) if field.node.directives.is_empty());
-        let unsure = !set.items.iter().all(plain);
+        let unsure = set.items.iter().any(|selection| match &selection.node {
+            Selection::Field(field) => !field.node.directives.is_empty(),
+            Selection::InlineFragment(_) | Selection::FragmentSpread(_) => true,
+        });
         for selection in &mut set.items {
             match &mut selection.node {
                 Selection::Field(field) => {
@@ -125,7 +128,8 @@ fn mark() -> Positioned<Selection> {
 pub struct Asked {
     operation: Positioned<OperationDefinition>,
     fragments: HashMap<Name, Positioned<FragmentDefinition>>,
-    variables: Variables,
+    /// Variables that are true: what `@skip` and `@include` go by.
+    holds: HashSet<Name>,
 }
 
 impl Asked {
@@ -169,10 +173,11 @@ impl Asked {
         } else {
             types.mark(&mut operation.node.selection_set.node, root);
         }
+        let holds = variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
         Some(Self {
             operation: operation.clone(),
             fragments: document.fragments.clone(),
-            variables: variables.clone(),
+            holds: holds.map(|(name, _)| name.clone()).collect(),
         })
     }
 
@@ -331,11 +336,9 @@ impl<'a> Completion<'a> {
                 _ => return false,
             };
             let Some(condition) = directive.node.get_argument("if") else { return false };
-            let variables = &self.asked.variables;
-            let condition = condition.node.clone();
-            let condition =
-                condition.into_const_with(|name| variables.get(&name).cloned().ok_or(()));
-            (condition == Ok(Value::Boolean(true))) == unless
+            let held = |name| Ok::<_, ()>(Value::Boolean(self.asked.holds.contains(&name)));
+            let holds = condition.node.clone().into_const_with(held) == Ok(Value::Boolean(true));
+            holds == unless
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The managed mongod of `docgate demo` and of the tests: find, provide, start, stop.
 //!
 //! A real server is started as a child, as a replica set of one on loopback. `provide` finds the
-//! binary or fetches it once, `process` runs it and sees to it that it never outlives us,
+//! binary or fetches it once, `process` runs it, `watchdog` sees to it that it never outlives us,
 //! `replica_set` makes it primary. Linux and macOS only: process groups and `sh` are needed.
 
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ mod provide;
 mod replica_set;
 #[cfg(test)]
 mod tests;
+mod watchdog;
 
 pub use process::{Data, Mongod, Settings};
 pub use provide::find_or_provide;

@@ -1,12 +1,14 @@
 //! Runs mongod as a child that never outlives us, whatever ends us.
 
-use super::{ManagedError, replica_set};
+use super::{
+    ManagedError, replica_set,
+    watchdog::{Watchdog, spawn_apart},
+};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
@@ -26,25 +28,6 @@ const PORT_ATTEMPTS: u32 = 5;
 /// Waits for one line before it becomes mongod (with the same pid), so that the watchdog knows
 /// the pid before there is a mongod. Without the line, because we were killed, it just ends.
 const LAUNCH: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
-
-/// Each line is the pid to guard from then on, an empty one means none. At the end of the input,
-/// which comes when we end in whatever way, it ends that process and then removes the folder, if
-/// it was given one. It ignores signals because only that end tells that we are gone. Its standard
-/// output is the locked file, which is thereby free once mongod has ended, and not before.
-const WATCH: &str = r#"
-trap '' HUP INT TERM
-pid=
-while read -r line; do pid=$line; done
-if [ -n "$pid" ] && kill -TERM "$pid"; then
-    tries=200
-    while [ "$tries" -gt 0 ] && kill -0 "$pid"; do
-        sleep 0.05
-        tries=$((tries - 1))
-    done
-    kill -KILL "$pid"
-fi
-if [ -n "$1" ]; then rm -rf -- "$1"; fi
-"#;
 
 /// How to run a mongod.
 #[derive(Clone, Debug)]
@@ -278,38 +261,6 @@ impl Drop for Mongod {
             tracing::warn!(%error, "an ended mongod isn't reaped");
         }
     }
-}
-
-/// A shell that outlives us just long enough to end mongod and to tidy up.
-#[derive(Debug)]
-struct Watchdog {
-    /// `None` once it was waited for.
-    shell: Option<Child>,
-    /// Only we hold this end of the pipe: the standard library opens it close-on-exec.
-    lifeline: Option<ChildStdin>,
-}
-
-impl Watchdog {
-    fn start(remove: Option<&Path>, lock: File) -> io::Result<Self> {
-        let mut command = Command::new("sh");
-        command.args(["-c", WATCH, "docgate-watchdog"]).arg(remove.unwrap_or(Path::new("")));
-        // An inherited output would keep a pipe that a test runner reads open.
-        command.stdin(Stdio::piped()).stdout(lock).stderr(Stdio::null());
-        let mut shell = spawn_apart(&mut command)?;
-        let lifeline = shell.stdin.take();
-        Ok(Self { shell: Some(shell), lifeline })
-    }
-
-    /// Guards this process instead of the last one.
-    fn guard(&mut self, pid: Option<u32>) -> io::Result<()> {
-        let line = pid.map_or_else(|| "\n".to_owned(), |pid| format!("{pid}\n"));
-        self.lifeline.as_mut().map_or(Ok(()), |pipe| pipe.write_all(line.as_bytes()))
-    }
-}
-
-/// In a process group of its own, so that Ctrl-C at the terminal reaches only us.
-fn spawn_apart(command: &mut Command) -> io::Result<Child> {
-    command.process_group(0).spawn()
 }
 
 /// Waits for the child's end, and kills it once the bound has passed.

@@ -76,6 +76,11 @@ pub const MOST_UNIT_PRICE: i64 = i64::MAX / MOST_QUANTITY / 100;
 /// How the name of a holder of stock begins that belongs to the orders.
 const ORDERS: &str = "order:";
 
+/// As whom an order holds stock.
+pub fn order_as_holder(order: &str) -> String {
+    format!("{ORDERS}{order}")
+}
+
 /// Whether a holder of stock is an order and no cart.
 pub fn is_of_order(holder: &str) -> bool {
     holder.starts_with(ORDERS)

@@ -53,7 +53,7 @@ impl Orders {
     fn note(&mut self, order: &OrderDocument) {
         self.carts.insert(order.id.clone(), order.cart_id.clone());
         if !(order.raises.is_empty() && order.outbox.is_empty()) {
-            self.raising.insert(operations::holder(&order.id));
+            self.raising.insert(carts::order_as_holder(&order.id));
         }
         let lines = &order.lines;
         let sum: i64 = lines.iter().map(|line| line.quantity * line.unit_price).sum();

@@ -6,7 +6,7 @@ use super::{
     documents::{TransferDocument, TransferState},
     operations, store,
 };
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, mongo::Tally};
 
 /// States from which there is something left to be done. An authorised payment waits for its
 /// checkout.
@@ -29,19 +29,13 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now().timestamp_millis();
     let bound = i64::try_from(app.bounds().one().as_millis()).unwrap_or(i64::MAX);
     let before = DateTime::from_millis(now.saturating_sub(bound));
-    let (mut finished, mut failed) = (0, None);
+    let mut tally = Tally::default();
     for state in UNFINISHED {
         let mut last: Option<TransferDocument> = None;
         loop {
             let batch = store::list_unfinished(app, state, before, last.as_ref(), BATCH).await?;
             for transfer in &batch {
-                match operations::finish(app, &transfer.id).await {
-                    Ok(ended) => finished += u64::from(ended),
-                    Err(error) => {
-                        tracing::warn!(transfer = transfer.id, ?error, "left to the next pass");
-                        failed.get_or_insert(error);
-                    }
-                }
+                tally.add(&transfer.id, operations::finish(app, &transfer.id).await);
             }
             match batch.into_iter().last() {
                 Some(transfer) => last = Some(transfer),
@@ -49,5 +43,5 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
             }
         }
     }
-    failed.map_or(Ok(finished), Err)
+    tally.finished()
 }

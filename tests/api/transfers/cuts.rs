@@ -5,7 +5,8 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
-    ACCOUNT, CANCEL, STATUS, TRANSFER, assert_settled, balance, fund, nth_currency, open, order,
+    ACCOUNT, CANCEL, REVERSE, STATUS, TRANSFER, WITHDRAW, assert_settled, balance, fund,
+    nth_currency, open, order,
 };
 use crate::support::{Client, Gateway, cuts, key, mongod_port, proxy::Cut, short_bounds};
 
@@ -82,6 +83,48 @@ async fn a_deposit_that_is_cut_anywhere_arrives_once() {
         },
         async |gateway, case| {
             assert_eq!(balance(gateway, &case.subject).await, 7, "{:?} {}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawal_that_is_cut_anywhere_leaves_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            // A currency for each case, see the deposits.
+            let account = open(&gateway.shopper("spender"), nth_currency(n)).await;
+            fund(gateway, &account, 100).await;
+            account
+        },
+        async |gateway, account: &String| {
+            let input = json!({ "accountId": account, "amount": 7, "opId": account });
+            let _cut = gateway.service().send(WITHDRAW, json!({ "input": input })).await;
+        },
+        async |gateway, case| {
+            assert_eq!(balance(gateway, &case.subject).await, 93, "{:?} {}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reversal_that_is_cut_anywhere_comes_back_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let sending = Sending::prepare(gateway, n).await;
+            let sent = sending.send(gateway).await.expect("an answer");
+            let id = sent["id"].as_str().expect("a transfer").to_owned();
+            (sending, id)
+        },
+        async |gateway, (_, id): &(Sending, String)| {
+            let _cut = gateway.service().send(REVERSE, json!({ "id": id })).await;
+        },
+        async |gateway, case| {
+            let (sending, _) = &case.subject;
+            assert_eq!(sending.balances(gateway).await, (100, 0), "{:?} {}", case.way, case.at);
         },
     )
     .await;

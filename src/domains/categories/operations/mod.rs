@@ -100,9 +100,7 @@ pub async fn subtree(
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Error> {
-    let found = store::list_by_ids(app, ids).await?;
-    let settled = |id: &String| found.iter().find(|found| found.id == *id && found.is_settled());
-    Ok(ids.iter().filter_map(settled).map(CategoryDocument::copy).collect())
+    Ok(decided_copies(app, ids, &[]).await?.unwrap_or_default())
 }
 
 /// As [`copies`]; `None` while one of `begun` is being deleted, which isn't decided yet: its deletion

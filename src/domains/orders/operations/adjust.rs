@@ -15,7 +15,7 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        carts::{MOST_QUANTITY, Payment},
+        carts::{MOST_QUANTITY, Payment, order_as_holder},
         inventory::{self, operations::Taken},
         payments::{self, Authorisation, Charge},
     },
@@ -214,7 +214,7 @@ async fn secure(
     charge: &Charge,
     run: &Run,
 ) -> Result<Option<Stop<AdjustOrderLineResult>>, Error> {
-    let (holder, cap) = (outbox::holder(&order.id), app.config().reservations_per_sku);
+    let (holder, cap) = (order_as_holder(&order.id), app.config().reservations_per_sku);
     let (sku, tag, quantity) = (&raise.sku, &raise.tag, raise.quantity);
     match inventory::operations::take(app, sku, &holder, tag, quantity, cap, run).await? {
         Taken::Taken => {}
@@ -309,7 +309,7 @@ pub(in super::super) async fn undo_raise(
         }
     }
     payer::void(app, &raise.tag, raise.amount).await?;
-    inventory::operations::release(app, &raise.sku, &outbox::holder(order), &raise.tag).await?;
+    inventory::operations::release(app, &raise.sku, &order_as_holder(order), &raise.tag).await?;
     store::remove_raise(app, order, &raise.tag).await.decided()?;
     Ok(true)
 }

@@ -12,7 +12,7 @@ pub use adjust::adjust_line;
 pub(super) use adjust::{list_overdue_raises, undo_raise};
 pub use checkout::checkout;
 pub(super) use checkout::recover;
-pub(super) use outbox::{holder, list_owing, settle};
+pub(super) use outbox::{list_owing, settle};
 
 use super::{
     documents::{Give, OrderDocument, OrderPayment, OrderState},

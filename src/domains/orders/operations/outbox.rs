@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::{
     app::App,
-    domains::{inventory, payments},
+    domains::{carts::order_as_holder, inventory, payments},
     error::Error,
     graphql::scalars::Money,
     mongo::{Run, flow::Op},
@@ -23,11 +23,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Each give with a tag of its own, made of the op that decided it.
 pub(super) fn tagged(op: &Op, gives: impl Iterator<Item = Give>) -> Vec<(String, Give)> {
     gives.enumerate().map(|(n, give)| (format!("{}:{n}", op.id), give)).collect()
-}
-
-/// As whom an order holds stock that a raise took.
-pub(in super::super) fn holder(order: &str) -> String {
-    format!("order:{order}")
 }
 
 /// Gives what an op has just decided, for the run that decided it, and notes it.
@@ -125,7 +120,7 @@ async fn give_those(
 
 /// Carries out one outbox entry, repeatable.
 async fn give(app: &App, order: &OrderDocument, due: &Due, run: &Run) -> Result<(), Error> {
-    let (tag, holder) = (&due.tag, &holder(&order.id));
+    let (tag, holder) = (&due.tag, &order_as_holder(&order.id));
     match &due.give {
         Give::Sell { sku, quantity, take: _ } => {
             let sold = inventory::operations::Destination::Sold;
@@ -192,7 +187,8 @@ async fn retire_mark(app: &App, order: &str, due: &Due, before: DateTime) -> Res
         Give::Sell { sku, take, .. } => {
             let tags = [take.clone(), tag];
             let retired =
-                inventory::operations::retire(app, sku, &holder(order), &tags, before).await;
+                inventory::operations::retire(app, sku, &order_as_holder(order), &tags, before)
+                    .await;
             retired.decided()?;
         }
         Give::Restock { sku, .. } => {

@@ -11,7 +11,7 @@ use crate::{
     shop::{
         ORDER, account, balance, cart, checkout, placed, settled, state, stock, stocked, stored,
     },
-    support::{Client, Gateway, commands, cuts, proxy::Cut, short_bounds},
+    support::{Client, Gateway, commands, cuts, key, proxy::Cut, short_bounds},
 };
 
 fn order_query() -> String {
@@ -98,6 +98,26 @@ async fn an_order_is_seen_by_whose_it_is_and_by_merchants() {
     assert_eq!(cancel(&nobody, &order, "op").await["state"], "CANCELLED");
     settled(&gateway).await;
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sees_the_payment_cannot_tell_the_order() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let purse = account(&gateway, "ann", 1_000).await;
+    // Nobody's cart, that somebody pays: its order is for whoever knows its id.
+    let open = cart(&gateway.anonymous(), "RESERVE", &[("a", 1)]).await;
+    let order = checkout(&gateway.shopper("ann"), &open, &purse, "op").await;
+    let order = order["id"].as_str().expect("an order");
+    let statement = "query($id: ID!) { statement(account: $id, first: 10) {
+        nodes { transfer { id kind } } } }";
+    let statement = gateway.service().field(statement, json!({ "id": purse })).await;
+    let payment = &statement["nodes"][0]["transfer"];
+    assert_eq!(payment["kind"], "PAYMENT", "{statement:#}");
+    let formed = NodeKind::Order.id(&key(payment["id"].as_str().expect("an id")));
+    assert_ne!(*formed, *order);
+    let seen = gateway.anonymous().field(&order_query(), json!({ "id": *formed })).await;
+    assert_eq!(seen, json!(null));
 }
 
 #[tokio::test(flavor = "multi_thread")]

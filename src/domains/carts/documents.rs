@@ -143,8 +143,10 @@ pub struct Return {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkout {
-    /// Made of op id and attempt: `_id` of the order, and of the payment.
+    /// Made of op id and attempt: `_id` of the order, which for an anonymous one is who may see it.
     pub id: String,
+    /// Id of the payment, which others see: nobody can tell the order's id from it.
+    pub payment_id: String,
     /// The op that began it.
     pub op: String,
     /// Digest of its input.

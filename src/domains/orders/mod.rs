@@ -15,7 +15,8 @@
 //! ```
 //!
 //! *Take*: in PENDING, stock that the cart doesn't hold (tag: the checkout's id), then the money (an
-//! authorisation with that id). *Decide*: PENDING → PAID, or PENDING → VOIDING. *Give*: what stands
+//! authorisation with an id of its own that the claim notes: who sees a payment must not be able to
+//! tell the order's id). *Decide*: PENDING → PAID, or PENDING → VOIDING. *Give*: what stands
 //! beside PAID. *Settle*: COMPLETE; then what the cart's reservations still hold goes back. Who is
 //! unsure about a take of stock stops there, for it may still come; past the checkout's deadline it
 //! can't, and the sweep or a repeat undoes it. An authorisation that may still come may be undone

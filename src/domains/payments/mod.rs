@@ -50,7 +50,7 @@ use crate::{app::App, error::Error, graphql::scalars::Money};
 /// What is to be charged.
 #[derive(Debug, Clone)]
 pub struct Charge {
-    /// Id of the payment: the checkout's id.
+    /// Id of the payment.
     pub id: String,
     /// How much.
     pub amount: Money,

@@ -311,7 +311,8 @@ async fn an_order_is_paid_raised_and_refunded_through_the_service() {
     let order = shopper.field(&shop::checkout_query(), input).await;
     assert_eq!(order["paid"]["minorUnits"], 100, "{order:#}");
     let id = order["id"].as_str().expect("an order");
-    assert_eq!(state(&shared, &key(id)), Some("captured"));
+    assert_eq!(states(&shared), ["captured"]);
+    assert_eq!(state(&shared, &key(id)), None, "the service isn't told the order's id");
     let raise = "mutation($id: ID!, $sku: ID!) {
         adjustOrderLine(input: {orderId: $id, sku: $sku, quantity: 3}) {
             ... on Order { paid { minorUnits } } ... on UserError { message } } }";

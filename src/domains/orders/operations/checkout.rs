@@ -158,8 +158,10 @@ async fn claim(
         return Err(CartEmpty::default().into());
     }
     let attempt = cart.attempts.to_string();
+    let derived = |what| app.ids().derived(&[what, &cart.id, &ask.op.id, &attempt]);
     let checkout = Checkout {
-        id: app.ids().derived(&["checkout", &cart.id, &ask.op.id, &attempt]),
+        id: derived("checkout"),
+        payment_id: derived("payment"),
         op: ask.op.id.clone(),
         input: ask.op.input.clone(),
         shipping: ask.shipping.clone(),
@@ -265,7 +267,7 @@ async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<boo
     if !carts::operations::checkout::give_up(app, &cart.id, &checkout.id).await? {
         return Ok(false);
     }
-    payer::void(app, &checkout.id, checkout.total).await?;
+    payer::void(app, &checkout.payment_id, checkout.total).await?;
     let releases = missing(cart)
         .into_iter()
         .map(|(line, _)| inventory::operations::release(app, &line.sku, &cart.id, &checkout.id));
@@ -285,7 +287,7 @@ async fn go_forward(
     let order = placed(cart, checkout, run);
     let (written, captured, sold) = tokio::join!(
         store::insert(app, order.clone()),
-        payer::capture(app, &checkout.id, checkout.total),
+        payer::capture(app, &checkout.payment_id, checkout.total),
         join_all(cart.lines.iter().map(|line| sell(app, cart, line, checkout, run))),
     );
     captured?;
@@ -335,7 +337,8 @@ fn begun(cart: &CartDocument) -> Result<&Checkout, Error> {
 }
 
 fn charge(cart: &CartDocument, checkout: &Checkout) -> Charge {
-    payer::charge(&checkout.id, Money::new(checkout.total, cart.currency), &checkout.payment)
+    let total = Money::new(checkout.total, cart.currency);
+    payer::charge(&checkout.payment_id, total, &checkout.payment)
 }
 
 /// The order of a checkout.
@@ -347,7 +350,8 @@ fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument 
         kind: line.kind.clone(),
         unit_price: line.unit_price,
     };
-    let payment = OrderPayment { id: checkout.id.clone(), amount: checkout.total, refunded: 0 };
+    let payment =
+        OrderPayment { id: checkout.payment_id.clone(), amount: checkout.total, refunded: 0 };
     let payments = if payment.amount > 0 { vec![payment] } else { Vec::new() };
     OrderDocument {
         id: checkout.id.clone(),

@@ -16,7 +16,7 @@ use crate::{
     config::Config,
     error::Error,
     mongo::{
-        Bounds, Collection, Stored,
+        Bounds, Collection, Readers, Stored,
         flow::{Op, Run},
         watch::Hub,
     },
@@ -31,6 +31,7 @@ pub struct App {
 struct Inner {
     config: Config,
     database: Database,
+    readers: Arc<Readers>,
     hub: Hub,
     ids: Ids,
     /// Work that goes on behind an answer (mutations whose client hung up, settling); shutdown
@@ -53,9 +54,10 @@ impl App {
     pub fn new(config: Config, database: Database) -> Self {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone());
+        let readers = Arc::new(Readers::new(database.clone()));
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
-        Self { inner: Arc::new(Inner { config, database, hub, ids, tasks, name, http }) }
+        Self { inner: Arc::new(Inner { config, database, readers, hub, ids, tasks, name, http }) }
     }
 
     /// The configuration.
@@ -70,7 +72,16 @@ impl App {
 
     /// The typed collection of `T`.
     pub fn collection<T: Stored>(&self) -> Collection<T> {
-        Collection::of(&self.inner.database)
+        Collection::of(&self.inner.database, &self.inner.readers)
+    }
+
+    /// From now on answers reads by key of what the collection holds now without asking MongoDB.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    #[cfg(feature = "bench")]
+    pub async fn answer_from_memory(&self, collection: &str) -> Result<(), Error> {
+        self.inner.readers.answer_from_memory(collection).await
     }
 
     /// The change hub.

@@ -49,7 +49,7 @@ pub async fn run(app: App, stop: CancellationToken) {
 async fn pass(app: &App) -> Result<(), Error> {
     let run = app.begin().await?;
     let holder = app.name().to_owned();
-    let lease = Lease::take(app.database(), "sweeps", holder, &run, app.bounds()).await?;
+    let lease = Lease::take(app.collection(), "sweeps", holder, &run, app.bounds()).await?;
     let Some(lease) = lease else { return Ok(()) };
     let swept = sweep_all(app).await;
     // Given back also when a sweep failed: rightness never hangs on this lease.

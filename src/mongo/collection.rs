@@ -1,6 +1,6 @@
 //! Typed access to one collection. Each function sends one command.
 
-use std::{fmt, marker::PhantomData, time::Duration};
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use futures_util::TryStreamExt;
 use mongodb::{
@@ -12,10 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwn
 
 pub use super::driver::List;
 use super::{
-    driver::{
-        DUPLICATE_KEY, PATIENCE, Raw, decode, encode, find_many, find_one, insert, send,
-        send_within,
-    },
+    batch::{Lookup, Readers},
+    driver::{DUPLICATE_KEY, PATIENCE, Raw, decode, encode, find_many, insert, send, send_within},
     expression::both,
     flow::{Bounds, Run},
     guarded::{Guarded, Outcome},
@@ -59,12 +57,14 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
 /// compiled once and not once per document type.
 pub struct Collection<T: Stored> {
     inner: Raw,
+    readers: Arc<Readers>,
     holds: PhantomData<fn() -> T>,
 }
 
 impl<T: Stored> Clone for Collection<T> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), holds: PhantomData }
+        let readers = Arc::clone(&self.readers);
+        Self { inner: self.inner.clone(), readers, holds: PhantomData }
     }
 }
 
@@ -75,9 +75,10 @@ impl<T: Stored> fmt::Debug for Collection<T> {
 }
 
 impl<T: Stored> Collection<T> {
-    /// The collection of `T` in `database`.
-    pub fn of(database: &Database) -> Self {
-        Self { inner: database.collection(T::COLLECTION), holds: PhantomData }
+    /// The collection of `T` in `database`, whose reads by key go through `readers`.
+    pub fn of(database: &Database, readers: &Arc<Readers>) -> Self {
+        let (inner, readers) = (database.collection(T::COLLECTION), Arc::clone(readers));
+        Self { inner, readers, holds: PhantomData }
     }
 
     /// Opens a run with its first read: the document that `filter` names, as a majority holds it,
@@ -89,45 +90,47 @@ impl<T: Stored> Collection<T> {
         Run::open(bounds, &self.inner, filter).await
     }
 
-    /// The one document that `filter` (a unique key) names.
+    /// The document with that `_id`, as the primary has it.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn find(&self, filter: Document) -> Result<Option<T>, Error> {
-        self.find_part(filter, Document::new()).await
+    pub async fn get(&self, id: &str) -> Result<Option<T>, Error> {
+        self.get_by("_id", id).await
     }
 
-    /// As [`Self::find`], with only some fields; `T` must be readable from them.
+    /// The document whose `key`, a unique field that holds strings, is `value`.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn find_part(
+    pub async fn get_by(&self, key: &'static str, value: &str) -> Result<Option<T>, Error> {
+        self.read(Lookup { key, ..Self::BY_ID }, value).await
+    }
+
+    /// As [`Self::get`], with only some fields, `_id` among them; `T` must be readable from them.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn get_part(
         &self,
-        filter: Document,
-        projection: Document,
+        id: &str,
+        fields: &'static [&'static str],
     ) -> Result<Option<T>, Error> {
-        self.one(filter, projection, ReadConcern::local()).await
+        self.read(Lookup { fields, ..Self::BY_ID }, id).await
     }
 
-    /// As [`Self::find`], of what a majority holds: what flows and explanations of a refusal read.
+    /// As [`Self::get`], of what a majority holds: what flows and explanations of a refusal read.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn find_settled(&self, filter: Document) -> Result<Option<T>, Error> {
-        self.one(filter, Document::new(), ReadConcern::majority()).await
+    pub async fn get_settled(&self, id: &str) -> Result<Option<T>, Error> {
+        self.read(Lookup { settled: true, ..Self::BY_ID }, id).await
     }
 
-    async fn one(
-        &self,
-        filter: Document,
-        projection: Document,
-        concern: ReadConcern,
-    ) -> Result<Option<T>, Error> {
-        let read = List { filter, projection: Some(projection), limit: 1, ..List::default() };
-        let noted = observe::wanted(|| read.command(T::COLLECTION));
-        let found = find_one(self.inner.clone(), read, concern).await;
-        observe::note_read(noted);
-        found?.as_ref().map(decode).transpose()
+    const BY_ID: Lookup =
+        Lookup { collection: T::COLLECTION, key: "_id", fields: &[], settled: false };
+
+    async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
+        self.readers.read(lookup, value).await?.as_deref().map(decode).transpose()
     }
 
     /// The documents of one list read, in order.

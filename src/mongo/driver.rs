@@ -99,22 +99,6 @@ pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error>
     bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
 }
 
-pub(super) async fn find_one(
-    inner: Raw,
-    read: List,
-    concern: ReadConcern,
-) -> Result<Option<RawDocumentBuf>, Error> {
-    let name = inner.name().to_owned();
-    send(&name, "find", async move {
-        let find = inner.find_one(read.filter).read_concern(concern);
-        match read.projection.filter(|fields| !fields.is_empty()) {
-            Some(fields) => find.projection(fields).await,
-            None => find.await,
-        }
-    })
-    .await
-}
-
 pub(super) async fn find_many(inner: Raw, list: List) -> Result<Vec<RawDocumentBuf>, Error> {
     let name = inner.name().to_owned();
     send(&name, "find", async move {

@@ -4,10 +4,7 @@
 //! category tree) the holder's writes are guarded by its run's deadline as well, and the lease ends
 //! no earlier than one bound after the run began.
 
-use mongodb::{
-    Database,
-    bson::{DateTime, doc},
-};
+use mongodb::bson::{DateTime, doc};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -50,13 +47,12 @@ impl Lease {
     /// # Errors
     /// `Unavailable` or `Internal`: it may be held until its deadline by nobody.
     pub async fn take(
-        database: &Database,
+        leases: Collection<LeaseDocument>,
         name: &str,
         holder: String,
         run: &Run,
         bounds: Bounds,
     ) -> Result<Option<Self>, Error> {
-        let leases = Collection::<LeaseDocument>::of(database);
         let end =
             run.now().timestamp_millis() + i64::try_from(bounds.one().as_millis()).unwrap_or(0);
         let until = DateTime::from_millis(end);

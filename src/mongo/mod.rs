@@ -2,6 +2,7 @@
 //!
 //! - `driver`: the calls of the driver, each in a task of its own
 //! - [`collection`]: typed reads and inserts, each one command
+//! - [`batch`]: reads by key, gathered over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
@@ -14,6 +15,7 @@
 //! - [`explain`]: what a read looks at
 //! - [`Tally`]: what a pass of a sweep did
 
+mod batch;
 pub mod collection;
 pub mod connect;
 pub mod copies;
@@ -29,6 +31,7 @@ pub mod observe;
 mod tally;
 pub mod watch;
 
+pub use batch::Readers;
 pub use collection::{Collection, Stored, Version};
 pub use flow::{Bounds, Run};
 pub use guarded::Outcome;

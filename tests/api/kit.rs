@@ -81,7 +81,7 @@ async fn of_many_writers_at_one_guard_as_many_win_as_it_admits() {
         winners += i32::from(writer.await.expect("a writer"));
     }
     assert_eq!(winners, 5);
-    assert_eq!(things.find(doc! { "_id": "a" }).await.expect("read").expect("there").count, 0);
+    assert_eq!(things.get("a").await.expect("read").expect("there").count, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,7 +99,7 @@ async fn a_write_that_was_applied_but_not_acknowledged_is_unknown() {
     let outcome = things.insert(thing("b", 1)).await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     point.off().await;
-    assert_eq!(things.find(doc! { "_id": "a" }).await.expect("read").expect("there").count, 2);
+    assert_eq!(things.get("a").await.expect("read").expect("there").count, 2);
     assert!(matches!(things.insert(thing("b", 1)).await, Outcome::Refused));
 }
 
@@ -113,7 +113,7 @@ async fn a_refused_command_is_unknown_and_changes_nothing() {
     let outcome = things.guarded(doc! { "_id": "a" }, update).apply().await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     point.off().await;
-    assert_eq!(things.find(doc! { "_id": "a" }).await.expect("read").expect("there").count, 1);
+    assert_eq!(things.get("a").await.expect("read").expect("there").count, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -157,7 +157,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     };
     assert_eq!(add(op.clone()).await.expect("applied").count, 1);
     assert!(add(op.clone()).await.is_none());
-    let stored = things.find(doc! { "_id": "a" }).await.expect("read").expect("there");
+    let stored = things.get("a").await.expect("read").expect("there");
     assert_eq!(op.standing(&op.id, &stored.ops), Standing::Applied);
     assert_eq!(other_input.standing(&op.id, &stored.ops), Standing::OtherInput);
     assert_eq!(someone_elses.standing(&someone_elses.id, &stored.ops), Standing::New);
@@ -170,7 +170,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     assert!(matches!(void(op.id.clone()).await, Outcome::Refused), "it was applied");
     assert!(matches!(void(someone_elses.id.clone()).await, Outcome::Applied(_)));
     assert!(add(someone_elses.clone()).await.is_none());
-    let stored = things.find(doc! { "_id": "a" }).await.expect("read").expect("there");
+    let stored = things.get("a").await.expect("read").expect("there");
     assert_eq!(someone_elses.standing(&someone_elses.id, &stored.ops), Standing::Void);
     assert_eq!(stored.count, 1);
 }
@@ -216,10 +216,10 @@ async fn copies_rise_by_version_in_every_place_and_never_fall() {
     let place = Place { array: "copies", key: "id", version: "version" };
     let matched = place.spread(&things, "r", 5, doc! { "name": "$v5" }).await.expect("a pass");
     assert_eq!(matched, 1);
-    let twice = things.find(doc! { "_id": "twice" }).await.expect("read").expect("there");
+    let twice = things.get("twice").await.expect("read").expect("there");
     let names: Vec<_> = twice.copies.iter().map(|copy| copy.name.as_str()).collect();
     assert_eq!(names, ["$v5", "v1", "$v5"]);
-    let untouched = things.find(doc! { "_id": "newer" }).await.expect("read").expect("there");
+    let untouched = things.get("newer").await.expect("read").expect("there");
     assert_eq!(untouched, newer);
 }
 
@@ -231,7 +231,7 @@ async fn a_lease_has_one_holder_until_it_is_given_back_or_runs_out() {
         let holder = holder.to_owned();
         async move {
             let run = app.begin().await.expect("a run");
-            Lease::take(app.database(), "it", holder, &run, bounds).await.expect("an outcome")
+            Lease::take(app.collection(), "it", holder, &run, bounds).await.expect("an outcome")
         }
     };
     let first = take("first").await.expect("free");
@@ -263,6 +263,6 @@ async fn a_document_of_a_newer_version_is_not_read() {
     let things = with_things(&gateway, &[]).await;
     let raw = gateway.database.collection::<Document>("things");
     raw.insert_one(doc! { "_id": "new", "count": 1_i64, "v": 2 }).await.expect("inserted");
-    let read = things.find(doc! { "_id": "new" }).await;
+    let read = things.get("new").await;
     assert!(matches!(read, Err(Error::Internal(_))), "{read:?}");
 }

@@ -25,18 +25,18 @@ const COPIES: Place = Place { array: "categories", key: "_id", version: "cv" };
 /// The category with that unique key, for readers.
 pub(super) async fn find_by(
     app: &App,
-    key: &str,
+    key: &'static str,
     value: &str,
 ) -> Result<Option<CategoryDocument>, Error> {
-    app.collection::<CategoryDocument>().find(doc! { key: value }).await
+    app.collection::<CategoryDocument>().get_by(key, value).await
 }
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
-    app.collection::<CategoryDocument>().find_settled(doc! { "_id": id }).await
+    app.collection::<CategoryDocument>().get_settled(id).await
 }
 
 pub(super) async fn find_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>, Error> {
-    app.collection::<CategoryDocument>().find_settled(doc! { "slug": slug.as_str() }).await
+    app.collection::<CategoryDocument>().get_by("slug", slug.as_str()).await
 }
 
 pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CategoryDocument>), Error> {

@@ -25,16 +25,19 @@ pub enum Destination {
 }
 
 pub(super) async fn find(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
-    app.collection::<StockDocument>().find_settled(doc! { "_id": sku }).await
+    app.collection::<StockDocument>().get_settled(sku).await
 }
 
 /// The counters without the reservations and op ids, which can be large.
 pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
-    app.collection::<StockDocument>().find_part(doc! { "_id": sku }, counters()).await
+    app.collection::<StockDocument>().get_part(sku, COUNTERS).await
 }
 
+/// The counters and what else a read of them needs.
+const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "v"];
+
 fn counters() -> Document {
-    doc! { "available": 1, "sold": 1, "received": 1, "deleting": 1, "v": 1 }
+    COUNTERS.iter().map(|field| ((*field).to_owned(), 1.into())).collect()
 }
 
 /// A guarded write that answers with the counters alone: a SKU in demand has hundreds of

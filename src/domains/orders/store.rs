@@ -38,7 +38,7 @@ pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<OrderDocume
 }
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<OrderDocument>, Error> {
-    app.collection::<OrderDocument>().find_settled(doc! { "_id": id }).await
+    app.collection::<OrderDocument>().get_settled(id).await
 }
 
 pub(super) async fn page_of_owner(

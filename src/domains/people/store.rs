@@ -19,7 +19,7 @@ use crate::{
 const NAMES: Place = Place { array: "contributors", key: "personId", version: "nv" };
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
-    app.collection::<PersonDocument>().find_settled(doc! { "_id": id }).await
+    app.collection::<PersonDocument>().get_settled(id).await
 }
 
 pub(super) async fn insert(app: &App, person: PersonDocument) -> Outcome<()> {

@@ -182,7 +182,7 @@ async fn who_died_with_the_lock_holds_it_for_one_bound() {
     let run = gateway.app.begin().await.expect("a run");
     let (app, bounds) = (&gateway.app, gateway.app.bounds());
     let lease = docgate::mongo::lease::Lease::take(
-        app.database(),
+        app.collection(),
         "categories.tree",
         "someone who died".into(),
         &run,

@@ -132,5 +132,6 @@ pub(in super::super) async fn find_by_checkout(
     checkout: &str,
 ) -> Result<Option<CartDocument>, Error> {
     let known = both(doc! { "checkout.id": checkout }, doc! { "checkout.id": { "$exists": true } });
-    app.collection::<CartDocument>().find_settled(known).await
+    let read = List { filter: known, limit: 1, ..List::default() };
+    Ok(app.collection::<CartDocument>().list(read).await?.pop())
 }

@@ -21,12 +21,12 @@ use crate::{
 
 /// For clients: as the primary has it.
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<CartDocument>, Error> {
-    app.collection::<CartDocument>().find(doc! { "_id": id }).await
+    app.collection::<CartDocument>().get(id).await
 }
 
 /// For flows: as a majority has it.
 pub(super) async fn find_settled(app: &App, id: &str) -> Result<Option<CartDocument>, Error> {
-    app.collection::<CartDocument>().find_settled(doc! { "_id": id }).await
+    app.collection::<CartDocument>().get_settled(id).await
 }
 
 /// Opens a run with the cart.

@@ -35,7 +35,7 @@ pub(super) const DUE: usize = 100;
 pub(super) const CONTRIBUTORS: usize = 100;
 
 pub(super) async fn find(app: &App, sku: &str) -> Result<Option<ProductDocument>, Error> {
-    app.collection::<ProductDocument>().find_settled(doc! { "_id": sku }).await
+    app.collection::<ProductDocument>().get_settled(sku).await
 }
 
 /// These products, as far as something is still to be done about them.

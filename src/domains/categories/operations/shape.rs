@@ -31,7 +31,8 @@ pub(super) async fn lock(app: &App) -> Result<(Lease, Run), Error> {
     loop {
         let run = app.begin().await?;
         let holder = app.ids().random();
-        if let Some(lease) = Lease::take(app.database(), LOCK, holder, &run, app.bounds()).await? {
+        if let Some(lease) = Lease::take(app.collection(), LOCK, holder, &run, app.bounds()).await?
+        {
             return Ok((lease, run));
         }
         if since.elapsed() >= app.bounds().run {

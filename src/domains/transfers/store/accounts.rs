@@ -17,7 +17,7 @@ pub(in super::super) async fn find_account(
     app: &App,
     id: &str,
 ) -> Result<Option<AccountDocument>, Error> {
-    app.collection::<AccountDocument>().find_settled(doc! { "_id": id }).await
+    app.collection::<AccountDocument>().get_settled(id).await
 }
 
 /// Opens a run with the account as its first read.

@@ -22,7 +22,7 @@ pub(in super::super) async fn find_transfer(
     app: &App,
     id: &str,
 ) -> Result<Option<TransferDocument>, Error> {
-    app.collection::<TransferDocument>().find_settled(doc! { "_id": id }).await
+    app.collection::<TransferDocument>().get_settled(id).await
 }
 
 /// Opens a run with the transfer as its first read.

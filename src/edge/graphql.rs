@@ -1,6 +1,6 @@
 //! `POST /graphql`.
 
-use std::sync::Mutex;
+use std::{panic::AssertUnwindSafe, sync::Mutex};
 
 use async_graphql::{Pos, Request, Response, ServerError, value};
 use axum::{
@@ -9,6 +9,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::IntoResponse,
 };
+use futures_util::FutureExt;
 
 use super::Edge;
 use crate::{
@@ -67,27 +68,36 @@ async fn respond(
     let request = request.data(edge.app.clone()).data(requester);
     let log = explained.then(observe::Log::default);
     let schema = edge.schema.clone();
+    let prepared = schema.prepare(request);
+    let is_known = prepared.is_known();
+    let must_end = prepared.is_mutation();
     let collected = log.clone();
-    // A task of its own: a client that hangs up drops this handler, and must cut neither a flow in
-    // the middle nor a driver call in flight. Shutdown waits for it.
-    let execution = edge.app.tasks().spawn(async move {
+    let execution = async move {
         match collected {
-            Some(log) => observe::collect(log, schema.execute(request)).await,
-            None => schema.execute(request).await,
+            Some(log) => observe::collect(log, schema.execute(prepared)).await,
+            None => schema.execute(prepared).await,
         }
-    });
-    let response = execution
-        .await
-        .map_err(|panicked| (StatusCode::INTERNAL_SERVER_ERROR, Error::internal(panicked)))?;
+    };
+    let executed = if must_end {
+        // A task of its own: a client that hangs up drops this handler, and must not cut a flow in
+        // the middle. Shutdown waits for it. What a query sends has tasks of its own anyway.
+        edge.app.tasks().spawn(execution).await.map_err(Error::internal)
+    } else {
+        let executed = AssertUnwindSafe(execution).catch_unwind().await;
+        executed.map_err(|_reported| Error::internal("the execution panicked"))
+    };
+    let response = executed.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error))?;
     let mut response = errors::finish(response, request_id);
     if let Some(log) = log {
-        response.extensions.insert("docgate".to_owned(), commands(&edge.app, &log).await);
+        let commands = commands(&edge.app, &log).await;
+        let told = value!({ "commands": commands, "knownText": is_known });
+        response.extensions.insert("docgate".to_owned(), told);
     }
     Ok(response)
 }
 
-/// What the request sent, as `extensions.docgate`. Reads are asked again under `explain`.
-async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> async_graphql::Value {
+/// What the request sent. Reads are asked again under `explain`.
+async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> Vec<async_graphql::Value> {
     let sent = log.lock().map(|sent| sent.clone()).unwrap_or_default();
     let mut commands = Vec::new();
     for sent in sent {
@@ -104,7 +114,7 @@ async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> async_graphql::
             "millis": ((sent.took.as_secs_f64() * 1_000_000.0).round() / 1000.0),
         }));
     }
-    value!({ "commands": commands })
+    commands
 }
 
 fn request_id(edge: &Edge, headers: &HeaderMap) -> String {

@@ -12,8 +12,9 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     routing::{get, post},
+    serve::ListenerExt,
 };
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use crate::{app::App, schema::GatewaySchema};
@@ -67,7 +68,7 @@ impl Edge {
         let tasks = self.app.tasks().clone();
         let grace = self.app.bounds().one();
         let stopping = stop.clone();
-        let served = axum::serve(listener, self.router())
+        let served = axum::serve(listener.tap_io(answer_at_once), self.router())
             .with_graceful_shutdown(async move { stopping.cancelled().await });
         let give_up = async {
             stop.cancelled().await;
@@ -83,5 +84,12 @@ impl Edge {
             tracing::warn!("flows were still under way; the sweeps finish them");
         }
         Ok(())
+    }
+}
+
+/// An answer isn't held back until the one before has arrived.
+fn answer_at_once(connection: &mut TcpStream) {
+    if let Err(fault) = connection.set_nodelay(true) {
+        tracing::debug!(%fault, "a connection without TCP_NODELAY");
     }
 }

@@ -6,211 +6,22 @@
 //! a fragment on another type. Here each object gets the keys that were asked for, in their order;
 //! a field that failed is null, and where the schema has no null there, what is around it.
 
-use std::collections::{HashMap, HashSet};
-
 use async_graphql::{
-    Name, PathSegment, Positioned, ServerError, Value, Variables,
+    Name, PathSegment, Positioned, ServerError, Value,
     indexmap::IndexMap,
-    parser::types::{
-        BaseType, Directive, DocumentOperations, ExecutableDocument, Field, FragmentDefinition,
-        OperationDefinition, OperationType, Selection, SelectionSet, ServiceDocument, Type,
-        TypeKind, TypeSystemDefinition,
-    },
+    parser::types::{BaseType, Directive, Field, Selection, SelectionSet, Type},
 };
 
-/// Key under which an object tells its type where that isn't known from the request alone. It also
-/// keeps an object from which nothing else was selected from being empty. Names that begin so are
-/// not for clients, by the specification.
-const MARK: &str = "__docgateTypename";
-
-/// The output types of a schema, as far as an answer is shaped by them.
-#[derive(Debug, Default)]
-pub struct Types {
-    fields: HashMap<String, HashMap<String, Type>>,
-    /// By abstract type, the objects that it can be.
-    possible: HashMap<String, HashSet<String>>,
-}
-
-impl Types {
-    /// The types of a schema in the schema definition language.
-    pub fn of(schema: &ServiceDocument) -> Self {
-        let mut types = Self::default();
-        for definition in &schema.definitions {
-            let TypeSystemDefinition::Type(found) = definition else { continue };
-            let name = found.node.name.node.to_string();
-            let fields = match &found.node.kind {
-                TypeKind::Object(object) => {
-                    for interface in &object.implements {
-                        let of = types.possible.entry(interface.node.to_string()).or_default();
-                        of.insert(name.clone());
-                    }
-                    &object.fields
-                }
-                TypeKind::Interface(interface) => &interface.fields,
-                TypeKind::Union(union) => {
-                    let members = union.members.iter().map(|member| member.node.to_string());
-                    types.possible.entry(name.clone()).or_default().extend(members);
-                    types.fields.insert(name, HashMap::new());
-                    continue;
-                }
-                _ => continue,
-            };
-            let field = |field: &Positioned<async_graphql::parser::types::FieldDefinition>| {
-                (field.node.name.node.to_string(), field.node.ty.node.clone())
-            };
-            types.fields.insert(name, fields.iter().map(field).collect());
-        }
-        types
-    }
-
-    fn field(&self, of: &str, name: &str) -> Option<&Type> {
-        self.fields.get(of)?.get(name)
-    }
-
-    /// Whether a fragment on `condition` holds for objects of `type_name`.
-    fn applies(&self, condition: &str, type_name: &str) -> bool {
-        condition == type_name
-            || self.possible.get(condition).is_some_and(|objects| objects.contains(type_name))
-    }
-
-    fn mark(&self, set: &mut SelectionSet, of: &str) {
-        if !self.fields.contains_key(of) {
-            return; // introspection, which is always whole
-        }
-        let unsure = set.items.iter().any(|selection| match &selection.node {
-            Selection::Field(field) => !field.node.directives.is_empty(),
-            Selection::InlineFragment(_) | Selection::FragmentSpread(_) => true,
-        });
-        for selection in &mut set.items {
-            match &mut selection.node {
-                Selection::Field(field) => {
-                    let field = &mut field.node;
-                    if let Some(ty) = self.field(of, &field.name.node) {
-                        self.mark(&mut field.selection_set.node, named(ty));
-                    }
-                }
-                Selection::InlineFragment(fragment) => {
-                    let fragment = &mut fragment.node;
-                    let on = fragment.type_condition.as_ref().map(|on| on.node.on.node.clone());
-                    self.mark(&mut fragment.selection_set.node, on.as_deref().unwrap_or(of));
-                }
-                Selection::FragmentSpread(_) => {}
-            }
-        }
-        if unsure {
-            set.items.push(mark());
-        }
-    }
-}
-
-/// The name at the heart of a type.
-fn named(ty: &Type) -> &str {
-    match &ty.base {
-        BaseType::Named(name) => name,
-        BaseType::List(inner) => named(inner),
-    }
-}
-
-fn mark() -> Positioned<Selection> {
-    let position = async_graphql::Pos::default();
-    let field = Field {
-        alias: Some(Positioned::new(Name::new(MARK), position)),
-        name: Positioned::new(Name::new("__typename"), position),
-        arguments: Vec::new(),
-        directives: Vec::new(),
-        selection_set: Positioned::default(),
-    };
-    Positioned::new(Selection::Field(Positioned::new(field, position)), position)
-}
-
-/// One operation that was asked for, to complete its answers.
-#[derive(Debug)]
-pub struct Asked {
-    operation: Positioned<OperationDefinition>,
-    fragments: HashMap<Name, Positioned<FragmentDefinition>>,
-    /// Variables that are true: what `@skip` and `@include` go by.
-    holds: HashSet<Name>,
-}
-
-impl Asked {
-    /// Prepares a document for execution: objects whose type must be known tell it, and variables
-    /// that weren't given have their defaults. `None` where there is no such operation.
-    pub fn prepare(
-        types: &Types,
-        document: &mut ExecutableDocument,
-        operation_name: Option<&str>,
-        variables: &mut Variables,
-    ) -> Option<Self> {
-        for fragment in document.fragments.values_mut() {
-            let FragmentDefinition { type_condition, selection_set, .. } = &mut fragment.node;
-            types.mark(&mut selection_set.node, &type_condition.node.on.node);
-        }
-        let operation = match (&mut document.operations, operation_name) {
-            (DocumentOperations::Single(operation), None) => operation,
-            (DocumentOperations::Multiple(all), Some(name)) => all.get_mut(name)?,
-            (DocumentOperations::Multiple(all), None) if all.len() == 1 => {
-                all.values_mut().next()?
-            }
-            _ => return None,
-        };
-        for definition in &operation.node.variable_definitions {
-            let definition = &definition.node;
-            if let Some(default) = &definition.default_value {
-                let given = variables.entry(definition.name.node.clone());
-                given.or_insert_with(|| default.node.clone());
-            }
-        }
-        let root = root(operation.node.ty);
-        if operation.node.ty == OperationType::Subscription {
-            // It has one field and no other may stand beside it.
-            for selection in &mut operation.node.selection_set.node.items {
-                if let Selection::Field(field) = &mut selection.node
-                    && let Some(ty) = types.field(root, &field.node.name.node)
-                {
-                    types.mark(&mut field.node.selection_set.node, named(ty));
-                }
-            }
-        } else {
-            types.mark(&mut operation.node.selection_set.node, root);
-        }
-        let holds = variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
-        Some(Self {
-            operation: operation.clone(),
-            fragments: document.fragments.clone(),
-            holds: holds.map(|(name, _)| name.clone()).collect(),
-        })
-    }
-
-    /// Whether it is a subscription.
-    pub fn is_subscription(&self) -> bool {
-        self.operation.node.ty == OperationType::Subscription
-    }
-
-    /// `data` of one answer as the specification has it.
-    pub fn complete(&self, types: &Types, data: Value, errors: &[ServerError]) -> Value {
-        let mut completion = Completion { types, asked: self, errors, path: Vec::new() };
-        let map = match data {
-            Value::Object(map) => map,
-            _ if completion.failed_below() => IndexMap::new(),
-            nothing => return nothing,
-        };
-        let sets = [&self.operation.node.selection_set.node];
-        completion.object(&sets, root(self.operation.node.ty), map).unwrap_or_default()
-    }
-}
-
-fn root(ty: OperationType) -> &'static str {
-    match ty {
-        OperationType::Query => "Query",
-        OperationType::Mutation => "Mutation",
-        OperationType::Subscription => "Subscription",
-    }
-}
+use super::{
+    plans::{Asked, MARK},
+    types::Types,
+};
 
 /// Fields that share a response key, with all their selection sets.
 type Wanted<'a> = IndexMap<&'a Name, (&'a Field, Vec<&'a SelectionSet>)>;
 
-struct Completion<'a> {
+/// The completion of one answer.
+pub(super) struct Completion<'a> {
     types: &'a Types,
     asked: &'a Asked,
     errors: &'a [ServerError],
@@ -225,6 +36,20 @@ enum Step<'a> {
 }
 
 impl<'a> Completion<'a> {
+    pub(super) fn new(types: &'a Types, asked: &'a Asked, errors: &'a [ServerError]) -> Self {
+        Self { types, asked, errors, path: Vec::new() }
+    }
+
+    /// `data` as the specification has it.
+    pub(super) fn root(mut self, set: &'a SelectionSet, of: &str, data: Value) -> Value {
+        let map = match data {
+            Value::Object(map) => map,
+            _ if self.failed_below() => IndexMap::new(),
+            nothing => return nothing,
+        };
+        self.object(&[set], of, map).unwrap_or_default()
+    }
+
     /// Whether a field below failed: an object of which all fields did is null as well.
     fn failed_below(&self) -> bool {
         let is_at = |(step, of_error): (&Step<'_>, &PathSegment)| match (step, of_error) {
@@ -318,10 +143,10 @@ impl<'a> Completion<'a> {
                 }
                 Selection::FragmentSpread(spread) => {
                     let name = &spread.node.fragment_name.node;
-                    if let Some(fragment) = self.asked.fragments.get(name)
-                        && self.types.applies(&fragment.node.type_condition.node.on.node, of)
+                    if let Some(fragment) = self.asked.fragment(name)
+                        && self.types.applies(&fragment.type_condition.node.on.node, of)
                     {
-                        self.collect(&fragment.node.selection_set.node, of, wanted);
+                        self.collect(&fragment.selection_set.node, of, wanted);
                     }
                 }
             }
@@ -336,7 +161,7 @@ impl<'a> Completion<'a> {
                 _ => return false,
             };
             let Some(condition) = directive.node.get_argument("if") else { return false };
-            let held = |name| Ok::<_, ()>(Value::Boolean(self.asked.holds.contains(&name)));
+            let held = |name| Ok::<_, ()>(Value::Boolean(self.asked.holds(&name)));
             let holds = condition.node.clone().into_const_with(held) == Ok(Value::Boolean(true));
             holds == unless
         })

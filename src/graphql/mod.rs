@@ -5,20 +5,24 @@
 //! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
 //! - [`input`]: checks of arguments, each naming its field
 //! - [`page`]: connections with keyset cursors
+//! - [`types`]: the schema's types, read from its text
+//! - [`plans`]: each text is read and validated once
 //! - [`completion`]: answers as the specification has them
 //! - [`node_id`]: opaque global ids
 //! - [`subscription`]: the state of one thing whenever it changed
 //! - [`errors`]: what of an error reaches the client
 
-pub mod completion;
+mod completion;
 pub mod errors;
 pub mod input;
 pub mod node_id;
 pub mod page;
+pub mod plans;
 pub mod refusals;
 pub mod requester;
 pub mod scalars;
 pub mod subscription;
+pub mod types;
 
 use async_graphql::Context;
 

@@ -1,11 +1,29 @@
 //! Scalars, each checked when it is parsed, and `Money`.
 
-use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
+use async_graphql::{ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
 use icu_decimal::{
     DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
 };
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
+
+/// Whether `value` is surely one of that scalar.
+pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
+    match scalar {
+        "Int" => <i32 as ScalarType>::is_valid(value),
+        "Float" => <f64 as ScalarType>::is_valid(value),
+        "String" => <String as ScalarType>::is_valid(value),
+        "Boolean" => <bool as ScalarType>::is_valid(value),
+        "ID" => <ID as ScalarType>::is_valid(value),
+        "Long" => Long::is_valid(value),
+        "DateTime" => DateTime::is_valid(value),
+        "Date" => Date::is_valid(value),
+        "CurrencyCode" => CurrencyCode::is_valid(value),
+        "LocaleTag" => LocaleTag::is_valid(value),
+        "Slug" => Slug::is_valid(value),
+        _ => false,
+    }
+}
 
 /// Largest magnitude that every JSON reader takes as an exact number.
 const SAFE: i64 = 1 << 53;

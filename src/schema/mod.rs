@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_graphql::{
     Data, Interface, MergedObject, MergedSubscription, Request, Response, SDLExportOptions, Schema,
-    parser::{parse_query, parse_schema},
+    ValidationMode, parser::parse_schema,
 };
 use futures_util::{Stream, StreamExt};
 
@@ -30,11 +30,12 @@ use crate::{
         },
     },
     graphql::{
-        completion::{Asked, Types},
+        plans::{Asked, Plans, Read},
         refusals::{
             AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
             InsufficientStock, InvalidInput, NotFound,
         },
+        types::Types,
     },
 };
 
@@ -101,28 +102,55 @@ pub enum UserError {
 /// The whole schema, ready to execute requests.
 #[derive(Clone)]
 pub struct GatewaySchema {
-    library: Schema<Query, Mutation, Subscription>,
+    /// Checks everything before it executes.
+    strict: Library,
+    /// Executes what is known to be valid; only limits are looked at.
+    quick: Library,
     types: Arc<Types>,
+    plans: Arc<Plans>,
 }
+
+type Library = Schema<Query, Mutation, Subscription>;
 
 /// A request with its text read.
 pub struct Prepared {
     request: Request,
-    asked: Option<Asked>,
+    read: Read,
 }
 
 impl Prepared {
     /// Whether it is a subscription.
     pub fn is_subscription(&self) -> bool {
-        self.asked.as_ref().is_some_and(Asked::is_subscription)
+        self.read.asked.as_ref().is_some_and(Asked::is_subscription)
+    }
+
+    /// Whether it may change something.
+    pub fn is_mutation(&self) -> bool {
+        self.read.asked.as_ref().is_some_and(Asked::is_mutation)
+    }
+
+    /// Whether its text was read and found valid before.
+    pub fn is_known(&self) -> bool {
+        self.read.is_known
     }
 }
 
 impl GatewaySchema {
     /// Executes a query or mutation.
-    pub async fn execute(&self, request: Request) -> Response {
-        let Prepared { request, asked } = self.prepare(request);
-        let response = self.library.execute(request).await;
+    pub async fn execute(&self, prepared: Prepared) -> Response {
+        let Prepared { request, read: Read { asked, is_known, is_valid } } = prepared;
+        // Boxed: the library's future is large, and this one is moved a few times.
+        if is_valid {
+            let response = Box::pin(self.quick.execute(request)).await;
+            return self.complete(asked.as_ref(), response);
+        }
+        let new = (!is_known).then(|| request.query.clone());
+        let response = Box::pin(self.strict.execute(request)).await;
+        if let (Some(text), Some(asked)) = (new, &asked)
+            && is_of_execution(&response)
+        {
+            self.plans.keep(text, asked);
+        }
         self.complete(asked.as_ref(), response)
     }
 
@@ -132,21 +160,17 @@ impl GatewaySchema {
         prepared: Prepared,
         session: Arc<Data>,
     ) -> impl Stream<Item = Response> + Send + use<> {
-        let Prepared { request, asked } = prepared;
+        let Prepared { request, read: Read { asked, is_valid, .. } } = prepared;
         let schema = self.clone();
-        let responses = self.library.execute_stream_with_session_data(request, session);
+        let library = if is_valid { &self.quick } else { &self.strict };
+        let responses = library.execute_stream_with_session_data(request, session);
         responses.map(move |response| schema.complete(asked.as_ref(), response))
     }
 
     /// Reads the text of a request. A fault in it is told when it is executed.
     pub fn prepare(&self, mut request: Request) -> Prepared {
-        let asked = parse_query(&request.query).ok().and_then(|mut document| {
-            let name = request.operation_name.as_deref();
-            let asked = Asked::prepare(&self.types, &mut document, name, &mut request.variables);
-            request.set_parsed_query(document);
-            asked
-        });
-        Prepared { request, asked }
+        let read = self.plans.read(&self.types, &mut request);
+        Prepared { request, read }
     }
 
     fn complete(&self, asked: Option<&Asked>, mut response: Response) -> Response {
@@ -157,20 +181,27 @@ impl GatewaySchema {
     }
 }
 
+/// Whether the request was executed: faults of the request itself are at no field.
+fn is_of_execution(response: &Response) -> bool {
+    response.errors.iter().all(|error| !error.path.is_empty())
+}
+
 /// Builds the schema; handles and the requester come with each request.
 ///
 /// # Panics
 /// When the library can't read what it prints, which a test would have seen.
 pub fn build() -> GatewaySchema {
-    let library = library();
+    let strict = library(ValidationMode::Strict);
     #[expect(clippy::expect_used, reason = "what the library prints it also reads")]
-    let types = Types::of(&parse_schema(library.sdl()).expect("the schema as it is printed"));
-    GatewaySchema { library, types: Arc::new(types) }
+    let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
+    let quick = library(ValidationMode::Fast);
+    GatewaySchema { strict, quick, types: Arc::new(types), plans: Arc::default() }
 }
 
-fn library() -> Schema<Query, Mutation, Subscription> {
+fn library(mode: ValidationMode) -> Library {
     Schema::build(Query::default(), Mutation::default(), Subscription::default())
         .register_output_type::<UserError>()
+        .validation_mode(mode)
         .limit_depth(32)
         .limit_complexity(20_000)
         .finish()
@@ -178,7 +209,7 @@ fn library() -> Schema<Query, Mutation, Subscription> {
 
 /// The schema in the schema definition language, as `schema.graphql` holds it.
 pub fn sdl() -> String {
-    library().sdl_with_options(
+    library(ValidationMode::Strict).sdl_with_options(
         SDLExportOptions::new().sorted_fields().sorted_enum_items().include_specified_by(),
     )
 }

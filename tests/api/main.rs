@@ -17,6 +17,7 @@ mod nodes;
 mod orders;
 mod payments;
 mod people;
+mod reads;
 mod roles;
 mod shop;
 mod storm;

@@ -39,7 +39,7 @@ impl Door {
                 .variables(Variables::from_json(variables.clone()))
                 .data(self.app.clone())
                 .data(who.clone());
-            let response = self.schema.execute(request).await;
+            let response = self.schema.execute(self.schema.prepare(request)).await;
             let retryable = |error: &async_graphql::ServerError| {
                 let extensions = error.extensions.as_ref();
                 extensions.and_then(|all| all.get("retryable")) == Some(&true.into())

@@ -1,0 +1,260 @@
+//! Each text is read and validated once.
+//!
+//! What is known of a text doesn't depend on the variables: whether the schema's rules hold is told by
+//! the library the first time. Later only the variables are looked at; where they may not be what the
+//! operation declares, the library has the word again.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use async_graphql::{
+    Name, Positioned, Request, ServerError, Value,
+    parser::{
+        parse_query,
+        types::{
+            DocumentOperations, ExecutableDocument, Field, FragmentDefinition, OperationDefinition,
+            OperationType, Selection, SelectionSet,
+        },
+    },
+};
+use quick_cache::{Weighter, sync::Cache};
+
+use super::{
+    completion::Completion,
+    types::{Types, named},
+};
+
+/// Key under which an object tells its type where that isn't known from the request alone. It also
+/// keeps an object from which nothing else was selected from being empty. Names that begin so are
+/// not for clients, by the specification.
+pub(super) const MARK: &str = "__docgateTypename";
+
+/// Bytes of text that are known at the most; what is read of a text takes some 20 times as much.
+const MOST_BYTES: u64 = 512 << 10;
+/// Longer texts are read each time.
+const LONGEST: usize = 32 << 10;
+/// Texts that are expected; only the first allocation goes by it.
+const EXPECTED: usize = 256;
+
+/// A text, read.
+#[derive(Debug)]
+struct Plan {
+    /// By name; the empty one is that of the only operation, if it has none.
+    operations: HashMap<Name, Positioned<OperationDefinition>>,
+    fragments: HashMap<Name, Positioned<FragmentDefinition>>,
+}
+
+impl Plan {
+    /// Reads a text; `None` where it can't be.
+    fn read(types: &Types, text: &str) -> Option<Self> {
+        let ExecutableDocument { operations, mut fragments } = parse_query(text).ok()?;
+        for fragment in fragments.values_mut() {
+            let FragmentDefinition { type_condition, selection_set, .. } = &mut fragment.node;
+            mark(types, &mut selection_set.node, &type_condition.node.on.node);
+        }
+        let mut operations = match operations {
+            DocumentOperations::Single(operation) => HashMap::from([(Name::new(""), operation)]),
+            DocumentOperations::Multiple(operations) => operations,
+        };
+        for operation in operations.values_mut() {
+            let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
+            mark_root(types, *ty, &mut selection_set.node);
+        }
+        Some(Self { operations, fragments })
+    }
+
+    /// The key of the operation that was asked for.
+    fn chosen(&self, name: Option<&str>) -> Option<&Name> {
+        let key = match name {
+            None if self.operations.len() == 1 => self.operations.keys().next(),
+            name => self.operations.get_key_value(name.unwrap_or_default()).map(|(key, _)| key),
+        };
+        key.filter(|key| name.is_none() || !key.is_empty())
+    }
+}
+
+fn mark_root(types: &Types, ty: OperationType, set: &mut SelectionSet) {
+    let root = root(ty);
+    if ty != OperationType::Subscription {
+        return mark(types, set, root);
+    }
+    // It has one field and no other may stand beside it.
+    for selection in &mut set.items {
+        if let Selection::Field(field) = &mut selection.node
+            && let Some(ty) = types.field(root, &field.node.name.node)
+        {
+            mark(types, &mut field.node.selection_set.node, named(ty));
+        }
+    }
+}
+
+/// Lets objects whose type the request doesn't tell tell it themselves.
+fn mark(types: &Types, set: &mut SelectionSet, of: &str) {
+    if !types.is_composite(of) {
+        return; // introspection, which is always whole
+    }
+    let unsure = set.items.iter().any(|selection| match &selection.node {
+        Selection::Field(field) => !field.node.directives.is_empty(),
+        Selection::InlineFragment(_) | Selection::FragmentSpread(_) => true,
+    });
+    for selection in &mut set.items {
+        match &mut selection.node {
+            Selection::Field(field) => {
+                let field = &mut field.node;
+                if let Some(ty) = types.field(of, &field.name.node) {
+                    mark(types, &mut field.selection_set.node, named(ty));
+                }
+            }
+            Selection::InlineFragment(fragment) => {
+                let fragment = &mut fragment.node;
+                let on = fragment.type_condition.as_ref().map(|on| on.node.on.node.clone());
+                mark(types, &mut fragment.selection_set.node, on.as_deref().unwrap_or(of));
+            }
+            Selection::FragmentSpread(_) => {}
+        }
+    }
+    if unsure {
+        set.items.push(typename());
+    }
+}
+
+fn typename() -> Positioned<Selection> {
+    let position = async_graphql::Pos::default();
+    let field = Field {
+        alias: Some(Positioned::new(Name::new(MARK), position)),
+        name: Positioned::new(Name::new("__typename"), position),
+        arguments: Vec::new(),
+        directives: Vec::new(),
+        selection_set: Positioned::default(),
+    };
+    Positioned::new(Selection::Field(Positioned::new(field, position)), position)
+}
+
+/// One operation that was asked for, to complete its answers.
+#[derive(Debug)]
+pub struct Asked {
+    plan: Arc<Plan>,
+    /// Which of the plan's operations.
+    operation: Name,
+    /// Variables that are true: what `@skip` and `@include` go by.
+    holds: HashSet<Name>,
+}
+
+impl Asked {
+    fn operation(&self) -> &OperationDefinition {
+        &self.plan.operations[&self.operation].node
+    }
+
+    /// Whether it is a subscription.
+    pub fn is_subscription(&self) -> bool {
+        self.operation().ty == OperationType::Subscription
+    }
+
+    /// Whether it is a mutation.
+    pub fn is_mutation(&self) -> bool {
+        self.operation().ty == OperationType::Mutation
+    }
+
+    pub(super) fn fragment(&self, name: &Name) -> Option<&FragmentDefinition> {
+        self.plan.fragments.get(name).map(|fragment| &fragment.node)
+    }
+
+    /// Whether that variable is true.
+    pub(super) fn holds(&self, variable: &Name) -> bool {
+        self.holds.contains(variable)
+    }
+
+    /// `data` of one answer as the specification has it.
+    pub fn complete(&self, types: &Types, data: Value, errors: &[ServerError]) -> Value {
+        let operation = self.operation();
+        let root = root(operation.ty);
+        Completion::new(types, self, errors).root(&operation.selection_set.node, root, data)
+    }
+}
+
+fn root(ty: OperationType) -> &'static str {
+    match ty {
+        OperationType::Query => "Query",
+        OperationType::Mutation => "Mutation",
+        OperationType::Subscription => "Subscription",
+    }
+}
+
+/// The texts that are known.
+#[derive(Debug)]
+pub struct Plans {
+    known: Cache<String, Arc<Plan>, ByLength>,
+}
+
+#[derive(Debug, Clone)]
+struct ByLength;
+
+impl Weighter<String, Arc<Plan>> for ByLength {
+    fn weight(&self, text: &String, _: &Arc<Plan>) -> u64 {
+        text.len() as u64
+    }
+}
+
+impl Default for Plans {
+    fn default() -> Self {
+        Self { known: Cache::with_weighter(EXPECTED, MOST_BYTES, ByLength) }
+    }
+}
+
+/// What is known of a request before it is executed.
+#[derive(Debug)]
+pub struct Read {
+    /// `None` where the text can't be read or has no such operation.
+    pub asked: Option<Asked>,
+    /// Whether the text was read before.
+    pub is_known: bool,
+    /// Whether the schema's rules hold for it.
+    pub is_valid: bool,
+}
+
+impl Plans {
+    /// Reads the text of a request and prepares it for execution: objects whose type must be known tell
+    /// it, variables that weren't given have their defaults, and what was read isn't read again.
+    pub fn read(&self, types: &Types, request: &mut Request) -> Read {
+        let name = request.operation_name.as_deref();
+        let known = self.known.get(request.query.as_str());
+        let is_known = known.is_some();
+        let plan = known.or_else(|| Plan::read(types, &request.query).map(Arc::new));
+        let chosen = plan.and_then(|plan| plan.chosen(name).cloned().map(|key| (plan, key)));
+        let Some((plan, key)) = chosen else {
+            return Read { asked: None, is_known, is_valid: false };
+        };
+        let operation = &plan.operations[&key];
+        for definition in &operation.node.variable_definitions {
+            let definition = &definition.node;
+            if let Some(default) = &definition.default_value {
+                let given = request.variables.entry(definition.name.node.clone());
+                given.or_insert_with(|| default.node.clone());
+            }
+        }
+        let is_valid = is_known && types.admits(&operation.node, &request.variables);
+        let operations = if is_valid {
+            // One operation is enough, and by itself it has no name.
+            request.operation_name = None;
+            DocumentOperations::Single(operation.clone())
+        } else if key.is_empty() {
+            DocumentOperations::Single(operation.clone())
+        } else {
+            DocumentOperations::Multiple(plan.operations.clone())
+        };
+        let fragments = plan.fragments.clone();
+        request.set_parsed_query(ExecutableDocument { operations, fragments });
+        let holds = request.variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
+        let holds = holds.map(|(name, _)| name.clone()).collect();
+        Read { asked: Some(Asked { plan, operation: key, holds }), is_known, is_valid }
+    }
+
+    /// Keeps a text for which the schema's rules hold.
+    pub fn keep(&self, text: String, asked: &Asked) {
+        if text.len() <= LONGEST {
+            self.known.insert(text, Arc::clone(&asked.plan));
+        }
+    }
+}

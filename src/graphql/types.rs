@@ -1,0 +1,161 @@
+//! The types of the schema, read from its own text: what answers are shaped by, and what variables must
+//! be.
+
+use std::collections::{HashMap, HashSet};
+
+use async_graphql::{
+    Positioned, Value, Variables,
+    parser::types::{
+        BaseType, FieldDefinition, InputObjectType, OperationDefinition, ServiceDocument, Type,
+        TypeKind, TypeSystemDefinition,
+    },
+};
+
+use super::scalars;
+
+/// The types of a schema.
+#[derive(Debug, Default)]
+pub struct Types {
+    fields: HashMap<String, HashMap<String, Type>>,
+    /// By abstract type, the objects that it can be.
+    possible: HashMap<String, HashSet<String>>,
+    inputs: HashMap<String, Input>,
+}
+
+/// What a variable can be, besides a scalar.
+#[derive(Debug)]
+enum Input {
+    Enum(HashSet<String>),
+    Object {
+        /// With whether the field may be left out.
+        fields: HashMap<String, (Type, bool)>,
+        /// Exactly one field is given, and it isn't null.
+        one_of: bool,
+    },
+}
+
+impl Types {
+    /// The types of a schema in the schema definition language.
+    pub fn of(schema: &ServiceDocument) -> Self {
+        let mut types = Self::default();
+        for definition in &schema.definitions {
+            let TypeSystemDefinition::Type(found) = definition else { continue };
+            let name = found.node.name.node.to_string();
+            match &found.node.kind {
+                TypeKind::Object(object) => {
+                    for interface in &object.implements {
+                        let of = types.possible.entry(interface.node.to_string()).or_default();
+                        of.insert(name.clone());
+                    }
+                    types.fields.insert(name, output_fields(&object.fields));
+                }
+                TypeKind::Interface(interface) => {
+                    types.fields.insert(name, output_fields(&interface.fields));
+                }
+                TypeKind::Union(union) => {
+                    let members = union.members.iter().map(|member| member.node.to_string());
+                    types.possible.entry(name.clone()).or_default().extend(members);
+                    types.fields.insert(name, HashMap::new());
+                }
+                TypeKind::Enum(found) => {
+                    let values = found.values.iter().map(|value| value.node.value.node.to_string());
+                    types.inputs.insert(name, Input::Enum(values.collect()));
+                }
+                TypeKind::InputObject(object) => {
+                    let directives = &found.node.directives;
+                    let one_of = directives.iter().any(|found| found.node.name.node == "oneOf");
+                    let fields = input_fields(object);
+                    types.inputs.insert(name, Input::Object { fields, one_of });
+                }
+                TypeKind::Scalar => {}
+            }
+        }
+        types
+    }
+
+    /// The type of a field; `None` for `__typename` and in introspection.
+    pub(super) fn field(&self, of: &str, name: &str) -> Option<&Type> {
+        self.fields.get(of)?.get(name)
+    }
+
+    /// Whether it is an object, interface or union of the schema, and not one of introspection.
+    pub(super) fn is_composite(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    /// Whether a fragment on `condition` holds for objects of `type_name`.
+    pub(super) fn applies(&self, condition: &str, type_name: &str) -> bool {
+        condition == type_name
+            || self.possible.get(condition).is_some_and(|objects| objects.contains(type_name))
+    }
+
+    /// Whether the variables are surely of the types that the operation declares. Where they may not
+    /// be, the library tells what is wrong.
+    pub(super) fn admits(&self, operation: &OperationDefinition, variables: &Variables) -> bool {
+        operation.variable_definitions.iter().all(|definition| {
+            let ty = &definition.node.var_type.node;
+            match variables.get(&definition.node.name.node) {
+                Some(value) => self.is_valid(ty, value),
+                None => ty.nullable,
+            }
+        })
+    }
+
+    fn is_valid(&self, ty: &Type, value: &Value) -> bool {
+        match (&ty.base, value) {
+            (_, Value::Null) => ty.nullable,
+            (BaseType::List(inner), Value::List(values)) => {
+                values.iter().all(|value| self.is_valid(inner, value))
+            }
+            (BaseType::List(inner), value) => self.is_valid(inner, value),
+            (BaseType::Named(name), value) => match self.inputs.get(name.as_str()) {
+                Some(Input::Enum(values)) => match value {
+                    Value::Enum(name) => values.contains(name.as_str()),
+                    Value::String(name) => values.contains(name),
+                    _ => false,
+                },
+                Some(Input::Object { fields, one_of }) => match value {
+                    Value::Object(given) => {
+                        let known = |(name, value): (&async_graphql::Name, &Value)| {
+                            let field = fields.get(name.as_str());
+                            field.is_some_and(|(ty, _)| {
+                                self.is_valid(ty, value) && !(*one_of && *value == Value::Null)
+                            })
+                        };
+                        given.iter().all(known)
+                            && (!one_of || given.len() == 1)
+                            && fields.iter().all(|(name, (_, optional))| {
+                                *optional || given.contains_key(name.as_str())
+                            })
+                    }
+                    _ => false,
+                },
+                None => scalars::is_valid(name, value),
+            },
+        }
+    }
+}
+
+fn output_fields(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, Type> {
+    let field = |field: &Positioned<FieldDefinition>| {
+        (field.node.name.node.to_string(), field.node.ty.node.clone())
+    };
+    fields.iter().map(field).collect()
+}
+
+fn input_fields(object: &InputObjectType) -> HashMap<String, (Type, bool)> {
+    let fields = object.fields.iter().map(|field| {
+        let (name, ty) = (field.node.name.node.to_string(), field.node.ty.node.clone());
+        let optional = ty.nullable || field.node.default_value.is_some();
+        (name, (ty, optional))
+    });
+    fields.collect()
+}
+
+/// The name at the heart of a type.
+pub(super) fn named(ty: &Type) -> &str {
+    match &ty.base {
+        BaseType::Named(name) => name,
+        BaseType::List(inner) => named(inner),
+    }
+}

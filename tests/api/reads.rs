@@ -1,0 +1,233 @@
+//! Reads by key share their commands, and each text is read once: nobody's answer shows it.
+
+use std::time::Duration;
+
+use docgate::graphql::node_id::NodeKind;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::{
+    shop::stocked,
+    support::{Gateway, proxy::Cut},
+};
+
+const PRODUCT: &str = "query($sku: ID!) { product(sku: $sku) { sku title } }";
+const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
+
+/// A gateway behind a proxy that counts the reads of products.
+async fn counted() -> Gateway {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    for sku in ["a", "b", "c", "d"] {
+        gateway.product(sku, 100, "EUR").await;
+    }
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "products" && seen.command == "find");
+    gateway
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_while_a_command_is_on_its_way_goes_out_together() {
+    let gateway = counted().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.cut_all_from(0, Cut::Hold);
+    let skus = ["a", "b", "c", "d", "nothing"];
+    let asked = (0..40).map(|number| {
+        let (client, sku) = (gateway.anonymous(), skus[number % skus.len()]);
+        async move { (sku, client.field(PRODUCT, json!({ "sku": sku })).await) }
+    });
+    let (answers, ()) = tokio::join!(join_all(asked), async {
+        proxy.reached().await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(proxy.seen().len() <= 2, "two at a time: {:?}", proxy.seen());
+        proxy.heal();
+        proxy.release().await;
+    });
+    for (sku, answer) in answers {
+        let expected = if sku == "nothing" { Value::Null } else { json!(sku) };
+        assert_eq!(answer["sku"], expected);
+    }
+    assert!(proxy.seen().len() <= 4, "40 reads: {:?}", proxy.seen());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_nobody_waits_for_takes_nobody_along() {
+    let gateway = counted().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.cut_all_from(0, Cut::Hold);
+    let impatient = gateway.anonymous();
+    let gone = tokio::spawn(async move { impatient.run(PRODUCT, json!({ "sku": "a" })).await });
+    proxy.reached().await;
+    gone.abort();
+    let patient = gateway.anonymous();
+    let (answer, ()) = tokio::join!(patient.field(PRODUCT, json!({ "sku": "a" })), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        proxy.heal();
+        proxy.release().await;
+    });
+    assert_eq!(answer["sku"], "a");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_fails_fails_only_who_asked_in_it() {
+    let gateway = counted().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.cut_with_retries(0, Cut::ReplyLost);
+    let client = gateway.anonymous();
+    assert_eq!(client.error_code(PRODUCT, json!({ "sku": "a" })).await, "UNAVAILABLE");
+    let all = join_all((0..20).map(|_| client.field(PRODUCT, json!({ "sku": "a" })))).await;
+    assert!(all.iter().all(|answer| answer["sku"] == "a"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_answered_with_something_older_than_the_question() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 1).await;
+    let receive = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) { \
+        ... on Stock { received } } }";
+    let merchant = gateway.merchant();
+    let workers = (0..16).map(|_| async {
+        for _ in 0..20 {
+            let input = json!({ "input": { "sku": "a", "quantity": 1 } });
+            let after = merchant.field(receive, input).await["received"].as_i64().expect("a count");
+            let seen = merchant.field(STOCK, json!({ "sku": "a" })).await["available"].as_i64();
+            assert!(seen.expect("a count") >= after, "{seen:?} is older than {after}");
+        }
+    });
+    join_all(workers).await;
+    assert_eq!(merchant.field(STOCK, json!({ "sku": "a" })).await["available"], 321);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_nodes_are_read_together() {
+    let gateway = counted().await;
+    let ids: Vec<_> = ["a", "b", "c", "d"].map(|sku| NodeKind::Product.id(sku).to_string()).into();
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.record();
+    let nodes = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+    let found = gateway.anonymous().field(nodes, json!({ "ids": ids })).await;
+    assert_eq!(found, json!(ids.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>()));
+    assert!(proxy.seen().len() <= 2, "{:?}", proxy.seen());
+}
+
+/// What `extensions.docgate` says of the text: whether it had to be read.
+fn was_known(response: &Value) -> bool {
+    response["extensions"]["docgate"]["knownText"].as_bool().expect("development mode tells it")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_is_read_once_whatever_the_variables() {
+    let gateway = Gateway::start().await;
+    gateway.product("a", 100, "EUR").await;
+    let client = gateway.anonymous();
+    let query = "query($sku: ID!, $short: Boolean = true) { product(sku: $sku) {
+        sku title @skip(if: $short) } }";
+    let mut answers = Vec::new();
+    for (variables, known) in [
+        (json!({ "sku": "a" }), false),
+        (json!({ "sku": "a" }), true),
+        (json!({ "sku": "a", "short": false }), true),
+        (json!({ "sku": "b", "short": null }), true),
+        (json!({ "sku": 1 }), true),
+        (json!({ "sku": "a", "short": true, "more": 1 }), true),
+    ] {
+        let response = client.run(query, variables).await;
+        assert_eq!(was_known(&response), known, "{response:#}");
+        answers.push(response["data"]["product"].clone());
+    }
+    assert_eq!(answers[0], json!({ "sku": "a" }));
+    assert_eq!(answers[0], answers[1]);
+    assert_eq!(answers[0], answers[5]);
+    assert!(answers[2]["title"].is_string());
+    assert_eq!((&answers[3], &answers[4]), (&Value::Null, &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_variables_is_told_whether_the_text_is_known_or_not() {
+    let gateway = Gateway::start().await;
+    gateway.product("a", 100, "EUR").await;
+    let client = gateway.anonymous();
+    let tail = "products(by: $by, first: $first, after: $after, locale: $locale) { nodes { sku } }";
+    let query = |name: &str| {
+        format!(
+            "query {name}($by: ProductsBy!, $first: Int, $after: String, $locale: LocaleTag) {{
+                {tail} }}"
+        )
+    };
+    let good = json!({ "by": { "category": { "subtree": "/music" } }, "first": 3, "after": null });
+    let known = query("Known");
+    for known_before in [false, true] {
+        let response = client.run(&known, good.clone()).await;
+        assert_eq!(response.get("errors"), None, "{response:#}");
+        assert_eq!(was_known(&response), known_before);
+    }
+    let bad = [
+        json!({}),
+        json!({ "by": null }),
+        json!({ "by": "x" }),
+        json!({ "by": {} }),
+        json!({ "by": { "category": { "subtree": "/music" }, "discountAtLeast": null } }),
+        json!({ "by": { "category": { "subtree": 1 } } }),
+        json!({ "by": { "category": { "nothing": "/music" } } }),
+        json!({ "by": { "category": null } }),
+        json!({ "by": good["by"], "first": "3" }),
+        json!({ "by": good["by"], "first": 3.5 }),
+        json!({ "by": good["by"], "first": 1_000_000_000_000_i64 }),
+        json!({ "by": good["by"], "first": [3] }),
+        json!({ "by": good["by"], "after": 1 }),
+        json!({ "by": good["by"], "locale": "not a locale" }),
+        json!({ "by": good["by"], "locale": ["de"] }),
+    ];
+    for (number, variables) in bad.into_iter().enumerate() {
+        let fresh = client.run(&query(&format!("Fresh{number}")), variables.clone()).await;
+        let again = client.run(&known, variables.clone()).await;
+        assert!(fresh["errors"].is_array(), "{variables}: {fresh:#}");
+        for part in ["message", "path", "extensions"] {
+            assert_eq!(fresh["errors"][0][part], again["errors"][0][part], "{variables}");
+        }
+        assert_eq!(fresh["data"], again["data"], "{variables}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_not_valid_is_never_known() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    for query in [
+        "{ product(sku: \"a\") { nothing } }",
+        "{ product",
+        "query A { __typename } { __typename }",
+    ] {
+        for _ in 0..2 {
+            let response = client.run(query, json!({})).await;
+            assert!(response["errors"].is_array(), "{response:#}");
+            assert!(!was_known(&response));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_text_with_several_operations_is_read_once() {
+    let gateway = Gateway::start().await;
+    gateway.product("a", 100, "EUR").await;
+    let url = format!("http://{}/graphql", gateway.address);
+    let http = reqwest::Client::new();
+    let query = "query One { product(sku: \"a\") { ...Part } }
+        query Two($sku: ID!) { product(sku: $sku) { ...Part title } }
+        fragment Part on Product { sku }";
+    let ask = async |name: Value, variables: Value| -> Value {
+        let body = json!({ "query": query, "operationName": name, "variables": variables });
+        let sent = http.post(&url).json(&body).send().await.expect("an answer");
+        sent.json().await.expect("JSON")
+    };
+    let one = ask(json!("One"), json!({})).await;
+    assert_eq!(one["data"], json!({ "product": { "sku": "a" } }));
+    let two = ask(json!("Two"), json!({ "sku": "a" })).await;
+    assert_eq!(two["data"]["product"]["sku"], "a");
+    assert!(two["data"]["product"]["title"].is_string());
+    assert!(was_known(&two));
+    for name in [json!("Three"), json!(""), Value::Null] {
+        let refused = ask(name.clone(), json!({})).await;
+        assert_eq!(refused["data"], Value::Null, "{name}: {refused:#}");
+        assert!(refused["errors"].is_array());
+    }
+}

@@ -80,7 +80,7 @@ impl App {
     /// # Errors
     /// `Unavailable` or `Internal`.
     #[cfg(feature = "bench")]
-    pub async fn answer_from_memory(&self, collection: &str) -> Result<(), Error> {
+    pub async fn answer_from_memory(&self, collection: &'static str) -> Result<(), Error> {
         self.inner.readers.answer_from_memory(collection).await
     }
 

@@ -31,7 +31,7 @@ use super::{
 /// not for clients, by the specification.
 pub(super) const MARK: &str = "__docgateTypename";
 
-/// Bytes of text that are known at the most; what is read of a text takes some 20 times as much.
+/// Bytes of text that are known at the most; what is read of a text takes many times as much.
 const MOST_BYTES: u64 = 512 << 10;
 /// Longer texts are read each time.
 const LONGEST: usize = 32 << 10;

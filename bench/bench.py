@@ -1,0 +1,318 @@
+"""One run of the benchmark: who is started when, what is measured in which order."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import random
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+
+import load
+import scenarios
+import servers
+import shop
+import works
+from client import send_all
+from options import ROOT, settings
+from processes import MostResident, Processes, Trouble, cpu_seconds, resident_bytes
+from results import counted, digits, median
+from servers import DOCGATE, Running, Server
+
+#: Requests whose answers are compared before the work is measured.
+COMPARED = 12
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Bench:
+    """One run of the benchmark, and what it has found so far."""
+
+    def __init__(self, options: argparse.Namespace, processes: Processes, folder: Path):
+        self.options = options
+        self.processes = processes
+        self.folder = folder
+        self.places = servers.Places(ROOT, options.docgate, options.rust, options.peers, options.data)
+        self.results: Dict[str, Any] = {
+            "remarks": [],
+            "servers": {},
+            "runs": [],
+            "scenarios": [],
+            "works": [],
+        }
+        self.running: Dict[str, Running] = {}
+        self.began = time.monotonic()
+        self.name = f"{os.getpid():x}{int(time.time()):x}"
+        self._count = 0
+
+    def run(self) -> None:
+        self.results.update(
+            when=datetime.datetime.now().astimezone().isoformat("T", "minutes"), machine=machine()
+        )
+        self.results["settings"] = settings(self.options)
+        say("Filling the shop …")
+        options = self.options
+        self.database = servers.fill(self.places, self.processes, options.products, not options.keep_data)
+        wanted = servers.available(self.places, options.servers, self.results["remarks"])
+        self.results["versions"] = servers.versions(self.places, self.database)
+        for server in wanted:
+            self.start(server)
+        chosen = [name for name in works.NAMES if name in options.only]
+        if chosen:
+            self.measure_works(chosen)
+        for running in list(self.running.values()):
+            self.processes.end(running.process)
+        if "scenarios" in options.only:
+            self.measure_scenarios(next(server for server in wanted if server.name == DOCGATE))
+        self.results["minutes"] = round((time.monotonic() - self.began) / 60, 1)
+        self.save()
+
+    def save(self) -> None:
+        self.options.out.mkdir(parents=True, exist_ok=True)
+        path = self.options.out / "results.json"
+        path.write_text(json.dumps(self.results, indent=1, ensure_ascii=False) + "\n")
+
+    # Starting
+
+    def start(self, server: Server) -> None:
+        """Starts it as often as its start is timed; the last one stays."""
+        times = []
+        count = self.options.starts if "start" in self.options.only else 1
+        for number in range(count):
+            running = server.start(self.processes, self.database)
+            times.append(running.ready_millis)
+            if number < count - 1:
+                self.processes.end(running.process)
+        time.sleep(1.5)
+        idle = resident_bytes(running.pid)
+        self.running[server.name] = running
+        self.results["servers"][server.name] = {"readyMillis": times, "idleBytes": idle}
+        say(f"{server.name}: ready after {median(times):.0f} ms, {idle / 2**20:.0f} MiB")
+
+    # Work
+
+    def measure_works(self, chosen: List[str]) -> None:
+        shelf = self.shelf(needs_money=bool({"checkout", "transfer"} & set(chosen)))
+        for work in works.works(shelf):
+            if work.name not in chosen:
+                continue
+            by = {name: making for name, making in work.by.items() if name in self.running}
+            self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
+            self.compare(work)
+            for connections in self.options.connections:
+                self.measure(work.name, by, connections)
+                self.save()
+
+    def shelf(self, needs_money: bool) -> works.Shelf:
+        address = self.running[DOCGATE].address
+        keys = shop.read_keys(address)
+        token = servers.token(self.places, self.database, shop.SUBJECT)
+        # Without money nothing is paid: any name will do.
+        accounts = [works.NO_ACCOUNT, works.NO_ACCOUNT]
+        if needs_money:
+            say("Opening accounts and filling the shelves …")
+            service = servers.token(self.places, self.database, "service", "service")
+            merchant = servers.token(self.places, self.database, "merchant", "merchant")
+            accounts = shop.open_accounts(address, self.options.accounts, 1_000_000_000, token, service)
+            shop.receive(address, keys.skus, 1_000_000, merchant)
+        return works.Shelf(address, keys, token, accounts, self.options.carts)
+
+    def compare(self, work: works.Work) -> None:
+        """Every server must answer as docgate does, or it would be measured at something else."""
+        expected = self.answers(work, DOCGATE) if work.compared else []
+        for name in work.compared:
+            if name not in self.running:
+                continue
+            for ours, theirs in zip(expected, self.answers(work, name)):
+                if ours == theirs:
+                    continue
+                difference = "\n".join(differences(ours, theirs))
+                raise Trouble(f"{work.title}: {name} answers otherwise than docgate:\n{difference}")
+
+    def answers(self, work: works.Work, name: str) -> List[Any]:
+        request = work.by[name](self.asked(COMPARED))
+        assert isinstance(request, load.Request)
+        draw = random.Random(7)
+        found = send_all(self.running[name].address, [request.sample(draw) for _ in range(COMPARED)])
+        answers = []
+        for status, body in found:
+            answer = json.loads(body)
+            if status != 200 or answer.get("errors") or not answer.get("data"):
+                raise Trouble(f"{work.title}: {name} answers with {status} {body.decode()[:500]}")
+            answers.append(answer["data"])
+        return answers
+
+    def measure(self, name: str, by: Dict[str, works.Making], connections: int) -> None:
+        """All servers in turn, round by round, each round in another order."""
+        for number in range(self.options.rounds + 1):
+            told = []
+            for server in order(list(by), number):
+                seconds = self.options.seconds if number else self.options.warm_up
+                if not seconds:
+                    continue
+                running = self.running[server]
+                outcome = self.drive(running, by[server], self.asked(connections, seconds, number))
+                self.must_work(name, server, outcome)
+                told.append(f"{server} {digits(outcome['done'] / outcome['seconds'])}")
+                if number:
+                    self.results["runs"].append(
+                        {
+                            "work": name,
+                            "connections": connections,
+                            "round": number,
+                            "server": server,
+                            **outcome,
+                        }
+                    )
+            if number:
+                where = f"{name}, {counted(connections, 'connection')}, round {number}"
+                say(f"{where}: {', '.join(told)} a second")
+
+    def must_work(self, name: str, server: str, outcome: load.Outcome) -> None:
+        if outcome["failures"] and not outcome["done"]:
+            raise Trouble(f"{name}: all that {server} was asked failed: {outcome['sample']}")
+
+    def asked(self, connections: int, seconds: int = 0, number: int = 0) -> load.Load:
+        """In a round all servers are asked for the same keys; op ids are never used twice."""
+        self._count += 1
+        return load.Load(connections, seconds, connections + 1_000 * number, f"{self.name}-{self._count}")
+
+    def drive(self, running: Running, making: works.Making, how: load.Load) -> load.Outcome:
+        """One run, with what it took of the processor and of memory."""
+        request = making(how)
+        pids = {"serverCpu": running.pid, "mongodCpu": self.database.pid}
+        before = {key: cpu_seconds(pid) for key, pid in pids.items()}
+        with MostResident(running.pid) as resident:
+            if isinstance(request, works.Flow):
+                processes = self.options.client_processes
+                outcome = load.flow(running.address, request.kind, request.lists, how, self.folder, processes)
+            else:
+                outcome = load.wrk(running.address, request, how, self.folder, self.options.threads)
+        running.process.must_run("under load")
+        outcome.update({key: cpu_seconds(pid) - before[key] for key, pid in pids.items()})
+        until_quiet([running.pid, self.database.pid])
+        return {
+            **outcome,
+            "residentBytes": resident.bytes,
+            "client": "own" if isinstance(request, works.Flow) else "wrk",
+        }
+
+    # Scenarios
+
+    def measure_scenarios(self, docgate: Server) -> None:
+        say("Filling the simulator's data …")
+        scenarios.fill(self.places, self.database, self.folder)
+        running = docgate.start(self.processes, self.database, scenarios.DOCGATES)
+        count = min(scenarios.ACCOUNTS, 200 if self.options.quick else scenarios.ACCOUNTS)
+        side = scenarios.prepare(self.places, self.database, running.address, count)
+        node = servers.node_is_usable(self.places, self.results["remarks"])
+        if node and not (self.places.peers / "direct.js").is_file():
+            self.results["remarks"].append("The Node driver directly: not measured, direct.js isn't there.")
+            node = None
+        if node:
+            scenarios.direct(node, self.places, self.database, "setup")
+        for name in scenarios.TITLES:
+            self.measure_scenario(name, running, side, node)
+            self.save()
+        self.processes.end(running.process)
+
+    def measure_scenario(
+        self, name: str, running: Running, side: scenarios.Side, node: Optional[str]
+    ) -> None:
+        def making(_: load.Load) -> Union[load.Request, works.Flow]:
+            return side.request(name)
+
+        if self.options.warm_up:
+            self.drive(running, making, self.asked(scenarios.IN_FLIGHT, self.options.warm_up))
+
+        def ours(number: int) -> Dict[str, Any]:
+            outcome = self.drive(
+                running, making, self.asked(scenarios.IN_FLIGHT, self.options.seconds, number)
+            )
+            self.must_work(name, DOCGATE, outcome)
+            return outcome
+
+        def directly(_: int) -> Dict[str, Any]:
+            told = self.directly(str(node), name)
+            return {
+                "done": told["ops"],
+                "seconds": told["seconds"],
+                "failures": 0,
+                "sample": "",
+                "serverCpu": told["cpuSeconds"],
+            }
+
+        sides: Dict[str, Callable[[int], Dict[str, Any]]] = {
+            "docgate": ours,
+            **({"direct": directly} if node else {}),
+        }
+        for number in range(1, self.options.rounds + 1):
+            told = []
+            for who in order(list(sides), number):
+                outcome = sides[who](number)
+                told.append(f"{who} {digits(outcome['done'] / outcome['seconds'])}")
+                self.results["scenarios"].append({"scenario": name, "round": number, "side": who, **outcome})
+            say(f"{name}, round {number}: {', '.join(told)} a second")
+
+    def directly(self, node: str, name: str) -> Dict[str, Any]:
+        # The warm-up is in the same process: what the engine has compiled is gone with it.
+        lengths = ["--seconds", str(self.options.seconds), "--warm-up", str(max(1, self.options.warm_up))]
+        told = scenarios.direct(
+            node, self.places, self.database, "run", name, *lengths, "--in-flight", str(scenarios.IN_FLIGHT)
+        )
+        if not told:
+            raise Trouble(f"direct.js said nothing about {name}")
+        return told
+
+
+def until_quiet(pids: List[int]) -> None:
+    """Waits, for a second at the most, until what was under way when the load ended is done."""
+    for _ in range(10):
+        before = sum(map(cpu_seconds, pids))
+        time.sleep(0.1)
+        if sum(map(cpu_seconds, pids)) - before <= 0.02:
+            return
+
+
+def order(names: Sequence[str], number: int) -> List[str]:
+    """Rotated, and in every second round reversed."""
+    at = number % len(names)
+    turned = [*names[at:], *names[:at]]
+    return turned[::-1] if number % 2 else turned
+
+
+def differences(ours: Any, theirs: Any, path: str = "data") -> List[str]:
+    """The first places in which two answers differ."""
+    if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
+        found = [line for key in ours for line in differences(ours[key], theirs[key], f"{path}.{key}")]
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        pairs = enumerate(zip(ours, theirs))
+        found = [line for at, (one, other) in pairs for line in differences(one, other, f"{path}[{at}]")]
+    else:
+        shown = [json.dumps(value, ensure_ascii=False)[:300] for value in (ours, theirs)]
+        found = [] if ours == theirs else [f"  {path}: {shown[0]} at docgate, {shown[1]} there"]
+    return found[:5]
+
+
+def machine() -> Dict[str, Any]:
+    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    memory = re.search(r"^MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    try:
+        system = re.search(r'^PRETTY_NAME="(.*)"$', Path("/etc/os-release").read_text(), re.MULTILINE)
+    except OSError:
+        system = None
+    kernel = ".".join(platform.release().split(".")[:2])
+    return {
+        "cpu": cpu.group(1).strip() if cpu else platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memoryBytes": int(memory.group(1)) * 1024 if memory else 0,
+        "system": f"{system.group(1) if system else 'Linux'}, kernel {kernel}",
+    }

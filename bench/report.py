@@ -1,0 +1,217 @@
+"""The report: the tables and what they mean, as Markdown."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+import targets
+from options import command
+from results import MAIN, Found, Results, counted, digits, mebibytes, median, spread
+from scenarios import IN_FLIGHT
+from scenarios import TITLES as SCENARIOS
+from servers import ALL, DOCGATE, TITLES
+
+#: From this share of one processor on, the load generator itself may be what limits.
+BUSY = 0.7
+
+
+def work_table(found: Found, work: str) -> List[str]:
+    lines = [
+        "| connections | server | per second | p50, ms | p99, ms "
+        "| CPU of server, µs each | CPU of mongod, µs each | docgate : it |",
+        "|---:|---|---|---:|---:|---:|---:|---|",
+    ]
+    for connections in found.results["settings"]["connections"]:
+        for server in ALL:
+            runs = found.runs(work, connections, server)
+            if not runs:
+                continue
+            rates = list(found.rates(work, connections, server).values())
+            latency = " | ".join(digits(median([run[key] for run in runs])) for key in ("p50", "p99"))
+            cpu = " | ".join(digits(micros_each(runs, key)) for key in ("serverCpu", "mongodCpu"))
+            ratios = [] if server == DOCGATE else found.ratios(work, connections, DOCGATE, server)
+            ratio = spread(ratios) if ratios else ""
+            lines.append(
+                f"| {connections} | {TITLES[server]} | {spread(rates)} | {latency} | {cpu} | {ratio} |"
+            )
+    return lines
+
+
+def micros_each(runs: List[Dict[str, Any]], key: str) -> float:
+    """CPU time of one request, of all rounds together: the system counts it in steps of 10 ms."""
+    done = sum(run["done"] for run in runs)
+    return sum(run[key] for run in runs) / done * 1e6 if done else 0.0
+
+
+def scenario_table(found: Found) -> List[str]:
+    lines = [
+        "| scenario | docgate, per second | Node driver directly | docgate : directly "
+        "| CPU of docgate, µs each | CPU of mongod for it | CPU of Node, directly |",
+        "|---|---|---|---|---:|---:|---:|",
+    ]
+    for name, title in SCENARIOS.items():
+        ours, direct = found.scenario_runs(name, "docgate"), found.scenario_runs(name, "direct")
+        if not ours:
+            continue
+        rates = spread(list(found.scenario_rates(name, "docgate").values()))
+        theirs = spread(list(found.scenario_rates(name, "direct").values())) if direct else "not measured"
+        ratio = spread(found.scenario_ratios(name)) if direct else ""
+        cpu = " | ".join(digits(micros_each(ours, key)) for key in ("serverCpu", "mongodCpu"))
+        node = digits(micros_each(direct, "serverCpu")) if direct else ""
+        lines.append(f"| {title} | {rates} | {theirs} | {ratio} | {cpu} | {node} |")
+    return lines
+
+
+def server_table(found: Found) -> List[str]:
+    lines = [
+        "| server | start to ready, in ms | resident when idle | under 256 connections, at the most |",
+        "|---|---|---|---|",
+    ]
+    for server in ALL:
+        told = found.results["servers"].get(server)
+        if not told:
+            continue
+        most = found.most_resident(server, 256)
+        shown = mebibytes(most) if most else "not measured"
+        lines.append(
+            f"| {TITLES[server]} | {spread(told['readyMillis'])} | {mebibytes(told['idleBytes'])} | {shown} |"
+        )
+    return lines
+
+
+def remarks(found: Found) -> List[str]:
+    """What a reader has to know of this run."""
+    return [*found.results["remarks"], *failures(found), *how_busy(found)]
+
+
+def failures(found: Found) -> List[str]:
+    """What failed while it was measured, all rounds together."""
+    titles = {work["name"]: work["title"] for work in found.results["works"]}
+    runs: Dict[str, List[Dict[str, Any]]] = {}
+    for run in found.results["runs"]:
+        what = f"{titles[run['work']]}, {run['connections']} connections, {TITLES[run['server']]}"
+        runs.setdefault(what, []).append(run)
+    for run in found.results["scenarios"]:
+        runs.setdefault(f"{SCENARIOS[run['scenario']]}, {run['side']}", []).append(run)
+    lines = []
+    for what, group in runs.items():
+        failed = sum(run["failures"] for run in group)
+        if failed:
+            share = failed / (failed + sum(run["done"] for run in group))
+            sample = next((run["sample"] for run in group if run["sample"]), "no answer")
+            sample = " ".join(sample.replace("`", "'").split())[:160]
+            lines.append(f"{what}: {failed:,} failures ({share:.2%}), such as `{sample}`.")
+    return lines
+
+
+def how_busy(found: Found) -> List[str]:
+    """Whether the load generator may have been the limit."""
+    lines = []
+    settings = found.results["settings"]
+    clients = [("wrk", "wrk", settings["threads"])]
+    clients.append(("own", "the bench's own client", settings["client_processes"]))
+    for client, name, count in clients:
+        runs = [*found.results["runs"], *found.results["scenarios"]]
+        runs = [run for run in runs if run.get("client") == client]
+        shares = [run["clientCpu"] / run["seconds"] / count for run in runs]
+        busy = sum(share > BUSY for share in shares)
+        if not shares:
+            continue
+        most = f"{max(shares):.0%} of {'a' if count == 1 else 'each'} processor at the most"
+        if busy:
+            lines.append(
+                f"The load generator may have been the limit: {name} used more than {BUSY:.0%} of its "
+                f"time in {busy} of {len(shares)} runs ({most})."
+            )
+        else:
+            lines.append(f"The load generator wasn't the limit: {name} used {most}.")
+    return lines
+
+
+def write(results: Results) -> str:
+    found = Found(results)
+    settings, machine = results["settings"], results["machine"]
+    rounds = f"{counted(settings['rounds'], 'round')} of {settings['seconds']} s"
+    parts = ["# Benchmark", ""]
+    if settings["quick"]:
+        parts += ["**A quick run, to see whether everything works. Its numbers mean nothing.**", ""]
+    if "minutes" in results:
+        length = f", {counted(round(results['minutes']) or 1, 'minute')} in all."
+    else:
+        length = "; the run was cut, what is missing is missing."
+    parts += [
+        f"Measured on {results['when'][:10]} with `{command(settings)}`: "
+        f"{rounds} each after {settings['warm_up']} s of warm-up{length}",
+        "",
+        "![throughput](results.svg)",
+        "",
+        "## Targets",
+        "",
+        f"At {MAIN} connections where nothing else is said; ratios are throughput to throughput.",
+        "",
+        *targets.table(found),
+        "",
+    ]
+    for work in results["works"]:
+        parts += [f"## {work['title']}", "", work["what"], "", *work_table(found, work["name"]), ""]
+    if results["scenarios"]:
+        parts += ["## The simulator's scenarios", "", SCENARIO_TEXT, "", *scenario_table(found), ""]
+    if results["servers"]:
+        parts += ["## Start and memory", "", START_TEXT, "", *server_table(found), ""]
+    versions = [
+        f"{name.replace('npm ', '')} {version}" for name, version in results["versions"].items() if version
+    ]
+    parts += ["## How it was measured", "", method(settings), ""]
+    parts += [
+        "## Where",
+        "",
+        f"- {machine['cores']} cores of {machine['cpu']}, "
+        f"{machine['memoryBytes'] / 2**30:.0f} GiB of memory, {machine['system']}.",
+        f"- {', '.join(versions)}.",
+        "",
+    ]
+    told = remarks(found)
+    if told:
+        parts += ["## Remarks", "", *(f"- {line}" for line in told), ""]
+    return "\n".join(parts)
+
+
+SCENARIO_TEXT = f"""\
+Closed loop, {IN_FLIGHT} in flight, the two sides in turn on the same mongod, each with data of the same
+shape in a database of its own: 3,905 categories, 16,384 products, 1,000 of them with a million in
+stock, 10,000 accounts. One op is one whole iteration. Directly means a Node script that sends the
+commands straight through the driver, without HTTP and GraphQL, with write concern 1 and without
+docgate's guards and op ids; it is its own load, while docgate's comes from another process. A cart is
+three requests to docgate, everything else is one."""
+
+START_TEXT = """\
+Ready means: docgate's `/health/ready` says 200, a peer says that it serves. Idle is 1.5 s after that,
+before any request. Under 256 connections is the most that was seen in any run with them, ten times a
+second."""
+
+METHOD = """\
+- **The same for all.** One mongod, a replica set of one on this machine, with `docgate demo`'s shop of
+  {products:,} products; all servers read and write the same documents. Before a work is measured, each
+  GraphQL server is asked the same, and its answers must equal docgate's. docgate runs as in production,
+  the Node peers with `NODE_ENV=production`, one process each.
+- **The load** comes from wrk with {threads} and keep-alive connections, each of which sends its next
+  request when it has the answer to the last one. Keys are drawn at random, in a round the same ones for
+  every server. What is still under way when a run ends counts for nothing. Whole checkouts and carts
+  come from {client_processes} of the bench's own, since wrk can't send several requests one after the
+  other.
+- **In turn.** Each round drives every server once, in another order each time. All are running
+  meanwhile, only one has work; what docgate's sweeps do after its writes falls into the others' time too.
+- **What is told**: the median of the rounds and, in brackets, the lowest and highest. A ratio is the
+  median of the ratios of the rounds, above 1 where docgate does more. CPU time is that of all threads,
+  the system's for them included, of all rounds together; the system counts it in steps of 10 ms. Load
+  generator, server and mongod share the machine's cores: throughput is what all three have together.
+- **Failures** (no answer, a status other than 2xx, GraphQL errors, refusals) don't count as done; the
+  remarks name all of them."""
+
+
+def method(settings: Dict[str, Any]) -> str:
+    return METHOD.format(
+        products=settings["products"],
+        threads=counted(settings["threads"], "thread"),
+        client_processes=counted(settings["client_processes"], "process"),
+    )

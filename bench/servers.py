@@ -1,0 +1,248 @@
+"""What is measured: the database with the shop, docgate, and its peers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Dict, List, Optional
+
+from client import Address
+from processes import Process, Processes, Trouble, child, free_port
+
+DOCGATE = "docgate"
+MEMORY = "memory"
+BARE = "bare"
+TRANSACTIONS = "transactions"
+NODE_PEERS = ["mercurius", "yoga", "apollo"]
+RUST_PEERS = [MEMORY, BARE, TRANSACTIONS]
+#: In the order of tables and charts.
+ALL = [DOCGATE, MEMORY, BARE, *NODE_PEERS, TRANSACTIONS]
+
+TITLES = {
+    DOCGATE: "docgate",
+    MEMORY: "docgate's schema, answered from memory",
+    BARE: "bare axum + driver",
+    "mercurius": "Mercurius + JIT",
+    "yoga": "GraphQL Yoga",
+    "apollo": "Apollo Server",
+    TRANSACTIONS: "with a MongoDB transaction",
+}
+
+WEEK = 7 * 86_400
+
+
+@dataclass
+class Places:
+    """Where everything is on this machine."""
+
+    root: Path
+    docgate: Path
+    #: The Rust peers' binaries.
+    rust: Path
+    peers: Path
+    data: Path
+
+
+@dataclass
+class Database:
+    """A mongod with a filled shop, and what a gateway on it has to know."""
+
+    uri: str
+    name: str
+    secret: str
+    token_secret: str
+    pid: int
+
+    def environment(self, database: Optional[str] = None, **more: str) -> Dict[str, str]:
+        """The environment of docgate and of every peer."""
+        name = database or self.name
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("DOCGATE_")}
+        return {
+            **clean,
+            "DOCGATE_MONGODB_URI": self.uri,
+            "DOCGATE_DATABASE": name,
+            "DOCGATE_SECRET": self.secret,
+            "DOCGATE_AUTH_HS256_SECRET": self.token_secret,
+            # Carts of the first run are still there in the last one.
+            "DOCGATE_CART_IDLE_SECONDS": str(WEEK),
+            "DOCGATE_RESERVATION_SECONDS": str(2 * WEEK),
+            "MONGODB_URI": self.uri,
+            "DATABASE": name,
+            "SECRET": self.secret,
+            "NODE_ENV": "production",
+            **more,
+        }
+
+
+def fill(places: Places, processes: Processes, products: int, fresh: bool) -> Database:
+    """Starts the demo for its mongod and its shop, and suspends the demo's own gateway: it must
+    neither sweep nor take CPU time."""
+    places.data.mkdir(parents=True, exist_ok=True)
+    command = [str(places.docgate), "demo", "--port", "0", "--data", str(places.data)]
+    command += ["--products", str(products), *(["--fresh"] if fresh else [])]
+    demo = processes.start("demo", command, dict(os.environ))
+    found = demo.wait_for(r"^\s+MongoDB\s+(\S+) \(database (\w+)\)", 900)
+    mongod = child(demo.pid, "mongod")
+    demo.suspend()
+    state = json.loads((places.data / "demo.json").read_text())
+    return Database(found[1], found[2], state["secret"], state["auth_secret"], mongod)
+
+
+def token(places: Places, database: Database, subject: str, *roles: str) -> str:
+    command = [str(places.docgate), "token", "--sub", subject, "--ttl", "2d"]
+    command += ["--roles", ",".join(roles)] if roles else []
+    made = subprocess.run(command, env=database.environment(), capture_output=True, text=True, check=True)
+    return made.stdout.strip()
+
+
+@dataclass
+class Server:
+    """One that can be started."""
+
+    name: str
+    command: List[str]
+    folder: Optional[Path] = None
+    #: What it is told besides the database.
+    environment: Dict[str, str] = field(default_factory=dict)
+
+    def start(self, processes: Processes, database: Database, name: Optional[str] = None) -> "Running":
+        """Starts it and waits until it serves; `name` is of another database than the shop's."""
+        port = free_port()
+        listen = {"PORT": str(port), "DOCGATE_LISTEN": f"127.0.0.1:{port}"}
+        environment = {**database.environment(name), **listen, **self.environment}
+        process = processes.start(self.name, self.command, environment, self.folder)
+        address = ("127.0.0.1", port)
+        if self.name == DOCGATE:
+            _wait_until_healthy(process, address)
+        else:
+            process.wait_for(r"^ready\s*$", 120)
+        return Running(self.name, process, address, (time.monotonic() - process.started) * 1000)
+
+
+@dataclass
+class Running:
+    """One that serves."""
+
+    name: str
+    process: Process
+    address: Address
+    #: From the start of its process until it was ready.
+    ready_millis: float
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+
+def _wait_until_healthy(process: Process, address: Address) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        process.must_run("before it was ready")
+        try:
+            with socket.create_connection(address, 1) as connection:
+                connection.sendall(b"GET /health/ready HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+                if connection.recv(12).endswith(b" 200"):
+                    return
+        except OSError:
+            pass
+        time.sleep(0.002)
+    raise Trouble(f"{process.name} wasn't ready within 60 s:\n{process.said()[-2000:]}")
+
+
+def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Server]:
+    """Those of the wanted servers that are there; a remark for each that isn't."""
+    servers = []
+    node = node_is_usable(places, remarks) if set(wanted) & set(NODE_PEERS) else None
+    for name in ALL:
+        if name not in wanted:
+            continue
+        if name == DOCGATE:
+            servers.append(Server(name, [str(places.docgate), "serve"]))
+        elif name in RUST_PEERS and (places.rust / name).is_file():
+            servers.append(Server(name, [str(places.rust / name)]))
+        elif name in RUST_PEERS:
+            remarks.append(f"{TITLES[name]}: not measured, its binary `{name}` wasn't built.")
+        elif node and (places.peers / f"{name}.js").is_file():
+            servers.append(Server(name, [node, f"{name}.js"], places.peers))
+        elif node:
+            remarks.append(f"{TITLES[name]}: not measured, {name}.js isn't there.")
+    return servers
+
+
+def node_is_usable(places: Places, remarks: List[str]) -> Optional[str]:
+    """The path of node, with the peers' packages installed."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    lacking = None
+    if not node:
+        lacking = "there is no node on PATH"
+    elif not (places.peers / "package.json").is_file():
+        lacking = "the folder of the Node peers isn't there"
+    elif not (places.peers / "node_modules").is_dir():
+        if not npm:
+            lacking = "their packages aren't installed, and there is no npm on PATH"
+        elif (
+            subprocess.run(
+                [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=places.peers
+            ).returncode
+            != 0
+        ):
+            lacking = "`npm ci` failed"
+    if lacking:
+        remark = f"Node peers and the Node driver: not measured, {lacking}."
+        if remark not in remarks:
+            remarks.append(remark)
+        return None
+    return node
+
+
+def build(root: Path, bench: Path) -> None:
+    """Release binaries of docgate and of the Rust peers, side by side."""
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
+    for folder in [root, bench / "rust"]:
+        command = ["cargo", "build", "--release", "--locked"]
+        if subprocess.run(command, cwd=folder, env=environment).returncode != 0:
+            raise Trouble("cargo build failed")
+
+
+def versions(places: Places, database: Database) -> Dict[str, str]:
+    """What was measured, by name."""
+
+    def first_line(*command: str) -> str:
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=20, cwd=places.root)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return (run.stdout.strip() or run.stderr.strip()).split("\n")[0]
+
+    found = {
+        "docgate": first_line(str(places.docgate), "--version").replace("docgate ", "", 1),
+        "MongoDB": first_line(f"/proc/{database.pid}/exe", "--version").replace("db version v", ""),
+        "wrk": first_line("wrk", "-v").split(" [")[0].replace("wrk ", ""),
+    }
+    commit = first_line("git", "describe", "--always", "--dirty", "--abbrev=12")
+    if commit and "fatal" not in commit:
+        found["docgate"] += f" ({commit})"
+    if shutil.which("node"):
+        found["Node"] = first_line("node", "--version").lstrip("v")
+    for package in [
+        "mercurius",
+        "fastify",
+        "graphql-yoga",
+        "@apollo/server",
+        "express",
+        "graphql",
+        "dataloader",
+        "mongodb",
+    ]:
+        try:
+            told = json.loads((places.peers / "node_modules" / package / "package.json").read_text())
+            found[f"npm {package}"] = told["version"]
+        except OSError:
+            pass
+    return found

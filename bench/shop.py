@@ -1,0 +1,126 @@
+"""The keys that requests are made of, read through GraphQL, and what has to be in the shop first."""
+
+from __future__ import annotations
+
+import base64
+import random
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Tuple
+
+from client import Address, ask, data, graphql, send_all
+
+#: Mutations in one request, and requests under way while the shop is being prepared.
+TOGETHER = 25
+AT_ONCE = 16
+#: Pages of the discounted products that are drawn from.
+PAGES = 50
+#: Who does the bench's own shopping.
+SUBJECT = "bench"
+
+
+@dataclass
+class Keys:
+    """What there is in the shop."""
+
+    skus: List[str]
+    #: SKU and path of the category that it stands in.
+    places: List[Tuple[str, str]]
+    #: Categories that have others below them.
+    parents: List[str]
+    #: Cursors in the list of discounted products.
+    cursors: List[Optional[str]]
+
+
+PRODUCTS_BELOW = """query($path: String!, $after: String) {
+  products(by: {category: {subtree: $path}}, first: 100, after: $after) {
+    nodes { sku categories { path } } pageInfo { hasNextPage endCursor }
+  }
+}"""
+CATEGORIES = """query($after: String) {
+  categorySubtree(path: "/", first: 100, after: $after) {
+    nodes { path parentPath } pageInfo { hasNextPage endCursor }
+  }
+}"""
+DISCOUNTED = """query($after: String) {
+  products(by: {discountAtLeast: 5}, first: 20, after: $after) { pageInfo { hasNextPage endCursor } }
+}"""
+
+
+def all_pages(
+    address: Address, query: str, field: str, variables: Optional[dict] = None, most: int = 10_000
+) -> List[dict]:
+    """The pages of a list."""
+    pages: List[dict] = []
+    after = None
+    while len(pages) < most:
+        page = ask(address, query, {**(variables or {}), "after": after})[field]
+        pages.append(page)
+        if not page["pageInfo"]["hasNextPage"]:
+            break
+        after = page["pageInfo"]["endCursor"]
+    return pages
+
+
+def read_keys(address: Address) -> Keys:
+    categories = [
+        node for page in all_pages(address, CATEGORIES, "categorySubtree") for node in page["nodes"]
+    ]
+    roots = [node["path"] for node in categories if node["parentPath"] == "/"]
+    parents = sorted({node["parentPath"] for node in categories} - {"/"})
+    places: Dict[str, str] = {}
+    for root in roots:
+        for page in all_pages(address, PRODUCTS_BELOW, "products", {"path": root}):
+            places.update((node["sku"], node["categories"][0]["path"]) for node in page["nodes"])
+    pages = all_pages(address, DISCOUNTED, "products", most=PAGES)
+    cursors = [None] + [page["pageInfo"]["endCursor"] for page in pages[:-1]]
+    return Keys(sorted(places), sorted(places.items()), parents, cursors)
+
+
+def together(fields: List[str]) -> List[str]:
+    """Mutations as a few requests of several each."""
+    groups = [fields[at : at + TOGETHER] for at in range(0, len(fields), TOGETHER)]
+    named = [" ".join(f"m{at}: {field}" for at, field in enumerate(group)) for group in groups]
+    return ["mutation { " + text + " }" for text in named]
+
+
+def carry_out(address: Address, fields: List[str], token: Optional[str] = None) -> List[dict]:
+    """What the mutations were answered with, in their order."""
+    requests = [graphql(text, None, token) for text in together(fields)]
+    answers = send_all(address, requests, AT_ONCE)
+    return [field for answer in answers for field in data(answer).values()]
+
+
+REFUSAL = "... on UserError { code message }"
+
+
+def open_carts(address: Address, count: int) -> List[str]:
+    """Fresh carts without an owner."""
+    opening = 'openCart(input: {policy: AT_CHECKOUT, currency: "EUR"}) { ... on Cart { id } %s }' % REFUSAL
+    return [cart["id"] for cart in carry_out(address, [opening] * count)]
+
+
+def open_accounts(address: Address, count: int, balance: int, owner: str, service: str) -> List[str]:
+    """Accounts of the bearer of `owner`, with money in them."""
+    opening = 'openAccount(input: {currency: "EUR"}) { ... on Account { id } %s }' % REFUSAL
+    accounts = [account["id"] for account in carry_out(address, [opening] * count, owner)]
+    deposit = 'deposit(input: {accountId: "%s", amount: %d}) { __typename %s }'
+    carry_out(address, [deposit % (account, balance, REFUSAL) for account in accounts], service)
+    return accounts
+
+
+def receive(address: Address, skus: List[str], quantity: int, merchant: str) -> None:
+    """Fills the shelves, so that nothing is sold out."""
+    receipt = 'receiveStock(input: {sku: "%s", quantity: %d}) { __typename %s }'
+    carry_out(address, [receipt % (sku, quantity, REFUSAL) for sku in skus], merchant)
+
+
+def stored_key(global_id: str) -> str:
+    """The key behind a global id, as it stands in the database."""
+    padded = global_id + "=" * (-len(global_id) % 4)
+    return base64.urlsafe_b64decode(padded).decode().split(":", 1)[1]
+
+
+def pairs(accounts: List[str], count: int = 20_000) -> List[Tuple[str, str]]:
+    """Two different accounts each."""
+    draw = random.Random(1)
+    return [tuple(draw.sample(accounts, 2)) for _ in range(count)]  # type: ignore[misc]

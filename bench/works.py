@@ -1,0 +1,196 @@
+"""The work that is measured, and what each server is sent for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Union
+
+import shop
+from client import Address
+from load import OP, Column, Load, Request, graphql
+from servers import BARE, DOCGATE, MEMORY, NODE_PEERS, TRANSACTIONS
+
+FIELDS = """__typename id sku type title description language
+  pricing {
+    retail { minorUnits currency } list { minorUnits currency } savings { minorUnits currency } pctSavings
+  }
+  contributors { personId name role } categories { id name path }"""
+
+PRODUCT = "query Product($sku: ID!) { product(sku: $sku) { %s } }" % FIELDS
+PAGE = (
+    """query Page($path: String!, $sku: ID!) {
+  category(by: {path: $path}) { id name path breadcrumbs { name path } }
+  product(sku: $sku) { %s }
+}"""
+    % FIELDS
+)
+CHILDREN = """query Children($path: String!) {
+  categories(parentPath: $path, first: 20) {
+    edges { node { id slug path name } } pageInfo { hasNextPage endCursor }
+  }
+}"""
+CATALOG = """query Catalog($after: String) {
+  products(by: {discountAtLeast: 5}, first: 20, after: $after) {
+    edges { node {
+      __typename id sku title contributors { name role }
+      pricing { retail { minorUnits currency } list { minorUnits currency } pctSavings }
+    } }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+ADD = """mutation Add($cart: ID!, $sku: ID!) {
+  addCartLine(input: {cartId: $cart, sku: $sku, quantity: 1}) {
+    __typename
+    ... on Cart {
+      state total { minorUnits currency }
+      lines {
+        sku quantity held title type unitPrice { minorUnits currency } total { minorUnits currency }
+      }
+    }
+    ... on UserError { code message }
+  }
+}"""
+TRANSFER = """mutation Transfer($from: ID!, $to: ID!, $op: ID!) {
+  transfer(input: {sourceId: $from, destinationId: $to, amount: 100, opId: $op}) {
+    __typename ... on Transfer { id state } ... on UserError { code message }
+  }
+}"""
+
+AMOUNT = 100
+#: Stands where no account is needed.
+NO_ACCOUNT = "YWNjb3VudDpub25l"
+GRAPHQL = [DOCGATE, *NODE_PEERS]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Work of several requests, one after the other: a kind of flows.py."""
+
+    kind: str
+    lists: Dict[str, Any]
+
+
+#: Made for each run anew: what it is sent may have to be prepared.
+Making = Callable[[Load], Union[Request, Flow]]
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    title: str
+    #: In plain words, for the report.
+    what: str
+    by: Dict[str, Making]
+    #: Servers whose answers are the same as docgate's.
+    compared: List[str]
+
+
+def of(variables: Dict[str, Any]) -> str:
+    return json.dumps(variables)
+
+
+@dataclass
+class Shelf:
+    """What the requests are made of."""
+
+    #: docgate, through which carts are opened.
+    address: Address
+    keys: shop.Keys
+    token: str
+    accounts: List[str]
+    carts: int
+
+
+def works(shelf: Shelf) -> List[Work]:
+    keys = shelf.keys
+
+    def reading(query: str, variables: List[Dict[str, Any]], *more: str) -> Dict[str, Making]:
+        request = graphql(query, [0], [Column([of(one) for one in variables])])
+        return {name: lambda _: request for name in [*GRAPHQL, *more]}
+
+    def bare(method: str, path: str) -> Making:
+        return lambda _: Request([path, 0], (), [Column(keys.skus)], method)
+
+    def adding(load: Load) -> Request:
+        few = 10 if load.connections == 1 else 1
+        carts = shop.open_carts(shelf.address, max(load.connections, shelf.carts // few))
+        columns = [Column(carts, in_turn=True), Column(keys.skus)]
+        return graphql(ADD, ['{"cart":"', 0, '","sku":"', 1, '"}'], columns)
+
+    stored = [shop.stored_key(account) for account in shelf.accounts]
+    transfers = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(shelf.accounts)]
+    by_key = [json.dumps({"from": one, "to": other, "amount": AMOUNT}) for one, other in shop.pairs(stored)]
+    transfer = graphql(TRANSFER, ["{", 0, ',"op":"', OP, '"}'], [Column(transfers)], shelf.token)
+    checkout = {"skus": keys.skus, "accounts": shelf.accounts, "token": shelf.token, "policy": "AT_CHECKOUT"}
+
+    return [
+        Work(
+            "product",
+            "Product by key",
+            "A product with its prices, categories and contributors, by a random SKU. The bare endpoint "
+            "answers with the document as JSON (`GET /product/SKU`).",
+            {
+                **reading(PRODUCT, [{"sku": sku} for sku in keys.skus], MEMORY),
+                BARE: bare("GET", "/product/"),
+            },
+            [MEMORY, *NODE_PEERS],
+        ),
+        Work(
+            "page",
+            "Product page",
+            "A product and the breadcrumbs of its category, in one request.",
+            reading(PAGE, [{"sku": sku, "path": path} for sku, path in keys.places]),
+            NODE_PEERS,
+        ),
+        Work(
+            "children",
+            "Category children",
+            "The menu below a random category that has others below it.",
+            reading(CHILDREN, [{"path": path} for path in keys.parents]),
+            NODE_PEERS,
+        ),
+        Work(
+            "catalog",
+            "Catalog page",
+            f"20 products by discount, highest first: a random one of the first {len(keys.cursors)} pages.",
+            reading(CATALOG, [{"after": cursor} for cursor in keys.cursors]),
+            NODE_PEERS,
+        ),
+        Work(
+            "cart",
+            "Add to cart",
+            "A random product goes into a cart that takes its stock at checkout; each run has fresh carts. "
+            "Answered with the whole cart. The bare endpoint does one guarded update (`POST /hit/SKU`), no more.",
+            {**dict.fromkeys([DOCGATE, *NODE_PEERS], adding), BARE: bare("POST", "/hit/")},
+            NODE_PEERS,
+        ),
+        Work(
+            "checkout",
+            "Whole checkout",
+            "A cart is opened, five products are put into it by one request, it is paid from a random "
+            "account and becomes an order: three requests with seven mutations, counted as one. The peer "
+            "does the same in one request and one multi-document transaction.",
+            {
+                DOCGATE: lambda _: Flow("checkout", checkout),
+                TRANSACTIONS: lambda _: Flow(
+                    "checkoutByTransaction", {"skus": keys.skus, "accounts": stored}
+                ),
+            },
+            [],
+        ),
+        Work(
+            "transfer",
+            "Transfer",
+            f"Money goes from one of {len(shelf.accounts):,} accounts to another, both random. The peer "
+            "does it in one multi-document transaction.",
+            {
+                DOCGATE: lambda _: transfer,
+                TRANSACTIONS: lambda _: Request(["/transfer"], [0], [Column(by_key)]),
+            },
+            [],
+        ),
+    ]
+
+
+NAMES = ["product", "page", "children", "catalog", "cart", "checkout", "transfer"]

@@ -2,6 +2,7 @@
 
 use std::{env, io};
 
+use axum::Router;
 use mongodb::{
     Client, Database,
     options::{ClientOptions, WriteConcern},
@@ -38,6 +39,15 @@ pub async fn listen() -> io::Result<TcpListener> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     println!("ready");
     Ok(listener)
+}
+
+/// Serves until the process is told to end.
+///
+/// # Errors
+/// The port is taken, or the listener failed.
+pub async fn serve(router: Router) -> io::Result<()> {
+    let end = async { told_to_end().await.unwrap_or_default() };
+    axum::serve(listen().await?, router).with_graceful_shutdown(end).await
 }
 
 /// Resolves when the process is told to end.

@@ -5,7 +5,7 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
-    ACCOUNT, CANCEL, REVERSE, STATUS, TRANSFER, WITHDRAW, assert_settled, balance, fund,
+    ACCOUNT, CANCEL, DEPOSIT, REVERSE, STATUS, TRANSFER, WITHDRAW, assert_settled, balance, fund,
     nth_currency, open, order,
 };
 use crate::support::{Client, Gateway, cuts, key, mongod_port, proxy::Cut, short_bounds};
@@ -67,46 +67,37 @@ async fn a_transfer_that_is_cut_anywhere_arrives_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_deposit_that_is_cut_anywhere_arrives_once() {
-    const DEPOSIT: &str = "mutation($to: ID!, $op: ID!) {
-        deposit(input: { accountId: $to, amount: 7, opId: $op }) { __typename } }";
+/// Cuts what moves 7 between the world and an account with `before` in it, which then has `after`.
+async fn passes_the_world_once(query: &str, before: i64, after: i64) {
     cuts::everywhere(
         short_bounds,
         async |gateway, n| {
-            // A currency for each case, so that the world's account is opened on the way.
-            open(&gateway.shopper("saver"), nth_currency(n)).await
+            // A currency for each case, so that the world's account may be opened on the way.
+            let account = open(&gateway.shopper("saver"), nth_currency(n)).await;
+            if before > 0 {
+                fund(gateway, &account, before).await;
+            }
+            account
         },
         async |gateway, account: &String| {
-            let variables = json!({ "to": account, "op": account });
-            let _cut = gateway.service().send(DEPOSIT, variables).await;
+            let input = json!({ "accountId": account, "amount": 7, "opId": account });
+            let _cut = gateway.service().send(query, json!({ "input": input })).await;
         },
         async |gateway, case| {
-            assert_eq!(balance(gateway, &case.subject).await, 7, "{:?} {}", case.way, case.at);
+            assert_eq!(balance(gateway, &case.subject).await, after, "{:?} {}", case.way, case.at);
         },
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_deposit_that_is_cut_anywhere_arrives_once() {
+    passes_the_world_once(DEPOSIT, 0, 7).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_that_is_cut_anywhere_leaves_once() {
-    cuts::everywhere(
-        short_bounds,
-        async |gateway, n| {
-            // A currency for each case, see the deposits.
-            let account = open(&gateway.shopper("spender"), nth_currency(n)).await;
-            fund(gateway, &account, 100).await;
-            account
-        },
-        async |gateway, account: &String| {
-            let input = json!({ "accountId": account, "amount": 7, "opId": account });
-            let _cut = gateway.service().send(WITHDRAW, json!({ "input": input })).await;
-        },
-        async |gateway, case| {
-            assert_eq!(balance(gateway, &case.subject).await, 93, "{:?} {}", case.way, case.at);
-        },
-    )
-    .await;
+    passes_the_world_once(WITHDRAW, 100, 93).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -159,7 +159,5 @@ async fn main() -> io::Result<()> {
         .route("/transfer", post(transfer))
         .route("/checkout", post(checkout))
         .with_state(database);
-    let listener = docgate_bench::listen().await?;
-    let end = async { docgate_bench::told_to_end().await.unwrap_or_default() };
-    axum::serve(listener, router).with_graceful_shutdown(end).await
+    docgate_bench::serve(router).await
 }

@@ -11,12 +11,20 @@ use mongodb::{
 use super::driver::send;
 use crate::error::Error;
 
-/// Opens the client: majority writes that are journaled by the server's default, retried once by
-/// the driver, on the primary.
+/// Opens the client.
 ///
 /// # Errors
 /// The connection string can't be used.
 pub async fn connect(uri: &str, name: &str, database: &str) -> mongodb::error::Result<Database> {
+    Ok(Client::with_options(options(uri, name).await?)?.database(database))
+}
+
+/// How the client works: majority writes that are journaled by the server's default, retried once
+/// by the driver, on the primary.
+///
+/// # Errors
+/// The connection string can't be used.
+pub async fn options(uri: &str, name: &str) -> mongodb::error::Result<ClientOptions> {
     let mut options = ClientOptions::parse(uri).await?;
     options.app_name = Some(name.to_owned());
     options.retry_writes = Some(true);
@@ -27,7 +35,7 @@ pub async fn connect(uri: &str, name: &str, database: &str) -> mongodb::error::R
     options.connect_timeout.get_or_insert(Duration::from_secs(5));
     options.server_selection_timeout.get_or_insert(Duration::from_secs(5));
     options.max_pool_size.get_or_insert(64);
-    Ok(Client::with_options(options)?.database(database))
+    Ok(options)
 }
 
 /// Whether the primary answers.

@@ -12,7 +12,12 @@ use std::{
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::{failure::Failure, gateway, logging, options, seed, terminal};
+use super::{
+    failure::Failure,
+    gateway, logging, options,
+    seed::{self, Cut},
+    terminal,
+};
 use crate::{
     app::App,
     config::Config,
@@ -87,8 +92,8 @@ impl Demo {
     ) -> Result<(), Failure> {
         let mut config = home.config(mongod.uri());
         config.listen = listener.local_addr().unwrap_or(config.listen);
-        let app = tokio::select! {
-            app = self.fill(config, home) => app?,
+        let (app, cuts) = tokio::select! {
+            filled = self.fill(config, home) => filled?,
             () = stop.cancelled() => {
                 terminal::remark("Interrupted; the next start goes on from the beginning.");
                 return Ok(());
@@ -96,19 +101,20 @@ impl Demo {
         };
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
-        terminal::print(welcome::text(&app, home, mongod, &tokens));
+        terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
         gateway::serve(app, edge, listener, stop).await
     }
 
-    /// The shop, filled unless it already is.
-    async fn fill(&self, config: Config, home: &mut Home) -> Result<App, Failure> {
+    /// The shop, filled unless it already is, and the flows that filling it left cut.
+    async fn fill(&self, config: Config, home: &mut Home) -> Result<(App, Vec<Cut>), Failure> {
         let database = options::reach(&config, options::PATIENCE).await?;
         indexes::apply(&database, COLLECTIONS, false, |_| {}).await?;
+        let mut cuts = Vec::new();
         if !home.is_filled() {
             terminal::remark("Filling the shop …");
-            seed::fill(&config, &database, self.products).await?;
+            cuts = seed::fill(&config, &database, self.products).await?;
             home.mark_filled()?;
         }
-        Ok(App::new(config, database))
+        Ok((App::new(config, database), cuts))
     }
 }

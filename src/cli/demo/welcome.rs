@@ -5,7 +5,11 @@ use std::time::Duration;
 use super::Home;
 use crate::{
     app::App,
-    cli::{failure::Failure, seed, token},
+    cli::{
+        failure::Failure,
+        seed::{self, Cut},
+        token,
+    },
     config::Config,
     edge::DemoTokens,
     managed::Mongod,
@@ -25,12 +29,19 @@ pub(super) fn tokens(config: &Config) -> Result<DemoTokens, Failure> {
 }
 
 /// Where everything is, and a first request to paste.
-pub(super) fn text(app: &App, home: &Home, mongod: &Mongod, tokens: &DemoTokens) -> String {
+pub(super) fn text(
+    app: &App,
+    home: &Home,
+    mongod: &Mongod,
+    tokens: &DemoTokens,
+    cuts: &[Cut],
+) -> String {
     let DemoTokens { shopper, merchant, admin } = tokens;
     let address = app.config().listen;
     let (data, uri, database) =
         (home.folder().display(), mongod.uri(), app.config().database.as_str());
     let sku = seed::FIRST_SKU;
+    let cuts = cut_flows(cuts);
     format!(
         r#"
 docgate's demo serves on http://{address}
@@ -53,7 +64,20 @@ A first request:
   curl -s http://{address}/graphql -H 'Content-Type: application/json' \
     -d '{{"query": "{{ product(sku: \"{sku}\") {{ __typename sku title }} stock(sku: \"{sku}\") {{ available }} }}"}}'
 
-Ctrl-C stops the gateway and its database.
+{cuts}Ctrl-C stops the gateway and its database.
 "#
+    )
+}
+
+/// Which flows were left cut, where there are any.
+fn cut_flows(cuts: &[Cut]) -> String {
+    if cuts.is_empty() {
+        return String::new();
+    }
+    let line = |Cut { what, state, id }: &Cut| format!("  {what:<6} {state:<11} {id}\n");
+    let lines: String = cuts.iter().map(line).collect();
+    format!(
+        "Some of the shopper's carts and orders were cut in mid-flow, as by a crash. The sweeps \
+         bring each to an end\nwithin a minute from now; look at them with node(id: …):\n\n{lines}\n"
     )
 }

@@ -1,6 +1,7 @@
 //! The demo's shop: the same one on every machine. Categories and products come in as imports do,
 //! everything else through the schema, as clients do it.
 
+mod cut;
 mod door;
 mod goods;
 mod people;
@@ -23,6 +24,7 @@ use people::Cast;
 use random::Random;
 use shoppers::Visits;
 
+pub(super) use cut::Cut;
 pub(super) use products::FIRST_SKU;
 
 /// Subject of the demo's shopper.
@@ -30,8 +32,12 @@ pub(super) const SHOPPER: &str = "shopper";
 /// Subject of whoever runs the demo's shop.
 pub(super) const MERCHANT: &str = "merchant";
 
-/// Fills an empty database with a shop of so many products.
-pub(super) async fn fill(config: &Config, database: &Database, count: u32) -> Result<(), Failure> {
+/// Fills an empty database with a shop of so many products; the flows that it left cut.
+pub(super) async fn fill(
+    config: &Config,
+    database: &Database,
+    count: u32,
+) -> Result<Vec<Cut>, Failure> {
     let app = App::new(config.clone(), database.clone());
     let door = Door::new(app.clone());
     let steps = Steps::default();
@@ -55,10 +61,11 @@ pub(super) async fn fill(config: &Config, database: &Database, count: u32) -> Re
     visits.give_up(few, &steps).await?;
     visits.buy(10 * few, &steps).await?;
     shoppers::expire(config, &app).await?;
+    let cuts = cut::cut(config, &visits, &shoppers[0], &steps).await?;
     visits.browse(2 * few, &steps).await?;
     app.tasks().close();
     app.tasks().wait().await;
-    Ok(())
+    Ok(cuts)
 }
 
 /// One bar per step for whoever looks at a terminal, else one line per step.

@@ -1,4 +1,5 @@
-//! Those who shop: accounts with money, orders and carts in every state that lasts.
+//! Those who shop: accounts with money, orders and carts in every state that lasts. Those that
+//! don't last are made by [`super::cut`].
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use crate::{
 
 /// Someone who shops, with an account.
 pub(super) struct Shopper {
-    who: Requester,
+    pub(super) who: Requester,
     name: String,
     account: String,
 }
@@ -56,9 +57,7 @@ pub(super) async fn arrive(
                 let subject =
                     if number == 0 { SHOPPER.to_owned() } else { format!("shopper-{number}") };
                 let who = someone(&subject, &[]);
-                let op = format!("demo-account-{number}");
-                let data = door.ask(&who, OPEN_ACCOUNT, json!({ "op": op })).await?;
-                let account = text(&data["openAccount"]["id"]);
+                let account = open_account(door, &who, &format!("demo-account-{number}")).await?;
                 for deposit in 0..random.between(1, 3) {
                     let variables = json!({
                         "account": account,
@@ -76,6 +75,16 @@ pub(super) async fn arrive(
         .await?;
     bar.finish();
     Ok(shoppers)
+}
+
+/// An account with nothing in it.
+pub(super) async fn open_account(
+    door: &Door,
+    who: &Requester,
+    op: &str,
+) -> Result<String, Failure> {
+    let data = door.ask(who, OPEN_ACCOUNT, json!({ "op": op })).await?;
+    Ok(text(&data["openAccount"]["id"]))
 }
 
 fn name(random: &mut Random) -> String {
@@ -160,7 +169,12 @@ pub(super) struct Visits<'a> {
 
 impl Visits<'_> {
     /// A cart with a few things in it. `key` names it among all carts of the demo.
-    async fn cart(&self, who: &Requester, key: &str, number: usize) -> Result<String, Failure> {
+    pub(super) async fn cart(
+        &self,
+        who: &Requester,
+        key: &str,
+        number: usize,
+    ) -> Result<String, Failure> {
         let mut random = Random::new(3_000 + number as u64);
         let policy = if random.chance(70) { "RESERVE" } else { "AT_CHECKOUT" };
         // Op ids belong to a subject: who isn't signed in has none.
@@ -206,7 +220,7 @@ impl Visits<'_> {
         let work = |number| async move {
             let who = &self.shopper(number).who;
             let cart = self.cart(who, "cancelled", number).await?;
-            self.door.ask(who, CANCEL_CART, json!({ "cart": cart })).await.map(drop)
+            cancel_cart(self.door, who, &cart).await
         };
         each(count, steps.begin("cancelled carts", count), work).await
     }
@@ -224,14 +238,10 @@ impl Visits<'_> {
     /// Orders; some are changed afterwards, some cancelled.
     pub(super) async fn buy(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
-            let Shopper { who, name, account } = self.shopper(number);
-            let cart = self.cart(who, "order", number).await?;
-            let variables = json!({
-                "cart": cart, "account": account, "shipping": address(name, number),
-                "op": format!("demo-checkout-{number}"),
-            });
-            let data = self.door.ask(who, CHECKOUT, variables).await?;
-            self.think_again(who, &data["checkoutCart"], number).await
+            let shopper = self.shopper(number);
+            let cart = self.cart(&shopper.who, "order", number).await?;
+            let order = check_out(self.door, shopper, None, &cart, number).await?;
+            self.think_again(&shopper.who, &order, number).await
         };
         each(count, steps.begin("orders", count), work).await
     }
@@ -250,10 +260,43 @@ impl Visits<'_> {
                 let variables = json!({ "order": id, "sku": sku, "quantity": 3, "op": op });
                 self.door.ask(who, ADJUST, variables).await.map(drop)
             }
-            6 => self.door.ask(who, CANCEL_ORDER, json!({ "order": id, "op": op })).await.map(drop),
+            6 => cancel_order(self.door, who, &id, &op).await,
             _ => Ok(()),
         }
     }
+}
+
+/// Gives a cart up.
+pub(super) async fn cancel_cart(door: &Door, who: &Requester, cart: &str) -> Result<(), Failure> {
+    door.ask(who, CANCEL_CART, json!({ "cart": cart })).await.map(drop)
+}
+
+/// Checks a cart out, paid from the shopper's account or another one; the order.
+pub(super) async fn check_out(
+    door: &Door,
+    shopper: &Shopper,
+    other_account: Option<&str>,
+    cart: &str,
+    number: usize,
+) -> Result<Value, Failure> {
+    let variables = json!({
+        "cart": cart,
+        "account": other_account.unwrap_or(&shopper.account),
+        "shipping": address(&shopper.name, number),
+        "op": format!("demo-checkout-{number}"),
+    });
+    let mut data = door.ask(&shopper.who, CHECKOUT, variables).await?;
+    Ok(data["checkoutCart"].take())
+}
+
+/// Cancels an order.
+pub(super) async fn cancel_order(
+    door: &Door,
+    who: &Requester,
+    order: &str,
+    op: &str,
+) -> Result<(), Failure> {
+    door.ask(who, CANCEL_ORDER, json!({ "order": order, "op": op })).await.map(drop)
 }
 
 fn address(name: &str, number: usize) -> Value {
@@ -288,9 +331,16 @@ async fn each<F: Future<Output = Result<(), Failure>>>(
 
 /// Lets every cart expire that was idle for a second: the sweep of a gateway with little patience.
 pub(super) async fn expire(config: &Config, app: &App) -> Result<(), Failure> {
+    tokio::time::sleep(HASTE).await;
+    sweep_hastily(config, app).await
+}
+
+/// After this time [`sweep_hastily`] finds a cart idle.
+pub(super) const HASTE: Duration = Duration::from_millis(1_200);
+
+/// Sweeps as a gateway would whose carts may idle for a second only.
+pub(super) async fn sweep_hastily(config: &Config, app: &App) -> Result<(), Failure> {
     let hasty = Config { cart_idle_seconds: 1, reservation_seconds: 600, ..config.clone() };
-    let hasty = App::new(hasty, app.database().clone());
-    tokio::time::sleep(Duration::from_millis(1_200)).await;
-    background::sweep_all(&hasty).await?;
+    background::sweep_all(&App::new(hasty, app.database().clone())).await?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Running, ask, ask_with, docgate, done};
 
@@ -77,6 +77,66 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
             }
         }
     }
+}
+
+/// The flows that the demo says were cut: their states as it said them and the ids.
+fn cut_flows(running: &Running) -> Vec<(String, String)> {
+    let all = [
+        "Cart   EXPIRING",
+        "Cart   CANCELLING",
+        "Cart   PENDING",
+        "Cart   VOIDING",
+        "Cart   PAID",
+        "Order  CANCELLING",
+    ];
+    let flow = |start: &str| {
+        let line = running.says(&format!("  {start}"));
+        let mut words = line.split_whitespace().skip(1).map(str::to_owned);
+        (words.next().expect("a state"), words.next().expect("an id"))
+    };
+    all.into_iter().map(flow).collect()
+}
+
+/// Where carts and orders stand.
+async fn states(address: &str, token: &str, flows: &[(String, String)]) -> Vec<String> {
+    let ids: Vec<&str> = flows.iter().map(|(_, id)| id.as_str()).collect();
+    let query = "query($ids: [ID!]!) {
+        nodes(ids: $ids) { ... on Cart { cart: state } ... on Order { order: state } }
+    }";
+    let answer = ask_with(address, Some(token), query, json!({ "ids": ids })).await;
+    let nodes = answer["data"]["nodes"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    let state = |node: &Value| node["cart"].as_str().or(node["order"].as_str()).map(str::to_owned);
+    nodes.iter().map(|node| state(node).expect("a state")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_demos_cut_flows_are_finished_before_its_users_eyes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let running = Running::start(demo(&folder.path().join("demo"), &[]));
+    let address = running.address("demo serves on http://");
+    let mongodb = running.says("MongoDB   mongodb://");
+    let uri = mongodb.split_whitespace().nth(1).expect("a URI").to_owned();
+    let line = running.says("  shopper");
+    let shopper = line.split_whitespace().nth(1).expect("a token");
+    let flows = cut_flows(&running);
+    let said: Vec<&str> = flows.iter().map(|(state, _)| state.as_str()).collect();
+    assert_eq!(states(&address, shopper, &flows).await, said);
+
+    let ends = ["EXPIRED", "CANCELLED", "ACTIVE", "ACTIVE", "COMPLETE", "CANCELLED"];
+    let mut now = Vec::new();
+    for _ in 0..120 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        now = states(&address, shopper, &flows).await;
+        if now == ends {
+            break;
+        }
+    }
+    assert_eq!(now, ends);
+    let check = docgate(&["check", "--mongodb-uri", &uri, "--database", "docgate_demo"]);
+    let (code, says, said) = done(check);
+    assert_eq!(code, 0, "{says}{said}");
+    running.signal("INT");
+    assert_eq!(running.ends(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

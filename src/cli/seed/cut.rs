@@ -1,0 +1,115 @@
+//! Flows that are cut on their way, as a crash cuts them: so the shop has carts and orders also in
+//! the states that don't last. The gateway's sweeps find and finish them.
+
+use mongodb::{
+    Client,
+    event::{EventHandler, command::CommandEvent},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Steps,
+    door::Door,
+    goods::text,
+    shoppers::{self, Shopper, Visits},
+};
+use crate::{app::App, cli::failure::Failure, config::Config, mongo::connect};
+
+/// A flow that was cut.
+pub(in super::super) struct Cut {
+    /// What it works on.
+    pub(in super::super) what: &'static str,
+    /// The state in which it was cut, in the schema's words.
+    pub(in super::super) state: &'static str,
+    /// Global id of the cart or order.
+    pub(in super::super) id: String,
+}
+
+/// Cuts one flow in each state that doesn't last, all of them `shopper`'s. Idle carts expire.
+pub(super) async fn cut(
+    config: &Config,
+    visits: &Visits<'_>,
+    shopper: &Shopper,
+    steps: &Steps,
+) -> Result<Vec<Cut>, Failure> {
+    let mut cuts = Vec::new();
+    let bar = steps.begin("cut flows", 6);
+    let mut note = |what, state, id| {
+        cuts.push(Cut { what, state, id });
+        bar.inc(1);
+    };
+    let who = &shopper.who;
+    let cart = async |number| visits.cart(who, "cut", number).await;
+
+    let id = cart(0).await?;
+    tokio::time::sleep(shoppers::HASTE).await;
+    let sweep = async |app: App| shoppers::sweep_hastily(config, &app).await;
+    until(config, "EXPIRING", sweep).await?;
+    note("Cart", "EXPIRING", id);
+
+    let id = cart(1).await?;
+    let cancel = async |app| shoppers::cancel_cart(&Door::new(app), who, &id).await;
+    until(config, "CANCELLING", cancel).await?;
+    note("Cart", "CANCELLING", id);
+
+    let empty = shoppers::open_account(visits.door, who, "demo-account-empty").await?;
+    for (number, state, account) in
+        [(2, "PENDING", None), (3, "VOIDING", Some(empty.as_str())), (4, "PAID", None)]
+    {
+        let id = cart(number).await?;
+        let check_out = async |app| {
+            let (door, number) = (Door::new(app), 10_000 + number);
+            shoppers::check_out(&door, shopper, account, &id, number).await.map(drop)
+        };
+        until(config, state, check_out).await?;
+        note("Cart", state, id);
+    }
+
+    let id = cart(5).await?;
+    let order = shoppers::check_out(visits.door, shopper, None, &id, 10_005).await?;
+    let id = text(&order["id"]);
+    let cancel = async |app| shoppers::cancel_order(&Door::new(app), who, &id, "demo-cut").await;
+    until(config, "CANCELLING", cancel).await?;
+    note("Order", "CANCELLING", id);
+
+    bar.finish();
+    Ok(cuts)
+}
+
+/// Lets `work` go on, in a gateway with a client of its own, until MongoDB answered a write with a
+/// document in `state`; there it ends, before it hears the answer.
+async fn until(
+    config: &Config,
+    state: &'static str,
+    work: impl AsyncFnOnce(App) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let reached = CancellationToken::new();
+    let seen = reached.clone();
+    let look = move |event: CommandEvent| {
+        if let CommandEvent::Succeeded(answer) = event
+            && answer
+                .reply
+                .get_document("value")
+                .is_ok_and(|after| after.get_str("state").is_ok_and(|now| now == state))
+        {
+            seen.cancel();
+        }
+    };
+    let mut options = connect::options(&config.mongodb_uri, "docgate").await.map_err(trouble)?;
+    options.command_event_handler = Some(EventHandler::callback(look));
+    let client = Client::with_options(options).map_err(trouble)?;
+    let app = App::new(config.clone(), client.database(&config.database));
+    tokio::select! {
+        // Whoever wakes this task looks at the token first.
+        biased;
+        () = reached.cancelled() => Ok(()),
+        ended = work(app) => {
+            let how = ended.err().map(|error| format!(": {error}")).unwrap_or_default();
+            Err(Failure::trouble(format!("the shop can't be filled: no flow came to {state}{how}")))
+        }
+    }
+}
+
+fn trouble(error: mongodb::error::Error) -> Failure {
+    Failure::trouble(format!("the shop can't be filled: {error}"))
+}

@@ -7,6 +7,7 @@
 //! - [`page`]: connections with keyset cursors
 //! - [`types`]: the schema's types, read from its text
 //! - [`plans`]: each text is read and validated once
+//! - [`written_out`]: selections without fragments that hold for certain
 //! - [`completion`]: answers as the specification has them
 //! - [`node_id`]: opaque global ids
 //! - [`subscription`]: the state of one thing whenever it changed
@@ -23,6 +24,7 @@ pub mod requester;
 pub mod scalars;
 pub mod subscription;
 pub mod types;
+mod written_out;
 
 use async_graphql::Context;
 

@@ -24,6 +24,7 @@ use quick_cache::{Weighter, sync::Cache};
 use super::{
     completion::Completion,
     types::{Types, named},
+    written_out::write_out,
 };
 
 /// Key under which an object tells its type where that isn't known from the request alone. It also
@@ -44,6 +45,8 @@ struct Plan {
     /// By name; the empty one is that of the only operation, if it has none.
     operations: HashMap<Name, Positioned<OperationDefinition>>,
     fragments: HashMap<Name, Positioned<FragmentDefinition>>,
+    /// Whether what the library answers to any of them, without an error, is complete as it is.
+    is_plain: bool,
 }
 
 impl Plan {
@@ -62,7 +65,20 @@ impl Plan {
             let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
             mark_root(types, *ty, &mut selection_set.node);
         }
-        Some(Self { operations, fragments })
+        Some(Self { operations, fragments, is_plain: false })
+    }
+
+    /// The same with everything written out, if that can be with at most `most` selections each.
+    fn written_out(&self, types: &Types, most: usize) -> Option<Self> {
+        let mut is_plain = true;
+        let write_out = |(key, operation): (&Name, &Positioned<OperationDefinition>)| {
+            let root = root(operation.node.ty);
+            let written = write_out(types, &self.fragments, operation, root, most)?;
+            is_plain &= written.is_plain;
+            Some((key.clone(), written.operation))
+        };
+        let operations = self.operations.iter().map(write_out).collect::<Option<_>>()?;
+        Some(Self { operations, fragments: HashMap::new(), is_plain })
     }
 
     /// The key of the operation that was asked for.
@@ -120,7 +136,7 @@ fn mark(types: &Types, set: &mut SelectionSet, of: &str) {
     }
 }
 
-fn typename() -> Positioned<Selection> {
+pub(super) fn typename() -> Positioned<Selection> {
     let position = async_graphql::Pos::default();
     let field = Field {
         alias: Some(Positioned::new(Name::new(MARK), position)),
@@ -170,6 +186,11 @@ impl Asked {
     pub fn complete(&self, types: &Types, data: Value, errors: &[ServerError]) -> Value {
         let operation = self.operation();
         let root = root(operation.ty);
+        // Several fields of the root come in the order in which they were ready.
+        let is_complete = self.plan.is_plain && operation.selection_set.node.items.len() == 1;
+        if is_complete && errors.is_empty() {
+            return data;
+        }
         Completion::new(types, self, errors).root(&operation.selection_set.node, root, data)
     }
 }
@@ -252,9 +273,10 @@ impl Plans {
     }
 
     /// Keeps a text for which the schema's rules hold.
-    pub fn keep(&self, text: String, asked: &Asked) {
+    pub fn keep(&self, types: &Types, text: String, asked: &Asked) {
         if text.len() <= LONGEST {
-            self.known.insert(text, Arc::clone(&asked.plan));
+            let written_out = asked.plan.written_out(types, text.len()).map(Arc::new);
+            self.known.insert(text, written_out.unwrap_or_else(|| Arc::clone(&asked.plan)));
         }
     }
 }

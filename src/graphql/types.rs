@@ -89,6 +89,20 @@ impl Types {
             || self.possible.get(condition).is_some_and(|objects| objects.contains(type_name))
     }
 
+    /// Whether a fragment on `condition` holds for what is declared as `of`; `None` where it depends
+    /// on what is found.
+    pub(super) fn surely_applies(&self, condition: &str, of: &str) -> Option<bool> {
+        let Some(objects) = self.possible.get(of) else {
+            return Some(self.applies(condition, of));
+        };
+        let count = objects.iter().filter(|object| self.applies(condition, object)).count();
+        match count {
+            0 => Some(false),
+            all if all == objects.len() || condition == of => Some(true),
+            _ => None,
+        }
+    }
+
     /// Whether the variables are surely of the types that the operation declares. Where they may not
     /// be, the library tells what is wrong.
     pub(super) fn admits(&self, operation: &OperationDefinition, variables: &Variables) -> bool {

@@ -149,7 +149,7 @@ impl GatewaySchema {
         if let (Some(text), Some(asked)) = (new, &asked)
             && is_of_execution(&response)
         {
-            self.plans.keep(text, asked);
+            self.plans.keep(&self.types, text, asked);
         }
         self.complete(asked.as_ref(), response)
     }

@@ -7,8 +7,17 @@ use crate::{
     support::{Client, Gateway},
 };
 
-/// `data` of the answer as text, whose order of keys counts, and its errors.
+/// `data` of the answer as text, whose order of keys counts, and its errors. What is only read is
+/// asked for twice: the second time its text is known.
 async fn answer(client: &Client, query: &str, variables: Value) -> (String, Value) {
+    let first = answer_once(client, query, variables.clone()).await;
+    if !query.starts_with("mutation") {
+        assert_eq!(answer_once(client, query, variables).await, first, "{query}");
+    }
+    first
+}
+
+async fn answer_once(client: &Client, query: &str, variables: Value) -> (String, Value) {
     let text = client.text(query, variables).await;
     let whole: Value = serde_json::from_str(&text).expect("JSON");
     let data = text.strip_prefix("{\"data\":").expect("data comes first");
@@ -45,6 +54,15 @@ async fn keys_come_as_they_were_asked_for() {
             "query($yes: Boolean = true) { product(sku: \"a\") {
                 title @skip(if: $yes) sku @include(if: $yes) type @include(if: false) } }",
             "{\"product\":{\"sku\":\"a\"}}",
+        ),
+        (
+            "query($no: Boolean = false) { product(sku: \"a\") {
+                ... on Product { sku ... on Film { certificate } ...B } ...T @include(if: $no) type } }
+             fragment B on Book { ... { isbn sku } pricing { ...P } }
+             fragment P on Pricing { pctSavings ...Q } fragment Q on Pricing { pctSavings }
+             fragment T on Product { title }",
+            "{\"product\":{\"sku\":\"a\",\"isbn\":null,\"pricing\":{\"pctSavings\":0},\
+             \"type\":\"book\"}}",
         ),
         (
             "{ nodes: products(by: {priceBetween: {currency: \"EUR\", min: 0, max: 900}}) {

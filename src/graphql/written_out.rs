@@ -1,0 +1,185 @@
+//! Writes out what is selected: fragments that hold for certain stand where they were named, and what is
+//! selected in several places is selected in one. Such a selection is cheaper to resolve, and what it
+//! answers with is complete as it is.
+//! <https://spec.graphql.org/October2021/#sec-Field-Collection>
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Positioned,
+    parser::types::{
+        Field, FragmentDefinition, InlineFragment, OperationDefinition, Selection, SelectionSet,
+    },
+};
+
+use super::{
+    plans::{MARK, typename},
+    types::{Types, named},
+};
+
+/// An operation, written out.
+pub(super) struct WrittenOut {
+    pub(super) operation: Positioned<OperationDefinition>,
+    /// Whether nothing is left that depends on the request or on what is found: no fragment and no
+    /// directive.
+    pub(super) is_plain: bool,
+}
+
+/// Writes out an operation for which the schema's rules hold; `None` where it asks about the schema
+/// itself, or would have more than `most` selections: fragments within fragments can be short and
+/// mean very many.
+pub(super) fn write_out(
+    types: &Types,
+    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    operation: &Positioned<OperationDefinition>,
+    root: &str,
+    most: usize,
+) -> Option<WrittenOut> {
+    let mut writer = Writer { types, fragments, left: most, is_plain: true };
+    let set = &operation.node.selection_set;
+    let items = writer.set(&[&set.node], root)?;
+    let mut operation = operation.clone();
+    operation.node.selection_set.node.items = items;
+    Some(WrittenOut { operation, is_plain: writer.is_plain })
+}
+
+struct Writer<'a> {
+    types: &'a Types,
+    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    left: usize,
+    is_plain: bool,
+}
+
+/// Something that an object is asked for.
+enum Wanted<'a> {
+    /// A field, with all that is selected below its key.
+    Field(&'a Positioned<Field>, Vec<&'a SelectionSet>),
+    /// What depends on the request or on what is found.
+    Unsure(&'a Positioned<Selection>),
+}
+
+impl<'a> Writer<'a> {
+    /// What the sets ask an object of type `of` for, together.
+    fn set(&mut self, sets: &[&'a SelectionSet], of: &str) -> Option<Vec<Positioned<Selection>>> {
+        let (mut wanted, mut places) = (Vec::new(), HashMap::new());
+        for set in sets {
+            self.collect(set, of, &mut wanted, &mut places)?;
+        }
+        let mut items = Vec::with_capacity(wanted.len() + 1);
+        let mut is_sure = true;
+        for wanted in wanted {
+            let (selection, position) = match wanted {
+                Wanted::Field(field, below) => {
+                    (Selection::Field(self.field(field, &below, of)?), field.pos)
+                }
+                Wanted::Unsure(selection) => {
+                    is_sure = false;
+                    (self.unsure(&selection.node, of)?, selection.pos)
+                }
+            };
+            items.push(Positioned::new(selection, position));
+        }
+        if !is_sure {
+            self.is_plain = false;
+            items.push(typename());
+        }
+        Some(items)
+    }
+
+    fn collect(
+        &mut self,
+        set: &'a SelectionSet,
+        of: &str,
+        wanted: &mut Vec<Wanted<'a>>,
+        places: &mut HashMap<&'a Name, usize>,
+    ) -> Option<()> {
+        for selection in &set.items {
+            self.left = self.left.checked_sub(1)?;
+            let (condition, below) = match &selection.node {
+                Selection::Field(field) if !field.node.directives.is_empty() => {
+                    wanted.push(Wanted::Unsure(selection));
+                    continue;
+                }
+                Selection::Field(field) => {
+                    let key = &field.node.response_key().node;
+                    if key == MARK {
+                        continue;
+                    }
+                    let below = &field.node.selection_set.node;
+                    let place = *places.entry(key).or_insert(wanted.len());
+                    match wanted.get_mut(place) {
+                        Some(Wanted::Field(_, sets)) => sets.push(below),
+                        _ => wanted.push(Wanted::Field(field, vec![below])),
+                    }
+                    continue;
+                }
+                Selection::InlineFragment(fragment) => {
+                    let on = fragment.node.type_condition.as_ref();
+                    (on.map(|on| &on.node.on.node), &fragment.node.selection_set.node)
+                }
+                Selection::FragmentSpread(spread) => {
+                    let (on, set) = self.fragment(&spread.node.fragment_name.node)?;
+                    (Some(on), set)
+                }
+            };
+            let holds = match condition {
+                _ if !selection.node.directives().is_empty() => None,
+                None => Some(true),
+                Some(condition) => self.types.surely_applies(condition, of),
+            };
+            match holds {
+                Some(true) => self.collect(below, of, wanted, places)?,
+                Some(false) => {}
+                None => wanted.push(Wanted::Unsure(selection)),
+            }
+        }
+        Some(())
+    }
+
+    fn fragment(&self, name: &Name) -> Option<(&'a Name, &'a SelectionSet)> {
+        let fragment = &self.fragments.get(name)?.node;
+        Some((&fragment.type_condition.node.on.node, &fragment.selection_set.node))
+    }
+
+    fn field(
+        &mut self,
+        field: &Positioned<Field>,
+        below: &[&'a SelectionSet],
+        of: &str,
+    ) -> Option<Positioned<Field>> {
+        let mut written = field.clone();
+        if !field.node.selection_set.node.items.is_empty() {
+            let ty = self.types.field(of, &field.node.name.node)?;
+            written.node.selection_set.node.items = self.set(below, named(ty))?;
+        }
+        Some(written)
+    }
+
+    /// As it is, with what is below written out. No name of a fragment is left.
+    fn unsure(&mut self, selection: &'a Selection, of: &str) -> Option<Selection> {
+        Some(match selection {
+            Selection::Field(field) => {
+                Selection::Field(self.field(field, &[&field.node.selection_set.node], of)?)
+            }
+            Selection::InlineFragment(fragment) => {
+                let mut written = fragment.clone();
+                let on = fragment.node.type_condition.as_ref().map(|on| on.node.on.node.as_str());
+                let set = &fragment.node.selection_set.node;
+                written.node.selection_set.node.items = self.set(&[set], on.unwrap_or(of))?;
+                Selection::InlineFragment(written)
+            }
+            Selection::FragmentSpread(spread) => {
+                let definition = &self.fragments.get(&spread.node.fragment_name.node)?.node;
+                let mut selection_set = definition.selection_set.clone();
+                let (on, set) = self.fragment(&spread.node.fragment_name.node)?;
+                selection_set.node.items = self.set(&[set], on)?;
+                let written = InlineFragment {
+                    type_condition: Some(definition.type_condition.clone()),
+                    directives: spread.node.directives.clone(),
+                    selection_set,
+                };
+                Selection::InlineFragment(Positioned::new(written, spread.pos))
+            }
+        })
+    }
+}

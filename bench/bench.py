@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
+import growth
 import load
 import scenarios
 import servers
@@ -46,6 +47,7 @@ class Bench:
             "servers": {},
             "runs": [],
             "scenarios": [],
+            "growth": [],
             "works": [],
         }
         self.running: Dict[str, Running] = {}
@@ -72,6 +74,8 @@ class Bench:
             self.processes.end(running.process)
         if "scenarios" in options.only:
             self.measure_scenarios(next(server for server in wanted if server.name == DOCGATE))
+        if "growth" in options.only:
+            self.measure_growth(next(server for server in wanted if server.name == DOCGATE))
         self.results["minutes"] = round((time.monotonic() - self.began) / 60, 1)
         self.save()
 
@@ -266,6 +270,25 @@ class Bench:
                 told.append(f"{who} {digits(outcome['done'] / outcome['seconds'])}")
                 self.results["scenarios"].append({"scenario": name, "round": number, "side": who, **outcome})
             say(f"{name}, round {number}: {', '.join(told)} a second")
+
+    # Growth
+
+    def measure_growth(self, docgate: Server) -> None:
+        node = servers.node_is_usable(self.places, self.results["remarks"])
+        if not node:
+            return
+        say(f"Filling databases of {growth.SMALL:,} and {self.options.grown:,} documents of each kind …")
+        grown = growth.Growth(
+            self.places, self.processes, self.database, docgate, node, self.options.grown
+        )
+        requests = 20 if self.options.quick else 100
+        for read in growth.READS:
+            found = grown.measure(read, self.options.rounds + 1, requests)
+            self.results["growth"].append(found)
+            small, large = (median(taken) for taken in found["millis"])
+            kept = "" if growth.keeps_bounds(found) else ", MORE THAN IT MAY"
+            say(f"{read.title}: {digits(small)} and {digits(large)} ms{kept}")
+            self.save()
 
     def directly(self, node: str, name: str) -> Dict[str, Any]:
         # The warm-up is in the same process: what the engine has compiled is gone with it.

@@ -13,7 +13,7 @@ from servers import DOCGATE
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 TARGET = ROOT / "target"
-STAGES = ["start", *works.NAMES, "scenarios"]
+STAGES = ["start", *works.NAMES, "scenarios", "growth"]
 
 DESCRIPTION = """docgate's benchmark: starts a mongod with a filled shop, docgate and its peers on the same
 documents, drives each in turn with the same load, and writes RESULTS.md, results.svg and results.json.
@@ -66,6 +66,7 @@ def arguments() -> argparse.Namespace:
     number(group, "--products", 5_000, "products of the shop")
     number(group, "--accounts", 2_000, "accounts that pay and transfer")
     number(group, "--carts", 2_000, "fresh carts of one run")
+    number(group, "--grown", 1_000_000, "documents of each kind where there are many")
     place(group, "--data", TARGET / "bench-data", "folder of the database (target/bench-data)")
     flag(group, "--keep-data", "go on with the shop of the run before, instead of a fresh one")
 
@@ -99,6 +100,7 @@ def checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> arg
     if options.quick:
         options.rounds, options.seconds, options.starts = 1, 1, 1
         options.products, options.accounts, options.carts = 500, 200, 200
+        options.grown = 20_000
     options.out = options.out or (HERE if whole or options.report_only else TARGET / "bench")
     options.rust = options.rust or options.docgate.parent
     return options
@@ -111,7 +113,7 @@ def is_whole(only: List[str], wanted: List[str]) -> bool:
 
 #: What a report tells of the options: none of the paths.
 TOLD = [
-    *("rounds", "seconds", "warm_up", "connections", "starts", "products", "accounts", "carts"),
+    *("rounds", "seconds", "warm_up", "connections", "starts", "products", "accounts", "carts", "grown"),
     *("threads", "client_processes", "quick", "only", "servers"),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+import growth
 import targets
 from options import command
 from results import MAIN, Found, Results, counted, digits, mebibytes, median, spread
@@ -60,6 +61,30 @@ def scenario_table(found: Found) -> List[str]:
         node = digits(micros_each(direct, "serverCpu")) if direct else ""
         lines.append(f"| {title} | {rates} | {theirs} | {ratio} | {cpu} | {node} |")
     return lines
+
+
+def growth_table(found: List[Dict[str, Any]]) -> List[str]:
+    lines = [
+        "| read | returned | documents looked at beyond that | keys beyond that | may be "
+        "| ms with few | ms with many | many : few |",
+        "|---|---:|---:|---:|---|---:|---:|---|",
+    ]
+    for read in found:
+        small, large = read["millis"]
+        figures = read["figures"][-1]
+        limit = "0 and 1" if read["oneRange"] else f"{read['allowed']} for each of a page"
+        limit += "" if growth.keeps_bounds(read) else " **missed**"
+        ratio = spread([many / few for few, many in zip(small, large)])
+        lines.append(
+            f"| {read['read']} | {figures['returned']} | {figures['docsBeyond']} | {figures['keysBeyond']} "
+            f"| {limit} | {digits(median(small))} | {digits(median(large))} | {ratio} |"
+        )
+    return lines
+
+
+def growth_text(found: List[Dict[str, Any]]) -> str:
+    few, many = found[0]["counts"]
+    return GROWTH_TEXT.format(few=few, many=many, explained=growth.EXPLAINED)
 
 
 def server_table(found: Found) -> List[str]:
@@ -156,6 +181,9 @@ def write(results: Results) -> str:
         parts += [f"## {work['title']}", "", work["what"], "", *work_table(found, work["name"]), ""]
     if results["scenarios"]:
         parts += ["## The simulator's scenarios", "", SCENARIO_TEXT, "", *scenario_table(found), ""]
+    if results.get("growth"):
+        parts += ["## What reads look at", "", growth_text(results["growth"]), ""]
+        parts += [*growth_table(results["growth"]), ""]
     if results["servers"]:
         parts += ["## Start and memory", "", START_TEXT, "", *server_table(found), ""]
     versions = [
@@ -183,6 +211,13 @@ stock, 10,000 accounts. One op is one whole iteration. Directly means a Node scr
 commands straight through the driver, without HTTP and GraphQL, with write concern 1 and without
 docgate's guards and op ids; it is its own load, while docgate's comes from another process. A cart is
 three requests to docgate, everything else is one."""
+
+GROWTH_TEXT = """\
+Two databases on the same mongod with {few:,} and {many:,} documents in each of eight collections, a docgate
+on each. What a read looks at is what the server's `explain` says of it, through docgate
+(`X-Docgate-Explain`), the most of {explained} reads in the larger database; what tells whether there is a
+next page counts as returned. Times are of one connection, in turn on both, medians of each round. Below a
+bound of 0 and 1 are the reads whose bounds are one range of an index."""
 
 START_TEXT = """\
 Ready means: docgate's `/health/ready` says 200, a peer says that it serves. Idle is 1.5 s after that,

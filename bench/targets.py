@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, List, Optional, Sequence, Tuple
 
+import growth
 from results import MAIN, Found, mebibytes, median, spread
 from scenarios import COMMANDS, FLOWS
 from scenarios import TITLES as SCENARIOS
@@ -49,6 +50,25 @@ def _resident(idle: bool) -> Callable[[Found], Measured]:
         return (size / 2**20, f"**{mebibytes(size)}**") if size else (None, "")
 
     return measured
+
+
+def _looked_at(found: Found) -> Measured:
+    reads = [read for read in found.results.get("growth", []) if read["oneRange"]]
+    if not reads:
+        return None, ""
+    kept = sum(growth.keeps_bounds(read) for read in reads)
+    return kept / len(reads), f"**{kept} of {len(reads)}**"
+
+
+def _growth(found: Found) -> Measured:
+    reads = [read for read in found.results.get("growth", []) if read["oneRange"]]
+    ratios = {
+        read["read"]: [many / few for few, many in zip(*read["millis"])] for read in reads
+    }
+    if not ratios:
+        return None, ""
+    name = max(ratios, key=lambda name: median(ratios[name]))
+    return median(ratios[name]), f"{spread(ratios[name])}, highest of {len(reads)}: {name}"
 
 
 def _ready(found: Found) -> Measured:
@@ -115,6 +135,8 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         "",
         True,
     ),
+    ("reads of one index range that look at nothing else", _looked_at, 1, 1, "", True),
+    ("their time with a hundred times the documents : with few, each", _growth, 1.2, 1.2, "", False),
     ("resident memory, idle", _resident(True), 60, 40, " MiB", False),
     ("resident memory under 256 connections, at the most", _resident(False), 150, 120, " MiB", False),
     ("from start to ready, MongoDB being there", _ready, 500, 300, " ms", False),

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     config::Config,
     error::Error,
+    metrics::Metrics,
     mongo::{
         Bounds, Collection, Readers, Stored,
         flow::{Op, Run},
@@ -34,6 +35,7 @@ struct Inner {
     readers: Arc<Readers>,
     hub: Hub,
     ids: Ids,
+    metrics: Metrics,
     /// Work that goes on behind an answer (mutations whose client hung up, settling); shutdown
     /// waits for it.
     tasks: TaskTracker,
@@ -54,10 +56,23 @@ impl App {
     pub fn new(config: Config, database: Database) -> Self {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone());
-        let readers = Arc::new(Readers::new(database.clone()));
+        let metrics = Metrics::default();
+        let readers = Arc::new(Readers::new(database.clone(), metrics.batches().clone()));
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
-        Self { inner: Arc::new(Inner { config, database, readers, hub, ids, tasks, name, http }) }
+        Self {
+            inner: Arc::new(Inner {
+                config,
+                database,
+                readers,
+                hub,
+                ids,
+                metrics,
+                tasks,
+                name,
+                http,
+            }),
+        }
     }
 
     /// The configuration.
@@ -92,6 +107,11 @@ impl App {
     /// Ids, op ids and signatures.
     pub fn ids(&self) -> &Ids {
         &self.inner.ids
+    }
+
+    /// What operators can watch.
+    pub fn metrics(&self) -> &Metrics {
+        &self.inner.metrics
     }
 
     /// This process's name, as holder of leases and claims.
@@ -138,7 +158,7 @@ impl App {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn begin(&self) -> Result<Run, Error> {
-        Run::begin(self.bounds(), self.database()).await
+        Run::begin(self.bounds(), &self.inner.readers).await
     }
 
     /// Does `work` behind the caller's back, with shutdown waiting for it. An error is logged: the

@@ -1,7 +1,7 @@
 //! docgate: a GraphQL API gateway over MongoDB.
 //!
 //! Imports run one way:
-//! `main → cli → edge, background → schema → domains → graphql → app → mongo → config → error`.
+//! `main → cli → edge, background → schema → domains → graphql → app → mongo → metrics → config → error`.
 
 pub mod cli;
 
@@ -18,6 +18,8 @@ pub mod app;
 
 pub mod managed;
 pub mod mongo;
+
+pub mod metrics;
 
 pub mod config;
 

@@ -16,6 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["graphql"],
     &["app"],
     &["managed", "mongo"],
+    &["metrics"],
     &["config"],
     &["error"],
 ];

@@ -1,9 +1,12 @@
 //! From a bearer token (RFC 6750, RFC 7519) to who asks.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use axum::http::{HeaderMap, header::AUTHORIZATION};
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use jsonwebtoken::{
+    Algorithm, DecodingKey, Validation, decode, decode_header, get_current_timestamp,
+};
+use quick_cache::sync::Cache;
 use serde::Deserialize;
 
 use crate::{
@@ -20,17 +23,33 @@ pub struct KeyError {
     reason: String,
 }
 
+/// Tokens that are known to hold at the most.
+const KNOWN: usize = 4_096;
+/// Longer ones are checked each time.
+const LONGEST: usize = 4 << 10;
+
 /// Checks tokens. Each algorithm has its own key, so that a token can't choose how a key is read.
+/// The signature of a token that held is not checked again until the token expires.
 pub struct Authenticator {
+    known: Cache<String, Known>,
     keys: Vec<(Algorithm, DecodingKey)>,
     issuer: Option<String>,
     audience: Option<String>,
     leeway: u64,
 }
 
+/// What a token that held says.
+#[derive(Clone)]
+struct Known {
+    requester: Requester,
+    /// Until when it holds, since the beginning of 1970, leeway included.
+    until: Duration,
+}
+
 #[derive(Deserialize)]
 struct Claims {
     sub: String,
+    exp: f64,
     #[serde(default)]
     roles: Vec<String>,
 }
@@ -54,6 +73,7 @@ impl Authenticator {
             keys.push((Algorithm::ES256, key));
         }
         Ok(Self {
+            known: Cache::new(KNOWN),
             keys,
             issuer: config.auth_issuer.clone(),
             audience: config.auth_audience.clone(),
@@ -81,12 +101,32 @@ impl Authenticator {
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Error::BadToken);
         }
-        let claims = self.claims(token.trim()).ok_or(Error::BadToken)?;
-        if claims.sub.is_empty() || claims.sub.len() > 128 {
+        let token = token.trim();
+        let known = match self.known.get(token) {
+            Some(known) => known,
+            None => self.check(token).ok_or(Error::BadToken)?,
+        };
+        if Duration::from_secs(get_current_timestamp()) > known.until {
+            self.known.remove(token);
             return Err(Error::BadToken);
         }
-        let roles = claims.roles.iter().filter_map(|role| Role::from_name(role)).collect();
-        Ok(Requester { subject: Some(claims.sub), roles })
+        Ok(known.requester)
+    }
+
+    fn check(&self, token: &str) -> Option<Known> {
+        let Claims { sub, exp, roles } = self.claims(token)?;
+        if sub.is_empty() || sub.len() > 128 {
+            return None;
+        }
+        let roles = roles.iter().filter_map(|role| Role::from_name(role)).collect();
+        let requester = Requester { subject: Some(sub), roles };
+        let expires = Duration::try_from_secs_f64(exp).ok()?;
+        let until = expires.saturating_add(Duration::from_secs(self.leeway));
+        let known = Known { requester, until };
+        if token.len() <= LONGEST {
+            self.known.insert(token.to_owned(), known.clone());
+        }
+        Some(known)
     }
 
     fn claims(&self, token: &str) -> Option<Claims> {

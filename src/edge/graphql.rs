@@ -1,11 +1,11 @@
 //! `POST /graphql`.
 
-use std::{panic::AssertUnwindSafe, sync::Mutex};
+use std::{mem, panic::AssertUnwindSafe, sync::Mutex};
 
 use async_graphql::{Pos, Request, Response, ServerError, value};
 use axum::{
     body::Bytes,
-    extract::{State, rejection::BytesRejection},
+    extract::{FromRequest, State, rejection::BytesRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::IntoResponse,
 };
@@ -26,9 +26,10 @@ const EXPLAIN: &str = "x-docgate-explain";
 
 pub(super) async fn execute(
     State(edge): State<Edge>,
-    headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    mut request: axum::extract::Request,
 ) -> impl IntoResponse {
+    let headers = mem::take(request.headers_mut());
+    let body = Bytes::from_request(request, &()).await;
     let request_id = request_id(&edge, &headers);
     let (status, response) = match respond(&edge, &headers, body, &request_id).await {
         Ok(response) => (StatusCode::OK, response),
@@ -70,6 +71,7 @@ async fn respond(
     let schema = edge.schema.clone();
     let prepared = schema.prepare(request);
     let is_known = prepared.is_known();
+    edge.app.metrics().request(is_known);
     let must_end = prepared.is_mutation();
     let collected = log.clone();
     let execution = async move {

@@ -69,6 +69,7 @@ impl Executor for Live {
     ) -> BoxStream<'static, Answer> {
         let id = self.edge.app.ids().random();
         let prepared = self.edge.schema.prepare(request);
+        self.edge.app.metrics().request(prepared.is_known());
         let follows = prepared.is_subscription();
         let answers = self.edge.schema.execute_stream(prepared, session.unwrap_or_default());
         let mut answers = answers.boxed();

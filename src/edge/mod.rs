@@ -5,6 +5,7 @@ mod explorer;
 mod graphql;
 mod health;
 mod live;
+mod metrics;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ impl Edge {
             .route("/graphql", post(graphql::execute).get(live::upgrade))
             .route("/health/live", get(health::live))
             .route("/health/ready", get(health::ready))
+            .route("/metrics", get(metrics::metrics))
             .layer(limit)
             .with_state(self)
     }

@@ -49,7 +49,7 @@ impl NodeKind {
 
     /// The global id of a document of this kind.
     pub fn id(self, key: &str) -> ID {
-        ID(BASE64.encode(format!("{}:{key}", self.name())))
+        ID(BASE64.encode([self.name(), ":", key].concat()))
     }
 }
 

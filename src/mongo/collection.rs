@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwn
 
 pub use super::driver::List;
 use super::{
-    batch::{Lookup, Readers},
     driver::{DUPLICATE_KEY, PATIENCE, Raw, decode, encode, find_many, insert, send, send_within},
     expression::both,
     flow::{Bounds, Run},
     guarded::{Guarded, Outcome},
     indexes::Index,
     observe,
+    readers::{Fields, Lookup, Readers},
 };
 use crate::error::Error;
 
@@ -81,13 +81,13 @@ impl<T: Stored> Collection<T> {
         Self { inner, readers, holds: PhantomData }
     }
 
-    /// Opens a run with its first read: the document that `filter` names, as a majority holds it,
-    /// and the server's time in the same answer.
+    /// Opens a run with its first read: the document with that `_id`, as a majority holds it, and
+    /// the server's time in the same answer.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn open(&self, bounds: Bounds, filter: Document) -> Result<(Run, Option<T>), Error> {
-        Run::open(bounds, &self.inner, filter).await
+    pub async fn open(&self, bounds: Bounds, id: &str) -> Result<(Run, Option<T>), Error> {
+        Run::open(bounds, &self.readers, Self::BY_ID, id).await
     }
 
     /// The document with that `_id`, as the primary has it.
@@ -115,7 +115,7 @@ impl<T: Stored> Collection<T> {
         id: &str,
         fields: &'static [&'static str],
     ) -> Result<Option<T>, Error> {
-        self.read(Lookup { fields, ..Self::BY_ID }, id).await
+        self.read(Lookup { fields: Fields::Only(fields), ..Self::BY_ID }, id).await
     }
 
     /// As [`Self::get`], of what a majority holds: what flows and explanations of a refusal read.
@@ -127,7 +127,7 @@ impl<T: Stored> Collection<T> {
     }
 
     const BY_ID: Lookup =
-        Lookup { collection: T::COLLECTION, key: "_id", fields: &[], settled: false };
+        Lookup { collection: T::COLLECTION, key: "_id", fields: Fields::All, settled: false };
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
         self.readers.read(lookup, value).await?.as_deref().map(decode).transpose()

@@ -10,16 +10,13 @@
 
 use std::time::{Duration, Instant};
 
-use mongodb::{
-    Database,
-    bson::{Bson, DateTime, Document, doc},
-    options::ReadConcern,
-};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    driver::{Raw, decode, send},
+    driver::decode,
     expression::{append, array, before, filter, literal, whole},
+    readers::{Fields, Lookup, Readers},
 };
 use crate::error::Error;
 
@@ -75,15 +72,15 @@ pub struct Run {
 }
 
 impl Run {
-    /// Opens a run with its first read: the document that `filter` names, as a majority holds it,
-    /// and the server's time in the same answer.
+    /// Opens a run with its first read, and the server's time in the same answer.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub(super) async fn open<T: DeserializeOwned>(
         bounds: Bounds,
-        collection: &Raw,
-        filter: Document,
+        readers: &Readers,
+        lookup: Lookup,
+        id: &str,
     ) -> Result<(Self, Option<T>), Error> {
         #[derive(Deserialize)]
         struct Opened<T> {
@@ -91,30 +88,21 @@ impl Run {
             document: T,
         }
         let since = Instant::now();
-        let (driver, name) = (collection.clone(), collection.name().to_owned());
-        let opened = send(&name, "find", async move {
-            driver
-                .find_one(filter)
-                .projection(doc! { "_id": 0, "now": "$$NOW", "document": "$$ROOT" })
-                .read_concern(ReadConcern::majority())
-                .await
-        })
-        .await?;
-        if let Some(opened) = opened {
+        let timed = Lookup { fields: Fields::Timed, settled: true, ..lookup };
+        if let Some(opened) = readers.read(timed, id).await? {
             let Opened { now, document } = decode(&opened)?;
             return Ok((Self::at(bounds, now, since), Some(document)));
         }
-        let database = collection.client().database("admin");
-        Ok((Self::begin(bounds, &database).await?, None))
+        Ok((Self::begin(bounds, readers).await?, None))
     }
 
     /// Begins a run where there is nothing to read first.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn begin(bounds: Bounds, database: &Database) -> Result<Self, Error> {
+    pub async fn begin(bounds: Bounds, readers: &Readers) -> Result<Self, Error> {
         let since = Instant::now();
-        Ok(Self::at(bounds, server_time(database).await?, since))
+        Ok(Self::at(bounds, readers.now().await?, since))
     }
 
     fn at(bounds: Bounds, now: DateTime, since: Instant) -> Self {
@@ -152,19 +140,6 @@ impl Run {
     pub fn overdue(&self) -> Error {
         Error::unavailable("the run's deadline passed")
     }
-}
-
-/// The primary's clock.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn server_time(database: &Database) -> Result<DateTime, Error> {
-    let name = database.name().to_owned();
-    let database = database.clone();
-    let answer =
-        send(&name, "hello", async move { database.run_command(doc! { "hello": 1 }).await })
-            .await?;
-    answer.get_datetime("localTime").copied().map_err(Error::internal)
 }
 
 /// One call of a flow: the caller's idempotency key, scoped, and a digest of what was asked.

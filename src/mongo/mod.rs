@@ -2,7 +2,7 @@
 //!
 //! - `driver`: the calls of the driver, each in a task of its own
 //! - [`collection`]: typed reads and inserts, each one command
-//! - [`batch`]: reads by key, gathered over all requests
+//! - [`batch`], [`readers`]: reads by key and the server's clock, gathered over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
@@ -28,11 +28,12 @@ pub mod indexes;
 pub mod keyset;
 pub mod lease;
 pub mod observe;
+mod readers;
 mod tally;
 pub mod watch;
 
-pub use batch::Readers;
 pub use collection::{Collection, Stored, Version};
 pub use flow::{Bounds, Run};
 pub use guarded::Outcome;
+pub use readers::Readers;
 pub use tally::Tally;

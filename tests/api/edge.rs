@@ -39,6 +39,17 @@ const RSA: (&str, &str) = (include_str!("keys/rsa.pem"), include_str!("keys/rsa.
 const EC: (&str, &str) = (include_str!("keys/ec.pem"), include_str!("keys/ec.pub.pem"));
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_held_ends_when_it_expires() {
+    let gateway = Gateway::with(|config| config.auth_leeway_seconds = 0).await;
+    let token = token_with(&json!({ "sub": "someone", "exp": now_seconds() + 3 }));
+    let client = gateway.client(Some(token));
+    let status = async || client.send(STOCK, json!({ "sku": "x" })).await.expect("an answer").0;
+    assert_eq!((status().await, status().await), (200, 200));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!((status().await, status().await), (401, 401));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tokens_are_signed_by_any_of_the_keys_each_with_its_own_algorithm() {
     use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
     let gateway = Gateway::with(|config| {

@@ -121,7 +121,7 @@ async fn past_its_deadline_a_run_writes_nothing() {
     let gateway = Gateway::with(short_bounds).await;
     let things = with_things(&gateway, &[thing("a", 1)]).await;
     let bounds = gateway.app.bounds();
-    let (run, read) = things.open(bounds, doc! { "_id": "a" }).await.expect("a run");
+    let (run, read) = things.open(bounds, "a").await.expect("a run");
     assert_eq!(read.expect("there").count, 1);
     let update = || doc! { "$inc": { "count": 1_i64 } };
     let in_time = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
@@ -131,7 +131,7 @@ async fn past_its_deadline_a_run_writes_nothing() {
     assert!(matches!(late, Outcome::Refused));
     assert!(run.is_over());
     // The run of something that isn't there has a deadline as well.
-    let (run, read) = things.open(bounds, doc! { "_id": "b" }).await.expect("a run");
+    let (run, read) = things.open(bounds, "b").await.expect("a run");
     assert!(read.is_none());
     assert!(run.deadline() > run.now());
 }

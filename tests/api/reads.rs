@@ -231,3 +231,32 @@ async fn one_text_with_several_operations_is_read_once() {
         assert!(refused["errors"].is_array());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_count_known_texts_and_keys_per_command() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let anyone = gateway.anonymous();
+    let query = "{ product(sku: \"a\") { title } }";
+    let before = metrics(&gateway).await;
+    for _ in 0..3 {
+        anyone.run(query, json!({})).await;
+    }
+    let after = metrics(&gateway).await;
+    let more = |name: &str| value_of(&after, name) - value_of(&before, name);
+    assert_eq!(more("docgate_requests_total{text=\"new\"}"), 1);
+    assert_eq!(more("docgate_requests_total{text=\"known\"}"), 2);
+    assert_eq!(more("docgate_read_keys_count{collection=\"products\"}"), 3);
+    assert_eq!(more("docgate_read_keys_sum{collection=\"products\"}"), 3);
+    assert!(after.ends_with("# EOF\n"), "{after}");
+}
+
+async fn metrics(gateway: &Gateway) -> String {
+    let response = reqwest::get(format!("http://{}/metrics", gateway.address));
+    response.await.expect("an answer").text().await.expect("text")
+}
+
+fn value_of(metrics: &str, name: &str) -> u64 {
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name));
+    value.map_or(0, |value| value.trim().split('.').next().expect("a number").parse().expect("one"))
+}

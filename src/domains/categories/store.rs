@@ -40,7 +40,7 @@ pub(super) async fn find_slug(app: &App, slug: &Slug) -> Result<Option<CategoryD
 }
 
 pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CategoryDocument>), Error> {
-    app.collection::<CategoryDocument>().open(app.bounds(), doc! { "_id": id }).await
+    app.collection::<CategoryDocument>().open(app.bounds(), id).await
 }
 
 /// The categories right below a path, from the index alone.

@@ -34,7 +34,7 @@ pub(super) struct Decision {
 
 /// The order as a majority holds it, with the run that this read opens.
 pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<OrderDocument>), Error> {
-    app.collection::<OrderDocument>().open(app.bounds(), doc! { "_id": id }).await
+    app.collection::<OrderDocument>().open(app.bounds(), id).await
 }
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<OrderDocument>, Error> {

@@ -12,7 +12,6 @@ use crate::{
     app::{App, rfc3339},
     error::Error,
     graphql::scalars::Money,
-    mongo::flow::server_time,
 };
 
 /// How often a call is sent whose outcome nobody knows, before it is left to its flow's repeat.
@@ -117,7 +116,7 @@ fn shown(reason: Option<String>) -> String {
 }
 
 async fn send(app: &App, action: &'static str, mut call: Call<'_>) -> Result<Answer, Error> {
-    call.sent_at = rfc3339(server_time(app.database()).await?);
+    call.sent_at = rfc3339(app.begin().await?.now());
     let key = match call.refund_id {
         Some(refund) => format!("{}-{action}-{refund}", call.id),
         None => format!("{}-{action}", call.id),

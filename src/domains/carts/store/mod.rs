@@ -31,7 +31,7 @@ pub(super) async fn find_settled(app: &App, id: &str) -> Result<Option<CartDocum
 
 /// Opens a run with the cart.
 pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CartDocument>), Error> {
-    app.collection::<CartDocument>().open(app.bounds(), doc! { "_id": id }).await
+    app.collection::<CartDocument>().open(app.bounds(), id).await
 }
 
 pub(super) async fn insert(app: &App, cart: CartDocument) -> Outcome<()> {

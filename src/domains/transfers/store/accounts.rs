@@ -25,7 +25,7 @@ pub(in super::super) async fn open_account(
     app: &App,
     id: &str,
 ) -> Result<(Run, Option<AccountDocument>), Error> {
-    app.collection::<AccountDocument>().open(app.bounds(), doc! { "_id": id }).await
+    app.collection::<AccountDocument>().open(app.bounds(), id).await
 }
 
 pub(in super::super) async fn list_accounts(

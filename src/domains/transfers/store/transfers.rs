@@ -30,7 +30,7 @@ pub(in super::super) async fn open_transfer(
     app: &App,
     id: &str,
 ) -> Result<(Run, Option<TransferDocument>), Error> {
-    app.collection::<TransferDocument>().open(app.bounds(), doc! { "_id": id }).await
+    app.collection::<TransferDocument>().open(app.bounds(), id).await
 }
 
 pub(in super::super) async fn insert_transfer(

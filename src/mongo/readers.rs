@@ -1,0 +1,234 @@
+//! Reads by key and the server's clock, gathered over all requests in flight: see [`super::batch`].
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use futures_util::TryStreamExt;
+use mongodb::{
+    Database,
+    bson::{DateTime, Document, RawDocumentBuf, doc},
+    options::ReadConcern,
+};
+use prometheus_client::metrics::histogram::Histogram;
+use tokio::sync::oneshot;
+
+use super::{
+    batch::{Batches, Source, Waiting},
+    driver::{List, Raw},
+    observe,
+};
+use crate::{error::Error, metrics};
+
+/// What is read, and how: reads that agree in it share their commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Lookup {
+    pub(super) collection: &'static str,
+    /// The field that is unique and holds a string.
+    pub(super) key: &'static str,
+    pub(super) fields: Fields,
+    /// Whether only what a majority holds.
+    pub(super) settled: bool,
+}
+
+/// What a read answers with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Fields {
+    /// The whole document.
+    All,
+    /// Only these; the key must be among them.
+    Only(&'static [&'static str]),
+    /// The document as `document`, and the server's time as `now`. The key must be `_id`.
+    Timed,
+}
+
+impl Lookup {
+    fn projection(&self) -> Option<Document> {
+        match self.fields {
+            Fields::All => None,
+            Fields::Only(fields) => {
+                Some(fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect())
+            }
+            Fields::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
+        }
+    }
+}
+
+/// A stored document, or `None` where no document has that key.
+type Found = Option<Arc<RawDocumentBuf>>;
+/// What the driver says to one question.
+type Said<T> = Result<T, mongodb::error::Error>;
+
+/// All reads by key of one database, and its clock.
+pub struct Readers {
+    database: Database,
+    by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
+    clock: Arc<Batches<Clock>>,
+    sizes: metrics::Batches,
+    #[cfg(feature = "bench")]
+    memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
+}
+
+impl fmt::Debug for Readers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Readers").finish_non_exhaustive()
+    }
+}
+
+impl Readers {
+    /// Those of `database`, which count their keys in `sizes`.
+    pub fn new(database: Database, sizes: metrics::Batches) -> Self {
+        Self {
+            clock: Batches::new(Clock { database: database.clone() }),
+            database,
+            by_lookup: Mutex::default(),
+            sizes,
+            #[cfg(feature = "bench")]
+            memory: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// From now on answers what the collection holds now without asking MongoDB.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    #[cfg(feature = "bench")]
+    pub async fn answer_from_memory(&self, name: &'static str) -> Result<(), Error> {
+        let collection = self.database.collection::<RawDocumentBuf>(name);
+        let found: Vec<_> = collection.find(doc! {}).await?.try_collect().await?;
+        let key = |found: &RawDocumentBuf| found.get_str("_id").unwrap_or_default().to_owned();
+        let all = found.into_iter().map(|found| (key(&found), Arc::new(found))).collect();
+        self.memory.set((name, all)).map_err(|_| Error::internal("one collection is enough"))
+    }
+
+    /// The document whose key has that value.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub(super) async fn read(&self, lookup: Lookup, value: &str) -> Result<Found, Error> {
+        #[cfg(feature = "bench")]
+        if let Some((_, memory)) = self.memory.get().filter(|(of, _)| *of == lookup.collection) {
+            return Ok(memory.get(value).cloned());
+        }
+        let since = Instant::now();
+        let answer = self.reader(lookup).ask(value).await;
+        observe::note(lookup.collection, "find", since);
+        observe::note_read(observe::wanted(|| {
+            let (filter, projection) = (doc! { lookup.key: value }, lookup.projection());
+            List { filter, projection, limit: 1, ..List::default() }.command(lookup.collection)
+        }));
+        Ok(answer??)
+    }
+
+    /// The primary's clock, not before this question.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub(super) async fn now(&self) -> Result<DateTime, Error> {
+        let since = Instant::now();
+        let answer = Arc::clone(&self.clock).ask("").await;
+        observe::note(self.database.name(), "hello", since);
+        Ok(answer??)
+    }
+
+    fn reader(&self, lookup: Lookup) -> Arc<Batches<Reader>> {
+        let mut readers = self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = readers.entry(lookup).or_insert_with(|| {
+            let collection = self.database.collection(lookup.collection);
+            let keys = self.sizes.of(lookup.collection);
+            Batches::new(Reader { lookup, collection, keys })
+        });
+        Arc::clone(reader)
+    }
+}
+
+/// The reads that share their commands.
+struct Reader {
+    lookup: Lookup,
+    collection: Raw,
+    /// How many keys went out with each command.
+    keys: Histogram,
+}
+
+impl Source for Reader {
+    type Answer = Said<Found>;
+
+    async fn answer(&self, batch: Vec<Waiting<Self::Answer>>) {
+        let mut waiting: HashMap<String, Vec<oneshot::Sender<Self::Answer>>> = HashMap::new();
+        for Waiting { value, answer } in batch {
+            waiting.entry(value).or_default().push(answer);
+        }
+        let fetched = self.fetch(&mut waiting).await;
+        for answer in waiting.into_values().flatten() {
+            // Keys that no document was found for, or all that are left after a failure. Who has
+            // stopped waiting doesn't hear it.
+            let _gone = answer.send(fetched.clone().map(|()| None));
+        }
+    }
+}
+
+impl Reader {
+    /// Hands out what is found.
+    async fn fetch(
+        &self,
+        waiting: &mut HashMap<String, Vec<oneshot::Sender<Said<Found>>>>,
+    ) -> Said<()> {
+        let count = waiting.len();
+        self.keys.observe(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+        let mut values = waiting.keys();
+        let filter = if let (Some(value), None) = (values.next(), values.next()) {
+            doc! { self.lookup.key: value } // for which the server has a shorter way
+        } else {
+            doc! { self.lookup.key: { "$in": waiting.keys().collect::<Vec<_>>() } }
+        };
+        let concern =
+            if self.lookup.settled { ReadConcern::majority() } else { ReadConcern::local() };
+        let mut find = self.collection.find(filter).read_concern(concern);
+        if let Some(fields) = self.lookup.projection() {
+            find = find.projection(fields);
+        }
+        // One more than can be found: the server then closes the cursor with its first batch.
+        if let Ok(size) = u32::try_from(count + 1) {
+            find = find.batch_size(size);
+        }
+        let mut batches = find.batch().await?;
+        while let Some(batch) = batches.try_next().await? {
+            for document in batch.doc_slices()? {
+                let document = document?.as_document().ok_or_else(|| odd("an element"))?;
+                let value = document.get_str(self.lookup.key).map_err(|_fault| odd("a key"))?;
+                let Some(answers) = waiting.remove(value) else { continue };
+                let document = Arc::new(document.to_owned());
+                for answer in answers {
+                    let _gone = answer.send(Ok(Some(Arc::clone(&document))));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The primary's clock.
+struct Clock {
+    database: Database,
+}
+
+impl Source for Clock {
+    type Answer = Said<DateTime>;
+
+    async fn answer(&self, batch: Vec<Waiting<Self::Answer>>) {
+        let answered = self.database.run_command(doc! { "hello": 1 }).await;
+        let read = |answer: Document| answer.get_datetime("localTime").copied();
+        let now = answered.and_then(|answer| read(answer).map_err(|_| odd("no localTime")));
+        for Waiting { answer, .. } in batch {
+            let _gone = answer.send(now.clone());
+        }
+    }
+}
+
+/// What the server can't answer.
+fn odd(what: &'static str) -> mongodb::error::Error {
+    mongodb::error::Error::custom(what)
+}

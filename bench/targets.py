@@ -136,7 +136,7 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         True,
     ),
     ("reads of one index range that look at nothing else", _looked_at, 1, 1, "", True),
-    ("their time with a hundred times the documents : with few, each", _growth, 1.2, 1.2, "", False),
+    ("likewise, their time with many documents : with few, each", _growth, 1.2, 1.2, "", False),
     ("resident memory, idle", _resident(True), 60, 40, " MiB", False),
     ("resident memory under 256 connections, at the most", _resident(False), 150, 120, " MiB", False),
     ("from start to ready, MongoDB being there", _ready, 500, 300, " ms", False),

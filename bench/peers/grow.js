@@ -144,6 +144,7 @@ async function templates(collection) {
   return found;
 }
 
+await grown.dropDatabase();
 for (const [name, make] of Object.entries(makers)) {
   const from = await templates(name);
   let next = 0;

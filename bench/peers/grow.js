@@ -1,6 +1,6 @@
 // Fills a database with so many documents of each kind, made from those of the shop, for the table of what
 // reads look at: `node grow.js TARGET COUNT`. Settings: MONGODB_URI, DATABASE (the shop's).
-// What a document holds follows from its number alone, so that who asks knows the keys: growth.py.
+// A database that is full already stays as it is. What a document holds follows from its number alone, so that who asks knows the keys: growth.py.
 import { Long, MongoClient } from "mongodb";
 
 const { MONGODB_URI = "mongodb://127.0.0.1:27017", DATABASE = "docgate" } = process.env;
@@ -144,6 +144,11 @@ async function templates(collection) {
   return found;
 }
 
+const counts = Object.keys(makers).map((name) => grown.collection(name).estimatedDocumentCount());
+if ((await Promise.all(counts)).every((there) => there === count)) {
+  await client.close();
+  process.exit();
+}
 await grown.dropDatabase();
 for (const [name, make] of Object.entries(makers)) {
   const from = await templates(name);

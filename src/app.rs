@@ -57,7 +57,7 @@ impl App {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone());
         let metrics = Metrics::default();
-        let readers = Arc::new(Readers::new(database.clone(), metrics.batches().clone()));
+        let readers = Arc::new(Readers::new(database.clone(), metrics.keys_per_read().clone()));
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
         Self {

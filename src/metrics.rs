@@ -16,13 +16,14 @@ use prometheus_client::{
 /// The metrics of one gateway process.
 pub struct Metrics {
     registry: Registry,
-    texts: Family<Text, Counter>,
-    batches: Batches,
+    known: Counter,
+    new: Counter,
+    keys: KeysPerRead,
 }
 
 /// Keys per read by key, by collection. Cheap to clone.
 #[derive(Clone)]
-pub struct Batches(Family<Collection, Histogram, fn() -> Histogram>);
+pub struct KeysPerRead(Family<Collection, Histogram, fn() -> Histogram>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Text {
@@ -43,14 +44,15 @@ impl fmt::Debug for Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("docgate");
-        let texts = Family::default();
+        let texts = Family::<Text, Counter>::default();
         let what =
             "Requests by whether their text was known, so that it was neither read nor validated";
         registry.register("requests", what, texts.clone());
         let keys = Family::new_with_constructor(sizes as fn() -> Histogram);
         let what = "Keys that were asked for in one command, of reads by key";
         registry.register("read_keys", what, keys.clone());
-        Self { registry, texts, batches: Batches(keys) }
+        let counter = |text| texts.get_or_create_owned(&Text { text });
+        Self { registry, known: counter("known"), new: counter("new"), keys: KeysPerRead(keys) }
     }
 }
 
@@ -62,13 +64,13 @@ fn sizes() -> Histogram {
 impl Metrics {
     /// Counts a request.
     pub fn request(&self, is_known: bool) {
-        let text = if is_known { "known" } else { "new" };
-        self.texts.get_or_create(&Text { text }).inc();
+        let counter = if is_known { &self.known } else { &self.new };
+        counter.inc();
     }
 
-    /// The sizes of batches.
-    pub fn batches(&self) -> &Batches {
-        &self.batches
+    /// How many keys share a read.
+    pub fn keys_per_read(&self) -> &KeysPerRead {
+        &self.keys
     }
 
     /// All of them as text.
@@ -82,7 +84,7 @@ impl Metrics {
     }
 }
 
-impl Batches {
+impl KeysPerRead {
     /// The one of a collection.
     pub fn of(&self, collection: &'static str) -> Histogram {
         self.0.get_or_create(&Collection { collection }).clone()

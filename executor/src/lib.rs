@@ -27,7 +27,7 @@ pub mod resolver_utils {
     /// by side. As with the library, the key of a field that failed is missing.
     ///
     /// A selection with fragments is left to the library: only it can see which object is behind an
-    /// interface or union.
+    /// interface or union. The library's extensions and directives of one's own aren't called.
     ///
     /// # Errors
     /// A fragment isn't known.
@@ -83,7 +83,8 @@ pub mod resolver_utils {
         Ok(if object.is_empty() { Value::Null } else { Value::Object(object) })
     }
 
-    /// A field without directives; who skips fields has done so before.
+    /// A field, unlike a fragment. Its directives don't matter here: who skips fields has done so
+    /// before.
     fn plain_field(selection: &Positioned<Selection>) -> Option<&Positioned<Field>> {
         match &selection.node {
             Selection::Field(field) => Some(field),

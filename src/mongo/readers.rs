@@ -21,7 +21,7 @@ use super::{
     driver::{List, Raw},
     observe,
 };
-use crate::{error::Error, metrics};
+use crate::{error::Error, metrics::KeysPerRead};
 
 /// What is read, and how: reads that agree in it share their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,7 +67,7 @@ pub struct Readers {
     database: Database,
     by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
     clock: Arc<Batches<Clock>>,
-    sizes: metrics::Batches,
+    keys: KeysPerRead,
     #[cfg(feature = "bench")]
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
 }
@@ -79,13 +79,13 @@ impl fmt::Debug for Readers {
 }
 
 impl Readers {
-    /// Those of `database`, which count their keys in `sizes`.
-    pub fn new(database: Database, sizes: metrics::Batches) -> Self {
+    /// Those of `database`, which count in `keys`.
+    pub fn new(database: Database, keys: KeysPerRead) -> Self {
         Self {
             clock: Batches::new(Clock { database: database.clone() }),
             database,
             by_lookup: Mutex::default(),
-            sizes,
+            keys,
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         }
@@ -138,7 +138,7 @@ impl Readers {
         let mut readers = self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = readers.entry(lookup).or_insert_with(|| {
             let collection = self.database.collection(lookup.collection);
-            let keys = self.sizes.of(lookup.collection);
+            let keys = self.keys.of(lookup.collection);
             Batches::new(Reader { lookup, collection, keys })
         });
         Arc::clone(reader)

@@ -1,6 +1,7 @@
 //! HTTP only: the router and what a request passes on its way to the schema.
 
 pub mod auth;
+mod execution;
 mod explorer;
 mod graphql;
 mod health;

@@ -6,7 +6,7 @@ pub mod nodes;
 use std::sync::Arc;
 
 use async_graphql::{
-    Data, Interface, MergedObject, MergedSubscription, Request, Response, SDLExportOptions, Schema,
+    Interface, MergedObject, MergedSubscription, Request, Response, SDLExportOptions, Schema,
     ValidationMode, parser::parse_schema,
 };
 use futures_util::{Stream, StreamExt};
@@ -158,12 +158,11 @@ impl GatewaySchema {
     pub fn execute_stream(
         &self,
         prepared: Prepared,
-        session: Arc<Data>,
     ) -> impl Stream<Item = Response> + Send + use<> {
         let Prepared { request, read: Read { asked, is_valid, .. } } = prepared;
         let schema = self.clone();
         let library = if is_valid { &self.quick } else { &self.strict };
-        let responses = library.execute_stream_with_session_data(request, session);
+        let responses = library.execute_stream(request);
         responses.map(move |response| schema.complete(asked.as_ref(), response))
     }
 

@@ -9,10 +9,9 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use futures_util::{StreamExt, stream, stream::BoxStream};
+use futures_util::{StreamExt, stream::BoxStream};
 
-use super::Edge;
-use crate::graphql::errors;
+use super::{Edge, auth::Caller, execution::Call};
 
 /// Who asks is told by the `Authorization` header, or by `connection_init` with the payload
 /// `{"Authorization": "Bearer …"}`, which browsers need.
@@ -22,26 +21,23 @@ pub(super) async fn upgrade(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Ok(by_header) = edge.authenticator.requester(&headers) else {
+    let Ok(by_header) = edge.authenticator.caller(&headers).await else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let largest = edge.app.config().body_bytes;
     let upgrade = upgrade.max_message_size(largest).max_frame_size(largest);
     upgrade.protocols(async_graphql::http::ALL_WEBSOCKET_PROTOCOLS).on_upgrade(
         move |socket| async move {
-            let mut data = Data::default();
-            data.insert(edge.app.clone());
             let authenticator = Arc::clone(&edge.authenticator);
             let init = move |payload: serde_json::Value| async move {
                 let mut data = Data::default();
                 data.insert(match payload.get("Authorization").and_then(|value| value.as_str()) {
-                    Some(value) => authenticator.by_header_value(value)?,
+                    Some(value) => authenticator.by_header_value(value).await?,
                     None => by_header,
                 });
                 Ok(data)
             };
             GraphQLWebSocket::new(socket, Live { edge }, protocol)
-                .with_data(data)
                 .on_connection_init(init)
                 .serve()
                 .await;
@@ -49,8 +45,7 @@ pub(super) async fn upgrade(
     )
 }
 
-/// Executes what comes over a socket. Queries and mutations may come there too, and outlive it as
-/// they outlive a request.
+/// Executes what comes over a socket.
 #[derive(Clone)]
 struct Live {
     edge: Edge,
@@ -58,8 +53,7 @@ struct Live {
 
 impl Executor for Live {
     async fn execute(&self, request: Request) -> Answer {
-        let mut answers = self.execute_stream(request, None);
-        answers.next().await.unwrap_or_default()
+        self.execute_stream(request, None).next().await.unwrap_or_default()
     }
 
     fn execute_stream(
@@ -68,20 +62,11 @@ impl Executor for Live {
         session: Option<Arc<Data>>,
     ) -> BoxStream<'static, Answer> {
         let id = self.edge.app.ids().random();
-        let prepared = self.edge.schema.prepare(request);
-        self.edge.app.metrics().request(prepared.is_known());
-        let follows = prepared.is_subscription();
-        let answers = self.edge.schema.execute_stream(prepared, session.unwrap_or_default());
-        let mut answers = answers.boxed();
-        if follows {
-            return answers.map(move |answer| errors::finish(answer, &id)).boxed();
-        }
-        let task = self.edge.app.tasks().spawn(async move { answers.next().await });
-        stream::once(task)
-            .filter_map(move |answer| {
-                let answer = answer.ok().flatten().map(|answer| errors::finish(answer, &id));
-                std::future::ready(answer)
-            })
-            .boxed()
+        let caller = session.and_then(|session| session_caller(&session)).unwrap_or_default();
+        self.edge.follow(Call { request, caller, id, is_explained: false })
     }
+}
+
+fn session_caller(session: &Data) -> Option<Caller> {
+    session.get(&std::any::TypeId::of::<Caller>())?.downcast_ref::<Caller>().cloned()
 }

@@ -31,19 +31,21 @@ const LONGEST: usize = 4 << 10;
 /// Checks tokens. Each algorithm has its own key, so that a token can't choose how a key is read.
 /// The signature of a token that held is not checked again until the token expires.
 pub struct Authenticator {
-    known: Cache<String, Known>,
+    known: Cache<String, Caller>,
     keys: Vec<(Algorithm, DecodingKey)>,
     issuer: Option<String>,
     audience: Option<String>,
     leeway: u64,
 }
 
-/// What a token that held says.
-#[derive(Clone)]
-struct Known {
-    requester: Requester,
-    /// Until when it holds, since the beginning of 1970, leeway included.
-    until: Duration,
+/// Who asks, and until when that is known.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// Subject and roles.
+    pub requester: Requester,
+    /// Until when the token holds, since the beginning of 1970, leeway included; none for an
+    /// anonymous caller.
+    pub until: Option<Duration>,
 }
 
 #[derive(Deserialize)]
@@ -86,17 +88,17 @@ impl Authenticator {
     ///
     /// # Errors
     /// `BadToken`.
-    pub fn requester(&self, headers: &HeaderMap) -> Result<Requester, Error> {
-        let Some(value) = headers.get(AUTHORIZATION) else { return Ok(Requester::default()) };
+    pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Error> {
+        let Some(value) = headers.get(AUTHORIZATION) else { return Ok(Caller::default()) };
         let value = value.to_str().map_err(|_| Error::BadToken)?;
-        self.by_header_value(value)
+        self.by_header_value(value).await
     }
 
     /// Who asks, by the value of an `Authorization` header.
     ///
     /// # Errors
     /// `BadToken`.
-    pub fn by_header_value(&self, value: &str) -> Result<Requester, Error> {
+    pub async fn by_header_value(&self, value: &str) -> Result<Caller, Error> {
         let (scheme, token) = value.split_once(' ').ok_or(Error::BadToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Error::BadToken);
@@ -106,14 +108,15 @@ impl Authenticator {
             Some(known) => known,
             None => self.check(token).ok_or(Error::BadToken)?,
         };
-        if Duration::from_secs(get_current_timestamp()) > known.until {
+        let now = Duration::from_secs(get_current_timestamp());
+        if known.until.is_none_or(|until| now > until) {
             self.known.remove(token);
             return Err(Error::BadToken);
         }
-        Ok(known.requester)
+        Ok(known)
     }
 
-    fn check(&self, token: &str) -> Option<Known> {
+    fn check(&self, token: &str) -> Option<Caller> {
         let Claims { sub, exp, roles } = self.claims(token)?;
         if sub.is_empty() || sub.len() > 128 {
             return None;
@@ -121,12 +124,12 @@ impl Authenticator {
         let roles = roles.iter().filter_map(|role| Role::from_name(role)).collect();
         let requester = Requester { subject: Some(sub), roles };
         let expires = Duration::try_from_secs_f64(exp).ok()?;
-        let until = expires.saturating_add(Duration::from_secs(self.leeway));
-        let known = Known { requester, until };
+        let until = Some(expires.saturating_add(Duration::from_secs(self.leeway)));
+        let caller = Caller { requester, until };
         if token.len() <= LONGEST {
-            self.known.insert(token.to_owned(), known.clone());
+            self.known.insert(token.to_owned(), caller.clone());
         }
-        Some(known)
+        Some(caller)
     }
 
     fn claims(&self, token: &str) -> Option<Claims> {

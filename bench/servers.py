@@ -69,6 +69,8 @@ class Database:
             "DOCGATE_DATABASE": name,
             "DOCGATE_SECRET": self.secret,
             "DOCGATE_AUTH_HS256_SECRET": self.token_secret,
+            # One client sends as much as it can.
+            "DOCGATE_REQUESTS_PER_SECOND": "0",
             # Carts of the first run are still there in the last one.
             "DOCGATE_CART_IDLE_SECONDS": str(WEEK),
             "DOCGATE_RESERVATION_SECONDS": str(2 * WEEK),

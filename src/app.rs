@@ -3,6 +3,7 @@
 use std::{
     fmt,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
@@ -57,7 +58,9 @@ impl App {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone());
         let metrics = Metrics::default();
-        let readers = Arc::new(Readers::new(database.clone(), metrics.keys_per_read().clone()));
+        let limit = Duration::from_millis(config.request_millis);
+        let readers = Readers::new(database.clone(), metrics.keys_per_read().clone(), limit);
+        let readers = Arc::new(readers);
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
         Self {
@@ -143,7 +146,6 @@ impl App {
 
     /// The bounds of flows.
     pub fn bounds(&self) -> Bounds {
-        use std::time::Duration;
         let config = self.config();
         Bounds {
             run: Duration::from_millis(config.flow_run_millis),

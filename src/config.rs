@@ -1,6 +1,11 @@
 //! Configuration: defaults < file < environment < flags, validated once, every fault named at once.
 
-use std::{fmt::Write as _, net::SocketAddr, path::Path, time::Duration};
+use std::{
+    fmt::Write as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use figment::{
     Error as Fault, Figment, Metadata, Profile, Provider,
@@ -73,6 +78,52 @@ pub struct Config {
 
     /// Largest request body, in bytes.
     pub body_bytes: usize,
+    /// How long a client may take to send the body of a request, in milliseconds.
+    pub receive_millis: u64,
+    /// How long a connection may be idle, or take to send the head of a request, in milliseconds;
+    /// longer than proxies in front keep theirs.
+    pub idle_millis: u64,
+    /// How long a request may take, in milliseconds; reads are cancelled in MongoDB too.
+    pub request_millis: u64,
+    /// Connections at the most.
+    pub max_connections: usize,
+    /// Requests that are executed at once.
+    pub max_requests: usize,
+    /// Requests per second that one client (a subject, else an address) may send in the long run; 0
+    /// for any number.
+    pub requests_per_second: u32,
+    /// Requests that one client may send at once, ahead of its rate.
+    pub requests_burst: u32,
+    /// Proxies in front of the gateway: a client's address is that many from the right end of
+    /// `X-Forwarded-For`; 0 for the address of the connection.
+    pub forwarded_hops: usize,
+    /// Operations of one request; above 1 a request may be a list of them.
+    pub max_batch: usize,
+    /// Names, numbers, strings and signs of one text.
+    pub max_tokens: usize,
+    /// Levels to which selections are nested.
+    pub max_depth: usize,
+    /// Fields with an alias, in one operation.
+    pub max_aliases: usize,
+    /// Fields of the root type, in one operation.
+    pub max_root_fields: usize,
+    /// Directives, in one operation.
+    pub max_directives: usize,
+    /// Objects that one operation may answer with, as estimated from its text: lists count as long
+    /// as they were asked for.
+    pub max_cost: usize,
+    /// Whether answers tell their estimated cost in `extensions.cost`.
+    pub report_cost: bool,
+    /// Whether clients may ask for the schema, and errors suggest names of it.
+    pub introspection: bool,
+    /// Origins whose pages may use the gateway from a browser, such as `https://shop.example`; `*`
+    /// for all.
+    pub cors_origins: Vec<String>,
+    /// Folder of `.graphql` files, or a manifest of Apollo's or Relay's format, with the documents
+    /// that are trusted.
+    pub documents: Option<PathBuf>,
+    /// What is done with other documents than those.
+    pub documents_mode: DocumentsMode,
     /// Whether background sweeps run in this process.
     pub background: bool,
     /// Pause between two passes of a sweep, in milliseconds.
@@ -93,6 +144,18 @@ pub enum PaymentProvider {
     Http,
     /// No provider: only a total of zero can be checked out.
     None,
+}
+
+/// What is done with documents that aren't trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentsMode {
+    /// They are executed like any other.
+    Off,
+    /// They are executed, and logged once.
+    Log,
+    /// They are refused.
+    Only,
 }
 
 /// How log lines look.
@@ -133,6 +196,26 @@ impl Default for Config {
             cart_keep_expired: true,
             reservations_per_sku: 1_000,
             body_bytes: 1 << 20,
+            receive_millis: 10_000,
+            idle_millis: 75_000,
+            request_millis: 30_000,
+            max_connections: 10_000,
+            max_requests: 1_024,
+            requests_per_second: 200,
+            requests_burst: 1_000,
+            forwarded_hops: 0,
+            max_batch: 1,
+            max_tokens: 4_000,
+            max_depth: 25,
+            max_aliases: 100,
+            max_root_fields: 20,
+            max_directives: 50,
+            max_cost: 10_000,
+            report_cost: true,
+            introspection: false,
+            cors_origins: Vec::new(),
+            documents: None,
+            documents_mode: DocumentsMode::Off,
             background: true,
             sweep_millis: 2_000,
             development: false,
@@ -337,6 +420,35 @@ impl Config {
             "reservations_per_sku must be between 2 and 10000",
         );
         demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
+        demand(
+            self.receive_millis > 0 && self.idle_millis > 0 && self.request_millis > 0,
+            "receive_millis, idle_millis and request_millis must be above zero",
+        );
+        demand(
+            self.max_connections > 0 && self.max_requests > 0 && self.max_batch > 0,
+            "max_connections, max_requests and max_batch must be above zero",
+        );
+        demand(
+            self.requests_per_second == 0 || self.requests_burst > 0,
+            "requests_burst must be above zero where requests_per_second is",
+        );
+        demand((1..=60).contains(&self.max_depth), "max_depth must be between 1 and 60");
+        demand(
+            self.max_root_fields > 0 && self.max_cost > 0,
+            "max_root_fields and max_cost must be above zero",
+        );
+        let is_origin = |origin: &String| {
+            let scheme = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            scheme.is_some_and(|rest| !rest.is_empty() && !rest.contains('/')) || origin == "*"
+        };
+        demand(
+            self.cors_origins.iter().all(is_origin),
+            "cors_origins must be origins such as https://shop.example, without a path, or *",
+        );
+        demand(
+            self.documents_mode == DocumentsMode::Off || self.documents.is_some(),
+            "documents_mode needs documents: a folder of .graphql files or a manifest",
+        );
         faults
     }
 

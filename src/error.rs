@@ -31,6 +31,26 @@ pub enum Error {
     /// The caller has to slow down; nothing was written.
     #[error("{0}")]
     RateLimited(&'static str),
+    /// The text asks for more than one request may.
+    #[error("the operation {reason}")]
+    TooComplex {
+        /// The configuration key of the limit, such as `max_depth`.
+        limit: &'static str,
+        /// What is too much, such as "is nested more than 25 levels deep".
+        reason: String,
+    },
+    /// A read wasn't done in the time that a request has.
+    #[error("the request took longer than it may")]
+    Timeout(#[source] Source),
+    /// The text of a persisted query isn't known here: send it along with its hash.
+    #[error("PersistedQueryNotFound")]
+    PersistedQueryNotFound,
+    /// Only documents that the operator trusts are executed.
+    #[error("only trusted documents are executed here")]
+    UntrustedDocument,
+    /// More is under way than the gateway takes on; nothing was begun.
+    #[error("too many requests are under way: come again in a moment")]
+    Overloaded,
     /// MongoDB or a payment provider didn't answer, or not for certain. The write may have been
     /// applied or may yet be: repeating it with the same op id is safe.
     #[error("the outcome is not known; repeating with the same op id is safe")]
@@ -69,14 +89,33 @@ impl Error {
             Self::Forbidden(_) => "FORBIDDEN",
             Self::BadInput { .. } => "BAD_USER_INPUT",
             Self::RateLimited(_) => "RATE_LIMITED",
-            Self::Unavailable(_) => "UNAVAILABLE",
+            Self::TooComplex { .. } => "QUERY_TOO_COMPLEX",
+            Self::Timeout(_) => "TIMEOUT",
+            Self::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
+            Self::UntrustedDocument => "UNTRUSTED_DOCUMENT",
+            Self::Overloaded | Self::Unavailable(_) => "UNAVAILABLE",
             Self::Internal(_) => "INTERNAL_SERVER_ERROR",
         }
     }
 
     /// Whether repeating the same request can help.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::RateLimited(_))
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::RateLimited(_) | Self::Timeout(_) | Self::Overloaded
+        )
+    }
+
+    /// What a read answers with. One that the server gave up for its time limit changed nothing, so
+    /// that there is no outcome to be unsure of.
+    pub fn of_read(error: mongodb::error::Error) -> Self {
+        const MAX_TIME_EXPIRED: i32 = 50;
+        match error.kind.as_ref() {
+            mongodb::error::ErrorKind::Command(command) if command.code == MAX_TIME_EXPIRED => {
+                Self::Timeout(error.into())
+            }
+            _ => error.into(),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, process::ExitCode};
 
-use crate::{config::Faults, edge::auth::KeyError, error::Error, managed::ManagedError};
+use crate::{config::Faults, edge::SetupError, error::Error, managed::ManagedError};
 
 /// A command's failure, in words for whoever typed it.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ impl From<Faults> for Failure {
     }
 }
 
-impl From<KeyError> for Failure {
-    fn from(error: KeyError) -> Self {
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
         Self::usage(format!("the configuration can't be used:\n  - {error}"))
     }
 }

@@ -22,24 +22,18 @@ pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> 
 }
 
 /// Serves until `stop`, then finishes what is under way.
-pub(super) async fn serve(
-    app: App,
-    edge: Edge,
-    listener: TcpListener,
-    stop: CancellationToken,
-) -> Result<(), Failure> {
+pub(super) async fn serve(app: App, edge: Edge, listener: TcpListener, stop: CancellationToken) {
     let sweeps = app
         .config()
         .background
         .then(|| tokio::spawn(background::run(app.clone(), stop.child_token())));
-    let served = edge.serve(listener, stop.clone()).await;
+    edge.serve(listener, stop.clone()).await;
     stop.cancel();
     if let Some(sweeps) = sweeps
         && tokio::time::timeout(app.bounds().one(), sweeps).await.is_err()
     {
         tracing::warn!("a sweep was still under way; the next gateway goes on with it");
     }
-    served.map_err(|fault| Failure::trouble(format!("serving ended: {fault}")))
 }
 
 /// Cancelled by the first SIGINT (Ctrl-C) or SIGTERM. The second one ends the process at once.

@@ -24,7 +24,7 @@ use crate::{
     app::App,
     config::Config,
     domains::COLLECTIONS,
-    edge::{Edge, auth::Authenticator},
+    edge::Edge,
     mongo::indexes::{self, Step},
 };
 
@@ -80,7 +80,7 @@ impl Serve {
             return self.ask().await;
         }
         let config = Config::load(self.source.config.as_deref(), &self)?;
-        Authenticator::new(&config)?;
+        Edge::check(&config)?;
         logging::begin(config.log_format, logging::GATEWAY)?;
         let stop = gateway::stop_on_signals()?;
         // Taken before anything is waited for: a taken port is told at once.
@@ -92,7 +92,7 @@ impl Serve {
         let address = listener.local_addr().unwrap_or(app.config().listen);
         let edge = Edge::new(app.clone(), None)?;
         tracing::info!("serving on http://{address}");
-        gateway::serve(app, edge, listener, stop).await?;
+        gateway::serve(app, edge, listener, stop).await;
         tracing::info!("stopped");
         Ok(ExitCode::SUCCESS)
     }

@@ -4,6 +4,7 @@ use std::{panic::AssertUnwindSafe, sync::Mutex};
 
 use async_graphql::{Pos, Request, Response, value};
 use futures_util::{FutureExt, StreamExt, stream, stream::BoxStream};
+use tokio::time::timeout;
 
 use super::{Edge, auth::Caller};
 use crate::{
@@ -27,62 +28,87 @@ pub(super) struct Call {
 }
 
 impl Edge {
-    /// Executes a query or a mutation.
-    pub(super) async fn execute(&self, call: Call) -> Response {
-        let Call { request, caller, id, is_explained } = call;
-        let prepared = self.prepare(request, caller);
-        self.execute_prepared(prepared, &id, is_explained).await
-    }
-
     /// Executes any operation; a subscription answers until it ends. Queries and mutations may come
     /// over a socket too, and outlive it as they outlive a request.
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {
         let Call { request, caller, id, is_explained } = call;
-        let prepared = self.prepare(request, caller);
+        let prepared = match self.prepare(request, caller) {
+            Ok(prepared) => prepared,
+            Err(error) => return once(errors::finish(refused(error), &id)),
+        };
         if prepared.is_subscription() {
             let answers = self.schema.execute_stream(prepared);
             return answers.map(move |answer| errors::finish(answer, &id)).boxed();
         }
         let edge = self.clone();
-        let answer = async move { edge.execute_prepared(prepared, &id, is_explained).await };
+        let answer = async move {
+            let executed = edge.execute_prepared(prepared, &id, is_explained).await;
+            executed.unwrap_or_else(|error| errors::finish(refused(error), &id))
+        };
         stream::once(answer).boxed()
     }
 
-    fn prepare(&self, request: Request, caller: Caller) -> Prepared {
+    /// Reads what is asked for.
+    ///
+    /// # Errors
+    /// It asks for more than it may.
+    pub(super) fn prepare(&self, request: Request, caller: Caller) -> Result<Prepared, Error> {
         let request = request.data(self.app.clone()).data(caller.requester);
-        let prepared = self.schema.prepare(request);
+        let prepared = self.schema.prepare(request)?;
         self.app.metrics().request(prepared.is_known());
-        prepared
+        Ok(prepared)
     }
 
-    async fn execute_prepared(&self, prepared: Prepared, id: &str, is_explained: bool) -> Response {
+    /// Executes a query or a mutation.
+    ///
+    /// # Errors
+    /// It wasn't begun, or not done in the time that a request has.
+    pub(super) async fn execute_prepared(
+        &self,
+        prepared: Prepared,
+        id: &str,
+        is_explained: bool,
+    ) -> Result<Response, Error> {
+        let room = self.limits.begin()?;
         let is_known = prepared.is_known();
         let must_end = prepared.is_mutation();
+        let cost = prepared.cost();
         let log = is_explained.then(observe::Log::default);
         let (schema, collected) = (self.schema.clone(), log.clone());
         let execution = async move {
+            let _room = room;
             match collected {
                 Some(log) => observe::collect(log, schema.execute(prepared)).await,
                 None => schema.execute(prepared).await,
             }
         };
-        let executed = if must_end {
+        let time = self.limits.time;
+        let mut response = if must_end {
             // A task of its own: a client that hangs up drops its handler, and must not cut a flow in
             // the middle. Shutdown waits for it. What a query sends has tasks of its own anyway.
-            self.app.tasks().spawn(execution).await.map_err(Error::internal)
+            let executed = timeout(time, self.app.tasks().spawn(execution)).await;
+            executed.map_err(Error::unavailable)?.map_err(Error::internal)?
         } else {
-            let executed = AssertUnwindSafe(execution).catch_unwind().await;
-            executed.map_err(|_reported| Error::internal("the execution panicked"))
+            let executed = timeout(time, AssertUnwindSafe(execution).catch_unwind()).await;
+            let executed = executed.map_err(|elapsed| Error::Timeout(elapsed.into()))?;
+            executed.map_err(|_reported| Error::internal("the execution panicked"))?
         };
-        let response = executed.unwrap_or_else(refused);
-        let mut response = errors::finish(response, id);
+        response = errors::finish(response, id);
+        if self.app.config().report_cost {
+            let told = value!({ "estimated": cost, "limit": (self.schema.limits().cost) });
+            response.extensions.insert("cost".to_owned(), told);
+        }
         if let Some(log) = log {
             let commands = commands(&self.app, &log).await;
             let told = value!({ "commands": commands, "knownText": is_known });
             response.extensions.insert("docgate".to_owned(), told);
         }
-        response
+        Ok(response)
     }
+}
+
+fn once(response: Response) -> BoxStream<'static, Response> {
+    stream::once(std::future::ready(response)).boxed()
 }
 
 /// An answer that holds nothing but why there is none.

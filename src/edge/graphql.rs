@@ -1,18 +1,26 @@
-//! `POST /graphql`.
+//! `/graphql` over HTTP.
+//! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::mem;
+use std::{collections::BTreeMap, mem, net::IpAddr};
 
-use async_graphql::{Request, Response};
+use async_graphql::{Response, ServerError, Value};
 use axum::{
-    body::Bytes,
-    extract::{FromRequest, State, rejection::BytesRejection},
-    http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE},
-    response::IntoResponse,
+    body::{Body as HttpBody, Bytes},
+    extract::{FromRequest, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response as HttpResponse},
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use super::{
     Edge,
-    execution::{Call, refused},
+    auth::Caller,
+    execution::refused,
+    negotiation::{Accepted, Format},
+    parameters::{Body, Parameters},
+    server::Peer,
 };
 use crate::{
     error::Error,
@@ -20,51 +28,272 @@ use crate::{
 };
 
 /// Header with the request's id, taken from the client when it is sound and sent back.
-const REQUEST_ID: &str = "x-request-id";
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Header with which an admin asks what a request sent to MongoDB.
 const EXPLAIN: &str = "x-docgate-explain";
+/// Headers that a page of another site can't send without being asked about them first. One of them
+/// goes with a GET whose caller is known by a cookie.
+const NOT_SIMPLE: [&str; 3] =
+    ["x-docgate-csrf", "apollo-require-preflight", "x-apollo-operation-name"];
 
-pub(super) async fn execute(
-    State(edge): State<Edge>,
-    mut request: axum::extract::Request,
-) -> impl IntoResponse {
-    let headers = mem::take(request.headers_mut());
-    let body = Bytes::from_request(request, &()).await;
-    let id = request_id(&edge, &headers);
-    let (status, response) = match respond(&edge, &headers, body, &id).await {
-        Ok(response) => (StatusCode::OK, response),
-        Err((status, error)) => (status, errors::finish(refused(error), &id)),
-    };
-    let body = serde_json::to_vec(&response).unwrap_or_default();
-    let mut head = HeaderMap::new();
-    head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        head.insert(REQUEST_ID, id);
-    }
-    (status, head, body)
+/// A request on its way.
+struct Exchange {
+    edge: Edge,
+    head: Parts,
+    id: String,
+    format: Format,
 }
 
-async fn respond(
-    edge: &Edge,
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-    id: &str,
-) -> Result<Response, (StatusCode, Error)> {
-    let caller = edge.authenticator.caller(headers).await;
-    let caller = caller.map_err(|error| (StatusCode::UNAUTHORIZED, error))?;
-    let body = body.map_err(|rejection| {
-        let most = edge.app.config().body_bytes;
-        let reason = format!("can't be read, or is larger than {most} bytes");
-        (rejection.status(), Error::bad_input("body", reason))
-    })?;
-    let request: Request = serde_json::from_slice(&body).map_err(|fault| {
-        let reason = format!("isn't a GraphQL request in JSON: {fault}");
-        (StatusCode::BAD_REQUEST, Error::bad_input("body", reason))
-    })?;
-    let is_explained = edge.app.config().development
-        || (headers.contains_key(EXPLAIN) && caller.requester.has(Role::Admin));
-    let id = id.to_owned();
-    Ok(edge.execute(Call { request, caller, id, is_explained }).await)
+/// Why there is no answer to an operation, and the status that says so.
+type Refusal = (StatusCode, Error);
+
+/// `POST /graphql`.
+pub(super) async fn post(
+    State(edge): State<Edge>,
+    request: axum::extract::Request,
+) -> HttpResponse {
+    let (head, body) = request.into_parts();
+    let mut exchange = Exchange::begin(edge, head);
+    let answered = exchange.post(body).await;
+    exchange.end(answered)
+}
+
+/// `GET /graphql`, which never changes anything.
+pub(super) async fn get(edge: Edge, head: Parts) -> HttpResponse {
+    let mut exchange = Exchange::begin(edge, head);
+    let answered = exchange.get().await;
+    exchange.end(answered)
+}
+
+/// What is sent back.
+struct Answer {
+    body: Vec<u8>,
+    status: StatusCode,
+    caching: HeaderValue,
+}
+
+impl Exchange {
+    fn begin(edge: Edge, head: Parts) -> Self {
+        let id = request_id(&edge, &head.headers);
+        Self { edge, head, id, format: Format::default() }
+    }
+
+    async fn caller(&self) -> Result<(Caller, IpAddr), Refusal> {
+        let headers = &self.head.headers;
+        let caller = self.edge.authenticator.caller(headers).await;
+        let caller = caller.map_err(|error| (StatusCode::UNAUTHORIZED, error))?;
+        let address = self.edge.address(&self.head);
+        self.edge.limits.admit(&caller.requester, address).map_err(with_status)?;
+        Ok((caller, address))
+    }
+
+    async fn post(&mut self, body: HttpBody) -> Result<Answer, Refusal> {
+        let accepted = Accepted::of(&self.head.headers);
+        self.format = accepted.single.unwrap_or_default();
+        let (caller, _) = self.caller().await?;
+        let content_type = self.head.headers.get(header::CONTENT_TYPE);
+        if !content_type.is_some_and(is_json) {
+            let error = Error::bad_input("content-type", "must be application/json");
+            return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
+        }
+        let body = self.receive(body).await?;
+        let most = self.edge.app.config().max_batch;
+        match Body::read(&body, most).map_err(with_status)? {
+            Body::One(parameters) => self.answer(parameters, &caller, accepted).await,
+            Body::Batch(all) => {
+                let mut answers = Vec::with_capacity(all.len());
+                for parameters in all {
+                    let answer = self.answer(parameters, &caller, accepted).await;
+                    let answer = answer.unwrap_or_else(|refusal| self.refusal(refusal));
+                    answers.push(answer.body);
+                }
+                let body = [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat();
+                Ok(Answer { body, status: StatusCode::OK, caching: NO_STORE })
+            }
+        }
+    }
+
+    async fn get(&mut self) -> Result<Answer, Refusal> {
+        let accepted = Accepted::of(&self.head.headers);
+        self.format = accepted.single.unwrap_or_default();
+        let (caller, _) = self.caller().await?;
+        if caller.by_cookie && !NOT_SIMPLE.iter().any(|name| self.head.headers.contains_key(*name))
+        {
+            let reason = format!("one of {} must go with a cookie", NOT_SIMPLE.join(", "));
+            return Err((StatusCode::FORBIDDEN, Error::bad_input("headers", reason)));
+        }
+        let query = self.head.uri.query().unwrap_or_default();
+        let parameters = Parameters::of_query_string(query).map_err(with_status)?;
+        self.answer(parameters, &caller, accepted).await
+    }
+
+    /// The body, as long as it comes in time.
+    async fn receive(&mut self, body: HttpBody) -> Result<Bytes, Refusal> {
+        let mut request = axum::extract::Request::new(body);
+        *request.extensions_mut() = mem::take(&mut self.head.extensions);
+        let received = Bytes::from_request(request, &());
+        match tokio::time::timeout(self.edge.limits.receive, received).await {
+            Ok(Ok(body)) => Ok(body),
+            Ok(Err(rejection)) => {
+                let most = self.edge.app.config().body_bytes;
+                let reason = format!("can't be read, or is larger than {most} bytes");
+                Err((rejection.status(), Error::bad_input("body", reason)))
+            }
+            Err(_elapsed) => {
+                let error = Error::bad_input("body", "didn't come in time");
+                Err((StatusCode::REQUEST_TIMEOUT, error))
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        mut parameters: Parameters,
+        caller: &Caller,
+        accepted: Accepted,
+    ) -> Result<Answer, Refusal> {
+        let text = self.edge.documents.text(&mut parameters).map_err(with_status)?;
+        let request = parameters.into_request(text);
+        let prepared = self.edge.prepare(request, caller.clone()).map_err(with_status)?;
+        if prepared.is_mutation() && self.head.method == Method::GET {
+            let error = Error::bad_input("query", "a mutation isn't run by GET: send it by POST");
+            return Err((StatusCode::METHOD_NOT_ALLOWED, error));
+        }
+        if prepared.is_subscription() || accepted.single.is_none() {
+            return Err(not_acceptable());
+        }
+        let is_explained = self.edge.is_explained(&self.head.headers, caller);
+        let executed = self.edge.execute_prepared(prepared, &self.id, is_explained).await;
+        Ok(self.written(&executed.map_err(with_status)?))
+    }
+
+    /// An answer as it is sent.
+    fn written(&self, response: &Response) -> Answer {
+        let is_executed = response.data != Value::Null
+            || response.errors.iter().any(|error| !error.path.is_empty());
+        let status = match self.format {
+            Format::GraphqlResponse if !is_executed => StatusCode::BAD_REQUEST,
+            _ => StatusCode::OK,
+        };
+        let body = Written {
+            data: is_executed.then_some(&response.data),
+            errors: &response.errors,
+            extensions: &response.extensions,
+        };
+        let body = serde_json::to_vec(&body).unwrap_or_default();
+        Answer { body, status, caching: NO_STORE }
+    }
+
+    fn refusal(&self, (status, error): Refusal) -> Answer {
+        // What could be read as a request is answered with 200 where the older media type is asked for,
+        // unless it is about the sender or the gateway.
+        let is_of_document = matches!(
+            error,
+            Error::TooComplex { .. } | Error::PersistedQueryNotFound | Error::UntrustedDocument
+        );
+        let is_legacy = self.format == Format::Json && is_of_document;
+        let response = errors::finish(refused(error), &self.id);
+        let answer = self.written(&response);
+        let status = if is_legacy { StatusCode::OK } else { status };
+        Answer { status, ..answer }
+    }
+
+    fn end(self, answered: Result<Answer, Refusal>) -> HttpResponse {
+        let Answer { body, status, caching } =
+            answered.unwrap_or_else(|refusal| self.refusal(refusal));
+        let mut head = HeaderMap::with_capacity(8);
+        let content_type = HeaderValue::from_static(self.format.content_type());
+        head.insert(header::CONTENT_TYPE, content_type);
+        head.insert(header::CACHE_CONTROL, caching);
+        head.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        head.insert(header::VARY, HeaderValue::from_static("Accept, Authorization, Cookie"));
+        if let Ok(id) = HeaderValue::try_from(self.id) {
+            head.insert(REQUEST_ID, id);
+        }
+        match status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                head.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                head.insert(header::ALLOW, HeaderValue::from_static("POST"));
+            }
+            StatusCode::UNAUTHORIZED => {
+                head.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            _ => {}
+        }
+        if self.head.method == Method::GET && status == StatusCode::OK {
+            let tag = format!("\"{}\"", BASE64.encode(&Sha256::digest(&body)[..16]));
+            let is_known = self
+                .head
+                .headers
+                .get_all(header::IF_NONE_MATCH)
+                .iter()
+                .any(|known| known.to_str().is_ok_and(|known| known.contains(&tag)));
+            if let Ok(tag) = HeaderValue::try_from(tag) {
+                head.insert(header::ETAG, tag);
+            }
+            if is_known {
+                return (StatusCode::NOT_MODIFIED, head).into_response();
+            }
+        }
+        (status, head, body).into_response()
+    }
+}
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// An answer in JSON: what wasn't executed has no `data`.
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a Value>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [ServerError],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    extensions: &'a BTreeMap<String, Value>,
+}
+
+/// With the status that says the same.
+fn with_status(error: Error) -> Refusal {
+    let status = match &error {
+        Error::Unauthenticated | Error::BadToken => StatusCode::UNAUTHORIZED,
+        Error::Forbidden(_) | Error::UntrustedDocument => StatusCode::FORBIDDEN,
+        Error::BadInput { .. } | Error::TooComplex { .. } | Error::PersistedQueryNotFound => {
+            StatusCode::BAD_REQUEST
+        }
+        Error::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
+        Error::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
+        Error::Overloaded | Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    (status, error)
+}
+
+fn not_acceptable() -> Refusal {
+    let reason = "must admit application/json, application/graphql-response+json, or for \
+                  subscriptions text/event-stream or multipart/mixed;subscriptionSpec=1.0";
+    (StatusCode::NOT_ACCEPTABLE, Error::bad_input("accept", reason))
+}
+
+fn is_json(content_type: &HeaderValue) -> bool {
+    let text = content_type.to_str().unwrap_or_default();
+    let name = text.split(';').next().unwrap_or_default();
+    name.trim().eq_ignore_ascii_case("application/json")
+}
+
+impl Edge {
+    /// The address of who sent the request.
+    pub(super) fn address(&self, head: &Parts) -> IpAddr {
+        let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0.ip());
+        self.limits.address(&head.headers, peer)
+    }
+
+    /// Whether the answer tells what was sent to MongoDB.
+    fn is_explained(&self, headers: &HeaderMap, caller: &Caller) -> bool {
+        self.app.config().development
+            || (headers.contains_key(EXPLAIN) && caller.requester.has(Role::Admin))
+    }
 }
 
 /// The request's id: the client's own where it is sound, else a new one.
@@ -74,7 +303,7 @@ pub(super) fn request_id(edge: &Edge, headers: &HeaderMap) -> String {
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
     };
     headers
-        .get(REQUEST_ID)
+        .get(&REQUEST_ID)
         .and_then(|id| id.to_str().ok())
         .filter(sound)
         .map_or_else(|| edge.app.ids().random(), str::to_owned)

@@ -1,25 +1,32 @@
 //! HTTP only: the router and what a request passes on its way to the schema.
 
 pub mod auth;
+mod documents;
 mod execution;
 mod explorer;
 mod graphql;
 mod health;
+mod limits;
 mod live;
 mod metrics;
+mod negotiation;
+mod parameters;
+mod server;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Request, State},
+    http::{HeaderValue, Method, header},
+    response::{IntoResponse, Redirect, Response},
     routing::{get, post},
-    serve::ListenerExt,
 };
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use crate::{app::App, schema::GatewaySchema};
+use crate::{app::App, config::Config, schema::GatewaySchema};
 
 pub use explorer::DemoTokens;
 
@@ -29,70 +36,116 @@ pub struct Edge {
     app: App,
     schema: GatewaySchema,
     authenticator: Arc<auth::Authenticator>,
+    limits: Arc<limits::Limits>,
+    documents: Arc<documents::Documents>,
     demo: Option<Arc<DemoTokens>>,
+}
+
+/// Why there can't be an HTTP side.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A token key can't be read.
+    #[error(transparent)]
+    Key(#[from] auth::KeyError),
+    /// The trusted documents can't be read.
+    #[error(transparent)]
+    Documents(#[from] documents::DocumentsError),
 }
 
 impl Edge {
     /// The HTTP side of a gateway; `demo` tokens are shown in the explorer.
     ///
     /// # Errors
-    /// A token key can't be read.
-    pub fn new(app: App, demo: Option<DemoTokens>) -> Result<Self, auth::KeyError> {
-        let authenticator = Arc::new(auth::Authenticator::new(app.config())?);
-        Ok(Self { app, schema: crate::schema::build(), authenticator, demo: demo.map(Arc::new) })
+    /// A token key or the trusted documents can't be read.
+    pub fn new(app: App, demo: Option<DemoTokens>) -> Result<Self, SetupError> {
+        let config = app.config();
+        let authenticator = Arc::new(auth::Authenticator::new(config)?);
+        let limits = Arc::new(limits::Limits::of(config));
+        let documents = Arc::new(documents::Documents::of(config)?);
+        let schema = crate::schema::build(config);
+        Ok(Self { app, schema, authenticator, limits, documents, demo: demo.map(Arc::new) })
+    }
+
+    /// Looks at what a configuration names, before anything is waited for.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn check(config: &Config) -> Result<(), SetupError> {
+        auth::Authenticator::new(config)?;
+        documents::Documents::of(config)?;
+        Ok(())
     }
 
     /// The routes.
     pub fn router(self) -> Router {
-        let limit = DefaultBodyLimit::max(self.app.config().body_bytes);
-        Router::new()
+        let config = self.app.config();
+        let limit = DefaultBodyLimit::max(config.body_bytes);
+        let cors = cors(&config.cors_origins);
+        let router = Router::new()
             .route("/", get(explorer::page))
             .route("/explorer.css", get(explorer::style))
             .route("/explorer.js", get(explorer::script))
             .route("/explorer/{part}", get(explorer::part))
-            .route("/graphql", post(graphql::execute).get(live::upgrade))
+            .route("/graphql", post(graphql::post).get(get_graphql))
             .route("/health/live", get(health::live))
             .route("/health/ready", get(health::ready))
             .route("/metrics", get(metrics::metrics))
-            .layer(limit)
-            .with_state(self)
+            .layer(limit);
+        let router = match cors {
+            Some(cors) => router.layer(cors),
+            None => router,
+        };
+        router.with_state(self)
     }
 
     /// Serves on `listener` until `stop`, then finishes what is under way: requests, and flows whose
     /// clients have gone.
-    ///
-    /// # Errors
-    /// The listener failed.
-    pub async fn serve(
-        self,
-        listener: TcpListener,
-        stop: CancellationToken,
-    ) -> std::io::Result<()> {
-        let tasks = self.app.tasks().clone();
-        let grace = self.app.bounds().one();
-        let stopping = stop.clone();
-        let served = axum::serve(listener.tap_io(answer_at_once), self.router())
-            .with_graceful_shutdown(async move { stopping.cancelled().await });
-        let give_up = async {
-            stop.cancelled().await;
-            tokio::time::sleep(grace).await;
-        };
-        tokio::select! {
-            served = served => served?,
-            // A subscription keeps its connection open for as long as its client likes.
-            () = give_up => tracing::warn!("connections were still open at the end of the grace period"),
+    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
+        let app = self.app.clone();
+        let tasks = app.tasks().clone();
+        let grace = app.bounds().one();
+        let (limits, documents) = (Arc::clone(&self.limits), Arc::clone(&self.documents));
+        let upkeep = async move { tokio::join!(limits.forget(), documents.keep_fresh()) };
+        let upkeep = tokio::spawn(upkeep);
+        let connections = server::serve(listener, self.router(), app.config(), stop).await;
+        upkeep.abort();
+        if tokio::time::timeout(grace, connections.wait()).await.is_err() {
+            tracing::warn!("connections were still open at the end of the grace period");
         }
         tasks.close();
         if tokio::time::timeout(grace, tasks.wait()).await.is_err() {
             tracing::warn!("flows were still under way; the sweeps finish them");
         }
-        Ok(())
     }
 }
 
-/// An answer isn't held back until the one before has arrived.
-fn answer_at_once(connection: &mut TcpStream) {
-    if let Err(fault) = connection.set_nodelay(true) {
-        tracing::debug!(%fault, "a connection without TCP_NODELAY");
+/// Answers to pages of other origins; none where there are none.
+fn cors(origins: &[String]) -> Option<CorsLayer> {
+    if origins.is_empty() {
+        return None;
     }
+    let layer = CorsLayer::new()
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([graphql::REQUEST_ID, header::RETRY_AFTER, header::ETAG])
+        .max_age(Duration::from_secs(3_600));
+    if origins.iter().any(|origin| origin == "*") {
+        // Without credentials: any page could use them.
+        return Some(layer.allow_origin(AllowOrigin::any()));
+    }
+    let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
+    Some(layer.allow_origin(AllowOrigin::list(origins)).allow_credentials(true))
+}
+
+/// `GET /graphql`: an operation, a socket for many, or a browser that looks what is here.
+async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
+    let (mut head, _) = request.into_parts();
+    if head.headers.contains_key(header::UPGRADE) {
+        return live::upgrade(edge, &mut head).await;
+    }
+    let accepts = head.headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
+    if head.uri.query().is_none() && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+        return Redirect::to("/").into_response();
+    }
+    graphql::get(edge, head).await
 }

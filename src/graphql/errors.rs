@@ -45,6 +45,10 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
         Error::Unavailable(inner) => {
             tracing::warn!(request_id, error = %inner, path = ?error.path, "unknown outcome");
         }
+        Error::Timeout(inner) => {
+            tracing::warn!(request_id, error = %inner, path = ?error.path, "took too long");
+        }
+        Error::TooComplex { limit, .. } => extensions.set("limit", *limit),
         Error::BadInput { field, .. } => extensions.set("field", field.as_ref()),
         _ => {}
     }

@@ -6,6 +6,7 @@
 //! - [`input`]: checks of arguments, each naming its field
 //! - [`page`]: connections with keyset cursors
 //! - [`types`]: the schema's types, read from its text
+//! - [`measure`]: how much an operation asks for
 //! - [`plans`]: each text is read and validated once
 //! - [`written_out`]: selections without fragments that hold for certain
 //! - [`completion`]: answers as the specification has them
@@ -16,6 +17,7 @@
 mod completion;
 pub mod errors;
 pub mod input;
+pub mod measure;
 pub mod node_id;
 pub mod page;
 pub mod plans;

@@ -16,9 +16,9 @@ use crate::{
 };
 
 /// Documents on a page that doesn't say how many.
-const DEFAULT: i32 = 20;
+pub(super) const DEFAULT: i32 = 20;
 /// Documents on a page at the most.
-const MOST: i32 = 100;
+pub(super) const MOST: i32 = 100;
 
 /// A list in one order. Its fields are the sort keys, the last one unique.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_graphql::{
-    Name, Positioned, Request, ServerError, Value,
+    Name, Positioned, Request, ServerError, Value, Variables,
     parser::{
         parse_query,
         types::{
@@ -23,9 +23,11 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::{
     completion::Completion,
+    measure::{Limits, Measured, measure},
     types::{Types, named},
     written_out::write_out,
 };
+use crate::error::Error;
 
 /// Key under which an object tells its type where that isn't known from the request alone. It also
 /// keeps an object from which nothing else was selected from being empty. Names that begin so are
@@ -43,10 +45,18 @@ const EXPECTED: usize = 256;
 #[derive(Debug)]
 struct Plan {
     /// By name; the empty one is that of the only operation, if it has none.
-    operations: HashMap<Name, Positioned<OperationDefinition>>,
+    operations: HashMap<Name, Operation>,
     fragments: HashMap<Name, Positioned<FragmentDefinition>>,
     /// Whether what the library answers to any of them, without an error, is complete as it is.
     is_plain: bool,
+}
+
+/// One operation of a text.
+#[derive(Debug)]
+struct Operation {
+    definition: Positioned<OperationDefinition>,
+    /// What it costs, where that doesn't depend on variables.
+    cost: Option<usize>,
 }
 
 impl Plan {
@@ -65,17 +75,22 @@ impl Plan {
             let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
             mark_root(types, *ty, &mut selection_set.node);
         }
-        Some(Self { operations, fragments, is_plain: false })
+        let operations = operations.into_iter().map(|(name, definition)| {
+            let cost = None;
+            (name, Operation { definition, cost })
+        });
+        Some(Self { operations: operations.collect(), fragments, is_plain: false })
     }
 
     /// The same with everything written out, if that can be with at most `most` selections each.
     fn written_out(&self, types: &Types, most: usize) -> Option<Self> {
         let mut is_plain = true;
-        let write_out = |(key, operation): (&Name, &Positioned<OperationDefinition>)| {
-            let root = root(operation.node.ty);
-            let written = write_out(types, &self.fragments, operation, root, most)?;
+        let write_out = |(key, operation): (&Name, &Operation)| {
+            let Operation { definition, cost } = operation;
+            let root = root(definition.node.ty);
+            let written = write_out(types, &self.fragments, definition, root, most)?;
             is_plain &= written.is_plain;
-            Some((key.clone(), written.operation))
+            Some((key.clone(), Operation { definition: written.operation, cost: *cost }))
         };
         let operations = self.operations.iter().map(write_out).collect::<Option<_>>()?;
         Some(Self { operations, fragments: HashMap::new(), is_plain })
@@ -160,7 +175,7 @@ pub struct Asked {
 
 impl Asked {
     fn operation(&self) -> &OperationDefinition {
-        &self.plan.operations[&self.operation].node
+        &self.plan.operations[&self.operation].definition.node
     }
 
     /// Whether it is a subscription.
@@ -207,6 +222,7 @@ fn root(ty: OperationType) -> &'static str {
 #[derive(Debug)]
 pub struct Plans {
     known: Cache<String, Arc<Plan>, ByLength>,
+    limits: Limits,
 }
 
 #[derive(Debug, Clone)]
@@ -215,12 +231,6 @@ struct ByLength;
 impl Weighter<String, Arc<Plan>> for ByLength {
     fn weight(&self, text: &String, _: &Arc<Plan>) -> u64 {
         text.len() as u64
-    }
-}
-
-impl Default for Plans {
-    fn default() -> Self {
-        Self { known: Cache::with_weighter(EXPECTED, MOST_BYTES, ByLength) }
     }
 }
 
@@ -233,21 +243,40 @@ pub struct Read {
     pub is_known: bool,
     /// Whether the schema's rules hold for it.
     pub is_valid: bool,
+    /// Estimated objects of the answer.
+    pub cost: usize,
 }
 
 impl Plans {
+    /// None yet; operations may ask for as much as `limits` say.
+    pub fn new(limits: Limits) -> Self {
+        Self { known: Cache::with_weighter(EXPECTED, MOST_BYTES, ByLength), limits }
+    }
+
+    /// What operations may ask for.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Reads the text of a request and prepares it for execution: objects whose type must be known tell
     /// it, variables that weren't given have their defaults, and what was read isn't read again.
-    pub fn read(&self, types: &Types, request: &mut Request) -> Read {
+    ///
+    /// # Errors
+    /// `TooComplex` where it asks for more than it may, `BadInput` where it asks for the schema and
+    /// may not.
+    pub fn read(&self, types: &Types, request: &mut Request) -> Result<Read, Error> {
         let name = request.operation_name.as_deref();
         let known = self.known.get(request.query.as_str());
         let is_known = known.is_some();
-        let plan = known.or_else(|| Plan::read(types, &request.query).map(Arc::new));
+        if !is_known {
+            self.limits.check_text(&request.query)?;
+        }
+        let plan = known.or_else(|| self.plan(types, &request.query));
         let chosen = plan.and_then(|plan| plan.chosen(name).cloned().map(|key| (plan, key)));
         let Some((plan, key)) = chosen else {
-            return Read { asked: None, is_known, is_valid: false };
+            return Ok(Read { asked: None, is_known, is_valid: false, cost: 0 });
         };
-        let operation = &plan.operations[&key];
+        let Operation { definition: operation, cost } = &plan.operations[&key];
         for definition in &operation.node.variable_definitions {
             let definition = &definition.node;
             if let Some(default) = &definition.default_value {
@@ -255,6 +284,10 @@ impl Plans {
                 given.or_insert_with(|| default.node.clone());
             }
         }
+        let cost = match cost {
+            Some(cost) => *cost,
+            None => self.measure(types, &plan.fragments, operation, &request.variables)?.cost,
+        };
         let is_valid = is_known && types.admits(&operation.node, &request.variables);
         let operations = if is_valid {
             // One operation is enough, and by itself it has no name.
@@ -263,13 +296,39 @@ impl Plans {
         } else if key.is_empty() {
             DocumentOperations::Single(operation.clone())
         } else {
-            DocumentOperations::Multiple(plan.operations.clone())
+            let all = plan.operations.iter();
+            let all = all.map(|(name, operation)| (name.clone(), operation.definition.clone()));
+            DocumentOperations::Multiple(all.collect())
         };
         let fragments = plan.fragments.clone();
         request.set_parsed_query(ExecutableDocument { operations, fragments });
         let holds = request.variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
         let holds = holds.map(|(name, _)| name.clone()).collect();
-        Read { asked: Some(Asked { plan, operation: key, holds }), is_known, is_valid }
+        let asked = Some(Asked { plan, operation: key, holds });
+        Ok(Read { asked, is_known, is_valid, cost })
+    }
+
+    /// Reads a text that isn't known; `None` where it can't be.
+    fn plan(&self, types: &Types, text: &str) -> Option<Arc<Plan>> {
+        let mut plan = Plan::read(types, text)?;
+        let none = Variables::default();
+        for operation in plan.operations.values_mut() {
+            let measured = self.measure(types, &plan.fragments, &operation.definition, &none);
+            let fixed = measured.ok().filter(|measured| measured.is_fixed);
+            operation.cost = fixed.map(|measured| measured.cost);
+        }
+        Some(Arc::new(plan))
+    }
+
+    fn measure(
+        &self,
+        types: &Types,
+        fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+        operation: &Positioned<OperationDefinition>,
+        variables: &Variables,
+    ) -> Result<Measured, Error> {
+        let operation = &operation.node;
+        measure(types, &self.limits, fragments, operation, root(operation.ty), variables)
     }
 
     /// Keeps a text for which the schema's rules hold.

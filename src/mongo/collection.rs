@@ -139,7 +139,7 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`.
     pub async fn list(&self, list: List) -> Result<Vec<T>, Error> {
         let noted = observe::wanted(|| list.command(T::COLLECTION));
-        let found = find_many(self.inner.clone(), list).await;
+        let found = find_many(self.inner.clone(), list, self.readers.limit()).await;
         observe::note_read(noted);
         found?.iter().map(decode).collect()
     }
@@ -214,9 +214,14 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn count(&self, filter: Document, limit: u64) -> Result<u64, Error> {
-        let inner = self.inner.clone();
+        let (inner, time) = (self.inner.clone(), self.readers.limit());
         send(T::COLLECTION, "aggregate", async move {
-            inner.count_documents(filter).limit(limit).read_concern(ReadConcern::majority()).await
+            inner
+                .count_documents(filter)
+                .limit(limit)
+                .max_time(time)
+                .read_concern(ReadConcern::majority())
+                .await
         })
         .await
     }
@@ -346,7 +351,7 @@ impl<T: Stored> Collection<T> {
             let filter = last.take().map_or_else(Document::new, |id| doc! { "_id": { "$gt": id } });
             let sort = doc! { "_id": 1 };
             let read = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
-            let batch = find_many(self.inner.clone(), read).await?;
+            let batch = find_many(self.inner.clone(), read, PATIENCE).await?;
             let Some(end) = batch.last() else { return Ok(()) };
             let id = end
                 .get("_id")

@@ -50,6 +50,7 @@ pub(super) async fn send_within<T: Send + 'static>(
     let answer = tokio::time::timeout(patience, tokio::spawn(call)).await;
     observe::note(collection, command, since);
     match answer {
+        Ok(Ok(answer)) if matches!(command, "find" | "aggregate") => answer.map_err(Error::of_read),
         Ok(Ok(answer)) => Ok(answer?),
         Ok(Err(panicked)) => Err(Error::internal(panicked)),
         Err(elapsed) => Err(Error::unavailable(elapsed)),
@@ -99,13 +100,18 @@ pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error>
     bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
 }
 
-pub(super) async fn find_many(inner: Raw, list: List) -> Result<Vec<RawDocumentBuf>, Error> {
+pub(super) async fn find_many(
+    inner: Raw,
+    list: List,
+    limit: Duration,
+) -> Result<Vec<RawDocumentBuf>, Error> {
     let name = inner.name().to_owned();
     send(&name, "find", async move {
         let mut find = inner
             .find(list.filter)
             .sort(list.sort)
             .limit(list.limit)
+            .max_time(limit)
             .read_concern(ReadConcern::majority());
         // One more than the limit: the server then closes the cursor with its first batch.
         if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {

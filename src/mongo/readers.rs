@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use futures_util::TryStreamExt;
@@ -68,6 +68,7 @@ pub struct Readers {
     by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
     clock: Arc<Batches<Clock>>,
     keys: KeysPerRead,
+    limit: Duration,
     #[cfg(feature = "bench")]
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
 }
@@ -79,13 +80,14 @@ impl fmt::Debug for Readers {
 }
 
 impl Readers {
-    /// Those of `database`, which count in `keys`.
-    pub fn new(database: Database, keys: KeysPerRead) -> Self {
+    /// Those of `database`, which count in `keys`. MongoDB gives up a read after `limit`.
+    pub fn new(database: Database, keys: KeysPerRead, limit: Duration) -> Self {
         Self {
             clock: Batches::new(Clock { database: database.clone() }),
             database,
             by_lookup: Mutex::default(),
             keys,
+            limit,
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         }
@@ -120,7 +122,12 @@ impl Readers {
             let (filter, projection) = (doc! { lookup.key: value }, lookup.projection());
             List { filter, projection, limit: 1, ..List::default() }.command(lookup.collection)
         }));
-        Ok(answer??)
+        answer?.map_err(Error::of_read)
+    }
+
+    /// How long a read may take before MongoDB gives it up.
+    pub(super) fn limit(&self) -> Duration {
+        self.limit
     }
 
     /// The primary's clock, not before this question.
@@ -139,7 +146,7 @@ impl Readers {
         let reader = readers.entry(lookup).or_insert_with(|| {
             let collection = self.database.collection(lookup.collection);
             let keys = self.keys.of(lookup.collection);
-            Batches::new(Reader { lookup, collection, keys })
+            Batches::new(Reader { lookup, collection, keys, limit: self.limit })
         });
         Arc::clone(reader)
     }
@@ -151,6 +158,7 @@ struct Reader {
     collection: Raw,
     /// How many keys went out with each command.
     keys: Histogram,
+    limit: Duration,
 }
 
 impl Source for Reader {
@@ -186,7 +194,7 @@ impl Reader {
         };
         let concern =
             if self.lookup.settled { ReadConcern::majority() } else { ReadConcern::local() };
-        let mut find = self.collection.find(filter).read_concern(concern);
+        let mut find = self.collection.find(filter).read_concern(concern).max_time(self.limit);
         if let Some(fields) = self.lookup.projection() {
             find = find.projection(fields);
         }

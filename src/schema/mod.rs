@@ -12,6 +12,7 @@ use async_graphql::{
 use futures_util::{Stream, StreamExt};
 
 use crate::{
+    config::Config,
     domains::{
         carts, catalog,
         categories::{self, types::WouldMakeCircle},
@@ -29,7 +30,9 @@ use crate::{
             },
         },
     },
+    error::Error,
     graphql::{
+        measure::Limits,
         plans::{Asked, Plans, Read},
         refusals::{
             AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
@@ -129,6 +132,11 @@ impl Prepared {
         self.read.asked.as_ref().is_some_and(Asked::is_mutation)
     }
 
+    /// Estimated objects of the answer.
+    pub fn cost(&self) -> usize {
+        self.read.cost
+    }
+
     /// Whether its text was read and found valid before.
     pub fn is_known(&self) -> bool {
         self.read.is_known
@@ -138,7 +146,7 @@ impl Prepared {
 impl GatewaySchema {
     /// Executes a query or mutation.
     pub async fn execute(&self, prepared: Prepared) -> Response {
-        let Prepared { request, read: Read { asked, is_known, is_valid } } = prepared;
+        let Prepared { request, read: Read { asked, is_known, is_valid, .. } } = prepared;
         // Boxed: the library's future is large, and this one is moved a few times.
         if is_valid {
             let response = Box::pin(self.quick.execute(request)).await;
@@ -166,10 +174,18 @@ impl GatewaySchema {
         responses.map(move |response| schema.complete(asked.as_ref(), response))
     }
 
-    /// Reads the text of a request. A fault in it is told when it is executed.
-    pub fn prepare(&self, mut request: Request) -> Prepared {
-        let read = self.plans.read(&self.types, &mut request);
-        Prepared { request, read }
+    /// Reads the text of a request. What the schema's rules don't allow is told when it is executed.
+    ///
+    /// # Errors
+    /// It asks for more than it may.
+    pub fn prepare(&self, mut request: Request) -> Result<Prepared, Error> {
+        let read = self.plans.read(&self.types, &mut request)?;
+        Ok(Prepared { request, read })
+    }
+
+    /// What operations may ask for.
+    pub fn limits(&self) -> &Limits {
+        self.plans.limits()
     }
 
     fn complete(&self, asked: Option<&Asked>, mut response: Response) -> Response {
@@ -185,30 +201,34 @@ fn is_of_execution(response: &Response) -> bool {
     response.errors.iter().all(|error| !error.path.is_empty())
 }
 
-/// Builds the schema; handles and the requester come with each request.
+/// Builds the schema of a gateway; handles and the requester come with each request.
 ///
 /// # Panics
 /// When the library can't read what it prints, which a test would have seen.
-pub fn build() -> GatewaySchema {
-    let strict = library(ValidationMode::Strict);
+pub fn build(config: &Config) -> GatewaySchema {
+    let strict = library(ValidationMode::Strict, config.introspection);
     #[expect(clippy::expect_used, reason = "what the library prints it also reads")]
     let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
-    let quick = library(ValidationMode::Fast);
-    GatewaySchema { strict, quick, types: Arc::new(types), plans: Arc::default() }
+    let quick = library(ValidationMode::Fast, config.introspection);
+    let plans = Arc::new(Plans::new(Limits::of(config)));
+    GatewaySchema { strict, quick, types: Arc::new(types), plans }
 }
 
-fn library(mode: ValidationMode) -> Library {
-    Schema::build(Query::default(), Mutation::default(), Subscription::default())
+/// Levels that the parser reads.
+const DEEPEST: usize = 64;
+
+fn library(mode: ValidationMode, suggests: bool) -> Library {
+    let schema = Schema::build(Query::default(), Mutation::default(), Subscription::default())
         .register_output_type::<UserError>()
         .validation_mode(mode)
-        .limit_depth(32)
-        .limit_complexity(20_000)
-        .finish()
+        // Ours is looked at before; this one ends fragments that name themselves.
+        .limit_recursive_depth(DEEPEST);
+    if suggests { schema.finish() } else { schema.disable_suggestions().finish() }
 }
 
 /// The schema in the schema definition language, as `schema.graphql` holds it.
 pub fn sdl() -> String {
-    library(ValidationMode::Strict).sdl_with_options(
+    library(ValidationMode::Strict, true).sdl_with_options(
         SDLExportOptions::new().sorted_fields().sorted_enum_items().include_specified_by(),
     )
 }

@@ -83,7 +83,6 @@ impl NodesQuery {
     /// nothing for you to see.
     ///
     /// Who: everyone.
-    #[graphql(complexity = "ids.len() * child_complexity")]
     async fn nodes(
         &self,
         context: &Context<'_>,

@@ -91,7 +91,7 @@ async fn a_mutation_is_carried_out_whose_client_hung_up() {
         let query = crate::shop::checkout_query();
         let body = json!({ "query": query, "variables": { "input": input } }).to_string();
         let request = format!(
-            "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+            "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
         let mut stream = tokio::net::TcpStream::connect(gateway.address).await.expect("connected");
@@ -125,6 +125,10 @@ async fn a_field_that_needs_a_role_says_so() {
     assert_eq!(found["__typename"], "NotFound");
 }
 
+fn json_post(url: &str) -> reqwest::RequestBuilder {
+    reqwest::Client::new().post(url).header("content-type", "application/json")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_are_no_request_are_told_so() {
     let gateway = Gateway::with(|config| config.body_bytes = 4096).await;
@@ -138,7 +142,7 @@ async fn bodies_that_are_no_request_are_told_so() {
         (deep, 400),
         ("x".repeat(5000), 413),
     ] {
-        let response = reqwest::Client::new().post(&url).body(body.clone()).send().await;
+        let response = json_post(&url).body(body.clone()).send().await;
         let response = response.expect("an answer");
         assert_eq!(response.status().as_u16(), status, "{body:.60}");
         let answer: serde_json::Value = response.json().await.expect("JSON");
@@ -152,7 +156,7 @@ async fn a_sound_request_id_comes_back() {
     let gateway = Gateway::start().await;
     let url = gateway.anonymous().url;
     for (sent, back) in [("abc-1", true), ("no spaces", false)] {
-        let request = reqwest::Client::new().post(&url).header("x-request-id", sent);
+        let request = json_post(&url).header("x-request-id", sent);
         let response =
             request.body("{\"query\":\"{__typename}\"}").send().await.expect("an answer");
         let id = response.headers()["x-request-id"].to_str().expect("text").to_owned();
@@ -173,7 +177,7 @@ async fn clients_that_hang_up_under_load_cost_nobody_else_anything() {
     };
     let body = json!({ "query": STOCK, "variables": { "sku": "x" } }).to_string();
     let request = format!(
-        "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let until = Instant::now() + Duration::from_secs(2);

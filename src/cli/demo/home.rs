@@ -94,6 +94,7 @@ impl Home {
             cart_idle_seconds: WEEK,
             reservation_seconds: 2 * WEEK,
             development: true,
+            introspection: true,
             log_format: LogFormat::Pretty,
             ..Config::default()
         }

@@ -102,7 +102,8 @@ impl Demo {
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
         terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
-        gateway::serve(app, edge, listener, stop).await
+        gateway::serve(app, edge, listener, stop).await;
+        Ok(())
     }
 
     /// The shop, filled unless it already is, and the flows that filling it left cut.

@@ -23,7 +23,8 @@ const TRIES: u32 = 5;
 
 impl Door {
     pub(super) fn new(app: App) -> Self {
-        Self { app, schema: crate::schema::build() }
+        let schema = crate::schema::build(app.config());
+        Self { app, schema }
     }
 
     /// `data` of an operation in which nothing was refused.
@@ -39,7 +40,9 @@ impl Door {
                 .variables(Variables::from_json(variables.clone()))
                 .data(self.app.clone())
                 .data(who.clone());
-            let response = self.schema.execute(self.schema.prepare(request)).await;
+            let prepared = self.schema.prepare(request);
+            let prepared = prepared.map_err(|error| cannot_be_filled(&error))?;
+            let response = self.schema.execute(prepared).await;
             let retryable = |error: &async_graphql::ServerError| {
                 let extensions = error.extensions.as_ref();
                 extensions.and_then(|all| all.get("retryable")) == Some(&true.into())
@@ -50,11 +53,11 @@ impl Door {
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     continue;
                 }
-                return Err(Failure::trouble(format!("the shop can't be filled: {error}")));
+                return Err(cannot_be_filled(error));
             }
             let data = response.data.into_json().unwrap_or_default();
             return match refusal(&data) {
-                Some(said) => Err(Failure::trouble(format!("the shop can't be filled: {said}"))),
+                Some(said) => Err(cannot_be_filled(&said)),
                 None => Ok(data),
             };
         }
@@ -70,4 +73,8 @@ fn refusal(data: &Value) -> Option<&str> {
 /// Someone with a name and roles.
 pub(super) fn someone(subject: &str, roles: &[Role]) -> Requester {
     Requester { subject: Some(subject.to_owned()), roles: roles.to_vec() }
+}
+
+fn cannot_be_filled(why: &dyn std::fmt::Display) -> Failure {
+    Failure::trouble(format!("the shop can't be filled: {why}"))
 }

@@ -46,6 +46,9 @@ pub struct Caller {
     /// Until when the token holds, since the beginning of 1970, leeway included; none for an
     /// anonymous caller.
     pub until: Option<Duration>,
+    /// Whether the token came in a cookie, which a browser sends along also where another site's page
+    /// asks it to.
+    pub by_cookie: bool,
 }
 
 #[derive(Deserialize)]
@@ -125,7 +128,7 @@ impl Authenticator {
         let requester = Requester { subject: Some(sub), roles };
         let expires = Duration::try_from_secs_f64(exp).ok()?;
         let until = Some(expires.saturating_add(Duration::from_secs(self.leeway)));
-        let caller = Caller { requester, until };
+        let caller = Caller { requester, until, by_cookie: false };
         if token.len() <= LONGEST {
             self.known.insert(token.to_owned(), caller.clone());
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_graphql::{Data, Executor, Request, Response as Answer};
 use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
 use axum::{
-    extract::{State, WebSocketUpgrade},
-    http::{HeaderMap, StatusCode},
+    extract::{FromRequestParts, WebSocketUpgrade},
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
 use futures_util::{StreamExt, stream::BoxStream};
@@ -15,13 +15,14 @@ use super::{Edge, auth::Caller, execution::Call};
 
 /// Who asks is told by the `Authorization` header, or by `connection_init` with the payload
 /// `{"Authorization": "Bearer …"}`, which browsers need.
-pub(super) async fn upgrade(
-    State(edge): State<Edge>,
-    protocol: GraphQLProtocol,
-    headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    let Ok(by_header) = edge.authenticator.caller(&headers).await else {
+pub(super) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
+    let Ok(upgrade) = WebSocketUpgrade::from_request_parts(head, &()).await else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let Ok(protocol) = GraphQLProtocol::from_request_parts(head, &()).await else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let Ok(by_header) = edge.authenticator.caller(&head.headers).await else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let largest = edge.app.config().body_bytes;

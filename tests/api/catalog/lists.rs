@@ -345,8 +345,9 @@ async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value,
     let requester = docgate::graphql::requester::Requester::default();
     let request = request.data(gateway.app.clone()).data(requester);
     let log = observe::Log::default();
-    let schema = docgate::schema::build();
-    let response = observe::collect(log.clone(), schema.execute(schema.prepare(request))).await;
+    let schema = docgate::schema::build(gateway.app.config());
+    let prepared = schema.prepare(request).expect("it may be asked");
+    let response = observe::collect(log.clone(), schema.execute(prepared)).await;
     let response = serde_json::to_value(response).expect("JSON");
     let page = &response["data"]["products"];
     let count = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}")).len();

@@ -101,6 +101,8 @@ pub fn config(database: &str) -> Config {
         flow_skew_millis: 200,
         background: false,
         development: true,
+        introspection: true,
+        requests_per_second: 0,
         ..Config::default()
     }
 }

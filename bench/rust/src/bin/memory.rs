@@ -12,6 +12,7 @@ async fn main() -> io::Result<()> {
         database: database.name().to_owned(),
         mongodb_uri: docgate_bench::variable("MONGODB_URI")?,
         secret: "a secret for measurements alone".to_owned(),
+        requests_per_second: 0,
         ..Config::default()
     };
     let app = App::new(config, database);
@@ -24,5 +25,6 @@ async fn main() -> io::Result<()> {
         let _faulty = docgate_bench::told_to_end().await;
         stopping.cancel();
     });
-    edge.serve(listener, stop).await
+    edge.serve(listener, stop).await;
+    Ok(())
 }

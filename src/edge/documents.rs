@@ -1,0 +1,266 @@
+//! Texts that needn't be sent: those that the operator trusts, and those that a client sent before.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, SystemTime},
+};
+
+use quick_cache::{Weighter, sync::Cache};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::parameters::Parameters;
+use crate::{
+    config::{Config, DocumentsMode},
+    error::Error,
+};
+
+/// Bytes of texts that clients sent with their hash, kept at the most.
+const MOST_BYTES: u64 = 4 << 20;
+/// How many of them are expected; only the first allocation goes by it.
+const EXPECTED: usize = 256;
+/// How often it is looked whether the trusted documents have changed.
+const LOOK: Duration = Duration::from_secs(2);
+/// Untrusted documents that are logged, each once; more aren't.
+const MOST_LOGGED: usize = 10_000;
+
+/// The documents can't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("documents: {}: {reason}", path.display())]
+pub struct DocumentsError {
+    path: PathBuf,
+    reason: String,
+}
+
+/// The texts of one gateway.
+pub(super) struct Documents {
+    mode: DocumentsMode,
+    path: Option<PathBuf>,
+    trusted: RwLock<Arc<Trusted>>,
+    /// By hash, what clients sent. Empty where only trusted documents are executed.
+    sent: Cache<String, Arc<str>, ByLength>,
+    logged: RwLock<HashSet<[u8; 32]>>,
+}
+
+/// The trusted documents as they were read.
+#[derive(Debug, Default)]
+struct Trusted {
+    by_id: HashMap<String, Arc<str>>,
+    texts: HashSet<Arc<str>>,
+    seen: Seen,
+}
+
+/// What the files looked like.
+type Seen = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
+
+#[derive(Debug, Clone)]
+struct ByLength;
+
+impl Weighter<String, Arc<str>> for ByLength {
+    fn weight(&self, hash: &String, text: &Arc<str>) -> u64 {
+        (hash.len() + text.len()) as u64
+    }
+}
+
+impl Documents {
+    /// Reads the trusted documents, where there are any.
+    ///
+    /// # Errors
+    /// They can't be read.
+    pub(super) fn of(config: &Config) -> Result<Self, DocumentsError> {
+        let trusted = match &config.documents {
+            Some(path) => read(path)?,
+            None => Trusted::default(),
+        };
+        Ok(Self {
+            mode: config.documents_mode,
+            path: config.documents.clone(),
+            trusted: RwLock::new(Arc::new(trusted)),
+            sent: Cache::with_weighter(EXPECTED, MOST_BYTES, ByLength),
+            logged: RwLock::default(),
+        })
+    }
+
+    /// The text of a request.
+    ///
+    /// # Errors
+    /// `PersistedQueryNotFound`, `UntrustedDocument`, or `BadInput` where there is none or the hash
+    /// isn't the text's.
+    pub(super) fn text(&self, parameters: &mut Parameters) -> Result<String, Error> {
+        if let Some(id) = &parameters.document_id {
+            let found = self.trusted().by_id.get(id).map(|text| (**text).to_owned());
+            let reason = "isn't the id of a document that is known here";
+            return found.ok_or_else(|| Error::bad_input("documentId", reason));
+        }
+        let hash = parameters.persisted()?.map(str::to_ascii_lowercase);
+        let text = parameters.query.take();
+        let Some(hash) = hash else {
+            let text = text.ok_or_else(|| Error::bad_input("query", "is missing"))?;
+            return self.admit(text);
+        };
+        let Some(text) = text else {
+            let trusted = self.trusted();
+            let found = trusted.by_id.get(&hash).cloned().or_else(|| self.sent.get(&hash));
+            return found.map(|text| (*text).to_owned()).ok_or(Error::PersistedQueryNotFound);
+        };
+        if hex::encode(Sha256::digest(&text)) != hash {
+            let reason = "isn't the SHA-256 of the text that came with it";
+            return Err(Error::bad_input("extensions.persistedQuery.sha256Hash", reason));
+        }
+        let text = self.admit(text)?;
+        self.sent.insert(hash, text.as_str().into());
+        Ok(text)
+    }
+
+    /// A text that was sent as such.
+    fn admit(&self, text: String) -> Result<String, Error> {
+        let is_trusted = || self.trusted().texts.contains(text.trim());
+        match self.mode {
+            DocumentsMode::Off => {}
+            DocumentsMode::Log if is_trusted() => {}
+            DocumentsMode::Log => self.log(&text),
+            DocumentsMode::Only if is_trusted() => {}
+            DocumentsMode::Only => return Err(Error::UntrustedDocument),
+        }
+        Ok(text)
+    }
+
+    fn log(&self, text: &str) {
+        let digest: [u8; 32] = Sha256::digest(text).into();
+        let mut logged = self.logged.write().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < MOST_LOGGED && logged.insert(digest) {
+            tracing::warn!(sha256 = hex::encode(digest), text, "a document that isn't trusted");
+        }
+    }
+
+    fn trusted(&self) -> Arc<Trusted> {
+        Arc::clone(&self.trusted.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the trusted documents again whenever their files have changed. Those that can't be read
+    /// don't replace those that could.
+    pub(super) async fn keep_fresh(&self) {
+        let Some(path) = &self.path else { return };
+        let mut failed = None;
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let Ok(seen) = seen(path) else { continue };
+            if seen == self.trusted().seen || failed.as_ref() == Some(&seen) {
+                continue;
+            }
+            match read(path) {
+                Ok(trusted) => {
+                    tracing::info!(
+                        documents = trusted.texts.len(),
+                        "read the trusted documents anew"
+                    );
+                    let mut kept = self.trusted.write().unwrap_or_else(PoisonError::into_inner);
+                    *kept = Arc::new(trusted);
+                }
+                Err(fault) => {
+                    tracing::error!(%fault, "the trusted documents stay as they were");
+                    failed = Some(seen);
+                }
+            }
+        }
+    }
+}
+
+/// What the files look like now.
+fn seen(path: &Path) -> io::Result<Seen> {
+    let look = |path: PathBuf| {
+        let known = fs::metadata(&path)?;
+        Ok((path, (known.len(), known.modified().ok())))
+    };
+    files(path)?.into_iter().map(look).collect()
+}
+
+/// The manifest itself, or the `.graphql` files of the folder and those in it.
+fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "graphql" || extension == "gql")
+        {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Apollo's and Relay's manifests.
+/// <https://www.apollographql.com/docs/graphos/routing/security/persisted-queries>
+/// <https://relay.dev/docs/guides/persisted-queries/>
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Manifest {
+    Apollo { format: String, operations: Vec<Operation> },
+    Relay(HashMap<String, String>),
+}
+
+#[derive(Deserialize)]
+struct Operation {
+    id: String,
+    body: String,
+}
+
+fn read(path: &Path) -> Result<Trusted, DocumentsError> {
+    let fault = |reason: String| DocumentsError { path: path.to_owned(), reason };
+    let seen = seen(path).map_err(|error| fault(error.to_string()))?;
+    let mut trusted = Trusted { seen, ..Trusted::default() };
+    if path.is_dir() {
+        for file in trusted.seen.keys().cloned().collect::<Vec<_>>() {
+            let text = fs::read_to_string(&file);
+            let text = text.map_err(|error| fault(format!("{}: {error}", file.display())))?;
+            let name = file.strip_prefix(path).unwrap_or(&file).with_extension("");
+            trusted.add(name.display().to_string(), &text).map_err(&fault)?;
+        }
+        return Ok(trusted);
+    }
+    let text = fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+    let manifest = serde_json::from_str(&text)
+        .map_err(|error| fault(format!("is neither Apollo's nor Relay's manifest: {error}")))?;
+    match manifest {
+        Manifest::Apollo { format, .. } if format != "apollo-persisted-query-manifest" => {
+            return Err(fault(format!("{format} is no format that is known here")));
+        }
+        Manifest::Apollo { operations, .. } => {
+            for Operation { id, body } in operations {
+                trusted.add(id, &body).map_err(&fault)?;
+            }
+        }
+        Manifest::Relay(texts) => {
+            for (id, text) in texts {
+                trusted.add(id, &text).map_err(&fault)?;
+            }
+        }
+    }
+    Ok(trusted)
+}
+
+impl Trusted {
+    /// A text under its id and the SHA-256 of its bytes, as sent and without white space around.
+    fn add(&mut self, id: String, text: &str) -> Result<(), String> {
+        let text: Arc<str> = text.into();
+        if let Err(error) = async_graphql::parser::parse_query(&*text) {
+            return Err(format!("{}: isn't a GraphQL document: {error}", id));
+        }
+        let trimmed: Arc<str> = text.trim().into();
+        let hashes = [&text, &trimmed].map(|text| hex::encode(Sha256::digest(&**text)));
+        for id in hashes.into_iter().chain([id]) {
+            self.by_id.insert(id, Arc::clone(&text));
+        }
+        self.texts.insert(trimmed);
+        Ok(())
+    }
+}

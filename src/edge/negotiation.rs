@@ -1,0 +1,89 @@
+//! In which form a client wants its answers.
+//! <https://graphql.github.io/graphql-over-http/draft/#sec-Media-Types>
+
+use axum::http::{HeaderMap, header::ACCEPT};
+
+/// The form of one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Format {
+    /// `application/json`: status 200 for whatever could be read as a request.
+    #[default]
+    Json,
+    /// `application/graphql-response+json`: the status says whether the operation was executed.
+    GraphqlResponse,
+}
+
+/// The form of many answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// `text/event-stream`, the protocol of graphql-sse.
+    Events,
+    /// `multipart/mixed;subscriptionSpec=1.0`, Apollo's protocol.
+    Multipart,
+}
+
+/// What a client accepts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Accepted {
+    /// For one answer, the better liked of the two.
+    pub(super) single: Option<Format>,
+    /// For many answers.
+    pub(super) stream: Option<Stream>,
+}
+
+impl Format {
+    pub(super) const fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json; charset=utf-8",
+            Self::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
+        }
+    }
+}
+
+impl Accepted {
+    /// By the request's `Accept` header; without one anything is accepted.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut values = headers.get_all(ACCEPT).iter().peekable();
+        if values.peek().is_none() {
+            return Self { single: Some(Format::Json), stream: None };
+        }
+        let (mut accepted, mut best) = (Self::default(), 0.0);
+        let ranges = values.filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(','));
+        for range in ranges {
+            let mut parts = range.split(';').map(str::trim);
+            let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let mut quality = 1.0;
+            let mut is_subscription_spec = false;
+            for part in parts {
+                let (key, value) = part.split_once('=').unwrap_or((part, ""));
+                match key.to_ascii_lowercase().as_str() {
+                    "q" => quality = value.parse().unwrap_or(0.0),
+                    "subscriptionspec" => is_subscription_spec = true,
+                    _ => {}
+                }
+            }
+            if quality <= 0.0 {
+                continue;
+            }
+            let single = match name.as_str() {
+                "application/json" | "application/*" | "*/*" => Some(Format::Json),
+                "application/graphql-response+json" => Some(Format::GraphqlResponse),
+                _ => None,
+            };
+            // Of two that are liked as well the first, as it stands in the header.
+            if single.is_some() && quality > best {
+                (accepted.single, best) = (single, quality);
+            }
+            match name.as_str() {
+                "multipart/mixed" if is_subscription_spec => {
+                    accepted.stream = Some(Stream::Multipart);
+                }
+                "text/event-stream" if accepted.stream.is_none() => {
+                    accepted.stream = Some(Stream::Events);
+                }
+                _ => {}
+            }
+        }
+        accepted
+    }
+}

@@ -1,0 +1,128 @@
+//! The parameters of a GraphQL request, from a body or from a query string.
+//! <https://graphql.github.io/graphql-over-http/draft/#sec-Request-Parameters>
+
+use async_graphql::{Request, Variables};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// One request as its client wrote it.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Parameters {
+    /// The text.
+    pub(super) query: Option<String>,
+    /// Id of a document that is known here, instead of a text.
+    #[serde(rename = "documentId")]
+    pub(super) document_id: Option<String>,
+    #[serde(rename = "operationName")]
+    operation_name: Option<String>,
+    variables: Option<Variables>,
+    extensions: Option<Map<String, Value>>,
+}
+
+/// What a body holds.
+#[derive(Debug)]
+pub(super) enum Body {
+    One(Parameters),
+    /// Several requests, whose answers come in the same order.
+    Batch(Vec<Parameters>),
+}
+
+impl Body {
+    /// Reads a body in JSON.
+    ///
+    /// # Errors
+    /// `BadInput` naming what can't be read.
+    pub(super) fn read(body: &[u8], most: usize) -> Result<Self, Error> {
+        // Asked for by its first byte: a structure would also be read from a list of its fields.
+        match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => Ok(Self::One(json("body", body)?)),
+            Some(b'[') => {
+                if most == 1 {
+                    return Err(Error::bad_input(
+                        "body",
+                        "is a list: batches are switched off here",
+                    ));
+                }
+                let all: Vec<Map<String, Value>> = json("body", body)?;
+                if !(1..=most).contains(&all.len()) {
+                    let reason = format!("is a list of {}: 1 to {most} requests", all.len());
+                    return Err(Error::bad_input("body", reason));
+                }
+                let read = |one| {
+                    serde_json::from_value(Value::Object(one))
+                        .map_err(|fault| unreadable("body", &fault))
+                };
+                all.into_iter().map(read).collect::<Result<_, _>>().map(Self::Batch)
+            }
+            Some(_) => Err(Error::bad_input("body", "isn't a GraphQL request in JSON")),
+            None => Err(Error::bad_input("body", "is empty")),
+        }
+    }
+}
+
+fn json<T: DeserializeOwned>(field: &'static str, text: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(text).map_err(|fault| unreadable(field, &fault))
+}
+
+fn unreadable(field: &'static str, fault: &serde_json::Error) -> Error {
+    Error::bad_input(field, format!("isn't a GraphQL request in JSON: {fault}"))
+}
+
+impl Parameters {
+    /// Reads the query string of a GET.
+    ///
+    /// # Errors
+    /// `BadInput` naming the parameter.
+    pub(super) fn of_query_string(text: &str) -> Result<Self, Error> {
+        let mut read = Self::default();
+        for (name, value) in form_urlencoded::parse(text.as_bytes()) {
+            match &*name {
+                "query" => read.query = Some(value.into_owned()),
+                "documentId" => read.document_id = Some(value.into_owned()),
+                "operationName" => {
+                    read.operation_name = Some(value.into_owned()).filter(|name| !name.is_empty());
+                }
+                "variables" if !value.is_empty() => {
+                    read.variables = json("variables", value.as_bytes())?;
+                }
+                "extensions" if !value.is_empty() => {
+                    read.extensions = json("extensions", value.as_bytes())?;
+                }
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
+
+    /// The SHA-256 (in hexadecimal digits) of the text, as Apollo's clients send it.
+    /// <https://www.apollographql.com/docs/apollo-server/performance/apq>
+    ///
+    /// # Errors
+    /// `BadInput`: there is something in its place that isn't one.
+    pub(super) fn persisted(&self) -> Result<Option<&str>, Error> {
+        let Some(found) = self.extensions.as_ref().and_then(|all| all.get("persistedQuery")) else {
+            return Ok(None);
+        };
+        let is_digest =
+            |hash: &&str| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let hash = found.get("sha256Hash").and_then(Value::as_str).filter(is_digest);
+        let is_known_version = found.get("version").and_then(Value::as_u64) == Some(1);
+        match hash {
+            Some(hash) if is_known_version => Ok(Some(hash)),
+            _ => {
+                let reason = "must hold version 1 and sha256Hash, 64 hexadecimal digits";
+                Err(Error::bad_input("extensions.persistedQuery", reason))
+            }
+        }
+    }
+
+    /// The request with this text.
+    pub(super) fn into_request(self, text: String) -> Request {
+        let mut request = Request::new(text);
+        request.operation_name = self.operation_name;
+        request.variables = self.variables.unwrap_or_default();
+        request
+    }
+}

@@ -1,0 +1,84 @@
+//! Connections: taken on up to a bound, each with time limits, and ended in order.
+
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, extract::Request};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower_service::Service as _;
+
+use crate::config::Config;
+
+/// Who is at the other end of the connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
+/// Pause after a connection couldn't be taken, such as for want of file descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Takes connections until `stop`, then lets each finish the request that it is in.
+pub(super) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    config: &Config,
+    stop: CancellationToken,
+) -> TaskTracker {
+    let connections = TaskTracker::new();
+    let room = Arc::new(Semaphore::new(config.max_connections));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new());
+    http.header_read_timeout(Duration::from_millis(config.idle_millis));
+    loop {
+        let taken = tokio::select! {
+            taken = take(&listener, &room) => taken,
+            () = stop.cancelled() => break,
+        };
+        let (stream, peer, permit) = match taken {
+            Ok(taken) => taken,
+            Err(fault) => {
+                tracing::warn!(%fault, "a connection couldn't be taken");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        let (router, stop) = (router.clone(), stop.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            router.clone().call(request.map(Body::new))
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        connections.spawn(async move {
+            let mut connection = pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = stop.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(fault) = ended {
+                tracing::debug!(%fault, %peer, "a connection ended early");
+            }
+            drop(permit);
+        });
+    }
+    connections.close();
+    connections
+}
+
+/// The next connection, once there is room for it.
+async fn take(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
+    let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    // An answer isn't held back until the one before has arrived.
+    stream.set_nodelay(true)?;
+    Ok((stream, peer, permit))
+}

@@ -1,0 +1,296 @@
+//! How much an operation asks for, told from its text and variables before anything is executed.
+//!
+//! The cost is the number of objects that the answer may hold: each object counts one, and what is
+//! below a list counts as often as the list is long. A connection is as long as its `first` (or
+//! `last`) says, a list that is asked for by a list of keys as long as that; of other lists
+//! [`ASSUMED`] elements are assumed. A field of a root type counts [`ROOT`] more: it is a command to
+//! MongoDB, or several.
+//! <https://ibm.github.io/graphql-specs/cost-spec.html> has the idea.
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Number, Positioned, Value, Variables,
+    parser::types::{
+        BaseType, Field, FragmentDefinition, OperationDefinition, Selection, SelectionSet,
+    },
+};
+
+use super::{
+    page,
+    types::{Types, named},
+};
+use crate::{config::Config, error::Error};
+
+/// Elements that a list is assumed to have where nothing tells how many are asked for.
+const ASSUMED: usize = 10;
+/// What a field of a root type counts.
+const ROOT: usize = 10;
+/// Selections that are looked at, fragments counted wherever they are named: fragments within
+/// fragments can be short and mean very many.
+const MOST_SELECTIONS: usize = 20_000;
+
+/// What one operation may ask for.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    tokens: usize,
+    depth: usize,
+    aliases: usize,
+    root_fields: usize,
+    directives: usize,
+    /// Estimated objects of an answer.
+    pub cost: usize,
+    introspection: bool,
+}
+
+impl Limits {
+    /// Those of a gateway.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            tokens: config.max_tokens,
+            depth: config.max_depth,
+            aliases: config.max_aliases,
+            root_fields: config.max_root_fields,
+            directives: config.max_directives,
+            cost: config.max_cost,
+            introspection: config.introspection,
+        }
+    }
+
+    /// Looks at a text before it is parsed, which costs much more.
+    ///
+    /// # Errors
+    /// `TooComplex`.
+    pub(super) fn check_text(&self, text: &str) -> Result<(), Error> {
+        match tokens(text.as_bytes()).nth(self.tokens) {
+            Some(()) => {
+                Err(too_complex("max_tokens", format!("has more than {} tokens", self.tokens)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn too_complex(limit: &'static str, reason: String) -> Error {
+    Error::TooComplex { limit, reason }
+}
+
+/// What an operation asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    /// Estimated objects of the answer.
+    pub(super) cost: usize,
+    /// Whether that is so with any variables.
+    pub(super) is_fixed: bool,
+}
+
+/// Measures an operation.
+///
+/// # Errors
+/// `TooComplex` naming the limit, `BadInput` where it asks for the schema and may not.
+pub(super) fn measure(
+    types: &Types,
+    limits: &Limits,
+    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    operation: &OperationDefinition,
+    root: &str,
+    variables: &Variables,
+) -> Result<Measured, Error> {
+    let mut walk = Walk {
+        types,
+        limits,
+        fragments,
+        variables,
+        is_fixed: true,
+        open: Vec::new(),
+        selections: 0,
+        aliases: 0,
+        root_fields: 0,
+        directives: operation.directives.len(),
+    };
+    let cost = walk.set(&operation.selection_set.node, root, 1, None)?;
+    if cost > limits.cost {
+        let reason = format!("may cost {cost}, more than {}", limits.cost);
+        return Err(too_complex("max_cost", reason));
+    }
+    Ok(Measured { cost, is_fixed: walk.is_fixed })
+}
+
+struct Walk<'a> {
+    types: &'a Types,
+    limits: &'a Limits,
+    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    variables: &'a Variables,
+    is_fixed: bool,
+    /// Fragments that are being looked at. One that names itself is for the library to refuse.
+    open: Vec<&'a Name>,
+    selections: usize,
+    aliases: usize,
+    root_fields: usize,
+    directives: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// The cost of what is selected of one object; lists in it are `length` long where that is known.
+    fn set(
+        &mut self,
+        set: &'a SelectionSet,
+        of: &str,
+        depth: usize,
+        length: Option<usize>,
+    ) -> Result<usize, Error> {
+        let limits = self.limits;
+        if depth > limits.depth && !set.items.is_empty() {
+            let reason = format!("is nested more than {} levels deep", limits.depth);
+            return Err(too_complex("max_depth", reason));
+        }
+        let mut cost: usize = 0;
+        for selection in &set.items {
+            self.selections += 1;
+            self.directives += selection.node.directives().len();
+            demand(self.selections, MOST_SELECTIONS, "selections", "selections")?;
+            demand(self.directives, limits.directives, "max_directives", "directives")?;
+            let below = match &selection.node {
+                Selection::Field(field) => self.field(&field.node, of, depth, length)?,
+                Selection::InlineFragment(fragment) => {
+                    let on = fragment.node.type_condition.as_ref().map(|on| &on.node.on.node);
+                    let of = on.map_or(of, Name::as_str);
+                    self.set(&fragment.node.selection_set.node, of, depth, length)?
+                }
+                Selection::FragmentSpread(spread) => {
+                    let name = &spread.node.fragment_name.node;
+                    match self.fragments.get(name) {
+                        Some(fragment) if !self.open.contains(&name) => {
+                            let FragmentDefinition { type_condition, selection_set, .. } =
+                                &fragment.node;
+                            self.open.push(name);
+                            let of = &type_condition.node.on.node;
+                            let below = self.set(&selection_set.node, of, depth, length)?;
+                            self.open.pop();
+                            below
+                        }
+                        _ => 0,
+                    }
+                }
+            };
+            cost = cost.saturating_add(below);
+        }
+        Ok(cost)
+    }
+
+    fn field(
+        &mut self,
+        field: &'a Field,
+        of: &str,
+        depth: usize,
+        length: Option<usize>,
+    ) -> Result<usize, Error> {
+        let limits = self.limits;
+        let name = field.name.node.as_str();
+        self.aliases += usize::from(field.alias.is_some());
+        demand(self.aliases, limits.aliases, "max_aliases", "aliases")?;
+        if depth == 1 {
+            self.root_fields += 1;
+            demand(self.root_fields, limits.root_fields, "max_root_fields", "fields of the root")?;
+            if matches!(name, "__schema" | "__type") && !limits.introspection {
+                return Err(Error::bad_input("query", "introspection is switched off here"));
+            }
+        }
+        let below = &field.selection_set.node;
+        let Some(ty) = self.types.field(of, name) else {
+            // Introspection, or what the library refuses.
+            return self.set(below, "", depth + 1, None);
+        };
+        let root = if depth == 1 { ROOT } else { 0 };
+        let of = named(ty);
+        if !self.types.is_composite(of) {
+            return Ok(root);
+        }
+        let asked = self.asked_length(field);
+        let is_list = matches!(ty.base, BaseType::List(_));
+        let (times, inner) = if is_list {
+            (length.or(asked).unwrap_or(ASSUMED), None)
+        } else if of.ends_with("Connection") {
+            (1, Some(asked.unwrap_or(page::DEFAULT.unsigned_abs() as usize)))
+        } else {
+            (1, None)
+        };
+        let one = 1 + self.set(below, of, depth + 1, inner)?;
+        Ok(root.saturating_add(times.saturating_mul(one)))
+    }
+
+    /// How many elements the arguments ask for. More than a page may have are refused later.
+    fn asked_length(&mut self, field: &Field) -> Option<usize> {
+        let mut asked = None;
+        for (name, value) in &field.arguments {
+            let mut is_fixed = true;
+            let value = value.node.clone().into_const_with(|variable| {
+                is_fixed = false;
+                Ok::<_, ()>(self.variables.get(&variable).cloned().unwrap_or_default())
+            });
+            let length = match (name.node.as_str(), value) {
+                ("first" | "last", Ok(Value::Number(number))) => Some(page_length(&number)),
+                ("first" | "last", _) => None,
+                (_, Ok(Value::List(keys))) => Some(keys.len()),
+                (_, Ok(Value::Null)) if !is_fixed => None,
+                _ => continue,
+            };
+            self.is_fixed &= is_fixed;
+            asked = length.or(asked);
+        }
+        asked
+    }
+}
+
+fn page_length(number: &Number) -> usize {
+    let length = number.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
+    length.min(page::MOST.unsigned_abs() as usize)
+}
+
+fn demand(found: usize, most: usize, limit: &'static str, what: &str) -> Result<(), Error> {
+    if found > most {
+        return Err(too_complex(limit, format!("has more than {most} {what}")));
+    }
+    Ok(())
+}
+
+/// The names, numbers, strings and signs of a text, as the specification's lexical grammar has them.
+fn tokens(text: &[u8]) -> impl Iterator<Item = ()> {
+    let mut at = 0;
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    let position = |at: usize, found: &dyn Fn(&[u8]) -> bool, width: usize| {
+        (at..text.len()).find(|&at| found(&text[at..(at + width).min(text.len())]))
+    };
+    std::iter::from_fn(move || {
+        loop {
+            let rest = text.get(at..)?;
+            match rest.first()? {
+                b' ' | b'\t' | b'\r' | b'\n' | b',' => at += 1,
+                b'#' => at = position(at, &|found| found == b"\n", 1)?,
+                b'"' if rest.starts_with(b"\"\"\"") => {
+                    let end = position(at + 3, &|found| found == b"\"\"\"", 3);
+                    at = end.map_or(text.len(), |end| end + 3);
+                    return Some(());
+                }
+                b'"' => {
+                    at += 1;
+                    while let Some(byte) = text.get(at) {
+                        at += if *byte == b'\\' { 2 } else { 1 };
+                        if matches!(byte, b'"' | b'\n') {
+                            break;
+                        }
+                    }
+                    return Some(());
+                }
+                first if word(first) => {
+                    at += rest.iter().take_while(|byte| word(byte)).count();
+                    return Some(());
+                }
+                _ => {
+                    at += if rest.starts_with(b"...") { 3 } else { 1 };
+                    return Some(());
+                }
+            }
+        }
+    })
+}

@@ -4,15 +4,15 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, builder::PossibleValuesParser};
 use jsonwebtoken::{EncodingKey, Header, encode, get_current_timestamp};
-use serde::Serialize;
 
 use super::{failure::Failure, terminal};
-use crate::{config::Config, graphql::requester::Role};
+use crate::{config::Config, edge::auth::RolesClaim, graphql::requester::Role};
 
 /// Sign a token for development
 ///
 /// Prints a bearer token (JWT, HS256), signed with the `auth_hs256_secret` of the configuration and
-/// with its `auth_issuer` and `auth_audience` where they are set. It needs no database. In production
+/// with its `auth_issuer` and `auth_audience` where they are set; the roles stand in its
+/// `auth_roles_claim`. It needs no database. In production
 /// tokens come from whoever signs your users in.
 ///
 /// Example:
@@ -45,18 +45,6 @@ impl Token {
     }
 }
 
-#[derive(Serialize)]
-struct Claims<'a> {
-    sub: &'a str,
-    roles: &'a [&'a str],
-    iat: u64,
-    exp: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    iss: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    aud: Option<&'a str>,
-}
-
 /// A token that a gateway with this configuration accepts for `ttl`.
 pub(super) fn mint(
     config: &Config,
@@ -74,14 +62,15 @@ pub(super) fn mint(
         return Err(Failure::usage("auth_hs256_secret needs 32 bytes or more"));
     }
     let now = get_current_timestamp();
-    let claims = Claims {
-        sub: subject,
-        roles,
-        iat: now,
-        exp: now.saturating_add(ttl.as_secs()),
-        iss: config.auth_issuer.as_deref(),
-        aud: config.auth_audience.as_deref(),
-    };
+    let mut claims = RolesClaim::new(&config.auth_roles_claim).claims(roles);
+    claims.insert("sub".to_owned(), subject.into());
+    claims.insert("iat".to_owned(), now.into());
+    claims.insert("exp".to_owned(), now.saturating_add(ttl.as_secs()).into());
+    for (claim, demanded) in [("iss", &config.auth_issuer), ("aud", &config.auth_audience)] {
+        if let Some(value) = demanded {
+            claims.insert(claim.to_owned(), value.as_str().into());
+        }
+    }
     encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes()))
         .map_err(|fault| Failure::trouble(format!("the token can't be signed: {fault}")))
 }

@@ -1,11 +1,11 @@
-//! The way of a request: authentication, request ids, bad input, and clients that hang up.
+//! The way of a request: roles, request ids, bad input, and clients that hang up.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
-use crate::support::{Gateway, commands, now_seconds, token_with};
+use crate::support::{Gateway, commands};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 
@@ -15,67 +15,6 @@ async fn a_read_is_one_command() {
     let response = gateway.anonymous().run(STOCK, json!({ "sku": "nothing" })).await;
     assert_eq!(response["data"]["stock"], json!(null));
     assert_eq!(commands(&response), ["find inventory"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_do_not_hold_are_refused() {
-    let gateway = Gateway::start().await;
-    let expired = token_with(&json!({ "sub": "someone", "exp": now_seconds() - 60 }));
-    let early = token_with(
-        &json!({ "sub": "someone", "exp": now_seconds() + 60, "nbf": now_seconds() + 30 }),
-    );
-    let nobody = token_with(&json!({ "sub": "", "exp": now_seconds() + 60 }));
-    let unsigned = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJzb21lb25lIiwiZXhwIjo5OTk5OTk5OTk5fQ.".to_owned();
-    for token in [expired, early, nobody, unsigned, "nonsense".to_owned()] {
-        let client = gateway.client(Some(token.clone()));
-        let (status, body) = client.send(STOCK, json!({ "sku": "x" })).await.expect("an answer");
-        assert_eq!(status, 401, "{token}");
-        assert_eq!(body["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
-    }
-}
-
-/// Key pairs of these tests alone.
-const RSA: (&str, &str) = (include_str!("keys/rsa.pem"), include_str!("keys/rsa.pub.pem"));
-const EC: (&str, &str) = (include_str!("keys/ec.pem"), include_str!("keys/ec.pub.pem"));
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_held_ends_when_it_expires() {
-    let gateway = Gateway::with(|config| config.auth_leeway_seconds = 0).await;
-    let token = token_with(&json!({ "sub": "someone", "exp": now_seconds() + 3 }));
-    let client = gateway.client(Some(token));
-    let status = async || client.send(STOCK, json!({ "sku": "x" })).await.expect("an answer").0;
-    assert_eq!((status().await, status().await), (200, 200));
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!((status().await, status().await), (401, 401));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tokens_are_signed_by_any_of_the_keys_each_with_its_own_algorithm() {
-    use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-    let gateway = Gateway::with(|config| {
-        config.auth_rs256_public_key = Some(RSA.1.to_owned());
-        config.auth_es256_public_key = Some(EC.1.to_owned());
-    })
-    .await;
-    let claims = json!({ "sub": "someone", "exp": now_seconds() + 60 });
-    let rsa = EncodingKey::from_rsa_pem(RSA.0.as_bytes()).expect("a key");
-    let ec = EncodingKey::from_ec_pem(EC.0.as_bytes()).expect("a key");
-    let status = async |algorithm, key: &EncodingKey| {
-        let token = encode(&Header::new(algorithm), &claims, key).expect("a token");
-        let client = gateway.client(Some(token));
-        let query = "{ myAccounts { nodes { id } } }";
-        client.send(query, json!({})).await.expect("an answer").0
-    };
-    assert_eq!(status(Algorithm::RS256, &rsa).await, 200);
-    assert_eq!(status(Algorithm::ES256, &ec).await, 200);
-    // Another algorithm of the same key, and a public key taken for a secret.
-    assert_eq!(status(Algorithm::RS512, &rsa).await, 401);
-    for public in [RSA.1, EC.1] {
-        assert_eq!(
-            status(Algorithm::HS256, &EncodingKey::from_secret(public.as_bytes())).await,
-            401
-        );
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,62 @@
+//! A JWK set: the keys that an issuer publishes.
+
+use jsonwebtoken::jwk::Jwk;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::keys::Key;
+
+/// The usable keys of a set ([RFC 7517](https://www.rfc-editor.org/rfc/rfc7517#section-5)).
+#[derive(Default)]
+pub(super) struct KeySet {
+    /// As they were published, to tell whether another set is the same.
+    published: Vec<Jwk>,
+    keys: Vec<Key>,
+}
+
+#[derive(Deserialize)]
+struct Published {
+    keys: Vec<Value>,
+}
+
+impl KeySet {
+    /// Reads a set. Keys that can't be used are passed over, as the standard has it: a set may hold
+    /// keys for other purposes and of types that came later.
+    ///
+    /// # Errors
+    /// Says why it isn't a set, or that none of its keys can be used.
+    pub(super) fn from_json(text: &[u8]) -> Result<Self, String> {
+        let set: Published = serde_json::from_slice(text)
+            .map_err(|fault| format!("what is there isn't a JWK set: {fault}"))?;
+        let mut usable = Self::default();
+        for (position, jwk) in set.keys.into_iter().enumerate() {
+            let read = serde_json::from_value::<Jwk>(jwk).map_err(|_| "it can't be read");
+            match read.and_then(|jwk| Ok((Key::from_jwk(&jwk)?, jwk))) {
+                Ok((key, jwk)) => {
+                    usable.keys.push(key);
+                    usable.published.push(jwk);
+                }
+                Err(reason) => tracing::debug!(position, reason, "a key of a set is passed over"),
+            }
+        }
+        if usable.keys.is_empty() {
+            return Err("the JWK set has no key that can be used".to_owned());
+        }
+        Ok(usable)
+    }
+
+    /// The keys.
+    pub(super) fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// The keys alone.
+    pub(super) fn into_keys(self) -> Vec<Key> {
+        self.keys
+    }
+
+    /// Whether the other has the same keys.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.published == other.published
+    }
+}

@@ -1,0 +1,105 @@
+//! What makes a token hold.
+
+use std::time::Duration;
+
+use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, errors::ErrorKind};
+use serde_json::Value;
+
+use super::{Caller, keys::Key, roles::RolesClaim};
+use crate::{config::Config, graphql::requester::Requester};
+
+/// Longest subject, in bytes.
+const LONGEST_SUBJECT: usize = 128;
+
+/// What tokens must say ([RFC 7519](https://www.rfc-editor.org/rfc/rfc7519#section-4.1)): who it is
+/// (`sub`) and until when it holds (`exp`) in any case, `iss` and `aud` where they are configured.
+pub(super) struct Rules {
+    validation: Validation,
+    roles: RolesClaim,
+}
+
+/// What came of a check.
+pub(super) enum Verdict {
+    /// It holds, and this is who asks.
+    Holds(Caller),
+    /// It doesn't, whatever other keys there may be.
+    Refused,
+    /// None of these keys has signed it, but a public key that isn't among them may have.
+    UnknownKey,
+}
+
+impl Rules {
+    /// The configured ones.
+    pub(super) fn new(config: &Config) -> Self {
+        let mut validation = Validation::default();
+        let mut required = vec!["exp", "sub"];
+        validation.leeway = config.auth_leeway_seconds;
+        validation.validate_nbf = true;
+        match &config.auth_audience {
+            Some(audience) => {
+                validation.set_audience(&[audience]);
+                required.push("aud");
+            }
+            None => validation.validate_aud = false,
+        }
+        if let Some(issuer) = &config.auth_issuer {
+            validation.set_issuer(&[issuer]);
+            required.push("iss");
+        }
+        validation.set_required_spec_claims(&required);
+        Self { validation, roles: RolesClaim::new(&config.auth_roles_claim) }
+    }
+
+    /// Checks a token with those of `keys` that its header admits.
+    pub(super) fn check<'a>(
+        &self,
+        token: &str,
+        keys: impl Iterator<Item = &'a Key> + Clone,
+    ) -> Verdict {
+        let Some(header) = header(token) else { return Verdict::Refused };
+        let id = header.kid.as_deref();
+        let mut validation = self.validation.clone();
+        validation.algorithms = vec![header.alg];
+        for key in keys.clone().filter(|key| key.fits(header.alg, id)) {
+            match decode::<Value>(token, key.decoding(), &validation) {
+                Ok(token) => {
+                    return self.caller(&token.claims).map_or(Verdict::Refused, Verdict::Holds);
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature) => {}
+                Err(_) => return Verdict::Refused,
+            }
+        }
+        let is_named = id.is_some_and(|id| keys.clone().any(|key| key.is_named(id)));
+        if is_named || !is_public(header.alg) { Verdict::Refused } else { Verdict::UnknownKey }
+    }
+
+    fn caller(&self, claims: &Value) -> Option<Caller> {
+        let subject = claims.get("sub")?.as_str()?;
+        if subject.is_empty() || subject.len() > LONGEST_SUBJECT {
+            return None;
+        }
+        let expires = Duration::try_from_secs_f64(claims.get("exp")?.as_f64()?).ok()?;
+        let leeway = Duration::from_secs(self.validation.leeway);
+        let roles = self.roles.read(claims);
+        let requester = Requester { subject: Some(subject.to_owned()), roles };
+        Some(Caller { requester, until: Some(expires.saturating_add(leeway)), by_cookie: false })
+    }
+}
+
+/// The header of a token that is meant to let somebody in: not of another kind that the issuer signs
+/// ([RFC 8725](https://www.rfc-editor.org/rfc/rfc8725#section-3.11)), and without extensions that
+/// must be understood ([RFC 7515](https://www.rfc-editor.org/rfc/rfc7515#section-4.1.11)).
+fn header(token: &str) -> Option<Header> {
+    let header = decode_header(token).ok()?;
+    let is_access = header.typ.as_deref().is_none_or(|kind| {
+        let kind = kind.to_ascii_lowercase();
+        matches!(kind.strip_prefix("application/").unwrap_or(&kind), "jwt" | "at+jwt")
+    });
+    (is_access && header.crit.is_none()).then_some(header)
+}
+
+/// Whether an issuer may publish keys for it.
+fn is_public(algorithm: Algorithm) -> bool {
+    use Algorithm::{ES256, EdDSA, PS256, RS256};
+    matches!(algorithm, RS256 | PS256 | ES256 | EdDSA)
+}

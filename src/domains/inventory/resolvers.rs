@@ -86,12 +86,12 @@ impl InventorySubscription {
         context: &Context<'_>,
         #[graphql(desc = "The product.")] sku: ID,
     ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
-        let app = app(context).clone();
-        let changes = app.hub().watch("inventory", sku.0.clone());
+        let (app, key) = (app(context).clone(), sku.0.clone());
         let read = move || {
             let (app, sku) = (app.clone(), sku.clone());
             async move { Ok(operations::stock(&app, &sku).await?.map(Stock)) }
         };
-        Ok(follow(changes, read, |Stock(stock)| (stock.available, stock.sold, stock.received)))
+        let face = |Stock(stock): &Stock| (stock.available, stock.sold, stock.received);
+        Ok(follow(context, "inventory", key, read, face))
     }
 }

@@ -136,11 +136,10 @@ impl OrdersSubscription {
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
         let key = input::id("id", NodeKind::Order, &id).map_err(Error::from)?;
-        let changes = app.hub().watch("orders", key);
         let read = move || {
             let (app, requester, id) = (app.clone(), requester.clone(), id.clone());
             async move { Ok(operations::order(&app, &requester, &id).await?.map(Order)) }
         };
-        Ok(follow(changes, read, |Order(order)| (order.state, order.changed_at)))
+        Ok(follow(context, "orders", key, read, |Order(order)| (order.state, order.changed_at)))
     }
 }

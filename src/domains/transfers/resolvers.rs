@@ -236,11 +236,10 @@ impl TransfersSubscription {
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
         let key = input::id("account", NodeKind::Account, &account).map_err(Error::from)?;
-        let changes = app.hub().watch("accounts", key);
         let read = move || {
             let (app, requester, account) = (app.clone(), requester.clone(), account.clone());
             async move { Ok(operations::account(&app, &requester, &account).await?.map(Account)) }
         };
-        Ok(follow(changes, read, Account::face))
+        Ok(follow(context, "accounts", key, read, Account::face))
     }
 }

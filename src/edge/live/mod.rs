@@ -1,73 +1,174 @@
-//! Subscriptions over WebSocket, sub-protocol `graphql-transport-ws`.
+//! Answers that go on: over WebSocket, as server-sent events, as multipart HTTP.
+//!
+//! Whatever carries an operation, its answers end in one of three ways ([`End`]), and nothing is sent
+//! before what was sent earlier is on its way: a slow client holds up its own operations only, and
+//! these collapse to the newest state (`graphql::subscription`).
 
-use std::sync::Arc;
+mod messages;
+pub(super) mod multipart;
+pub(super) mod origin;
+pub(super) mod reservations;
+pub(super) mod socket;
+pub(super) mod sse;
 
-use async_graphql::{Data, Executor, Request, Response as Answer};
-use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+
+use async_graphql::Response as Answer;
 use axum::{
-    extract::{FromRequestParts, WebSocketUpgrade},
-    http::{StatusCode, request::Parts},
+    body::{Body, Bytes},
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
     response::{IntoResponse, Response},
 };
-use futures_util::{StreamExt, stream::BoxStream};
+use futures_util::{Stream, StreamExt, stream::BoxStream};
+use jsonwebtoken::get_current_timestamp;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{sleep, timeout},
+};
 
-use super::{Edge, auth::Caller, execution::Call};
+use super::{Edge, auth::Caller, refusal::refused};
+use crate::{config::Config, error::Error, graphql::errors};
 
-/// Who asks is told by the `Authorization` header, or by `connection_init` with the payload
-/// `{"Authorization": "Bearer …"}`, which browsers need.
-pub(super) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
-    let Ok(upgrade) = WebSocketUpgrade::from_request_parts(head, &()).await else {
-        return StatusCode::BAD_REQUEST.into_response();
-    };
-    let Ok(protocol) = GraphQLProtocol::from_request_parts(head, &()).await else {
-        return StatusCode::BAD_REQUEST.into_response();
-    };
-    let Ok(by_header) = edge.authenticator.caller(&head.headers).await else {
-        return StatusCode::UNAUTHORIZED.into_response();
-    };
-    let largest = edge.app.config().body_bytes;
-    let upgrade = upgrade.max_message_size(largest).max_frame_size(largest);
-    upgrade.protocols(async_graphql::http::ALL_WEBSOCKET_PROTOCOLS).on_upgrade(
-        move |socket| async move {
-            let authenticator = Arc::clone(&edge.authenticator);
-            let init = move |payload: serde_json::Value| async move {
-                let mut data = Data::default();
-                data.insert(match payload.get("Authorization").and_then(|value| value.as_str()) {
-                    Some(value) => authenticator.by_header_value(value).await?,
-                    None => by_header,
-                });
-                Ok(data)
+use reservations::Reservations;
+
+/// What this gateway's connections share that go on.
+pub(super) struct Live {
+    connections: Arc<Semaphore>,
+    reservations: Reservations,
+    /// Pause between two signs of life to a client.
+    ping: Duration,
+}
+
+impl Live {
+    /// None yet, bounded as configured.
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            connections: Arc::new(Semaphore::new(config.live_connections)),
+            reservations: Reservations::new(config),
+            ping: Duration::from_millis(config.live_ping_millis),
+        }
+    }
+
+    /// A place for one more connection, if there is one.
+    fn admit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.connections).try_acquire_owned().ok()
+    }
+}
+
+/// How long a client may take nothing, or say nothing where it should, before it is cut off.
+pub(super) fn patience(config: &Config) -> Duration {
+    Duration::from_millis(config.live_ping_millis) * 2
+}
+
+/// What happens to an operation that somebody follows.
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are answers")]
+enum Event {
+    /// It answers.
+    Answer(Answer),
+    /// It is over.
+    End(End),
+}
+
+/// Why an operation is over.
+enum End {
+    /// Everything was answered.
+    Complete,
+    /// The caller's token doesn't hold any more.
+    TokenEnded,
+    /// The gateway is about to stop.
+    Stopping,
+}
+
+/// The answers for as long as they may be given, and why they ended.
+fn events(
+    edge: &Edge,
+    mut answers: BoxStream<'static, Answer>,
+    caller: &Caller,
+) -> impl Stream<Item = Event> + Send + use<> {
+    let stopping = edge.stopping.clone();
+    let token_ended = token_ended(caller.until);
+    async_stream::stream! {
+        let mut token_ended = pin!(token_ended);
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = stopping.cancelled() => Event::End(End::Stopping),
+                () = &mut token_ended => Event::End(End::TokenEnded),
+                answer = answers.next() => answer.map_or(Event::End(End::Complete), Event::Answer),
             };
-            GraphQLWebSocket::new(socket, Live { edge }, protocol)
-                .on_connection_init(init)
-                .serve()
-                .await;
-        },
-    )
-}
-
-/// Executes what comes over a socket.
-#[derive(Clone)]
-struct Live {
-    edge: Edge,
-}
-
-impl Executor for Live {
-    async fn execute(&self, request: Request) -> Answer {
-        self.execute_stream(request, None).next().await.unwrap_or_default()
-    }
-
-    fn execute_stream(
-        &self,
-        request: Request,
-        session: Option<Arc<Data>>,
-    ) -> BoxStream<'static, Answer> {
-        let id = self.edge.app.ids().random();
-        let caller = session.and_then(|session| session_caller(&session)).unwrap_or_default();
-        self.edge.follow(Call { request, caller, id, is_explained: false })
+            let is_over = matches!(event, Event::End(_));
+            yield event;
+            if is_over {
+                return;
+            }
+        }
     }
 }
 
-fn session_caller(session: &Data) -> Option<Caller> {
-    session.get(&std::any::TypeId::of::<Caller>())?.downcast_ref::<Caller>().cloned()
+/// Waits until a token that holds until then (since the beginning of 1970) would be refused; for ever
+/// where there is none.
+async fn token_ended(until: Option<Duration>) {
+    /// A clock may be set while one waits.
+    const LONGEST: Duration = Duration::from_secs(60);
+    const SHORTEST: Duration = Duration::from_millis(250);
+    let Some(until) = until else { return std::future::pending().await };
+    loop {
+        // The same clock and rule as the authenticator's.
+        let now = Duration::from_secs(get_current_timestamp());
+        if now > until {
+            return;
+        }
+        sleep(until.saturating_sub(now).clamp(SHORTEST, LONGEST)).await;
+    }
+}
+
+/// A body that goes on; `beat` comes whenever nothing else came for the pause between two signs of
+/// life. It holds its place among the connections for as long as it is there.
+fn body(
+    live: &Live,
+    place: OwnedSemaphorePermit,
+    beat: &'static str,
+    chunks: impl Stream<Item = String> + Send + 'static,
+) -> Body {
+    let pause = live.ping;
+    Body::from_stream(async_stream::stream! {
+        let _place = place;
+        let mut chunks = pin!(chunks);
+        loop {
+            let chunk = match timeout(pause, chunks.next()).await {
+                Ok(Some(chunk)) => Bytes::from(chunk),
+                Ok(None) => return,
+                Err(_quiet) => Bytes::from_static(beat.as_bytes()),
+            };
+            yield Ok::<_, Infallible>(chunk);
+        }
+    })
+}
+
+/// An answer that holds nothing but why there is none.
+fn told(error: Error) -> Answer {
+    errors::finish(refused(error), "")
+}
+
+/// The same as a whole response in JSON.
+fn refusal(status: StatusCode, error: Error) -> Response {
+    let body = serde_json::to_vec(&told(error)).unwrap_or_default();
+    let mut response = (status, [(CONTENT_TYPE, "application/json")], body).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    }
+    response
+}
+
+/// There is no place for another connection.
+fn busy() -> Error {
+    Error::RateLimited("this gateway holds as many connections as it may; try again later")
+}
+
+/// An answer in JSON.
+fn json(answer: &impl serde::Serialize) -> String {
+    serde_json::to_string(answer).unwrap_or_default()
 }

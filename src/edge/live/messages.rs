@@ -1,0 +1,151 @@
+//! What goes over a WebSocket, in the words of either sub-protocol:
+//! `graphql-transport-ws`, <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>, and the
+//! older `graphql-ws`,
+//! <https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md>
+
+use async_graphql::Response as Answer;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+
+use super::json;
+use crate::edge::parameters::Parameters;
+
+/// The sub-protocols, the preferred one first.
+pub(super) const PROTOCOLS: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
+
+/// A sub-protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// `graphql-transport-ws`.
+    Transport,
+    /// `graphql-ws`, which its successor of the same name has left behind.
+    Legacy,
+}
+
+impl Protocol {
+    /// By the name that was agreed on.
+    pub(super) fn named(name: &[u8]) -> Option<Self> {
+        match name {
+            b"graphql-transport-ws" => Some(Self::Transport),
+            b"graphql-ws" => Some(Self::Legacy),
+            _ => None,
+        }
+    }
+}
+
+/// What a client says.
+pub(super) enum Said {
+    /// Who it is.
+    Init(Map<String, Value>),
+    /// An operation is to begin.
+    Start { id: String, parameters: Parameters },
+    /// An operation is to end.
+    Stop { id: String },
+    /// It wants to hear something; what it sends comes back.
+    Ping(Option<Box<RawValue>>),
+    /// It lives.
+    Pong,
+    /// The socket is to be closed.
+    Terminate,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    id: Option<String>,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+}
+
+/// Reads a message of a client; what is wrong with it goes into the reason of the close.
+pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
+    use Protocol::{Legacy, Transport};
+    let Envelope { kind, id, payload } =
+        serde_json::from_str(text).map_err(|fault| format!("not a message: {fault}"))?;
+    let id = || id.filter(|id| !id.is_empty()).ok_or(format!("{kind} without an id"));
+    let said = match (protocol, kind.as_str()) {
+        (_, "connection_init") => Said::Init(object(payload)?.unwrap_or_default()),
+        (Transport, "subscribe") | (Legacy, "start") => {
+            let payload = payload.ok_or(format!("{kind} without a payload"))?;
+            let parameters = Parameters::read("payload", payload.get().as_bytes());
+            let parameters = parameters.map_err(|fault| fault.to_string())?;
+            if !parameters.name_a_text() {
+                return Err("payload: query is missing".to_owned());
+            }
+            Said::Start { id: id()?, parameters }
+        }
+        (Transport, "complete") | (Legacy, "stop") => Said::Stop { id: id()? },
+        (Transport, "ping") => {
+            // Looked at, so that only an object comes back.
+            object(payload)?;
+            Said::Ping(payload.map(ToOwned::to_owned))
+        }
+        (Transport, "pong") => {
+            object(payload)?;
+            Said::Pong
+        }
+        (Legacy, "connection_terminate") => Said::Terminate,
+        _ => return Err("a type that clients don't send".to_owned()),
+    };
+    Ok(said)
+}
+
+fn object(payload: Option<&RawValue>) -> Result<Option<Map<String, Value>>, String> {
+    let payload = payload.map_or("null", RawValue::get);
+    serde_json::from_str(payload).map_err(|fault| format!("payload: {fault}"))
+}
+
+#[derive(Serialize)]
+struct Message<'a, P> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<P>,
+}
+
+fn message<P: Serialize>(kind: &'static str, id: Option<&str>, payload: Option<P>) -> String {
+    json(&Message { id, kind, payload })
+}
+
+/// The client may begin operations.
+pub(super) fn acknowledged() -> String {
+    message("connection_ack", None, None::<()>)
+}
+
+/// The client's token doesn't hold; the older sub-protocol says so before it closes.
+pub(super) fn not_acknowledged(reason: &str) -> String {
+    message("connection_error", None, Some(serde_json::json!({ "message": reason })))
+}
+
+/// The older sub-protocol's sign of life.
+pub(super) fn keep_alive() -> String {
+    message("ka", None, None::<()>)
+}
+
+/// The answer to a ping.
+pub(super) fn pong(payload: Option<Box<RawValue>>) -> String {
+    message("pong", None, payload)
+}
+
+/// An answer of an operation.
+pub(super) fn next(protocol: Protocol, id: &str, answer: &Answer) -> String {
+    let kind = match protocol {
+        Protocol::Transport => "next",
+        Protocol::Legacy => "data",
+    };
+    message(kind, Some(id), Some(answer))
+}
+
+/// The operation couldn't begin: an end of its own, without `complete`. The older sub-protocol has one
+/// too, and sends what its own server sends, an answer and `complete`.
+pub(super) fn error(id: &str, answer: &Answer) -> String {
+    message("error", Some(id), Some(&answer.errors))
+}
+
+/// No answer comes any more.
+pub(super) fn complete(id: &str) -> String {
+    message("complete", Some(id), None::<()>)
+}

@@ -1,0 +1,250 @@
+//! Server-sent events, one connection for any number of operations: the "single connection mode" of
+//! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
+//!
+//! A stream is reserved, opened with the token that the reservation gave, and carries what is asked for
+//! with that token by requests of their own. It belongs to the subject who reserved it.
+
+mod requests;
+
+use std::{
+    collections::HashMap,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_graphql::Response as Answer;
+use axum::http::StatusCode;
+use futures_util::{
+    Stream, StreamExt,
+    stream::{AbortHandle, Abortable, BoxStream, SelectAll},
+};
+use serde::Serialize;
+use tokio::{sync::mpsc, time::Instant};
+
+use super::{End, Event, json, sse, token_ended, told};
+use crate::{
+    config::Config,
+    edge::{Edge, auth::Caller},
+    error::Error,
+};
+
+pub(in crate::edge) use requests::routes;
+
+/// The event streams of this gateway that are reserved or open.
+pub(super) struct Reservations {
+    /// How many may wait to be opened.
+    most: usize,
+    /// How long they wait.
+    wait: Duration,
+    /// How many operations each carries at the most.
+    operations: usize,
+    /// By token.
+    held: Mutex<HashMap<String, Reservation>>,
+}
+
+struct Reservation {
+    /// Who made it.
+    owner: Caller,
+    /// Until when it waits to be opened.
+    until: Instant,
+    /// Takes what is to be run.
+    asked: mpsc::Sender<Operation>,
+    /// The other end; taken along by who opens the stream.
+    waiting: Option<mpsc::Receiver<Operation>>,
+    /// By the client's id, what ends an operation.
+    running: HashMap<String, AbortHandle>,
+}
+
+/// What one operation has to tell, with the client's id of it.
+type Operation = Abortable<BoxStream<'static, (Arc<str>, Event)>>;
+
+/// A request that is refused, with its status.
+type Refused = (StatusCode, Error);
+
+impl Reservation {
+    fn is_open(&self) -> bool {
+        self.waiting.is_none()
+    }
+}
+
+impl Reservations {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            most: config.live_reservations,
+            wait: Duration::from_millis(config.live_reservation_millis),
+            operations: config.live_operations,
+            held: Mutex::default(),
+        }
+    }
+
+    /// Reserves a stream.
+    fn reserve(&self, token: String, owner: Caller) -> Result<(), Refused> {
+        let now = Instant::now();
+        let mut held = self.held();
+        held.retain(|_, reservation| reservation.is_open() || now < reservation.until);
+        if held.values().filter(|reservation| !reservation.is_open()).count() >= self.most {
+            return Err(busy("too many event streams are reserved; try again later"));
+        }
+        let (asked, waiting) = mpsc::channel(self.operations);
+        let (until, waiting, running) = (now + self.wait, Some(waiting), HashMap::new());
+        held.insert(token, Reservation { owner, until, asked, waiting, running });
+        Ok(())
+    }
+
+    /// Opens a reserved stream. The token alone is enough for that, as a browser's `EventSource` sends
+    /// no headers; who says who it is must be the owner.
+    fn open(
+        &self,
+        token: &str,
+        caller: &Caller,
+    ) -> Result<(Caller, mpsc::Receiver<Operation>), Refused> {
+        let mut held = self.held();
+        let by_token = caller.requester.subject.is_none();
+        let reservation = find(&mut held, token, |owner| by_token || is_same(owner, caller))?;
+        let waiting = reservation.waiting.take().ok_or_else(|| {
+            (StatusCode::CONFLICT, Error::bad_input("token", "its event stream is open already"))
+        })?;
+        Ok((reservation.owner.clone(), waiting))
+    }
+
+    /// Lets an operation begin on a stream; where that isn't open yet, once it is.
+    fn begin(
+        &self,
+        token: &str,
+        caller: &Caller,
+        id: String,
+        events: impl Stream<Item = Event> + Send + 'static,
+    ) -> Result<(), Refused> {
+        let mut held = self.held();
+        let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
+        if reservation.running.contains_key(&id) {
+            let error =
+                Error::bad_input("extensions.operationId", "is that of a running operation");
+            return Err((StatusCode::CONFLICT, error));
+        }
+        let too_many = || busy("the event stream carries as many operations as it may");
+        if reservation.running.len() >= self.operations {
+            return Err(too_many());
+        }
+        let key: Arc<str> = id.as_str().into();
+        let events = events.map(move |event| (Arc::clone(&key), event)).boxed();
+        let (abort, aborted) = AbortHandle::new_pair();
+        let operation = Abortable::new(events, aborted);
+        reservation.asked.try_send(operation).map_err(|_full| too_many())?;
+        reservation.running.insert(id, abort);
+        Ok(())
+    }
+
+    /// Ends an operation; one that isn't there has ended already.
+    fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), Refused> {
+        let mut held = self.held();
+        let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
+        if let Some(running) = reservation.running.remove(id) {
+            running.abort();
+        }
+        Ok(())
+    }
+
+    fn ended(&self, token: &str, id: &str) {
+        if let Some(reservation) = self.held().get_mut(token) {
+            reservation.running.remove(id);
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<String, Reservation>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reservation of a token. Whether it isn't there or isn't the caller's isn't told.
+fn find<'a>(
+    held: &'a mut HashMap<String, Reservation>,
+    token: &str,
+    admits: impl Fn(&Caller) -> bool,
+) -> Result<&'a mut Reservation, Refused> {
+    let found = held.get_mut(token).filter(|reservation| {
+        (reservation.is_open() || Instant::now() < reservation.until) && admits(&reservation.owner)
+    });
+    let unknown = || Error::bad_input("token", "isn't that of an event stream of yours");
+    found.ok_or_else(|| (StatusCode::NOT_FOUND, unknown()))
+}
+
+fn is_same(owner: &Caller, caller: &Caller) -> bool {
+    owner.requester.subject == caller.requester.subject
+}
+
+fn busy(what: &'static str) -> Refused {
+    (StatusCode::SERVICE_UNAVAILABLE, Error::RateLimited(what))
+}
+
+/// A stream that is open. When its connection ends, it and all it carries are gone.
+struct Open {
+    edge: Edge,
+    token: String,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.edge.live.reservations.held().remove(&self.token);
+    }
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<&'a Answer>,
+}
+
+impl Open {
+    /// Everything that is said on the stream, until its owner's token has ended and nothing runs on it
+    /// any more, or the gateway is about to stop.
+    fn chunks(
+        self,
+        owner: &Caller,
+        mut asked: mpsc::Receiver<Operation>,
+    ) -> impl Stream<Item = String> + Send + use<> {
+        let token_ended = token_ended(owner.until);
+        async_stream::stream! {
+            let mut token_ended = pin!(token_ended);
+            let mut running: SelectAll<Operation> = SelectAll::new();
+            loop {
+                let (id, event) = tokio::select! {
+                    biased;
+                    () = self.edge.stopping.cancelled() => return,
+                    Some(operation) = asked.recv() => {
+                        running.push(operation);
+                        continue;
+                    }
+                    told = running.next(), if !running.is_empty() => match told {
+                        Some(told) => told,
+                        None => continue,
+                    },
+                    () = &mut token_ended, if running.is_empty() => return,
+                };
+                yield self.chunk(&id, event);
+            }
+        }
+    }
+
+    fn chunk(&self, id: &str, event: Event) -> String {
+        if let Event::End(_) = event {
+            self.edge.live.reservations.ended(&self.token, id);
+        }
+        match event {
+            Event::Answer(answer) => next(id, &answer),
+            Event::End(End::Complete) => complete(id),
+            Event::End(End::TokenEnded) => next(id, &told(Error::BadToken)) + &complete(id),
+            Event::End(End::Stopping) => String::new(),
+        }
+    }
+}
+
+fn next(id: &str, answer: &Answer) -> String {
+    sse::next(&json(&Message { id, payload: Some(answer) }))
+}
+
+fn complete(id: &str) -> String {
+    format!("event: complete\ndata: {}\n\n", json(&Message { id, payload: None }))
+}

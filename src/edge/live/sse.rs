@@ -1,0 +1,60 @@
+//! Server-sent events, one connection per operation: the "distinct connections mode" of
+//! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
+
+use async_graphql::Response as Answer;
+use axum::{
+    body::Body,
+    http::{
+        StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
+    },
+    response::{IntoResponse, Response},
+};
+use futures_util::{StreamExt, stream::BoxStream};
+
+use super::{End, Event, body, busy, events, json, refusal, told};
+use crate::{
+    edge::{Edge, auth::Caller},
+    error::Error,
+};
+
+/// A comment: <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
+pub(super) const BEAT: &str = ":\n\n";
+const COMPLETE: &str = "event: complete\ndata:\n\n";
+
+/// Sends the answers as events. Where the token ends, the last of them says so. A gateway that stops
+/// ends the stream without `complete`, so that the client comes again.
+pub(in crate::edge) fn respond(
+    edge: &Edge,
+    answers: BoxStream<'static, Answer>,
+    caller: &Caller,
+) -> Response {
+    let Some(place) = edge.live.admit() else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, busy());
+    };
+    let chunks = events(edge, answers, caller).map(|event| match event {
+        Event::Answer(answer) => next(&json(&answer)),
+        Event::End(End::Complete) => COMPLETE.to_owned(),
+        Event::End(End::TokenEnded) => next(&json(&told(Error::BadToken))) + COMPLETE,
+        Event::End(End::Stopping) => String::new(),
+    });
+    // Some browsers take no note of a response before its first byte.
+    let chunks = futures_util::stream::iter([BEAT.to_owned()]).chain(chunks);
+    event_stream(body(&edge.live, place, BEAT, chunks))
+}
+
+/// The event that carries an answer.
+pub(super) fn next(json: &str) -> String {
+    format!("event: next\ndata: {json}\n\n")
+}
+
+/// A response of events.
+pub(super) fn event_stream(body: Body) -> Response {
+    let head = [
+        (CONTENT_TYPE.as_str(), "text/event-stream; charset=utf-8"),
+        (CACHE_CONTROL.as_str(), "no-cache, no-transform"),
+        // nginx holds responses back unless it is told not to.
+        ("x-accel-buffering", "no"),
+    ];
+    (head, body).into_response()
+}

@@ -2,11 +2,19 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::{fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::Duration,
+};
 
-use async_graphql::parser::{
-    parse_schema,
-    types::{TypeKind, TypeSystemDefinition},
+use async_graphql::{
+    Request, Value,
+    parser::{
+        parse_schema,
+        types::{BaseType, FieldDefinition, Type, TypeKind, TypeSystemDefinition},
+    },
 };
 
 fn read(file: &str) -> String {
@@ -20,6 +28,13 @@ fn the_committed_schema_equals_the_code() {
     assert!(equal, "run `cargo run -- schema > schema.graphql` and look at the difference");
 }
 
+/// What stands behind `Who:` in the description of a field.
+fn who(field: &FieldDefinition) -> Option<&str> {
+    let text = field.description.as_ref().map_or("", |text| text.node.as_str());
+    let who = text.lines().rev().find_map(|line| line.trim().strip_prefix("Who: "));
+    who.map(|who| who.trim_end_matches('.'))
+}
+
 /// Root field and who may use it, by what stands behind `Who:` in its description.
 fn roles_of_schema() -> Vec<(String, String)> {
     let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
@@ -31,11 +46,8 @@ fn roles_of_schema() -> Vec<(String, String)> {
             continue;
         }
         for field in &object.fields {
-            let field = &field.node;
-            let text = field.description.as_ref().map_or("", |text| text.node.as_str());
-            let who = text.lines().rev().find_map(|line| line.trim().strip_prefix("Who: "));
-            let who = who.unwrap_or("(not said)").trim_end_matches('.');
-            roles.push((field.name.node.to_string(), who.to_owned()));
+            let who = who(&field.node).unwrap_or("(not said)");
+            roles.push((field.node.name.node.to_string(), who.to_owned()));
         }
     }
     roles.sort();
@@ -130,4 +142,169 @@ fn every_configuration_key_is_documented() {
     documented.sort();
     let keys: Vec<_> = defaults.into_keys().collect();
     assert_eq!(documented, keys);
+}
+
+/// The seconds of a field's `@cacheControl`.
+fn hint(field: &FieldDefinition) -> Option<u64> {
+    let mut directives = field.directives.iter().map(|directive| &directive.node);
+    let hint = directives.find(|directive| directive.name.node == "cacheControl")?;
+    match &hint.get_argument("maxAge").expect("an age").node {
+        Value::Number(seconds) => seconds.as_u64(),
+        other => panic!("{other} is no age"),
+    }
+}
+
+fn named(ty: &Type) -> &str {
+    match &ty.base {
+        BaseType::Named(name) => name,
+        BaseType::List(inner) => named(inner),
+    }
+}
+
+#[test]
+fn only_what_everyone_sees_alike_may_be_kept() {
+    let schema = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
+    let mut fields = BTreeMap::new();
+    // By interface and union, what may stand in its place.
+    let mut members: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for definition in &schema.definitions {
+        let TypeSystemDefinition::Type(found) = definition else { continue };
+        let name = found.node.name.node.to_string();
+        match &found.node.kind {
+            TypeKind::Object(object) => {
+                for interface in &object.implements {
+                    members.entry(interface.node.to_string()).or_default().push(name.clone());
+                }
+                fields.insert(name, &object.fields);
+            }
+            TypeKind::Interface(interface) => drop(fields.insert(name, &interface.fields)),
+            TypeKind::Union(union) => {
+                let all = union.members.iter().map(|member| member.node.to_string());
+                members.entry(name).or_default().extend(all);
+            }
+            _ => {}
+        }
+    }
+    let root = fields["Query"].iter().map(|field| &field.node);
+    let (kept, others): (Vec<_>, Vec<_>) = root.partition(|field| hint(field).is_some());
+    for field in &kept {
+        assert_eq!(who(field), Some("everyone"), "{}", field.name.node);
+    }
+    let names = |all: &[&FieldDefinition]| {
+        all.iter().map(|field| field.name.node.to_string()).collect::<BTreeSet<_>>()
+    };
+    for never in ["account", "cart", "node", "nodes", "order", "stock", "transferStatus"] {
+        assert!(names(&others).contains(never), "{never}");
+    }
+    // A field that is guarded below one that may be kept says that it may not.
+    let mut next: Vec<_> = kept.iter().map(|field| named(&field.ty.node).to_owned()).collect();
+    let (mut seen, mut guarded) = (BTreeSet::new(), Vec::new());
+    while let Some(of) = next.pop() {
+        if !seen.insert(of.clone()) {
+            continue;
+        }
+        next.extend(members.get(&of).into_iter().flatten().cloned());
+        for field in fields.get(&of).into_iter().copied().flatten() {
+            if who(&field.node).is_some_and(|who| who != "everyone") {
+                assert_eq!(hint(&field.node), Some(0), "{of}.{}", field.node.name.node);
+                guarded.push(format!("{of}.{}", field.node.name.node));
+            }
+            next.push(named(&field.node.ty.node).to_owned());
+        }
+    }
+    assert_eq!(guarded, ["Person.address"]);
+}
+
+#[test]
+fn an_answer_may_be_kept_for_the_shortest_time_of_its_fields() {
+    let schema = docgate::schema::build(&docgate::config::Config::default());
+    let bomb = (0..40).map(|at| format!("fragment F{at} on Query {{ ...F{0} ...F{0} }} ", at + 1));
+    let bomb = bomb.collect::<Vec<_>>().concat();
+    let bomb = format!("{{ ...F0 }} {bomb} fragment F40 on Query {{ person(id: \"a\") {{ id }} }}");
+    for (query, seconds) in [
+        ("{ product(sku: \"a\") { sku } }", Some(30)),
+        ("{ person(id: \"a\") { id } }", Some(300)),
+        ("{ __typename person(id: \"a\") { id } }", Some(300)),
+        ("{ person(id: \"a\") { id } category(by: {path: \"/a\"}) { id } }", Some(120)),
+        ("{ a: person(id: \"a\") { id } b: product(sku: \"a\") { sku } }", Some(30)),
+        (
+            "query($no: Boolean = false) { person(id: \"a\") { id } product(sku: \"a\") @skip(if: $no) { sku } }",
+            Some(30),
+        ),
+        ("query { ...Part } fragment Part on Query { person(id: \"a\") { id } }", Some(300)),
+        ("query { ... { person(id: \"a\") { id } } }", Some(300)),
+        ("{ product(sku: \"a\") { sku } stock(sku: \"a\") { available } }", None),
+        ("{ product(sku: \"a\") { sku } ... on Query { stock(sku: \"a\") { available } } }", None),
+        (
+            "{ ...Part product(sku: \"a\") { sku } } fragment Part on Query { cart(id: \"a\") { id } }",
+            None,
+        ),
+        (
+            "query($no: Boolean = false) { person(id: \"a\") { id } stock(sku: \"a\") @skip(if: $no) { sku } }",
+            None,
+        ),
+        ("{ person(id: \"a\") { id address { city } } }", None),
+        ("{ person(id: \"a\") { ...Part } } fragment Part on Person { address { city } }", None),
+        ("{ person(id: \"a\") { ... on Node { ... on Person { address { city } } } } }", None),
+        ("{ people { edges { node { address { city } } } } }", None),
+        ("{ node(id: \"a\") { id } }", None),
+        ("{ __typename }", None),
+        ("{ __schema { types { name } } }", None),
+        ("{ product(sku: \"a\") { sku } __type(name: \"Book\") { name } }", None),
+        ("{ nothing }", None),
+        ("{ product(sku: \"a\") { sku } nothing }", None),
+        ("mutation { product(sku: \"a\") { sku } }", None),
+        ("mutation { deleteProduct(input: {sku: \"a\"}) { __typename } }", None),
+        ("subscription { stockChanged(sku: \"a\") { available } }", None),
+        (
+            "{ ...A } fragment A on Query { ...B } fragment B on Query { ...A person(id: \"a\") { id } }",
+            Some(300),
+        ),
+        // More than anyone may ask for.
+        (bomb.as_str(), None),
+    ] {
+        let age = schema.prepare(Request::new(query)).ok().and_then(|prepared| prepared.max_age());
+        assert_eq!(age, seconds.map(Duration::from_secs), "{query}");
+    }
+    let two = "query A { person(id: \"a\") { id } } query B { cart(id: \"a\") { id } }";
+    let age = |name| {
+        schema
+            .prepare(Request::new(two).operation_name(name))
+            .ok()
+            .and_then(|prepared| prepared.max_age())
+    };
+    assert_eq!((age("A"), age("B")), (Some(Duration::from_secs(300)), None));
+}
+
+#[test]
+fn the_subgraph_is_the_schema_with_keys() {
+    let subgraph =
+        parse_schema(docgate::schema::subgraph::sdl()).expect("the printed schema parses");
+    let whole = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
+    let types = |schema: &async_graphql::parser::types::ServiceDocument| {
+        let names = schema.definitions.iter().filter_map(|definition| match definition {
+            TypeSystemDefinition::Type(found) => Some(found.node.name.node.to_string()),
+            _ => None,
+        });
+        names.collect::<BTreeSet<_>>()
+    };
+    assert_eq!(types(&subgraph), types(&whole));
+    let mut without = Vec::new();
+    for definition in &subgraph.definitions {
+        let TypeSystemDefinition::Type(found) = definition else { continue };
+        let TypeKind::Object(object) = &found.node.kind else { continue };
+        if !object.implements.iter().any(|interface| interface.node == "Node") {
+            continue;
+        }
+        let keys = found.node.directives.iter().filter(|found| found.node.name.node == "key");
+        let by_id = Value::String("id".into());
+        let fields =
+            |key: &async_graphql::Positioned<async_graphql::parser::types::ConstDirective>| {
+                key.node.get_argument("fields").map(|fields| fields.node.clone())
+            };
+        if !keys.into_iter().any(|key| fields(key) == Some(by_id.clone())) {
+            without.push(found.node.name.node.to_string());
+        }
+    }
+    assert!(without.is_empty(), "nodes that other services can't refer to: {without:?}");
 }

@@ -1,6 +1,6 @@
 //! The commands, one file each. Shared by them: [`options`] (where the configuration comes from),
-//! [`failure`] (sentences and exit codes), [`terminal`] (what is printed), [`logging`] and
-//! [`gateway`] (a gateway from its start to its stop).
+//! [`failure`] (sentences and exit codes), [`terminal`] (what is printed), [`logging`] and [`traces`],
+//! and [`gateway`] (a gateway from its start to its stop).
 
 #![expect(clippy::doc_markdown, reason = "comments of commands are a terminal's help, no Markdown")]
 
@@ -17,6 +17,7 @@ mod seed;
 mod serve;
 mod terminal;
 mod token;
+mod traces;
 
 use std::process::ExitCode;
 
@@ -91,7 +92,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
             Command::Import(import) => import.run().await,
             Command::Check(check) => check.run().await,
             Command::Token(token) => token.run(),
-            Command::Schema(_) => Ok(schema::Schema::run()),
+            Command::Schema(schema) => Ok(schema.run()),
         }
     })
 }

@@ -11,15 +11,25 @@ use super::terminal;
 /// Prints the schema definition language with every description, for code generators and for
 /// comparing versions. It needs no database and no configuration.
 ///
-/// Example:
+/// Examples:
 ///     docgate schema > schema.graphql
+///     docgate schema --federation > docgate.graphql    # to be composed with other subgraphs
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub(super) struct Schema {}
+pub(super) struct Schema {
+    /// Print the schema of the subgraph (Apollo Federation 2), with the keys by which other services
+    /// may refer to its types. It is what a gateway with `federation` answers to `_service`.
+    #[arg(long)]
+    federation: bool,
+}
 
 impl Schema {
-    pub(super) fn run() -> ExitCode {
-        terminal::print(crate::schema::sdl());
+    pub(super) fn run(&self) -> ExitCode {
+        if self.federation {
+            terminal::print(crate::schema::subgraph::sdl());
+        } else {
+            terminal::print(crate::schema::sdl());
+        }
         ExitCode::SUCCESS
     }
 }

@@ -7,6 +7,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
+    time::Duration,
 };
 
 use async_graphql::{
@@ -15,16 +16,17 @@ use async_graphql::{
         parse_query,
         types::{
             DocumentOperations, ExecutableDocument, Field, FragmentDefinition, OperationDefinition,
-            OperationType, Selection, SelectionSet,
+            OperationType, Selection, SelectionSet, VariableDefinition,
         },
     },
 };
 use quick_cache::{Weighter, sync::Cache};
 
 use super::{
+    caching,
     completion::Completion,
     measure::{Limits, Measured, measure},
-    types::{Types, named},
+    types::{QUERY, Types, named},
     written_out::write_out,
 };
 use crate::error::Error;
@@ -40,6 +42,9 @@ const MOST_BYTES: u64 = 512 << 10;
 const LONGEST: usize = 32 << 10;
 /// Texts that are expected; only the first allocation goes by it.
 const EXPECTED: usize = 256;
+
+/// How many fragments are looked into for the first field of an operation.
+const DEEPEST: u8 = 8;
 
 /// A text, read.
 #[derive(Debug)]
@@ -57,6 +62,8 @@ struct Operation {
     definition: Positioned<OperationDefinition>,
     /// What it costs, where that doesn't depend on variables.
     cost: Option<usize>,
+    /// For how many seconds its answer may be kept, where it may.
+    max_age: Option<u32>,
 }
 
 impl Plan {
@@ -76,8 +83,8 @@ impl Plan {
             mark_root(types, *ty, &mut selection_set.node);
         }
         let operations = operations.into_iter().map(|(name, definition)| {
-            let cost = None;
-            (name, Operation { definition, cost })
+            let max_age = caching::max_age(types, &fragments, &definition.node);
+            (name, Operation { definition, cost: None, max_age })
         });
         Some(Self { operations: operations.collect(), fragments, is_plain: false })
     }
@@ -86,11 +93,12 @@ impl Plan {
     fn written_out(&self, types: &Types, most: usize) -> Option<Self> {
         let mut is_plain = true;
         let write_out = |(key, operation): (&Name, &Operation)| {
-            let Operation { definition, cost } = operation;
+            let Operation { definition, cost, max_age } = operation;
             let root = root(definition.node.ty);
             let written = write_out(types, &self.fragments, definition, root, most)?;
             is_plain &= written.is_plain;
-            Some((key.clone(), Operation { definition: written.operation, cost: *cost }))
+            let (definition, cost, max_age) = (written.operation, *cost, *max_age);
+            Some((key.clone(), Operation { definition, cost, max_age }))
         };
         let operations = self.operations.iter().map(write_out).collect::<Option<_>>()?;
         Some(Self { operations, fragments: HashMap::new(), is_plain })
@@ -188,6 +196,37 @@ impl Asked {
         self.operation().ty == OperationType::Mutation
     }
 
+    /// How long anyone may keep its answer; `None` where nobody may.
+    pub fn max_age(&self) -> Option<Duration> {
+        let seconds = self.plan.operations[&self.operation].max_age?;
+        Some(Duration::from_secs(seconds.into()))
+    }
+
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&Name> {
+        Some(&self.operation).filter(|name| !name.is_empty())
+    }
+
+    /// The first field of its root.
+    pub fn first_field(&self) -> Option<&Name> {
+        self.first_field_of(&self.operation().selection_set.node, DEEPEST)
+    }
+
+    fn first_field_of<'a>(&'a self, set: &'a SelectionSet, deepest: u8) -> Option<&'a Name> {
+        // A text that wasn't validated yet may go round in circles.
+        let deepest = deepest.checked_sub(1)?;
+        match &set.items.first()?.node {
+            Selection::Field(field) => Some(&field.node.name.node),
+            Selection::InlineFragment(fragment) => {
+                self.first_field_of(&fragment.node.selection_set.node, deepest)
+            }
+            Selection::FragmentSpread(spread) => {
+                let fragment = self.fragment(&spread.node.fragment_name.node)?;
+                self.first_field_of(&fragment.selection_set.node, deepest)
+            }
+        }
+    }
+
     pub(super) fn fragment(&self, name: &Name) -> Option<&FragmentDefinition> {
         self.plan.fragments.get(name).map(|fragment| &fragment.node)
     }
@@ -212,7 +251,7 @@ impl Asked {
 
 fn root(ty: OperationType) -> &'static str {
     match ty {
-        OperationType::Query => "Query",
+        OperationType::Query => QUERY,
         OperationType::Mutation => "Mutation",
         OperationType::Subscription => "Subscription",
     }
@@ -263,7 +302,7 @@ impl Plans {
     ///
     /// # Errors
     /// `TooComplex` where it asks for more than it may, `BadInput` where it asks for the schema and
-    /// may not.
+    /// may not, or where a variable is missing.
     pub fn read(&self, types: &Types, request: &mut Request) -> Result<Read, Error> {
         let name = request.operation_name.as_deref();
         let known = self.known.get(request.query.as_str());
@@ -276,12 +315,17 @@ impl Plans {
         let Some((plan, key)) = chosen else {
             return Ok(Read { asked: None, is_known, is_valid: false, cost: 0 });
         };
-        let Operation { definition: operation, cost } = &plan.operations[&key];
+        let Operation { definition: operation, cost, .. } = &plan.operations[&key];
         for definition in &operation.node.variable_definitions {
-            let definition = &definition.node;
-            if let Some(default) = &definition.default_value {
-                let given = request.variables.entry(definition.name.node.clone());
+            let VariableDefinition { name, var_type, default_value, .. } = &definition.node;
+            if let Some(default) = default_value {
+                let given = request.variables.entry(name.node.clone());
                 given.or_insert_with(|| default.node.clone());
+            }
+            let given = request.variables.get(&name.node);
+            if !var_type.node.nullable && given.is_none_or(|given| *given == Value::Null) {
+                let reason = format!("must be given: it is of type {}", var_type.node);
+                return Err(Error::bad_input(format!("variables.{}", name.node), reason));
             }
         }
         let cost = match cost {

@@ -1,6 +1,8 @@
 //! Scalars, each checked when it is parsed, and `Money`.
 
-use async_graphql::{ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
+use async_graphql::{
+    Any, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Value,
+};
 use icu_decimal::{
     DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
 };
@@ -21,6 +23,7 @@ pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
         "CurrencyCode" => CurrencyCode::is_valid(value),
         "LocaleTag" => LocaleTag::is_valid(value),
         "Slug" => Slug::is_valid(value),
+        "_Any" => Any::is_valid(value),
         _ => false,
     }
 }
@@ -356,7 +359,7 @@ impl Money {
 }
 
 /// An amount of money.
-#[Object]
+#[Object(shareable)]
 impl Money {
     /// The amount in the currency's minor unit: cents for `EUR`, yen for `JPY`.
     async fn minor_units(&self) -> Long {

@@ -13,12 +13,17 @@ use async_graphql::{
 
 use super::scalars;
 
+/// The root of queries.
+pub(super) const QUERY: &str = "Query";
+
 /// The types of a schema.
 #[derive(Debug, Default)]
 pub struct Types {
     fields: HashMap<String, HashMap<String, Type>>,
     /// By abstract type, the objects that it can be.
     possible: HashMap<String, HashSet<String>>,
+    /// By object and field, the seconds of its `@cacheControl`.
+    ages: HashMap<String, HashMap<String, u32>>,
     inputs: HashMap<String, Input>,
 }
 
@@ -47,6 +52,7 @@ impl Types {
                         let of = types.possible.entry(interface.node.to_string()).or_default();
                         of.insert(name.clone());
                     }
+                    types.ages.insert(name.clone(), ages(&object.fields));
                     types.fields.insert(name, output_fields(&object.fields));
                 }
                 TypeKind::Interface(interface) => {
@@ -78,6 +84,16 @@ impl Types {
         self.fields.get(of)?.get(name)
     }
 
+    /// The seconds for which an answer with this field may be kept, where its `@cacheControl` tells.
+    pub(super) fn max_age(&self, of: &str, name: &str) -> Option<u32> {
+        self.ages.get(of)?.get(name).copied()
+    }
+
+    /// The names of a type's fields.
+    pub fn fields_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.fields.get(name).into_iter().flat_map(|fields| fields.keys().map(String::as_str))
+    }
+
     /// Whether it is an object, interface or union of the schema, and not one of introspection.
     pub(super) fn is_composite(&self, name: &str) -> bool {
         self.fields.contains_key(name)
@@ -90,17 +106,29 @@ impl Types {
     }
 
     /// Whether a fragment on `condition` holds for what is declared as `of`; `None` where it depends
-    /// on what is found.
+    /// on what is found, or where its fields can only stand in a fragment.
     pub(super) fn surely_applies(&self, condition: &str, of: &str) -> Option<bool> {
         let Some(objects) = self.possible.get(of) else {
             return Some(self.applies(condition, of));
         };
-        let count = objects.iter().filter(|object| self.applies(condition, object)).count();
-        match count {
+        if condition == of {
+            return Some(true);
+        }
+        let applying = objects.iter().filter(|object| self.applies(condition, object)).count();
+        match applying {
             0 => Some(false),
-            all if all == objects.len() || condition == of => Some(true),
+            all if all == objects.len() && self.has_fields_of(of, condition) => Some(true),
             _ => None,
         }
+    }
+
+    /// Whether everything that can be selected of the one can be selected of the other: a union has no
+    /// fields, however surely all that it can be have some.
+    fn has_fields_of(&self, name: &str, of: &str) -> bool {
+        let (Some(own), Some(other)) = (self.fields.get(name), self.fields.get(of)) else {
+            return false;
+        };
+        other.keys().all(|field| own.contains_key(field))
     }
 
     /// Whether the variables are surely of the types that the operation declares. Where they may not
@@ -155,6 +183,19 @@ fn output_fields(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, Type
         (field.node.name.node.to_string(), field.node.ty.node.clone())
     };
     fields.iter().map(field).collect()
+}
+
+fn ages(fields: &[Positioned<FieldDefinition>]) -> HashMap<String, u32> {
+    let age = |field: &Positioned<FieldDefinition>| {
+        let mut directives = field.node.directives.iter();
+        let hint = directives.find(|found| found.node.name.node == "cacheControl")?;
+        let seconds = match &hint.node.get_argument("maxAge")?.node {
+            Value::Number(seconds) => seconds.as_u64()?,
+            _ => return None,
+        };
+        Some((field.node.name.node.to_string(), u32::try_from(seconds).ok()?))
+    };
+    fields.iter().filter_map(age).collect()
 }
 
 fn input_fields(object: &InputObjectType) -> HashMap<String, (Type, bool)> {

@@ -1,13 +1,15 @@
-//! Merges each room's Query, Mutation and Subscription: one line per room; in [`nodes`] one more for
-//! each kind of thing with a global id.
+//! Merges each room's Query, Mutation and Subscription: one line per room; in [`nodes`] and [`entities`]
+//! one more for each kind of thing with a global id.
 
+pub mod entities;
 pub mod nodes;
+pub mod subgraph;
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc, time::Duration};
 
 use async_graphql::{
-    Interface, MergedObject, MergedSubscription, Request, Response, SDLExportOptions, Schema,
-    ValidationMode, parser::parse_schema,
+    Interface, MergedObject, MergedSubscription, Name, Request, Response, SDLExportOptions, Schema,
+    SchemaBuilder, ValidationMode, parser::parse_schema,
 };
 use futures_util::{Stream, StreamExt};
 
@@ -40,6 +42,7 @@ use crate::{
         },
         types::Types,
     },
+    metrics::operations::OperationType,
 };
 
 /// Everything that can be read.
@@ -53,6 +56,7 @@ pub struct Query(
     orders::resolvers::OrdersQuery,
     transfers::resolvers::TransfersQuery,
     nodes::NodesQuery,
+    entities::EntitiesQuery,
 );
 
 /// Everything that can be changed.
@@ -122,6 +126,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// The same with something for its resolvers.
+    #[must_use]
+    pub fn with(self, data: impl Any + Send + Sync) -> Self {
+        Self { request: self.request.data(data), ..self }
+    }
+
     /// Whether it is a subscription.
     pub fn is_subscription(&self) -> bool {
         self.read.asked.as_ref().is_some_and(Asked::is_subscription)
@@ -137,9 +147,37 @@ impl Prepared {
         self.read.cost
     }
 
+    /// What it does; none where its text can't be read.
+    pub fn operation_type(&self) -> Option<OperationType> {
+        let asked = self.read.asked.as_ref()?;
+        Some(if asked.is_subscription() {
+            OperationType::Subscription
+        } else if asked.is_mutation() {
+            OperationType::Mutation
+        } else {
+            OperationType::Query
+        })
+    }
+
+    /// The operation's name, if it has one.
+    pub fn name(&self) -> Option<Name> {
+        self.read.asked.as_ref().and_then(Asked::name).cloned()
+    }
+
+    /// The first field of the operation's root.
+    pub fn first_field(&self) -> Option<&str> {
+        self.read.asked.as_ref().and_then(Asked::first_field).map(Name::as_str)
+    }
+
     /// Whether its text was read and found valid before.
     pub fn is_known(&self) -> bool {
         self.read.is_known
+    }
+
+    /// How long anyone may keep the answer, whoever asked; `None` where nobody may. An answer with an
+    /// error may never be kept.
+    pub fn max_age(&self) -> Option<Duration> {
+        self.read.asked.as_ref().and_then(Asked::max_age)
     }
 }
 
@@ -188,6 +226,18 @@ impl GatewaySchema {
         self.plans.limits()
     }
 
+    /// Every field that an operation can begin with.
+    pub fn root_fields(&self) -> Vec<(OperationType, String)> {
+        use OperationType::{Mutation, Query, Subscription};
+        let roots = [(Query, "Query"), (Mutation, "Mutation"), (Subscription, "Subscription")];
+        let declared = roots.into_iter().flat_map(|(of, root)| {
+            self.types.fields_of(root).map(move |field| (of, field.to_owned()))
+        });
+        let introspection = ["__schema", "__type", "__typename"];
+        let introspection = introspection.map(|field| (Query, field.to_owned()));
+        declared.chain(introspection).collect()
+    }
+
     fn complete(&self, asked: Option<&Asked>, mut response: Response) -> Response {
         if let Some(asked) = asked {
             response.data = asked.complete(&self.types, response.data, &response.errors);
@@ -206,10 +256,10 @@ fn is_of_execution(response: &Response) -> bool {
 /// # Panics
 /// When the library can't read what it prints, which a test would have seen.
 pub fn build(config: &Config) -> GatewaySchema {
-    let strict = library(ValidationMode::Strict, config.introspection);
+    let strict = library(ValidationMode::Strict, config);
     #[expect(clippy::expect_used, reason = "what the library prints it also reads")]
     let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
-    let quick = library(ValidationMode::Fast, config.introspection);
+    let quick = library(ValidationMode::Fast, config);
     let plans = Arc::new(Plans::new(Limits::of(config)));
     GatewaySchema { strict, quick, types: Arc::new(types), plans }
 }
@@ -217,18 +267,32 @@ pub fn build(config: &Config) -> GatewaySchema {
 /// Levels that the parser reads.
 const DEEPEST: usize = 64;
 
-fn library(mode: ValidationMode, suggests: bool) -> Library {
-    let schema = Schema::build(Query::default(), Mutation::default(), Subscription::default())
+fn library(mode: ValidationMode, config: &Config) -> Library {
+    let mut builder = builder(mode);
+    if !config.federation {
+        builder = builder.register_output_type::<subgraph::Alone>();
+    }
+    if !config.introspection {
+        builder = builder.disable_suggestions();
+    }
+    builder.finish()
+}
+
+fn builder(mode: ValidationMode) -> SchemaBuilder<Query, Mutation, Subscription> {
+    Schema::build(Query::default(), Mutation::default(), Subscription::default())
         .register_output_type::<UserError>()
         .validation_mode(mode)
         // Ours is looked at before; this one ends fragments that name themselves.
-        .limit_recursive_depth(DEEPEST);
-    if suggests { schema.finish() } else { schema.disable_suggestions().finish() }
+        .limit_recursive_depth(DEEPEST)
 }
 
-/// The schema in the schema definition language, as `schema.graphql` holds it.
+/// The schema in the schema definition language, as `schema.graphql` holds it: without what only a
+/// subgraph has.
 pub fn sdl() -> String {
-    library(ValidationMode::Strict, true).sdl_with_options(
-        SDLExportOptions::new().sorted_fields().sorted_enum_items().include_specified_by(),
-    )
+    library(ValidationMode::Strict, &Config::default()).sdl_with_options(printed())
+}
+
+/// How schemas are printed.
+fn printed() -> SDLExportOptions {
+    SDLExportOptions::new().sorted_fields().sorted_enum_items().include_specified_by()
 }

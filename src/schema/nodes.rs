@@ -96,7 +96,7 @@ impl NodesQuery {
 }
 
 /// Each room's own read, which knows who may see what.
-async fn find(
+pub(super) async fn find(
     field: String,
     app: &App,
     requester: &Requester,

@@ -20,7 +20,7 @@ async fn first_id(client: &Client, query: &str) -> String {
 }
 
 /// One of each kind: its type, its id, and whether it is one shopper's alone.
-async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)> {
+pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)> {
     stocked(gateway, "a", 250, 10).await;
     let (shopper, merchant) = (gateway.shopper("someone"), gateway.merchant());
     let purse = account(gateway, "someone", 1_000).await;

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::graphql::{
     app,
+    caching::cache_control,
     refusals::answer,
     requester::{Role, Who},
     scalars::LocaleTag,
@@ -27,6 +28,7 @@ impl CatalogQuery {
     /// The product; null where there is none.
     ///
     /// Who: everyone.
+    #[graphql(directive = cache_control::apply(30))]
     async fn product(
         &self,
         context: &Context<'_>,
@@ -42,6 +44,7 @@ impl CatalogQuery {
     /// Products, in one of the ways that have an index.
     ///
     /// Who: everyone.
+    #[graphql(directive = cache_control::apply(30))]
     async fn products(
         &self,
         context: &Context<'_>,

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::graphql::{
     app,
+    caching::cache_control,
     refusals::answer,
     requester,
     requester::{Role, Who},
@@ -29,6 +30,7 @@ impl CategoriesQuery {
     /// One category with its breadcrumbs; null where there is none.
     ///
     /// Who: everyone.
+    #[graphql(directive = cache_control::apply(120))]
     async fn category(
         &self,
         context: &Context<'_>,
@@ -40,6 +42,7 @@ impl CategoriesQuery {
     /// A menu: the categories right below a path, by slug.
     ///
     /// Who: everyone.
+    #[graphql(directive = cache_control::apply(120))]
     async fn categories(
         &self,
         context: &Context<'_>,
@@ -54,6 +57,7 @@ impl CategoriesQuery {
     /// All categories below a path, however deep, by path.
     ///
     /// Who: everyone.
+    #[graphql(directive = cache_control::apply(120))]
     async fn category_subtree(
         &self,
         context: &Context<'_>,

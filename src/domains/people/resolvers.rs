@@ -11,6 +11,7 @@ use super::{
 };
 use crate::graphql::{
     app,
+    caching::cache_control,
     refusals::answer,
     requester,
     requester::{Role, Who},
@@ -25,6 +26,7 @@ impl PeopleQuery {
     /// The person; null where there is none.
     ///
     /// Who: everyone.
+    #[graphql(directive = cache_control::apply(300))]
     async fn person(
         &self,
         context: &Context<'_>,
@@ -36,6 +38,7 @@ impl PeopleQuery {
     /// People by name.
     ///
     /// Who: everyone.
+    #[graphql(directive = cache_control::apply(300))]
     async fn people(
         &self,
         context: &Context<'_>,

@@ -4,6 +4,7 @@ use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::{self, PersonDocument};
 use crate::graphql::{
+    caching::cache_control,
     node_id::NodeKind,
     refusals::{Conflict, InvalidInput, NotFound},
     requester::{Role, Who},
@@ -30,7 +31,7 @@ impl Person {
     /// than merchants.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    #[graphql(guard = "Who::Role(Role::Merchant)", directive = cache_control::apply(0))]
     async fn address(&self) -> Option<PersonAddress> {
         self.0.address.clone().map(PersonAddress::from)
     }

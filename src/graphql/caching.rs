@@ -1,0 +1,82 @@
+//! How long answers may be kept: hints in the schema, and what follows from them for an operation.
+//!
+//! Half a minute for what has prices, longer for what changes seldom; 0 on a field that depends on who
+//! asks. Fields of the root without a hint are never kept.
+
+use std::collections::{HashMap, HashSet};
+
+use async_graphql::{
+    Name, Positioned, TypeDirective,
+    parser::types::{
+        FragmentDefinition, OperationDefinition, OperationType, Selection, SelectionSet,
+    },
+};
+
+use super::types::{QUERY, Types, named};
+
+/// How long an answer with this field may be kept, by anyone and for everyone. The shortest time of all
+/// fields counts; an operation with a field of the query root that has none may not be kept.
+#[TypeDirective(name = "cacheControl", location = "FieldDefinition")]
+pub fn cache_control(#[graphql(desc = "Seconds.")] max_age: i32) {}
+
+/// The seconds for which anyone may keep what the operation answers; `None` where nobody may. Fields
+/// that the request skips count too.
+pub(super) fn max_age(
+    types: &Types,
+    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    operation: &OperationDefinition,
+) -> Option<u32> {
+    if operation.ty != OperationType::Query {
+        return None;
+    }
+    let mut hints = Hints { types, fragments, seen: HashSet::new(), shortest: None };
+    hints.add(&operation.selection_set.node, QUERY)?;
+    hints.shortest.filter(|seconds| *seconds > 0)
+}
+
+struct Hints<'a> {
+    types: &'a Types,
+    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    /// Fragments that were added: what they hold is the same wherever they are named.
+    seen: HashSet<&'a Name>,
+    shortest: Option<u32>,
+}
+
+impl<'a> Hints<'a> {
+    /// Adds those of a selection; `None` where a field of the root has none.
+    fn add(&mut self, set: &'a SelectionSet, of: &str) -> Option<()> {
+        for selection in &set.items {
+            match &selection.node {
+                Selection::Field(field) => {
+                    let name = field.node.name.node.as_str();
+                    match self.types.max_age(of, name) {
+                        Some(age) => {
+                            let shortest = self.shortest.get_or_insert(age);
+                            *shortest = age.min(*shortest);
+                        }
+                        None if of == QUERY && name != "__typename" => return None,
+                        None => {}
+                    }
+                    if let Some(ty) = self.types.field(of, name) {
+                        self.add(&field.node.selection_set.node, named(ty))?;
+                    }
+                }
+                Selection::InlineFragment(fragment) => {
+                    let on = fragment.node.type_condition.as_ref().map(|on| &on.node.on.node);
+                    self.add(&fragment.node.selection_set.node, on.map_or(of, Name::as_str))?;
+                }
+                Selection::FragmentSpread(spread) => {
+                    let name = &spread.node.fragment_name.node;
+                    if let Some(fragment) = self.fragments.get(name)
+                        && self.seen.insert(name)
+                    {
+                        let fragment = &fragment.node;
+                        let on = &fragment.type_condition.node.on.node;
+                        self.add(&fragment.selection_set.node, on)?;
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,188 @@
+//! Anything by a representation of it: what a gateway asks that composes docgate with other services
+//! into one graph, as Apollo Federation 2 has it.
+//! <https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec>
+//!
+//! `_entities` shows exactly what `node` shows to the same caller. A representation that can't be used
+//! fails alone: the others are answered.
+
+use async_graphql::{
+    Any, Context, Error as FieldError, ID, Object, OutputType, Result, ScalarType, SimpleObject,
+    Union, Value,
+};
+use futures_util::future::join_all;
+
+use super::{
+    nodes::{Node, find},
+    subgraph,
+};
+use crate::{
+    app::App,
+    domains::{
+        carts::types::Cart,
+        catalog::types::{Album, Book, Film, GenericProduct},
+        categories::{
+            self,
+            types::{Category, CategoryBy},
+        },
+        orders::types::Order,
+        people::types::Person,
+        transfers::types::{Account, Transfer},
+    },
+    error::Error,
+    graphql::{app, input, node_id::NodeKind, requester, requester::Requester},
+};
+
+/// Representations that `_entities` takes at the most.
+const MOST: usize = 100;
+
+/// What other services may refer to: its type, the kind of its global ids, and its keys. A product may be
+/// referred to by its interface too, by services that don't know which type of product it is.
+pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
+    ("Account", NodeKind::Account, &["id"]),
+    ("Album", NodeKind::Product, &["id", "sku"]),
+    ("Book", NodeKind::Product, &["id", "sku"]),
+    ("Cart", NodeKind::Cart, &["id"]),
+    ("Category", NodeKind::Category, &["id", "path"]),
+    ("Film", NodeKind::Product, &["id", "sku"]),
+    ("GenericProduct", NodeKind::Product, &["id", "sku"]),
+    ("Order", NodeKind::Order, &["id"]),
+    ("Person", NodeKind::Person, &["id"]),
+    (PRODUCT, NodeKind::Product, &["id", "sku"]),
+    ("Transfer", NodeKind::Transfer, &["id"]),
+];
+
+/// The interface of [`ENTITIES`].
+const PRODUCT: &str = "Product";
+
+/// Something that other services may refer to.
+#[derive(Union)]
+#[graphql(name = "_Entity")]
+pub enum Entity {
+    Account(Account),
+    Album(Album),
+    Book(Book),
+    Cart(Cart),
+    Category(Category),
+    Film(Film),
+    GenericProduct(GenericProduct),
+    Order(Order),
+    Person(Person),
+    Transfer(Transfer),
+}
+
+impl From<Node> for Entity {
+    fn from(node: Node) -> Self {
+        match node {
+            Node::Account(account) => Self::Account(account),
+            Node::Album(album) => Self::Album(album),
+            Node::Book(book) => Self::Book(book),
+            Node::Cart(cart) => Self::Cart(cart),
+            Node::Category(category) => Self::Category(category),
+            Node::Film(film) => Self::Film(film),
+            Node::GenericProduct(generic) => Self::GenericProduct(generic),
+            Node::Order(order) => Self::Order(order),
+            Node::Person(person) => Self::Person(person),
+            Node::Transfer(transfer) => Self::Transfer(transfer),
+        }
+    }
+}
+
+/// This gateway as a part of a composed graph.
+#[derive(SimpleObject)]
+#[graphql(name = "_Service")]
+pub struct Service {
+    /// Its schema with the keys by which other services may refer to its types.
+    sdl: &'static str,
+}
+
+/// Reads.
+#[derive(Default)]
+pub struct EntitiesQuery;
+
+#[Object]
+impl EntitiesQuery {
+    /// What this gateway adds to a composed graph.
+    ///
+    /// Who: everyone.
+    #[graphql(name = "_service")]
+    async fn service(&self) -> Service {
+        Service { sdl: subgraph::sdl() }
+    }
+
+    /// What up to 100 representations stand for, in the same order; null where there is nothing, or
+    /// nothing for you to see.
+    ///
+    /// Who: everyone.
+    #[graphql(name = "_entities")]
+    async fn entities(
+        &self,
+        context: &Context<'_>,
+        #[graphql(
+            desc = "Each has a `__typename` and a key of that type; `id` goes before another."
+        )]
+        representations: Vec<Any>,
+    ) -> Result<Vec<Option<Result<Entity>>>> {
+        input::at_most("representations", &representations, MOST).map_err(Error::from)?;
+        let (app, requester) = (app(context), requester(context));
+        let all = representations.iter().map(|Any(representation)| representation).enumerate();
+        let one = |(place, representation)| async move {
+            let found = find_entity(app, requester, place, representation).await;
+            found.map_err(FieldError::from).transpose()
+        };
+        Ok(join_all(all.map(one)).await)
+    }
+}
+
+/// What the representation at that place stands for.
+async fn find_entity(
+    app: &App,
+    requester: &Requester,
+    place: usize,
+    representation: &Value,
+) -> Result<Option<Entity>, Error> {
+    let field = |name: &str| format!("representations.{place}.{name}");
+    let given = |name: &str| match representation {
+        Value::Object(fields) => fields.get(name),
+        _ => None,
+    };
+    let typename = match given("__typename") {
+        Some(Value::String(typename)) => typename.as_str(),
+        _ => "",
+    };
+    let Some((name, kind, keys)) = ENTITIES.iter().find(|(name, ..)| *name == typename) else {
+        return Err(Error::bad_input(field("__typename"), "isn't the name of an entity"));
+    };
+    let Some((key, value)) = keys.iter().find_map(|key| Some((*key, given(key)?))) else {
+        let reason = format!("has no key of {name}: {}", keys.join(" or "));
+        return Err(Error::bad_input(format!("representations.{place}"), reason));
+    };
+    let field = field(key);
+    let Ok(value) = ID::parse(value.clone()) else {
+        return Err(Error::bad_input(field, "isn't a text"));
+    };
+    let found = match key {
+        "sku" => {
+            let id = NodeKind::Product.id(&input::key(&field, &value)?);
+            find(field, app, requester, &id).await?
+        }
+        "path" => {
+            let found = categories::operations::category(app, CategoryBy::Path(value.0)).await;
+            found.map_err(|error| at(field, error))?.map(|category| Category(category).into())
+        }
+        _ => {
+            input::id(&field, *kind, &value)?;
+            find(field, app, requester, &value).await?
+        }
+    };
+    let found = found.map(Entity::from);
+    // A film isn't there as a book.
+    Ok(found.filter(|found| [PRODUCT, &found.introspection_type_name()].contains(name)))
+}
+
+/// The same fault, of the field as the caller wrote it.
+fn at(field: String, error: Error) -> Error {
+    match error {
+        Error::BadInput { reason, .. } => Error::bad_input(field, reason),
+        error => error,
+    }
+}

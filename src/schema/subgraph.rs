@@ -1,0 +1,74 @@
+//! The schema with and without what makes it a subgraph. Both are made by changing the library's register
+//! of types: what isn't in it is refused by the rules, left out of introspection, and never printed.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use async_graphql::{
+    ContextSelectionSet, OutputType, Positioned, ServerResult, ValidationMode, Value,
+    parser::types::Field,
+    registry::{MetaType, Registry},
+};
+
+use super::{entities::ENTITIES, printed};
+
+/// The schema as a part of a composed graph: each type with its keys.
+pub fn sdl() -> &'static str {
+    static SDL: LazyLock<String> = LazyLock::new(|| {
+        // The library would answer `_entities` itself in a schema with keys: this one is only printed.
+        let schema = super::builder(ValidationMode::Strict).register_output_type::<Keys>();
+        let schema = schema.enable_subscription_in_federation().finish();
+        schema.sdl_with_options(printed().federation())
+    });
+    &SDL
+}
+
+/// Registers the keys of [`ENTITIES`] with their types.
+struct Keys;
+
+impl OutputType for Keys {
+    fn type_name() -> Cow<'static, str> {
+        Cow::Borrowed("_Entity")
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        for (name, _, keys) in ENTITIES {
+            for key in *keys {
+                registry.add_keys(name, *key);
+            }
+        }
+        Self::type_name().into_owned()
+    }
+
+    async fn resolve(
+        &self,
+        _: &ContextSelectionSet<'_>,
+        _: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        Ok(Value::Null)
+    }
+}
+
+/// Takes out of the register what only a subgraph has.
+pub(super) struct Alone;
+
+impl OutputType for Alone {
+    fn type_name() -> Cow<'static, str> {
+        Cow::Borrowed("Query")
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(&*Self::type_name()) {
+            fields.retain(|name, _| !name.starts_with('_') || name.starts_with("__"));
+        }
+        registry.types.retain(|name, _| !name.starts_with('_') || name.starts_with("__"));
+        Self::type_name().into_owned()
+    }
+
+    async fn resolve(
+        &self,
+        _: &ContextSelectionSet<'_>,
+        _: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        Ok(Value::Null)
+    }
+}

@@ -1,4 +1,4 @@
-//! The explorer: a small page that needs no other host.
+//! The explorer: a small page that needs no other host, and nothing but cargo to be built.
 
 use axum::{
     extract::{Path, State},
@@ -27,7 +27,6 @@ pub struct DemoTokens {
 
 /// What the page is made of, by path below the root.
 const FILES: &[(&str, &str)] = &[
-    ("", include_str!("explorer.html")),
     ("explorer.css", include_str!("explorer.css")),
     ("explorer.js", include_str!("explorer.js")),
     ("explorer/examples.json", include_str!("examples.json")),
@@ -50,9 +49,14 @@ const FILES: &[(&str, &str)] = &[
     ("explorer/token.js", include_str!("explorer/token.js")),
 ];
 
+/// What leads from the page to GraphiQL, where that is in the binary.
+const GRAPHIQL_LINK: &str = "<a class=\"quiet\" href=\"graphiql\">GraphiQL</a>";
+
 /// The page.
 pub(super) async fn page() -> Response {
-    file("")
+    let text = include_str!("explorer.html");
+    let text = if cfg!(graphiql) { text.to_owned() } else { text.replace(GRAPHIQL_LINK, "") };
+    with_headers(content_type(""), text)
 }
 
 /// Its style.
@@ -98,14 +102,20 @@ fn file(path: &str) -> Response {
     let Some((_, text)) = FILES.iter().find(|(known, _)| *known == path) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let content_type = match path.rsplit('.').next() {
+    with_headers(content_type(path), (*text).to_owned())
+}
+
+/// What a file is, by the end of its name.
+pub(super) fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
         Some("css") => "text/css; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
         Some("json") => "application/json",
         Some("svg") => "image/svg+xml",
+        Some("ttf") => "font/ttf",
+        Some("txt") => "text/plain; charset=utf-8",
         _ => "text/html; charset=utf-8",
-    };
-    with_headers(content_type, (*text).to_owned())
+    }
 }
 
 fn with_headers(content_type: &'static str, body: String) -> Response {

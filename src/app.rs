@@ -12,6 +12,7 @@ use mongodb::{Database, bson::DateTime};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio_util::task::TaskTracker;
+use tracing::{Instrument as _, Span};
 
 use crate::{
     config::Config,
@@ -22,6 +23,7 @@ use crate::{
         flow::{Op, Run},
         watch::Hub,
     },
+    traces,
 };
 
 /// One gateway process. Cheap to clone.
@@ -53,14 +55,17 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// A gateway over `database`.
+    /// A gateway over `database`, whose connections nobody watches.
     pub fn new(config: Config, database: Database) -> Self {
+        Self::watched(config, database, Metrics::default())
+    }
+
+    /// A gateway over `database`, which counts in `metrics`.
+    pub fn watched(config: Config, database: Database, metrics: Metrics) -> Self {
         let ids = Ids::new(&config.secret);
-        let hub = Hub::new(database.clone());
-        let metrics = Metrics::default();
+        let hub = Hub::new(database.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
-        let readers = Readers::new(database.clone(), metrics.keys_per_read().clone(), limit);
-        let readers = Arc::new(readers);
+        let readers = Arc::new(Readers::new(database.clone(), &metrics, limit));
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
         Self {
@@ -170,11 +175,14 @@ impl App {
         what: &'static str,
         work: impl Future<Output = Result<(), Error>> + Send + 'static,
     ) {
-        self.tasks().spawn(async move {
+        let span = traces::behind(what);
+        let work = async move {
             if let Err(error) = work.await {
+                traces::failed(&Span::current(), error.code());
                 tracing::warn!(what, ?error, "left to the sweep");
             }
-        });
+        };
+        self.tasks().spawn(work.instrument(span));
     }
 }
 

@@ -21,9 +21,14 @@ pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
     let mut total = Swept::default();
     let mut failed = None;
     for (name, sweep) in crate::domains::sweeps(app) {
+        let metrics = app.metrics().sweeps();
         match sweep.await {
-            Ok(finished) => total.finished += finished,
+            Ok(finished) => {
+                metrics.passed(name, finished);
+                total.finished += finished;
+            }
             Err(error) => {
+                metrics.failed(name);
                 tracing::warn!(sweep = name, ?error, "a sweep failed; it is tried again");
                 failed.get_or_insert(error);
             }

@@ -1,7 +1,7 @@
 //! docgate: a GraphQL API gateway over MongoDB.
 //!
 //! Imports run one way:
-//! `main → cli → edge, background → schema → domains → graphql → app → mongo → metrics → config → error`.
+//! `main → cli → edge, background → schema → domains → graphql → app → mongo → metrics, traces → config → error`.
 
 pub mod cli;
 
@@ -20,6 +20,7 @@ pub mod managed;
 pub mod mongo;
 
 pub mod metrics;
+pub mod traces;
 
 pub mod config;
 

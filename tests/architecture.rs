@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["graphql"],
     &["app"],
     &["managed", "mongo"],
-    &["metrics"],
+    &["metrics", "traces"],
     &["config"],
     &["error"],
 ];

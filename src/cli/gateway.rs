@@ -1,6 +1,6 @@
 //! A gateway from its start to its stop, as `serve` and `demo` run it.
 
-use std::{io, net::SocketAddr, process};
+use std::{io, net::SocketAddr, process, time::Duration};
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -21,20 +21,40 @@ pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> 
     })
 }
 
-/// Serves until `stop`, then finishes what is under way.
-pub(super) async fn serve(app: App, edge: Edge, listener: TcpListener, stop: CancellationToken) {
+/// Where a gateway listens.
+pub(super) struct Listeners {
+    /// For everyone.
+    pub(super) public: TcpListener,
+    /// For operators, where they have an address of their own.
+    pub(super) admin: Option<TcpListener>,
+}
+
+/// Serves until `stop`, then finishes what is under way. Operators are served to the very end.
+pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: CancellationToken) {
+    let Listeners { public, admin } = listeners;
+    let ended = CancellationToken::new();
+    let admin = admin.map(|admin| tokio::spawn(edge.clone().serve_admin(admin, ended.clone())));
     let sweeps = app
         .config()
         .background
         .then(|| tokio::spawn(background::run(app.clone(), stop.child_token())));
-    edge.serve(listener, stop.clone()).await;
+    edge.serve(public, stop.clone()).await;
     stop.cancel();
     if let Some(sweeps) = sweeps
         && tokio::time::timeout(app.bounds().one(), sweeps).await.is_err()
     {
         tracing::warn!("a sweep was still under way; the next gateway goes on with it");
     }
+    ended.cancel();
+    if let Some(admin) = admin
+        && tokio::time::timeout(LAST_ANSWER, admin).await.is_err()
+    {
+        tracing::debug!("an operator's connection was still open");
+    }
 }
+
+/// How long an operator's last answer may take.
+const LAST_ANSWER: Duration = Duration::from_millis(500);
 
 /// Cancelled by the first SIGINT (Ctrl-C) or SIGTERM. The second one ends the process at once.
 pub(super) fn stop_on_signals() -> Result<CancellationToken, Failure> {

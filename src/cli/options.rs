@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::failure::Failure;
 use crate::{
     config::{Config, Faults},
+    metrics::Metrics,
     mongo::connect,
 };
 
@@ -47,8 +48,17 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Opens the database and waits for its primary, for `limit` at the most.
 pub(super) async fn reach(config: &Config, limit: Duration) -> Result<Database, Failure> {
+    reach_watched(config, limit, &Metrics::default()).await
+}
+
+/// As [`reach`], with the connections counted.
+pub(super) async fn reach_watched(
+    config: &Config,
+    limit: Duration,
+    metrics: &Metrics,
+) -> Result<Database, Failure> {
     let uri = &config.mongodb_uri;
-    let database = connect::connect(uri, "docgate", &config.database)
+    let database = connect::watched(uri, "docgate", &config.database, metrics.pool())
         .await
         .map_err(|fault| Failure::usage(format!("mongodb_uri can't be used: {fault}")))?;
     let waited = connect::wait_for_primary(&database, limit, |_, since| {

@@ -18,13 +18,14 @@ use tokio::{
 use super::{
     failure::Failure,
     gateway, logging,
-    options::{Source, reach},
+    options::{Source, reach_watched},
 };
 use crate::{
     app::App,
     config::Config,
     domains::COLLECTIONS,
     edge::Edge,
+    metrics::Metrics,
     mongo::indexes::{self, Step},
 };
 
@@ -34,7 +35,8 @@ use crate::{
 /// primary and serves until SIGTERM or SIGINT; then it finishes the requests and flows that are under
 /// way. Any number of gateways may run on one database.
 ///
-/// GraphQL is at /graphql, the explorer at /, health at /health/live and /health/ready.
+/// GraphQL is at /graphql, the explorer at /, GraphiQL (where the binary was built with it) at
+/// /graphiql, health at /health/live and /health/ready, metrics for Prometheus at /metrics.
 ///
 /// Examples:
 ///     docgate serve --config docgate.toml
@@ -81,24 +83,43 @@ impl Serve {
         }
         let config = Config::load(self.source.config.as_deref(), &self)?;
         Edge::check(&config)?;
-        logging::begin(config.log_format, logging::GATEWAY)?;
+        let traces = logging::begin_with_traces(&config, logging::GATEWAY)?;
+        let served = self.serve(config).await;
+        if let Some(traces) = traces {
+            traces.end().await;
+        }
+        served
+    }
+
+    async fn serve(self, config: Config) -> Result<ExitCode, Failure> {
         let stop = gateway::stop_on_signals()?;
         // Taken before anything is waited for: a taken port is told at once.
-        let listener = gateway::listen(config.listen).await?;
+        let public = gateway::listen(config.listen).await?;
+        let admin = match config.admin_listen {
+            Some(address) => Some(gateway::listen(address).await?),
+            None => None,
+        };
+        let listeners = gateway::Listeners { public, admin };
         let app = tokio::select! {
             app = self.prepare(config) => app?,
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
         };
-        let address = listener.local_addr().unwrap_or(app.config().listen);
+        let address = listeners.public.local_addr().unwrap_or(app.config().listen);
+        let admin = listeners.admin.as_ref().and_then(|admin| admin.local_addr().ok());
         let edge = Edge::new(app.clone(), None)?;
+        if let Some(admin) = admin {
+            tracing::info!("operators are served on http://{admin}");
+        }
         tracing::info!("serving on http://{address}");
-        gateway::serve(app, edge, listener, stop).await;
+        gateway::serve(app, edge, listeners, stop).await;
         tracing::info!("stopped");
         Ok(ExitCode::SUCCESS)
     }
 
     async fn prepare(&self, config: Config) -> Result<App, Failure> {
-        let database = reach(&config, Duration::from_secs(self.wait)).await?;
+        let metrics = Metrics::default();
+        let patience = Duration::from_secs(self.wait);
+        let database = reach_watched(&config, patience, &metrics).await?;
         if self.apply_indexes {
             indexes::apply(&database, COLLECTIONS, false, |planned| {
                 if planned.step == Step::Create {
@@ -108,14 +129,14 @@ impl Serve {
             .await?;
         }
         warn_of_indexes(&database).await?;
-        Ok(App::new(config, database))
+        Ok(App::watched(config, database, metrics))
     }
 
     /// Asks the gateway on this machine. Whatever else its configuration lacks, it says itself.
     async fn ask(&self) -> Result<ExitCode, Failure> {
         let config = Config::load_keys(self.source.config.as_deref(), self)
             .map_err(|faults| Failure::unready(faults.to_string()))?;
-        let address = here(config.listen);
+        let address = here(config.admin_listen.unwrap_or(config.listen));
         let asked = tokio::time::timeout(Duration::from_secs(3), ask_ready(address)).await;
         match asked {
             Ok(Ok(true)) => Ok(ExitCode::SUCCESS),

@@ -12,6 +12,12 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// Everything that is counted, as it stands.
 pub(super) async fn metrics(State(edge): State<Edge>) -> impl IntoResponse {
-    let text = edge.app.metrics().text().map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+    let (app, metrics) = (&edge.app, edge.app.metrics());
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    metrics.streams().tell_subscribers(app.hub().subscribers());
+    metrics.tasks().awaited.set(number(app.tasks().len()));
+    let runtime = tokio::runtime::Handle::current().metrics();
+    metrics.tasks().all.set(number(runtime.num_alive_tasks()));
+    let text = metrics.text().map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
     Ok::<_, StatusCode>(([(CONTENT_TYPE, OPEN_METRICS)], text))
 }

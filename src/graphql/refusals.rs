@@ -1,13 +1,13 @@
 //! Expected outcomes are data: every mutation answers with a union of the thing itself and the ways
 //! it can be refused. A refusal changed nothing.
 
-use async_graphql::{Enum, ID, SimpleObject};
+use async_graphql::{Enum, ID, OutputType, SimpleObject};
 
 use super::{
     node_id::NodeKind,
     scalars::{CurrencyCode, Long},
 };
-use crate::error::Error;
+use crate::{error::Error, metrics::request};
 
 /// What kind of refusal it is; stable, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -53,6 +53,7 @@ pub trait Refusal {}
 
 /// What was asked for doesn't exist, or isn't yours to see.
 #[derive(Debug, Clone, SimpleObject)]
+#[graphql(shareable)]
 pub struct NotFound {
     /// `NOT_FOUND`.
     pub code: ErrorCode,
@@ -80,6 +81,7 @@ impl NotFound {
 
 /// The thing changed since you read it, or the op id was used before for something else.
 #[derive(Debug, Clone, SimpleObject)]
+#[graphql(shareable)]
 pub struct Conflict {
     /// `CONFLICT`.
     pub code: ErrorCode,
@@ -116,6 +118,7 @@ impl Conflict {
 
 /// An input can't be used.
 #[derive(Debug, Clone, SimpleObject)]
+#[graphql(shareable)]
 pub struct InvalidInput {
     /// `INVALID_INPUT`.
     pub code: ErrorCode,
@@ -137,6 +140,7 @@ impl InvalidInput {
 
 /// The key is already taken by another thing.
 #[derive(Debug, Clone, SimpleObject)]
+#[graphql(shareable)]
 pub struct AlreadyExists {
     /// `ALREADY_EXISTS`.
     pub code: ErrorCode,
@@ -157,6 +161,7 @@ impl AlreadyExists {
 
 /// It can't be removed while something else needs it.
 #[derive(Debug, Clone, SimpleObject)]
+#[graphql(shareable)]
 pub struct InUse {
     /// `IN_USE`.
     pub code: ErrorCode,
@@ -222,6 +227,7 @@ impl CartNotActive {
 
 /// Amounts of different currencies can't be brought together.
 #[derive(Debug, Clone, SimpleObject)]
+#[graphql(shareable)]
 pub struct CurrencyMismatch {
     /// `CURRENCY_MISMATCH`.
     pub code: ErrorCode,
@@ -278,12 +284,29 @@ impl<U> From<Error> for Stop<U> {
 ///
 /// # Errors
 /// Trouble goes on as the error it is.
-pub fn answer<T, U: From<T>>(said: Result<T, Stop<U>>) -> Result<U, Error> {
+pub fn answer<T, U: From<T> + OutputType>(said: Result<T, Stop<U>>) -> Result<U, Error> {
     match said {
         Ok(thing) => Ok(thing.into()),
-        Err(Stop::Refused(refusal)) => Ok(refusal),
+        Err(Stop::Refused(refusal)) => {
+            note(&refusal);
+            Ok(refusal)
+        }
         Err(Stop::Failed(error)) => Err(error),
     }
+}
+
+/// Counts a refusal, by the room and the mutation of its union and by its own type.
+fn note<U: OutputType>(refusal: &U) {
+    // What a union is called, and where it stands, is the same in every room.
+    let path = std::any::type_name::<U>().split_once("::domains::");
+    let room = path.and_then(|(_, path)| path.split_once("::")).map_or("other", |(room, _)| room);
+    let union = U::type_name();
+    let mutation = union.strip_suffix("Result").unwrap_or(&union);
+    let mut mutation = mutation.to_owned();
+    if let Some(first) = mutation.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    request::refused(room, mutation, refusal.introspection_type_name());
 }
 
 /// For reads, which have no union: a fault of an argument is `BAD_USER_INPUT` there.

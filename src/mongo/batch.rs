@@ -7,15 +7,18 @@
 
 use std::{
     collections::VecDeque,
+    mem,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures_util::FutureExt;
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::{sync::oneshot, time::timeout};
+use tracing::{Instrument as _, Span};
 
 use super::driver::PATIENCE;
-use crate::error::Error;
+use crate::{error::Error, traces::Question};
 
 /// Commands of one kind that may be on their way. With one, each question waits for the end of the
 /// command before; with many, batches are small and each costs the driver as much as a large one.
@@ -32,6 +35,9 @@ pub(super) trait Source: Send + Sync + 'static {
 
     /// Answers all of them, with one command. Who is left without an answer hears of a defect.
     fn answer(&self, batch: Vec<Waiting<Self::Answer>>) -> impl Future<Output = ()> + Send;
+
+    /// The span of a command for so many questions; `traced` are those that have spans.
+    fn span(&self, traced: &[Question], questions: usize) -> Span;
 }
 
 /// One question that waits for its answer.
@@ -40,12 +46,15 @@ pub(super) struct Waiting<A> {
     pub(super) value: String,
     /// Where the answer goes.
     pub(super) answer: oneshot::Sender<A>,
+    question: Question,
 }
 
 /// The questions of one kind.
 pub(super) struct Batches<S: Source> {
     source: S,
     queue: Mutex<Queue<S::Answer>>,
+    /// How many wait, for operators.
+    waiting: Gauge,
 }
 
 struct Queue<A> {
@@ -55,18 +64,22 @@ struct Queue<A> {
 }
 
 impl<S: Source> Batches<S> {
-    /// Those that `source` answers.
-    pub(super) fn new(source: S) -> Arc<Self> {
+    /// Those that `source` answers; how many wait is told by `waiting`.
+    pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
         let queue = Queue { waiting: VecDeque::new(), lanes: 0 };
-        Arc::new(Self { source, queue: Mutex::new(queue) })
+        Arc::new(Self { source, queue: Mutex::new(queue), waiting })
     }
 
     /// The answer to one question.
     ///
     /// # Errors
     /// Too many wait, no answer came in time, or none at all.
-    pub(super) async fn ask(self: Arc<Self>, value: &str) -> Result<S::Answer, Error> {
-        match timeout(PATIENCE, self.enqueue(value)?).await {
+    pub(super) async fn ask(
+        self: Arc<Self>,
+        value: &str,
+        question: &Question,
+    ) -> Result<S::Answer, Error> {
+        match timeout(PATIENCE, self.enqueue(value, question)?).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_dropped)) => Err(Error::internal("a batch of reads ended without an answer")),
             Err(elapsed) => Err(Error::unavailable(elapsed)),
@@ -74,13 +87,19 @@ impl<S: Source> Batches<S> {
     }
 
     /// Queues one question, and opens a lane for it if there may be another.
-    fn enqueue(self: Arc<Self>, value: &str) -> Result<oneshot::Receiver<S::Answer>, Error> {
+    fn enqueue(
+        self: Arc<Self>,
+        value: &str,
+        question: &Question,
+    ) -> Result<oneshot::Receiver<S::Answer>, Error> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.queue();
         if queue.waiting.len() >= QUEUE {
             return Err(Error::unavailable("too many reads wait"));
         }
-        queue.waiting.push_back(Waiting { value: value.to_owned(), answer });
+        let (value, question) = (value.to_owned(), question.clone());
+        queue.waiting.push_back(Waiting { value, answer, question });
+        self.waiting.inc();
         if queue.lanes < LANES {
             queue.lanes += 1;
             drop(queue);
@@ -105,6 +124,7 @@ impl<S: Source> Batches<S> {
             queue.lanes -= 1;
             return None;
         }
+        self.waiting.dec_by(i64::try_from(count).unwrap_or(i64::MAX));
         Some(queue.waiting.drain(..count).collect())
     }
 
@@ -115,8 +135,21 @@ impl<S: Source> Batches<S> {
     async fn answer(&self, mut batch: Vec<Waiting<S::Answer>>) {
         // For who has stopped waiting nothing is asked.
         batch.retain(|waiting| !waiting.answer.is_closed());
-        if !batch.is_empty() {
-            self.source.answer(batch).await;
+        if batch.is_empty() {
+            return;
         }
+        let span = self.span(&mut batch);
+        self.source.answer(batch).instrument(span).await;
+    }
+
+    /// The span of the command for a batch. The spans of its questions are let go: a span ends when
+    /// nobody holds it any more.
+    fn span(&self, batch: &mut [Waiting<S::Answer>]) -> Span {
+        if !batch.iter().any(|waiting| waiting.question.is_traced()) {
+            return Span::none();
+        }
+        let questions = batch.iter_mut().map(|waiting| mem::take(&mut waiting.question));
+        let traced: Vec<_> = questions.filter(Question::is_traced).collect();
+        self.source.span(&traced, batch.len())
     }
 }

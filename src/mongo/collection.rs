@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwn
 
 pub use super::driver::List;
 use super::{
-    driver::{DUPLICATE_KEY, PATIENCE, Raw, decode, encode, find_many, insert, send, send_within},
+    driver::{DUPLICATE_KEY, PATIENCE, Raw, decode, encode, find_many, insert},
     expression::both,
     flow::{Bounds, Run},
     guarded::{Guarded, Outcome},
@@ -77,8 +77,8 @@ impl<T: Stored> fmt::Debug for Collection<T> {
 impl<T: Stored> Collection<T> {
     /// The collection of `T` in `database`, whose reads by key go through `readers`.
     pub fn of(database: &Database, readers: &Arc<Readers>) -> Self {
-        let (inner, readers) = (database.collection(T::COLLECTION), Arc::clone(readers));
-        Self { inner, readers, holds: PhantomData }
+        let inner = Raw::new(database, T::COLLECTION, readers.commands());
+        Self { inner, readers: Arc::clone(readers), holds: PhantomData }
     }
 
     /// Opens a run with its first read: the document with that `_id`, as a majority holds it, and
@@ -189,20 +189,21 @@ impl<T: Stored> Collection<T> {
     ) -> Result<u64, Error> {
         let inner = self.inner.clone();
         let update = update.into();
-        send(T::COLLECTION, "update", async move {
-            let mut action = inner.update_many(filter, update);
-            if !array_filters.is_empty() {
-                action = action.array_filters(array_filters);
-            }
-            Ok(action.await?.matched_count)
-        })
-        .await
+        self.inner
+            .send("update", async move {
+                let mut action = inner.update_many(filter, update);
+                if !array_filters.is_empty() {
+                    action = action.array_filters(array_filters);
+                }
+                Ok(action.await?.matched_count)
+            })
+            .await
     }
 
     /// Removes the document that `filter` names where its guard holds.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
         let inner = self.inner.clone();
-        match send(T::COLLECTION, "delete", async move { inner.delete_one(filter).await }).await {
+        match self.inner.send("delete", async move { inner.delete_one(filter).await }).await {
             Ok(result) if result.deleted_count > 0 => Outcome::Applied(()),
             Ok(_) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
@@ -215,15 +216,16 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`.
     pub async fn count(&self, filter: Document, limit: u64) -> Result<u64, Error> {
         let (inner, time) = (self.inner.clone(), self.readers.limit());
-        send(T::COLLECTION, "aggregate", async move {
-            inner
-                .count_documents(filter)
-                .limit(limit)
-                .max_time(time)
-                .read_concern(ReadConcern::majority())
-                .await
-        })
-        .await
+        self.inner
+            .send("aggregate", async move {
+                inner
+                    .count_documents(filter)
+                    .limit(limit)
+                    .max_time(time)
+                    .read_concern(ReadConcern::majority())
+                    .await
+            })
+            .await
     }
 
     /// A list read in an order that no index has, such as full text by score: the pipeline itself
@@ -238,18 +240,20 @@ impl<T: Stored> Collection<T> {
         let inner = self.inner.clone();
         let read = || doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
         let noted = observe::wanted(read);
-        let found = send(T::COLLECTION, "aggregate", async move {
-            inner
-                .aggregate(pipeline)
-                .with_type::<RawDocumentBuf>()
-                .max_time(RANK_LIMIT)
-                .batch_size(BATCH)
-                .read_concern(ReadConcern::majority())
-                .await?
-                .try_collect::<Vec<_>>()
-                .await
-        })
-        .await;
+        let found = self
+            .inner
+            .send("aggregate", async move {
+                inner
+                    .aggregate(pipeline)
+                    .with_type::<RawDocumentBuf>()
+                    .max_time(RANK_LIMIT)
+                    .batch_size(BATCH)
+                    .read_concern(ReadConcern::majority())
+                    .await?
+                    .try_collect::<Vec<_>>()
+                    .await
+            })
+            .await;
         observe::note_read(noted);
         found?.iter().map(decode).collect()
     }
@@ -314,10 +318,9 @@ impl<T: Stored> Collection<T> {
         };
         let client = self.inner.client().clone();
         let database = self.inner.namespace().db;
-        send(T::COLLECTION, "update", async move {
-            client.database(&database).run_command(command).await
-        })
-        .await
+        self.inner
+            .send("update", async move { client.database(&database).run_command(command).await })
+            .await
     }
 
     /// Runs an aggregation (invariants, reports).
@@ -326,16 +329,17 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`.
     pub async fn aggregate(&self, pipeline: Vec<Document>) -> Result<Vec<Document>, Error> {
         let inner = self.inner.clone();
-        send_within(LONG_PATIENCE, T::COLLECTION, "aggregate", async move {
-            inner
-                .aggregate(pipeline)
-                .allow_disk_use(true)
-                .read_concern(ReadConcern::majority())
-                .await?
-                .try_collect()
-                .await
-        })
-        .await
+        self.inner
+            .send_within(LONG_PATIENCE, "aggregate", async move {
+                inner
+                    .aggregate(pipeline)
+                    .allow_disk_use(true)
+                    .read_concern(ReadConcern::majority())
+                    .await?
+                    .try_collect()
+                    .await
+            })
+            .await
     }
 
     /// Calls `each` for every document of the collection, in `_id` order, a batch at a time.

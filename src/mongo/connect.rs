@@ -8,8 +8,8 @@ use mongodb::{
     options::{ClientOptions, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern},
 };
 
-use super::driver::send;
-use crate::error::Error;
+use super::{driver::send, pool};
+use crate::{error::Error, metrics::database::Pool};
 
 /// Opens the client.
 ///
@@ -17,6 +17,21 @@ use crate::error::Error;
 /// The connection string can't be used.
 pub async fn connect(uri: &str, name: &str, database: &str) -> mongodb::error::Result<Database> {
     Ok(Client::with_options(options(uri, name).await?)?.database(database))
+}
+
+/// As [`connect`], with its connections counted.
+///
+/// # Errors
+/// The connection string can't be used.
+pub async fn watched(
+    uri: &str,
+    name: &str,
+    database: &str,
+    connections: &Pool,
+) -> mongodb::error::Result<Database> {
+    let mut options = options(uri, name).await?;
+    options.cmap_event_handler = Some(pool::watch(connections.clone()));
+    Ok(Client::with_options(options)?.database(database))
 }
 
 /// How the client works: majority writes that are journaled by the server's default, retried once

@@ -7,53 +7,126 @@
 
 use std::{
     future::Future,
+    ops::Deref,
     time::{Duration, Instant},
 };
 
 use futures_util::TryStreamExt;
 use mongodb::{
+    Database,
     bson::{self, Document, RawDocumentBuf, doc},
     options::{Hint, ReadConcern},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::observe;
-use crate::error::Error;
+use crate::{error::Error, metrics::database::Commands, traces};
 
-/// The driver's handle of a collection.
-pub(super) type Raw = mongodb::Collection<RawDocumentBuf>;
+/// The driver's handle of a collection, and what its commands are counted in.
+#[derive(Clone)]
+pub(super) struct Raw {
+    collection: mongodb::Collection<RawDocumentBuf>,
+    name: &'static str,
+    commands: Commands,
+}
+
+impl Deref for Raw {
+    type Target = mongodb::Collection<RawDocumentBuf>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.collection
+    }
+}
+
+impl Raw {
+    pub(super) fn new(database: &Database, name: &'static str, commands: &Commands) -> Self {
+        Self { collection: database.collection(name), name, commands: commands.clone() }
+    }
+
+    pub(super) fn database_name(&self) -> String {
+        self.namespace().db
+    }
+
+    /// Runs one command of the collection as [`send`] does, counts it and gives it a span.
+    ///
+    /// # Errors
+    /// As [`send`].
+    pub(super) fn send<T: Send + 'static>(
+        &self,
+        command: &'static str,
+        call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
+    ) -> impl Future<Output = Result<T, Error>> {
+        self.send_within(PATIENCE, command, call)
+    }
+
+    pub(super) fn send_within<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        command: &'static str,
+        call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
+    ) -> impl Future<Output = Result<T, Error>> {
+        let span = traces::command(|| self.database_name(), self.name, command);
+        let since = Instant::now();
+        let sent = send_within(patience, self.name, command, call);
+        async move {
+            let answer = sent.await;
+            let failure = answer.as_ref().err().map(failure);
+            self.commands.of(self.name, command).answered(since.elapsed(), failure);
+            if let Some(failure) = failure {
+                traces::failed(&span, failure);
+            }
+            answer
+        }
+    }
+}
+
+/// How a command failed, in one word.
+pub(super) fn failure(error: &Error) -> &'static str {
+    if matches!(error, Error::Unavailable(_) | Error::Timeout(_)) {
+        "unavailable"
+    } else {
+        "failed"
+    }
+}
 
 /// Longest time that anyone waits for the answer of one command. The command itself goes on; what
 /// it did is then unknown.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs one driver call in a task of its own and waits for it for a bounded time.
+/// Begins one driver call in a task of its own, at once, and waits for it for a bounded time.
 ///
 /// # Errors
 /// `Unavailable` when no answer came in time, else what the driver said.
-pub(super) async fn send<T: Send + 'static>(
+pub(super) fn send<T: Send + 'static>(
     collection: &str,
     command: &'static str,
     call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
-) -> Result<T, Error> {
-    send_within(PATIENCE, collection, command, call).await
+) -> impl Future<Output = Result<T, Error>> {
+    send_within(PATIENCE, collection, command, call)
 }
 
-pub(super) async fn send_within<T: Send + 'static>(
+/// As [`send`]. The call isn't part of the future that is answered with: calls are large, and who waits
+/// for one would be as large.
+pub(super) fn send_within<T: Send + 'static>(
     patience: Duration,
     collection: &str,
     command: &'static str,
     call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
-) -> Result<T, Error> {
+) -> impl Future<Output = Result<T, Error>> {
     let since = Instant::now();
-    // Dropping the handle detaches the task: the call goes on to its end.
-    let answer = tokio::time::timeout(patience, tokio::spawn(call)).await;
-    observe::note(collection, command, since);
-    match answer {
-        Ok(Ok(answer)) if matches!(command, "find" | "aggregate") => answer.map_err(Error::of_read),
-        Ok(Ok(answer)) => Ok(answer?),
-        Ok(Err(panicked)) => Err(Error::internal(panicked)),
-        Err(elapsed) => Err(Error::unavailable(elapsed)),
+    let sent = tokio::spawn(call);
+    async move {
+        // Dropping the handle detaches the task: the call goes on to its end.
+        let answer = tokio::time::timeout(patience, sent).await;
+        observe::note(collection, command, since);
+        match answer {
+            Ok(Ok(answer)) if matches!(command, "find" | "aggregate") => {
+                answer.map_err(Error::of_read)
+            }
+            Ok(Ok(answer)) => Ok(answer?),
+            Ok(Err(panicked)) => Err(Error::internal(panicked)),
+            Err(elapsed) => Err(Error::unavailable(elapsed)),
+        }
     }
 }
 
@@ -105,27 +178,28 @@ pub(super) async fn find_many(
     list: List,
     limit: Duration,
 ) -> Result<Vec<RawDocumentBuf>, Error> {
-    let name = inner.name().to_owned();
-    send(&name, "find", async move {
-        let mut find = inner
-            .find(list.filter)
-            .sort(list.sort)
-            .limit(list.limit)
-            .max_time(limit)
-            .read_concern(ReadConcern::majority());
-        // One more than the limit: the server then closes the cursor with its first batch.
-        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
-            find = find.batch_size(batch);
-        }
-        if let Some(hint) = list.hint {
-            find = find.hint(Hint::Name(hint.to_owned()));
-        }
-        if let Some(projection) = list.projection {
-            find = find.projection(projection);
-        }
-        find.await?.try_collect().await
-    })
-    .await
+    let handle = inner.clone();
+    handle
+        .send("find", async move {
+            let mut find = inner
+                .find(list.filter)
+                .sort(list.sort)
+                .limit(list.limit)
+                .max_time(limit)
+                .read_concern(ReadConcern::majority());
+            // One more than the limit: the server then closes the cursor with its first batch.
+            if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
+                find = find.batch_size(batch);
+            }
+            if let Some(hint) = list.hint {
+                find = find.hint(Hint::Name(hint.to_owned()));
+            }
+            if let Some(projection) = list.projection {
+                find = find.projection(projection);
+            }
+            find.await?.try_collect().await
+        })
+        .await
 }
 
 /// Inserts unordered; answers the positions whose `_id` or another unique key is taken.
@@ -134,26 +208,26 @@ pub(super) async fn insert(
     documents: Vec<RawDocumentBuf>,
 ) -> Result<Vec<usize>, Error> {
     use mongodb::error::ErrorKind;
-    let name = inner.name().to_owned();
-    send(&name, "insert", async move {
-        match inner.insert_many(&documents).ordered(false).await {
-            Ok(_) => Ok(Vec::new()),
-            Err(error) => match error.kind.as_ref() {
-                ErrorKind::InsertMany(failed)
-                    if failed.write_concern_error.is_none()
-                        && failed
-                            .write_errors
-                            .as_ref()
-                            .is_some_and(|all| all.iter().all(|one| one.code == DUPLICATE_KEY)) =>
-                {
-                    let errors = failed.write_errors.iter().flatten();
-                    Ok(errors.map(|one| one.index).collect())
-                }
-                _ => Err(error),
-            },
-        }
-    })
-    .await
+    let handle = inner.clone();
+    handle
+        .send("insert", async move {
+            match inner.insert_many(&documents).ordered(false).await {
+                Ok(_) => Ok(Vec::new()),
+                Err(error) => match error.kind.as_ref() {
+                    ErrorKind::InsertMany(failed)
+                        if failed.write_concern_error.is_none()
+                            && failed.write_errors.as_ref().is_some_and(|all| {
+                                all.iter().all(|one| one.code == DUPLICATE_KEY)
+                            }) =>
+                    {
+                        let errors = failed.write_errors.iter().flatten();
+                        Ok(errors.map(|one| one.index).collect())
+                    }
+                    _ => Err(error),
+                },
+            }
+        })
+        .await
 }
 
 /// The server's code for a taken unique key.

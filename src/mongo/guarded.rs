@@ -13,7 +13,7 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    driver::{Raw, decode, is_duplicate_key, send_within},
+    driver::{Raw, decode, is_duplicate_key},
     expression::both,
     flow::Run,
 };
@@ -107,26 +107,27 @@ impl Write {
         // The server's limit doesn't count while a command waits in front of it, so the gateway
         // stops waiting by itself a little later. The command is not dropped.
         let patience = limit + Duration::from_secs(1);
-        let name = self.collection.name().to_owned();
-        send_within(patience, &name, "findAndModify", async move {
-            let mut action = self
-                .collection
-                .find_one_and_update(self.filter, self.update)
-                .return_document(ReturnDocument::After)
-                .max_time(limit);
-            if !self.array_filters.is_empty() {
-                action = action.array_filters(self.array_filters);
-            }
-            if let Some(fields) = self.answer {
-                action = action.projection(fields);
-            }
-            match action.await {
-                // A taken unique key refuses the write like any other guard.
-                Err(error) if is_duplicate_key(&error) => Ok(None),
-                answer => answer,
-            }
-        })
-        .await
+        let handle = self.collection.clone();
+        handle
+            .send_within(patience, "findAndModify", async move {
+                let mut action = self
+                    .collection
+                    .find_one_and_update(self.filter, self.update)
+                    .return_document(ReturnDocument::After)
+                    .max_time(limit);
+                if !self.array_filters.is_empty() {
+                    action = action.array_filters(self.array_filters);
+                }
+                if let Some(fields) = self.answer {
+                    action = action.projection(fields);
+                }
+                match action.await {
+                    // A taken unique key refuses the write like any other guard.
+                    Err(error) if is_duplicate_key(&error) => Ok(None),
+                    answer => answer,
+                }
+            })
+            .await
     }
 }
 

@@ -12,6 +12,7 @@
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`indexes`]: declared against existing
 //! - [`observe`]: which commands a request sent
+//! - `pool`: what operators can watch of the connections
 //! - [`explain`]: what a read looks at
 //! - [`Tally`]: what a pass of a sweep did
 
@@ -28,6 +29,7 @@ pub mod indexes;
 pub mod keyset;
 pub mod lease;
 pub mod observe;
+mod pool;
 mod readers;
 mod tally;
 pub mod watch;

@@ -8,6 +8,8 @@ use std::{
 
 use mongodb::bson::Document;
 
+use crate::metrics::request;
+
 /// One command that was sent to MongoDB.
 #[derive(Debug, Clone)]
 pub struct Sent {
@@ -33,8 +35,9 @@ pub async fn collect<F: Future>(log: Log, request: F) -> F::Output {
     LOG.scope(log, request).await
 }
 
-/// Notes one command; does nothing outside [`collect`].
+/// Notes one command; does nothing outside of a request.
 pub(super) fn note(collection: &str, command: &'static str, since: Instant) {
+    request::command();
     // Outside a request (a sweep, a command of the binary) there is no list to note it in.
     let _outside_a_request = LOG.try_with(|log| {
         let took = since.elapsed();

@@ -13,15 +13,23 @@ use mongodb::{
     bson::{DateTime, Document, RawDocumentBuf, doc},
     options::ReadConcern,
 };
-use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::oneshot;
+use tracing::Span;
 
 use super::{
     batch::{Batches, Source, Waiting},
-    driver::{List, Raw},
+    driver::{List, Raw, failure},
     observe,
 };
-use crate::{error::Error, metrics::KeysPerRead};
+use crate::{
+    error::Error,
+    metrics::{
+        Metrics,
+        database::{Command, Commands, Reads},
+        histogram::Histogram,
+    },
+    traces::{self, Question},
+};
 
 /// What is read, and how: reads that agree in it share their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,12 +70,20 @@ type Found = Option<Arc<RawDocumentBuf>>;
 /// What the driver says to one question.
 type Said<T> = Result<T, mongodb::error::Error>;
 
+/// The command of reads by key.
+const FIND: &str = "find";
+/// The command that tells the server's time.
+const HELLO: &str = "hello";
+/// What stands for a collection where a command has none, in the server's own namespaces.
+const NO_COLLECTION: &str = "$cmd";
+
 /// All reads by key of one database, and its clock.
 pub struct Readers {
     database: Database,
     by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
     clock: Arc<Batches<Clock>>,
-    keys: KeysPerRead,
+    reads: Reads,
+    commands: Commands,
     limit: Duration,
     #[cfg(feature = "bench")]
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
@@ -80,13 +96,17 @@ impl fmt::Debug for Readers {
 }
 
 impl Readers {
-    /// Those of `database`, which count in `keys`. MongoDB gives up a read after `limit`.
-    pub fn new(database: Database, keys: KeysPerRead, limit: Duration) -> Self {
+    /// Those of `database`, which are counted in `metrics`. MongoDB gives up a read after `limit`.
+    pub fn new(database: Database, metrics: &Metrics, limit: Duration) -> Self {
+        let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
+        let sent = commands.of(NO_COLLECTION, HELLO);
+        let clock = Clock { database: database.clone(), sent };
         Self {
-            clock: Batches::new(Clock { database: database.clone() }),
+            clock: Batches::new(clock, reads.waiting(NO_COLLECTION)),
             database,
             by_lookup: Mutex::default(),
-            keys,
+            reads,
+            commands,
             limit,
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
@@ -106,6 +126,11 @@ impl Readers {
         self.memory.set((name, all)).map_err(|_| Error::internal("one collection is enough"))
     }
 
+    /// What the commands of all collections are counted in.
+    pub(super) fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
     /// The document whose key has that value.
     ///
     /// # Errors
@@ -116,13 +141,16 @@ impl Readers {
             return Ok(memory.get(value).cloned());
         }
         let since = Instant::now();
-        let answer = self.reader(lookup).ask(value).await;
-        observe::note(lookup.collection, "find", since);
+        let question = Question::new(lookup.collection, FIND);
+        let answer = self.reader(lookup).ask(value, &question).await;
+        observe::note(lookup.collection, FIND, since);
         observe::note_read(observe::wanted(|| {
             let (filter, projection) = (doc! { lookup.key: value }, lookup.projection());
             List { filter, projection, limit: 1, ..List::default() }.command(lookup.collection)
         }));
-        answer?.map_err(Error::of_read)
+        // A flow may have written something before a read that took too long.
+        let fault = if lookup.settled { Error::from } else { Error::of_read };
+        answer?.map_err(fault)
     }
 
     /// How long a read may take before MongoDB gives it up.
@@ -136,17 +164,20 @@ impl Readers {
     /// `Unavailable` or `Internal`.
     pub(super) async fn now(&self) -> Result<DateTime, Error> {
         let since = Instant::now();
-        let answer = Arc::clone(&self.clock).ask("").await;
-        observe::note(self.database.name(), "hello", since);
+        let question = Question::new(NO_COLLECTION, HELLO);
+        let answer = Arc::clone(&self.clock).ask("", &question).await;
+        observe::note(self.database.name(), HELLO, since);
         Ok(answer??)
     }
 
     fn reader(&self, lookup: Lookup) -> Arc<Batches<Reader>> {
         let mut readers = self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = readers.entry(lookup).or_insert_with(|| {
-            let collection = self.database.collection(lookup.collection);
-            let keys = self.keys.of(lookup.collection);
-            Batches::new(Reader { lookup, collection, keys, limit: self.limit })
+            let name = lookup.collection;
+            let collection = Raw::new(&self.database, name, &self.commands);
+            let (keys, sent) = (self.reads.keys(name), self.commands.of(name, FIND));
+            let reader = Reader { lookup, collection, keys, sent, limit: self.limit };
+            Batches::new(reader, self.reads.waiting(name))
         });
         Arc::clone(reader)
     }
@@ -158,6 +189,7 @@ struct Reader {
     collection: Raw,
     /// How many keys went out with each command.
     keys: Histogram,
+    sent: Command,
     limit: Duration,
 }
 
@@ -166,15 +198,22 @@ impl Source for Reader {
 
     async fn answer(&self, batch: Vec<Waiting<Self::Answer>>) {
         let mut waiting: HashMap<String, Vec<oneshot::Sender<Self::Answer>>> = HashMap::new();
-        for Waiting { value, answer } in batch {
+        for Waiting { value, answer, .. } in batch {
             waiting.entry(value).or_default().push(answer);
         }
+        let since = Instant::now();
         let fetched = self.fetch(&mut waiting).await;
+        note(&self.sent, since, &fetched);
         for answer in waiting.into_values().flatten() {
             // Keys that no document was found for, or all that are left after a failure. Who has
             // stopped waiting doesn't hear it.
             let _gone = answer.send(fetched.clone().map(|()| None));
         }
+    }
+
+    fn span(&self, traced: &[Question], questions: usize) -> Span {
+        let database = || self.collection.database_name();
+        traces::shared_command(database, self.lookup.collection, FIND, traced, questions)
     }
 }
 
@@ -185,7 +224,7 @@ impl Reader {
         waiting: &mut HashMap<String, Vec<oneshot::Sender<Said<Found>>>>,
     ) -> Said<()> {
         let count = waiting.len();
-        self.keys.observe(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+        self.keys.observe(u64::try_from(count).unwrap_or(u64::MAX));
         let mut values = waiting.keys();
         let filter = if let (Some(value), None) = (values.next(), values.next()) {
             doc! { self.lookup.key: value } // for which the server has a shorter way
@@ -221,18 +260,35 @@ impl Reader {
 /// The primary's clock.
 struct Clock {
     database: Database,
+    sent: Command,
 }
 
 impl Source for Clock {
     type Answer = Said<DateTime>;
 
     async fn answer(&self, batch: Vec<Waiting<Self::Answer>>) {
-        let answered = self.database.run_command(doc! { "hello": 1 }).await;
+        let since = Instant::now();
+        let answered = self.database.run_command(doc! { HELLO: 1 }).await;
+        note(&self.sent, since, &answered);
         let read = |answer: Document| answer.get_datetime("localTime").copied();
         let now = answered.and_then(|answer| read(answer).map_err(|_| odd("no localTime")));
         for Waiting { answer, .. } in batch {
             let _gone = answer.send(now.clone());
         }
+    }
+
+    fn span(&self, traced: &[Question], questions: usize) -> Span {
+        let database = || self.database.name().to_owned();
+        traces::shared_command(database, NO_COLLECTION, HELLO, traced, questions)
+    }
+}
+
+/// Counts a command, and says in its span how it failed.
+fn note<T>(sent: &Command, since: Instant, answered: &Said<T>) {
+    let failure = answered.as_ref().err().map(|error| failure(&Error::from(error.clone())));
+    sent.answered(since.elapsed(), failure);
+    if let Some(failure) = failure {
+        traces::failed(&Span::current(), failure);
     }
 }
 

@@ -24,6 +24,7 @@ use crate::{
     domains::COLLECTIONS,
     edge::Edge,
     managed::{self, Mongod},
+    metrics::Metrics,
     mongo::indexes,
 };
 use home::Home;
@@ -102,13 +103,15 @@ impl Demo {
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
         terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
-        gateway::serve(app, edge, listener, stop).await;
+        let listeners = gateway::Listeners { public: listener, admin: None };
+        gateway::serve(app, edge, listeners, stop).await;
         Ok(())
     }
 
     /// The shop, filled unless it already is, and the flows that filling it left cut.
     async fn fill(&self, config: Config, home: &mut Home) -> Result<(App, Vec<Cut>), Failure> {
-        let database = options::reach(&config, options::PATIENCE).await?;
+        let metrics = Metrics::default();
+        let database = options::reach_watched(&config, options::PATIENCE, &metrics).await?;
         indexes::apply(&database, COLLECTIONS, false, |_| {}).await?;
         let mut cuts = Vec::new();
         if !home.is_filled() {
@@ -116,6 +119,6 @@ impl Demo {
             cuts = seed::fill(&config, &database, self.products).await?;
             home.mark_filled()?;
         }
-        Ok((App::new(config, database), cuts))
+        Ok((App::watched(config, database, metrics), cuts))
     }
 }

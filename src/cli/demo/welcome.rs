@@ -42,12 +42,17 @@ pub(super) fn text(
         (home.folder().display(), mongod.uri(), app.config().database.as_str());
     let sku = seed::FIRST_SKU;
     let cuts = cut_flows(cuts);
+    let graphiql = if cfg!(graphiql) {
+        format!("  GraphiQL  http://{address}/graphiql\n")
+    } else {
+        String::new()
+    };
     format!(
         r#"
 docgate's demo serves on http://{address}
 
   Explorer  http://{address}/
-  GraphQL   http://{address}/graphql
+{graphiql}  GraphQL   http://{address}/graphql
   MongoDB   {uri} (database {database})
   Data      {data} (kept; --fresh begins anew)
 

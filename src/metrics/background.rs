@@ -1,0 +1,78 @@
+//! What goes on behind the answers: sweeps, and work that outlives its caller.
+
+use std::{
+    sync::atomic::AtomicU64,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Sweep {
+    sweep: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Pass {
+    sweep: &'static str,
+    outcome: &'static str,
+}
+
+/// The sweeps of one gateway.
+#[derive(Debug, Default)]
+pub struct Sweeps {
+    passes: Family<Pass, Counter>,
+    finished: Family<Sweep, Counter>,
+    succeeded: Family<Sweep, Gauge<f64, AtomicU64>>,
+}
+
+impl Sweeps {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let sweeps = Self::default();
+        let what = "Passes of a sweep by outcome: ok or failed";
+        registry.register("sweep_passes", what, sweeps.passes.clone());
+        let what = "Flows and other things that a sweep finished";
+        registry.register("sweep_finished", what, sweeps.finished.clone());
+        let what = "When the last pass of a sweep ended well; one gateway sweeps for all of them";
+        registry.register("sweep_last_success_timestamp_seconds", what, sweeps.succeeded.clone());
+        sweeps
+    }
+
+    /// Counts a pass that ended well.
+    pub fn passed(&self, sweep: &'static str, finished: u64) {
+        self.passes.get_or_create(&Pass { sweep, outcome: "ok" }).inc();
+        self.finished.get_or_create(&Sweep { sweep }).inc_by(finished);
+        #[expect(clippy::disallowed_methods, reason = "who reads it has a clock of the same kind")]
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.succeeded.get_or_create(&Sweep { sweep }).set(now.as_secs_f64());
+    }
+
+    /// Counts a pass that failed.
+    pub fn failed(&self, sweep: &'static str) {
+        self.passes.get_or_create(&Pass { sweep, outcome: "failed" }).inc();
+    }
+}
+
+/// What is under way. Told when somebody asks.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    /// Mutations, and what goes on behind answers; a shutdown waits for it.
+    pub awaited: Gauge,
+    /// Everything that the process does side by side: connections, requests, commands.
+    pub all: Gauge,
+}
+
+impl Tasks {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let tasks = Self::default();
+        let what = "Mutations under way and work behind answers, which a shutdown waits for";
+        registry.register("tasks_awaited", what, tasks.awaited.clone());
+        let what = "Tasks of the process: connections, requests, commands";
+        registry.register("tasks", what, tasks.all.clone());
+        tasks
+    }
+}

@@ -1,0 +1,206 @@
+//! What goes to MongoDB: commands, reads that share them, connections, and change streams.
+
+use std::time::Duration;
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use super::histogram::Histogram;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Collection {
+    collection: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CommandLabels {
+    collection: &'static str,
+    command: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabels {
+    collection: &'static str,
+    command: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: &'static str,
+}
+
+/// The commands of one gateway. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Commands {
+    outcomes: Family<OutcomeLabels, Counter>,
+    durations: Family<CommandLabels, Histogram>,
+}
+
+impl Commands {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let commands = Self {
+            outcomes: Family::default(),
+            durations: Family::new_with_constructor(Histogram::durations),
+        };
+        let what = "Commands by collection, name and outcome: ok, unavailable (no answer, or not for \
+            certain), failed";
+        registry.register("mongodb_commands", what, commands.outcomes.clone());
+        let what = "Time from sending a command to the whole answer";
+        registry.register("mongodb_command_duration_seconds", what, commands.durations.clone());
+        commands
+    }
+
+    /// One command of one collection.
+    pub fn of(&self, collection: &'static str, command: &'static str) -> Command {
+        let ok = OutcomeLabels { collection, command, outcome: "ok" };
+        let labels = CommandLabels { collection, command };
+        Command {
+            ok: self.outcomes.get_or_create_owned(&ok),
+            duration: self.durations.get_or_create_owned(&labels),
+            labels,
+            outcomes: self.outcomes.clone(),
+        }
+    }
+}
+
+/// One command of one collection.
+#[derive(Debug, Clone)]
+pub struct Command {
+    labels: CommandLabels,
+    ok: Counter,
+    duration: Histogram,
+    outcomes: Family<OutcomeLabels, Counter>,
+}
+
+impl Command {
+    /// Counts an answer; `failure` says in one word how it failed.
+    pub fn answered(&self, took: Duration, failure: Option<&'static str>) {
+        match failure {
+            None => self.ok.inc(),
+            Some(outcome) => {
+                let CommandLabels { collection, command } = self.labels;
+                let labels = OutcomeLabels { collection, command, outcome };
+                self.outcomes.get_or_create(&labels).inc()
+            }
+        };
+        self.duration.time(took);
+    }
+}
+
+/// Reads that share their commands. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Reads {
+    keys: Family<Collection, Histogram>,
+    waiting: Family<Collection, Gauge>,
+}
+
+impl Reads {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let keys = Family::new_with_constructor(Histogram::keys as fn() -> Histogram);
+        let reads = Self { keys, waiting: Family::default() };
+        let what = "Keys that were asked for in one command, of reads by key";
+        registry.register("read_keys", what, reads.keys.clone());
+        let what = "Reads by key that wait for the commands before theirs";
+        registry.register("reads_waiting", what, reads.waiting.clone());
+        reads
+    }
+
+    /// Keys per command of a collection.
+    pub fn keys(&self, collection: &'static str) -> Histogram {
+        self.keys.get_or_create_owned(&Collection { collection })
+    }
+
+    /// How many wait; all kinds of reads of a collection together.
+    pub fn waiting(&self, collection: &'static str) -> Gauge {
+        self.waiting.get_or_create_owned(&Collection { collection })
+    }
+}
+
+/// The connections of one client. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    /// Connections that are open.
+    pub open: Gauge,
+    /// Those of them that carry a command.
+    pub in_use: Gauge,
+    /// Connections that were opened.
+    pub created: Counter,
+    /// How long commands waited for a connection.
+    pub wait: Histogram,
+    /// Commands that got none.
+    pub failures: Counter,
+    /// How often all connections of a server were given up.
+    pub cleared: Counter,
+    closed: Family<Reason, Counter>,
+}
+
+impl Pool {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let pool = Self {
+            open: Gauge::default(),
+            in_use: Gauge::default(),
+            created: Counter::default(),
+            wait: Histogram::durations(),
+            failures: Counter::default(),
+            cleared: Counter::default(),
+            closed: Family::default(),
+        };
+        let what = "Connections to MongoDB that are open, without those that watch the servers";
+        registry.register("mongodb_connections", what, pool.open.clone());
+        let what = "Connections to MongoDB that carry a command";
+        registry.register("mongodb_connections_in_use", what, pool.in_use.clone());
+        let what = "Connections to MongoDB that were opened";
+        registry.register("mongodb_connections_created", what, pool.created.clone());
+        let what = "Connections to MongoDB that were closed, by reason";
+        registry.register("mongodb_connections_closed", what, pool.closed.clone());
+        let what = "Time that a command waited for its connection";
+        registry.register("mongodb_checkout_duration_seconds", what, pool.wait.clone());
+        let what = "Commands that got no connection";
+        registry.register("mongodb_checkout_failures", what, pool.failures.clone());
+        let what = "How often all connections of a server were given up, after an error of one";
+        registry.register("mongodb_pool_cleared", what, pool.cleared.clone());
+        pool
+    }
+
+    /// Connections that were closed for `reason`.
+    pub fn closed(&self, reason: &'static str) -> Counter {
+        self.closed.get_or_create_owned(&Reason { reason })
+    }
+}
+
+/// Change streams. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Streams {
+    subscribers: Family<Collection, Gauge>,
+    restarts: Family<Collection, Counter>,
+}
+
+impl Streams {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let streams = Self::default();
+        let what = "Subscribers to the changes of a collection";
+        registry.register("change_stream_subscribers", what, streams.subscribers.clone());
+        let what = "Change streams that broke or couldn't be opened, and were begun anew";
+        registry.register("change_stream_restarts", what, streams.restarts.clone());
+        streams
+    }
+
+    /// How many subscribers there are now, by collection.
+    pub fn tell_subscribers(&self, now: impl IntoIterator<Item = (&'static str, usize)>) {
+        // Of a collection that nobody follows any more nothing is told.
+        self.subscribers.clear();
+        for (collection, count) in now {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.subscribers.get_or_create(&Collection { collection }).set(count);
+        }
+    }
+
+    /// Counts that a stream had to be begun anew.
+    pub fn restarted(&self, collection: &'static str) {
+        self.restarts.get_or_create(&Collection { collection }).inc();
+    }
+}

@@ -1,0 +1,159 @@
+//! What operators can watch, in the text format of `OpenMetrics`, which Prometheus reads.
+//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>
+//!
+//! - [`operations`]: operations by type and root field
+//! - [`request`]: what one request does on its way
+//! - [`database`]: commands, connections, change streams
+//! - [`background`]: sweeps and tasks
+//! - [`histogram`]: a histogram that is observed without a lock
+//!
+//! A label takes only values that the schema or the code has, never one that a client chooses. What
+//! each request counts is at hand: no lock is taken and no text made for it.
+
+pub mod background;
+pub mod database;
+pub mod histogram;
+pub mod operations;
+pub mod request;
+
+use std::fmt;
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, info::Info},
+    registry::Registry,
+};
+
+use background::{Sweeps, Tasks};
+use database::{Commands, Pool, Reads, Streams};
+use operations::{OperationType, Operations};
+use request::Refusals;
+
+/// The metrics of one gateway process.
+pub struct Metrics {
+    registry: Registry,
+    known: Counter,
+    new: Counter,
+    rejected: Family<Code, Counter>,
+    operations: operations::Families,
+    refusals: Refusals,
+    commands: Commands,
+    reads: Reads,
+    pool: Pool,
+    streams: Streams,
+    sweeps: Sweeps,
+    tasks: Tasks,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Text {
+    text: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Code {
+    code: &'static str,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("docgate");
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "What runs here", build);
+        let texts = Family::<Text, Counter>::default();
+        let what =
+            "Requests by whether their text was known, so that it was neither read nor validated";
+        registry.register("requests", what, texts.clone());
+        let counter = |text| texts.get_or_create_owned(&Text { text });
+        let rejected = Family::default();
+        let what = "Requests that were rejected before they were an operation, by the error's code";
+        registry.register("requests_rejected", what, rejected.clone());
+        Self {
+            known: counter("known"),
+            new: counter("new"),
+            rejected,
+            operations: operations::Families::register(&mut registry),
+            refusals: Refusals::register(&mut registry),
+            commands: Commands::register(&mut registry),
+            reads: Reads::register(&mut registry),
+            pool: Pool::register(&mut registry),
+            streams: Streams::register(&mut registry),
+            sweeps: Sweeps::register(&mut registry),
+            tasks: Tasks::register(&mut registry),
+            registry,
+        }
+    }
+}
+
+impl Metrics {
+    /// Counts a request.
+    pub fn request(&self, is_known: bool) {
+        let counter = if is_known { &self.known } else { &self.new };
+        counter.inc();
+    }
+
+    /// Counts a request that was rejected before it was an operation: its token doesn't hold, or its
+    /// body can't be read.
+    pub fn rejected(&self, code: &'static str) {
+        self.rejected.get_or_create(&Code { code }).inc();
+    }
+
+    /// The operations of a schema that has these root fields.
+    pub fn operations(
+        &self,
+        fields: impl IntoIterator<Item = (OperationType, String)>,
+    ) -> Operations {
+        self.operations.table(fields)
+    }
+
+    /// Mutations that were refused.
+    pub fn refusals(&self) -> &Refusals {
+        &self.refusals
+    }
+
+    /// Commands of MongoDB.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    /// Reads that share commands.
+    pub fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    /// Connections to MongoDB.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Change streams.
+    pub fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    /// Sweeps.
+    pub fn sweeps(&self) -> &Sweeps {
+        &self.sweeps
+    }
+
+    /// What is under way.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// All of them as text.
+    ///
+    /// # Errors
+    /// Never, as text is written to memory.
+    pub fn text(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}

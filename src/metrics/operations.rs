@@ -1,0 +1,229 @@
+//! Operations: how many, how they ended, how long they took.
+//!
+//! An operation is known by its type and by the first field of its root. Both are the schema's: the
+//! name that a client gives its operation is no label.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use super::histogram::Histogram;
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OperationType {
+    /// Reads.
+    Query,
+    /// Changes.
+    Mutation,
+    /// Follows.
+    Subscription,
+}
+
+impl OperationType {
+    /// Its name in GraphQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Mutation => "mutation",
+            Self::Subscription => "subscription",
+        }
+    }
+}
+
+/// What an operation is known by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    r#type: &'static str,
+    field: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabels {
+    r#type: &'static str,
+    field: String,
+    outcome: Cow<'static, str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TypeLabel {
+    r#type: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FieldLabel {
+    field: String,
+}
+
+/// The metrics of all operations. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Families {
+    outcomes: Family<OutcomeLabels, Counter>,
+    durations: Family<Labels, Histogram>,
+    commands: Family<TypeLabel, Histogram>,
+    followed: Family<FieldLabel, Gauge>,
+    answers: Family<FieldLabel, Counter>,
+}
+
+impl Families {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let families = Self {
+            outcomes: Family::default(),
+            durations: Family::new_with_constructor(Histogram::durations),
+            commands: Family::new_with_constructor(Histogram::few),
+            followed: Family::default(),
+            answers: Family::default(),
+        };
+        let what = "Operations by type, first root field, and outcome: ok, or the code of the first \
+            error, or gone where the client hung up before the answer";
+        registry.register("operations", what, families.outcomes.clone());
+        let what = "Time from a read request to its answer; of a subscription, to its first answer";
+        registry.register("operation_duration_seconds", what, families.durations.clone());
+        let what = "Commands of MongoDB that an operation asked for; several may share one";
+        registry.register("operation_commands", what, families.commands.clone());
+        let what = "Subscriptions that are open";
+        registry.register("subscriptions", what, families.followed.clone());
+        let what = "Answers that subscriptions gave";
+        registry.register("subscription_answers", what, families.answers.clone());
+        families
+    }
+
+    pub(super) fn table(
+        &self,
+        fields: impl IntoIterator<Item = (OperationType, String)>,
+    ) -> Operations {
+        let operation = |r#type: &'static str, field: String| {
+            let (labels, families) = (Labels { r#type, field }, self.clone());
+            Arc::new(Operation { labels, families, made: OnceLock::new() })
+        };
+        let mut known: [HashMap<String, Arc<Operation>>; 3] = Default::default();
+        for (of, field) in fields {
+            known[of as usize].insert(field.clone(), operation(of.name(), field));
+        }
+        let types = [OperationType::Query, OperationType::Mutation, OperationType::Subscription];
+        let others = types.map(|of| operation(of.name(), "other".to_owned()));
+        Operations { known, others, unread: operation("none", "other".to_owned()) }
+    }
+}
+
+/// Every operation that a schema has, by type and first root field.
+#[derive(Debug)]
+pub struct Operations {
+    known: [HashMap<String, Arc<Operation>>; 3],
+    /// By type, those that begin with a field that the schema doesn't have.
+    others: [Arc<Operation>; 3],
+    /// Those whose text couldn't be read.
+    unread: Arc<Operation>,
+}
+
+impl Operations {
+    /// The one of that type and first root field; without a type, that of texts that can't be read.
+    pub fn of(&self, of: Option<OperationType>, field: Option<&str>) -> &Arc<Operation> {
+        let Some(of) = of else { return &self.unread };
+        let known = field.and_then(|field| self.known[of as usize].get(field));
+        known.unwrap_or(&self.others[of as usize])
+    }
+}
+
+/// One kind of operation.
+#[derive(Debug)]
+pub struct Operation {
+    labels: Labels,
+    families: Families,
+    /// What is at hand once it was asked for: what nobody asks for isn't shown.
+    made: OnceLock<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    ok: Counter,
+    duration: Histogram,
+    commands: Histogram,
+}
+
+impl Operation {
+    /// Its type: `query`, `mutation`, `subscription`, or `none` where the text couldn't be read.
+    pub fn type_name(&self) -> &'static str {
+        self.labels.r#type
+    }
+
+    /// Its first root field, or `other`.
+    pub fn field(&self) -> &str {
+        &self.labels.field
+    }
+
+    /// Counts an answer and, where they were counted, the commands that it took; `code` is that of its
+    /// first error.
+    pub fn answered(&self, code: Option<&str>, took: Duration, commands: Option<u64>) {
+        let made = self.made();
+        match code {
+            None => made.ok.inc(),
+            Some(code) => self.ended(Cow::Owned(code.to_owned())),
+        };
+        made.duration.time(took);
+        if let Some(commands) = commands {
+            made.commands.observe(commands);
+        }
+    }
+
+    /// Counts one that nobody waited for any more.
+    pub fn given_up(&self) {
+        self.ended(Cow::Borrowed("gone"));
+    }
+
+    /// A subscription begins.
+    pub fn follow(&self) -> Following {
+        let field = FieldLabel { field: self.labels.field.clone() };
+        let open = self.families.followed.get_or_create_owned(&field);
+        open.inc();
+        Following { open, answers: self.families.answers.get_or_create_owned(&field) }
+    }
+
+    fn ended(&self, outcome: Cow<'static, str>) -> u64 {
+        let Labels { r#type, field } = self.labels.clone();
+        let labels = OutcomeLabels { r#type, field, outcome };
+        self.families.outcomes.get_or_create(&labels).inc()
+    }
+
+    fn made(&self) -> &Made {
+        self.made.get_or_init(|| {
+            let Labels { r#type, field } = self.labels.clone();
+            let labels = OutcomeLabels { r#type, field, outcome: Cow::Borrowed("ok") };
+            let of_type = TypeLabel { r#type: self.labels.r#type };
+            Made {
+                ok: self.families.outcomes.get_or_create_owned(&labels),
+                duration: self.families.durations.get_or_create_owned(&self.labels),
+                commands: self.families.commands.get_or_create_owned(&of_type),
+            }
+        })
+    }
+}
+
+/// A subscription that is open until this is dropped.
+#[derive(Debug)]
+pub struct Following {
+    open: Gauge,
+    answers: Counter,
+}
+
+impl Following {
+    /// Counts an answer.
+    pub fn answered(&self) {
+        self.answers.inc();
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.open.dec();
+    }
+}

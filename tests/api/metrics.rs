@@ -1,0 +1,322 @@
+//! What operators can watch, as Prometheus reads it.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use mongodb::bson::doc;
+use serde_json::json;
+
+use crate::{
+    cli::{Running, on},
+    shop::{add, cart, stocked},
+    support::{Gateway, fresh_name, now_seconds, short_bounds},
+};
+
+/// Samples by name and labels, as they are written.
+struct Samples(BTreeMap<String, f64>);
+
+impl Samples {
+    async fn of(gateway: &Gateway) -> Self {
+        Self::at(&gateway.address.to_string()).await
+    }
+
+    async fn at(address: &str) -> Self {
+        let response = reqwest::get(format!("http://{address}/metrics")).await.expect("an answer");
+        let kind = response.headers()["content-type"].to_str().expect("text").to_owned();
+        assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
+        Self::read(&response.text().await.expect("text"))
+    }
+
+    /// Fails at a line that isn't of the format, and at a sample that nothing describes.
+    fn read(text: &str) -> Self {
+        let mut samples = BTreeMap::new();
+        let mut described = String::new();
+        for line in text.strip_suffix("# EOF\n").expect("an end").lines() {
+            if let Some(comment) = line.strip_prefix("# ") {
+                let mut words = comment.split(' ');
+                let (kind, name) = (words.next(), words.next().expect("a name"));
+                assert!(matches!(kind, Some("HELP" | "TYPE")), "{line}");
+                name.clone_into(&mut described);
+                continue;
+            }
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            let suffix = name.split('{').next().expect("a name").strip_prefix(&described);
+            let suffix = suffix.unwrap_or_else(|| panic!("{line} stands below {described}"));
+            let suffixes = ["", "_total", "_sum", "_count", "_bucket", "_info"];
+            assert!(suffixes.contains(&suffix), "{line}");
+            assert!(name.starts_with("docgate_"), "{line}");
+            let twice = samples.insert(name.to_owned(), value.parse().expect("a number"));
+            assert!(twice.is_none(), "{line} stands there twice");
+        }
+        Self(samples)
+    }
+
+    fn get(&self, name: &str) -> f64 {
+        self.0.get(name).copied().unwrap_or(0.0)
+    }
+
+    /// What of `name` came since `before`.
+    fn more(&self, before: &Self, name: &str) -> f64 {
+        self.get(name) - before.get(name)
+    }
+
+    fn has_text(&self, text: &str) -> bool {
+        self.0.keys().any(|name| name.contains(text))
+    }
+}
+
+fn assert_is(found: f64, wanted: f64) {
+    assert!((found - wanted).abs() < 1e-9, "{found} instead of {wanted}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_are_counted_by_type_root_field_and_outcome() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let before = Samples::of(&gateway).await;
+    let named = "query ChosenByAClient { alias: stock(sku: \"chosen-value\") { available } }";
+    for _ in 0..3 {
+        anyone.run(named, json!({})).await;
+    }
+    let behind_fragments =
+        "{ ...F } fragment F on Query { ... on Query { stock(sku: \"x\") { sku } } }";
+    anyone.run(behind_fragments, json!({})).await;
+    let receive = "mutation { receiveStock(input: {sku: \"x\", quantity: 1}) { __typename } }";
+    anyone.run(receive, json!({})).await;
+    gateway.shopper("someone").run(receive, json!({})).await;
+    anyone.run("{ chosenField }", json!({})).await;
+    anyone.run("{ chosen ", json!({})).await;
+    anyone.run("{ ...A } fragment A on Query { ...A }", json!({})).await;
+    anyone.run("{ __typename }", json!({})).await;
+
+    let after = Samples::of(&gateway).await;
+    for (labels, count) in [
+        ("type=\"query\",field=\"stock\",outcome=\"ok\"", 4.0),
+        ("type=\"mutation\",field=\"receiveStock\",outcome=\"UNAUTHENTICATED\"", 1.0),
+        ("type=\"mutation\",field=\"receiveStock\",outcome=\"FORBIDDEN\"", 1.0),
+        ("type=\"query\",field=\"other\",outcome=\"BAD_USER_INPUT\"", 2.0),
+        ("type=\"none\",field=\"other\",outcome=\"BAD_USER_INPUT\"", 1.0),
+        ("type=\"query\",field=\"__typename\",outcome=\"ok\"", 1.0),
+    ] {
+        let name = format!("docgate_operations_total{{{labels}}}");
+        assert_is(after.more(&before, &name), count);
+    }
+    let took = |part: &str| {
+        let name = format!("docgate_operation_duration_seconds_{part}");
+        after.more(&before, &name)
+    };
+    assert_is(took("count{type=\"query\",field=\"stock\"}"), 4.0);
+    assert_is(took("bucket{le=\"+Inf\",type=\"query\",field=\"stock\"}"), 4.0);
+    assert!(took("sum{type=\"query\",field=\"stock\"}") > 0.0);
+    assert_is(took("count{type=\"mutation\",field=\"receiveStock\"}"), 2.0);
+    // A read of one document is one command, and the other queries asked for nothing.
+    assert_is(after.more(&before, "docgate_operation_commands_count{type=\"query\"}"), 7.0);
+    assert_is(after.more(&before, "docgate_operation_commands_sum{type=\"query\"}"), 4.0);
+    let none = "docgate_operation_commands_bucket{le=\"0.0\",type=\"query\"}";
+    assert_is(after.more(&before, none), 3.0);
+    for text in ["ChosenByAClient", "alias", "chosen-value", "chosenField"] {
+        assert!(!after.has_text(text), "{text} is a label");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_are_counted_by_room_mutation_and_type() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 1).await;
+    let anyone = gateway.anonymous();
+    let cart = cart(&anyone, "RESERVE", &[]).await;
+    for _ in 0..2 {
+        assert_eq!(add(&anyone, &cart, "a", 5).await["__typename"], "InsufficientStock");
+    }
+    assert_eq!(add(&anyone, &cart, "nothing", 1).await["__typename"], "NotFound");
+    let transfer = "mutation($input: TransferInput!) { transfer(input: $input) { __typename } }";
+    let input = json!({ "sourceId": "x", "destinationId": "y", "amount": 1 });
+    let refused = gateway.shopper("someone").field(transfer, json!({ "input": input })).await;
+    assert_eq!(refused["__typename"], "InvalidInput");
+    let samples = Samples::of(&gateway).await;
+    for (labels, count) in [
+        ("room=\"carts\",mutation=\"addCartLine\",refusal=\"InsufficientStock\"", 2.0),
+        ("room=\"carts\",mutation=\"addCartLine\",refusal=\"NotFound\"", 1.0),
+        ("room=\"transfers\",mutation=\"transfer\",refusal=\"InvalidInput\"", 1.0),
+    ] {
+        assert_is(samples.get(&format!("docgate_refusals_total{{{labels}}}")), count);
+    }
+    // Each of them was answered as it should be.
+    let answered =
+        "docgate_operations_total{type=\"mutation\",field=\"addCartLine\",outcome=\"ok\"}";
+    assert_is(samples.get(answered), 3.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_are_no_operation_are_counted_too() {
+    let gateway = Gateway::start().await;
+    let forged = gateway.client(Some("forged".to_owned()));
+    assert_eq!(forged.error_code("{ __typename }", json!({})).await, "UNAUTHENTICATED");
+    let url = gateway.anonymous().url;
+    reqwest::Client::new().post(&url).body("nonsense").send().await.expect("an answer");
+    let samples = Samples::of(&gateway).await;
+    for code in ["UNAUTHENTICATED", "BAD_USER_INPUT"] {
+        let name = format!("docgate_requests_rejected_total{{code=\"{code}\"}}");
+        assert_is(samples.get(&name), 1.0);
+    }
+    assert!(!samples.has_text("docgate_operations_total"), "none of them was an operation");
+    assert!(samples.has_text("docgate_build_info{version=\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_hangs_up_is_told_from_one_that_was_answered() {
+    let gateway = Gateway::start().await;
+    let slow = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 1_000 };
+    let point = gateway.fail_point(doc! { "times": 1 }, slow).await;
+    let body = json!({ "query": "{ stock(sku: \"x\") { sku } }" }).to_string();
+    let request = reqwest::Client::new().post(gateway.anonymous().url).body(body);
+    let request = request.header("content-type", "application/json");
+    let gave_up = request.timeout(Duration::from_millis(200)).send().await;
+    assert!(gave_up.expect_err("no answer in that time").is_timeout());
+    point.off().await;
+    let gone = "docgate_operations_total{type=\"query\",field=\"stock\",outcome=\"gone\"}";
+    for _ in 0..50 {
+        if Samples::of(&gateway).await.get(gone) > 0.0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("nobody noticed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_are_counted_by_collection_name_and_outcome() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let anyone = gateway.anonymous();
+    let before = Samples::of(&gateway).await;
+    let read = "{ product(sku: \"a\") { title } }";
+    anyone.data(read, json!({})).await;
+    let refused = doc! { "failCommands": ["find"], "errorCode": 11_602 };
+    let point = gateway.fail_point(doc! { "times": 2 }, refused).await;
+    assert_eq!(anyone.error_code(read, json!({})).await, "UNAVAILABLE");
+    point.off().await;
+    let cart = cart(&anyone, "RESERVE", &[("a", 1)]).await;
+    let after = Samples::of(&gateway).await;
+    let more =
+        |name: &str, labels: &str| after.more(&before, &format!("docgate_{name}{{{labels}}}"));
+    let products = "collection=\"products\",command=\"find\"";
+    let ok = more("mongodb_commands_total", &format!("{products},outcome=\"ok\""));
+    assert!(ok >= 2.0, "{ok}: the query and the cart read the product");
+    assert_is(more("mongodb_commands_total", &format!("{products},outcome=\"unavailable\"")), 1.0);
+    assert_is(more("mongodb_command_duration_seconds_count", products), ok + 1.0);
+    assert!(more("mongodb_command_duration_seconds_sum", products) > 0.0);
+    let carts = "collection=\"carts\",command=\"findAndModify\",outcome=\"ok\"";
+    assert!(more("mongodb_commands_total", carts) >= 1.0, "{cart} has a line");
+    let clock = "collection=\"$cmd\",command=\"hello\",outcome=\"ok\"";
+    assert!(after.get(&format!("docgate_mongodb_commands_total{{{clock}}}")) >= 1.0);
+    assert_is(after.get("docgate_reads_waiting{collection=\"products\"}"), 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_counted() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let reads = (0..20).map(|n| {
+        let anyone = anyone.clone();
+        async move {
+            anyone
+                .data("query($s: ID!) { stock(sku: $s) { sku } }", json!({ "s": n.to_string() }))
+                .await
+        }
+    });
+    futures_util::future::join_all(reads).await;
+    let samples = Samples::of(&gateway).await;
+    let open = samples.get("docgate_mongodb_connections");
+    assert!(open >= 1.0, "{open}");
+    let closed: f64 = samples
+        .0
+        .iter()
+        .filter(|(name, _)| name.contains("connections_closed_total{"))
+        .map(|(_, count)| count)
+        .sum();
+    assert_is(samples.get("docgate_mongodb_connections_created_total"), open + closed);
+    assert!(samples.get("docgate_mongodb_checkout_duration_seconds_count") >= 2.0);
+    // Given back once the answers were read, which may be a moment later.
+    for _ in 0..50 {
+        if Samples::of(&gateway).await.get("docgate_mongodb_connections_in_use") == 0.0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("a connection is never given back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subscriptions_and_change_streams_are_told_while_they_are_open() {
+    let gateway = Gateway::start().await;
+    let stock = doc! { "_id": "x", "available": 3_i64, "v": 1 };
+    gateway.database.collection("inventory").insert_one(stock).await.expect("inserted");
+    let query = "subscription Mine { stockChanged(sku: \"x\") { available } }";
+    let mut live = gateway.anonymous().follow(query, json!({})).await;
+    assert_eq!(live.next().await["data"]["stockChanged"]["available"], 3);
+    let open = Samples::of(&gateway).await;
+    assert_is(open.get("docgate_subscriptions{field=\"stockChanged\"}"), 1.0);
+    assert!(open.get("docgate_subscription_answers_total{field=\"stockChanged\"}") >= 1.0);
+    assert_is(open.get("docgate_change_stream_subscribers{collection=\"inventory\"}"), 1.0);
+    let began =
+        "docgate_operations_total{type=\"subscription\",field=\"stockChanged\",outcome=\"ok\"}";
+    assert_is(open.get(began), 1.0);
+    drop(live);
+    for _ in 0..100 {
+        let samples = Samples::of(&gateway).await;
+        if samples.get("docgate_subscriptions{field=\"stockChanged\"}") == 0.0
+            && samples.get("docgate_change_stream_subscribers{collection=\"inventory\"}") == 0.0
+        {
+            assert_is(samples.get(began), 1.0);
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it is told for ever");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sweeps_tell_what_they_finished_and_when() {
+    let gateway = Gateway::with(short_bounds).await;
+    let before = now_seconds();
+    gateway.sweep().await;
+    let refused = doc! { "failCommands": ["find"], "errorCode": 11_602 };
+    let point = gateway.fail_point(doc! { "times": 100 }, refused).await;
+    docgate::background::sweep_all(&gateway.app).await.expect_err("nothing can be read");
+    point.off().await;
+    let samples = Samples::of(&gateway).await;
+    let of = |name: &str, labels: &str| samples.get(&format!("docgate_sweep_{name}{{{labels}}}"));
+    for sweep in ["orders", "carts", "transfers", "inventory", "categories", "catalog", "people"] {
+        assert!(of("passes_total", &format!("sweep=\"{sweep}\",outcome=\"ok\"")) >= 1.0, "{sweep}");
+        let at = of("last_success_timestamp_seconds", &format!("sweep=\"{sweep}\""));
+        let before = f64::from(u32::try_from(before).expect("a time before 2106"));
+        assert!(at >= before, "{sweep}: {at} is before {before}");
+    }
+    assert!(of("passes_total", "sweep=\"orders\",outcome=\"failed\"") >= 1.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_may_have_an_address_of_their_own() {
+    let mut command = on(&fresh_name(), &["serve"]);
+    command.env("DOCGATE_ADMIN_LISTEN", "127.0.0.1:0");
+    let running = Running::start(command);
+    let admin = running.address("operators are served on http://");
+    let public = running.address("serving on http://");
+    let status = async |address: &str, path: &str| {
+        let response = reqwest::get(format!("http://{address}{path}")).await;
+        response.expect("an answer").status().as_u16()
+    };
+    for path in ["/metrics", "/health/live", "/health/ready"] {
+        assert_eq!((status(&public, path).await, status(&admin, path).await), (404, 200), "{path}");
+    }
+    assert_eq!((status(&public, "/").await, status(&admin, "/").await), (200, 404));
+    assert_eq!(status(&admin, "/graphql").await, 404);
+    let samples = Samples::at(&admin).await;
+    assert!(samples.get("docgate_mongodb_connections") >= 1.0, "the pool of the binary is watched");
+    assert!(samples.get("docgate_tasks") >= 1.0);
+    let mut probe = on("any", &["serve", "--health-check"]);
+    probe.env("DOCGATE_ADMIN_LISTEN", &admin).env("DOCGATE_LISTEN", &public);
+    assert!(probe.status().expect("the binary runs").success());
+    running.signal("TERM");
+    assert_eq!(running.ends(), 0);
+}

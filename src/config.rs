@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 /// upper-cased behind `DOCGATE_`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own")]
 pub struct Config {
     /// Address and port to serve on.
     pub listen: SocketAddr,
@@ -31,16 +32,31 @@ pub struct Config {
 
     /// Shared secret for HS256 tokens (32 bytes or more).
     pub auth_hs256_secret: Option<String>,
-    /// PEM text or path of a file with the public key for RS256 tokens.
+    /// PEM text or path of a file with the public RSA key for RS256 and PS256 tokens.
     pub auth_rs256_public_key: Option<String>,
-    /// PEM text or path of a file with the public key for ES256 tokens.
+    /// PEM text or path of a file with the public P-256 key for ES256 tokens.
     pub auth_es256_public_key: Option<String>,
+    /// PEM text or path of a file with the public Ed25519 key for `EdDSA` tokens.
+    pub auth_eddsa_public_key: Option<String>,
+    /// Path of a file with public keys as a JWK set (RFC 7517), read at the start.
+    pub auth_jwks_file: Option<String>,
+    /// URL under which the issuer of tokens publishes its public keys as a JWK set.
+    pub auth_jwks_url: Option<String>,
+    /// Pause between two looks at `auth_jwks_url`, in seconds.
+    pub auth_jwks_refresh_seconds: u64,
+    /// Pause before `auth_jwks_url` is looked at again for a key that wasn't there, or after it could
+    /// not be read, in seconds.
+    pub auth_jwks_cooldown_seconds: u64,
     /// Required `iss` of tokens, when set.
     pub auth_issuer: Option<String>,
     /// Required `aud` of tokens, when set.
     pub auth_audience: Option<String>,
     /// Clock skew allowed for `exp` and `nbf`, in seconds.
     pub auth_leeway_seconds: u64,
+    /// Claim with the roles: its name as it stands, or a JSON pointer such as `/realm_access/roles`.
+    pub auth_roles_claim: String,
+    /// Name of a cookie that may hold the token; none, and tokens come in the header alone.
+    pub auth_cookie: Option<String>,
 
     /// Locale that names fall back to when neither the tag nor its language is there.
     pub site_locale: String,
@@ -75,6 +91,24 @@ pub struct Config {
     pub cart_keep_expired: bool,
     /// Reservations that one SKU holds at the most; shopping stops reserving at half of it.
     pub reservations_per_sku: u32,
+
+    /// Whether this gateway is a subgraph of a composed graph: it then has `_service` and `_entities`
+    /// (Apollo Federation 2).
+    pub federation: bool,
+    /// Connections that go on (WebSocket, server-sent events, multipart HTTP) that one gateway holds at
+    /// the most.
+    pub live_connections: usize,
+    /// Operations that one of them carries at the same time at the most.
+    pub live_operations: usize,
+    /// How long a WebSocket may take until `connection_init`, in milliseconds.
+    pub live_init_millis: u64,
+    /// Pause between two signs of life to a client, in milliseconds; a client that gives or takes none
+    /// for twice as long is cut off.
+    pub live_ping_millis: u64,
+    /// Event streams that are reserved and not opened yet, at the most.
+    pub live_reservations: usize,
+    /// How long such a reservation waits to be opened, in milliseconds.
+    pub live_reservation_millis: u64,
 
     /// Largest request body, in bytes.
     pub body_bytes: usize,
@@ -132,6 +166,21 @@ pub struct Config {
     pub development: bool,
     /// `json` or `pretty` logs.
     pub log_format: LogFormat,
+
+    /// Whether the pages for people are served: the explorer at `/`, GraphiQL at `/graphiql`.
+    pub explorer: bool,
+    /// Whether each operation is logged (otherwise only where the log is set to `debug`).
+    pub log_requests: bool,
+    /// An operation that takes this long, in milliseconds, is logged as slow.
+    pub slow_request_millis: u64,
+    /// Base URL of a collector of traces that speaks OTLP over HTTP, such as `http://localhost:4318`; no
+    /// traces without it.
+    pub otlp_endpoint: Option<String>,
+    /// How many of the traces that begin here are kept: 1 is all, 0.01 one in a hundred. A caller's own
+    /// trace is kept where the caller keeps it.
+    pub otlp_sample_ratio: f64,
+    /// Address and port for `/metrics` and `/health/…`, which are then served nowhere else.
+    pub admin_listen: Option<SocketAddr>,
 }
 
 /// The payment providers.
@@ -178,9 +227,16 @@ impl Default for Config {
             auth_hs256_secret: None,
             auth_rs256_public_key: None,
             auth_es256_public_key: None,
+            auth_eddsa_public_key: None,
+            auth_jwks_file: None,
+            auth_jwks_url: None,
+            auth_jwks_refresh_seconds: 600,
+            auth_jwks_cooldown_seconds: 30,
             auth_issuer: None,
             auth_audience: None,
             auth_leeway_seconds: 30,
+            auth_roles_claim: "roles".into(),
+            auth_cookie: None,
             site_locale: "en".into(),
             payments: PaymentProvider::Ledger,
             payments_merchant: "merchant".into(),
@@ -195,6 +251,13 @@ impl Default for Config {
             reservation_seconds: 3_600,
             cart_keep_expired: true,
             reservations_per_sku: 1_000,
+            federation: false,
+            live_connections: 10_000,
+            live_operations: 100,
+            live_init_millis: 10_000,
+            live_ping_millis: 12_000,
+            live_reservations: 1_000,
+            live_reservation_millis: 30_000,
             body_bytes: 1 << 20,
             receive_millis: 10_000,
             idle_millis: 75_000,
@@ -220,6 +283,12 @@ impl Default for Config {
             sweep_millis: 2_000,
             development: false,
             log_format: LogFormat::Pretty,
+            explorer: true,
+            log_requests: false,
+            slow_request_millis: 1_000,
+            otlp_endpoint: None,
+            otlp_sample_ratio: 1.0,
+            admin_listen: None,
         }
     }
 }
@@ -376,16 +445,7 @@ impl Config {
             self.secret.len() >= 32,
             "secret needs 32 bytes or more: set DOCGATE_SECRET to a long random text and keep it",
         );
-        demand(
-            self.auth_hs256_secret.is_some()
-                || self.auth_rs256_public_key.is_some()
-                || self.auth_es256_public_key.is_some(),
-            "no key for tokens: set auth_hs256_secret, auth_rs256_public_key or auth_es256_public_key",
-        );
-        demand(
-            self.auth_hs256_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
-            "auth_hs256_secret needs 32 bytes or more",
-        );
+        self.demand_of_tokens(&mut demand);
         demand(
             oxilangtag::LanguageTag::parse(self.site_locale.as_str()).is_ok(),
             "site_locale isn't a BCP 47 language tag",
@@ -419,6 +479,18 @@ impl Config {
             self.reservations_per_sku >= 2 && self.reservations_per_sku <= 10_000,
             "reservations_per_sku must be between 2 and 10000",
         );
+        demand(
+            (1..=1_000_000).contains(&self.live_connections)
+                && (1..=10_000).contains(&self.live_operations)
+                && self.live_reservations <= 1_000_000,
+            "live_connections must be between 1 and 1000000, live_operations between 1 and 10000, and live_reservations not above 1000000",
+        );
+        demand(
+            self.live_init_millis > 0
+                && self.live_ping_millis > 0
+                && self.live_reservation_millis > 0,
+            "live_init_millis, live_ping_millis and live_reservation_millis must be above zero",
+        );
         demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
         demand(
             self.receive_millis > 0 && self.idle_millis > 0 && self.request_millis > 0,
@@ -449,7 +521,54 @@ impl Config {
             self.documents_mode == DocumentsMode::Off || self.documents.is_some(),
             "documents_mode needs documents: a folder of .graphql files or a manifest",
         );
+        faults.extend(self.observability_faults());
         faults
+    }
+
+    fn observability_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let is_url = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        if !self.otlp_endpoint.as_ref().is_none_or(is_url) {
+            faults.push("otlp_endpoint must be a URL, such as http://localhost:4318".to_owned());
+        }
+        if !(0.0..=1.0).contains(&self.otlp_sample_ratio) {
+            faults.push("otlp_sample_ratio must be between 0 and 1".to_owned());
+        }
+        if self.admin_listen == Some(self.listen) && self.listen.port() != 0 {
+            faults.push("admin_listen must be another address or port than listen".to_owned());
+        }
+        faults
+    }
+
+    /// What must hold of the settings about tokens.
+    fn demand_of_tokens(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(
+            self.auth_hs256_secret.is_some()
+                || self.auth_rs256_public_key.is_some()
+                || self.auth_es256_public_key.is_some()
+                || self.auth_eddsa_public_key.is_some()
+                || self.auth_jwks_file.is_some()
+                || self.auth_jwks_url.is_some(),
+            "no key for tokens: set auth_hs256_secret, auth_rs256_public_key, auth_es256_public_key, auth_eddsa_public_key, auth_jwks_file or auth_jwks_url",
+        );
+        demand(
+            self.auth_hs256_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
+            "auth_hs256_secret needs 32 bytes or more",
+        );
+        demand(
+            self.auth_jwks_url.as_deref().is_none_or(is_web_address),
+            "auth_jwks_url isn't a URL that begins with https:// or http://",
+        );
+        demand(
+            self.auth_jwks_refresh_seconds > 0 && self.auth_jwks_cooldown_seconds > 0,
+            "auth_jwks_refresh_seconds and auth_jwks_cooldown_seconds must be above zero",
+        );
+        demand(self.auth_leeway_seconds <= 3_600, "auth_leeway_seconds can't be above 3600");
+        demand(!self.auth_roles_claim.is_empty(), "auth_roles_claim can't be empty");
+        demand(
+            self.auth_cookie.as_deref().is_none_or(is_cookie_name),
+            "auth_cookie isn't the name of a cookie: letters, digits and !#$%&'*+-.^_`|~ are expected",
+        );
     }
 
     /// After this time past its start nothing of a run can be applied any more.
@@ -458,6 +577,16 @@ impl Config {
             self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
         )
     }
+}
+
+fn is_web_address(text: &str) -> bool {
+    reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
+}
+
+/// A token of [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2), as RFC 6265 has it.
+fn is_cookie_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(fits)
 }
 
 /// Where a key was set, for people.

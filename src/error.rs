@@ -17,6 +17,9 @@ pub enum Error {
         "the token doesn't hold: it has expired, isn't valid yet, or isn't one of this gateway's"
     )]
     BadToken,
+    /// The request carried a token that can't be checked: the keys of its issuer can't be had.
+    #[error("the token can't be checked at the moment; try again")]
+    KeysUnavailable,
     /// The caller is known and lacks the role that the field asks for.
     #[error("this field asks for the role {0}")]
     Forbidden(&'static str),
@@ -93,7 +96,7 @@ impl Error {
             Self::Timeout(_) => "TIMEOUT",
             Self::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
             Self::UntrustedDocument => "UNTRUSTED_DOCUMENT",
-            Self::Overloaded | Self::Unavailable(_) => "UNAVAILABLE",
+            Self::KeysUnavailable | Self::Overloaded | Self::Unavailable(_) => "UNAVAILABLE",
             Self::Internal(_) => "INTERNAL_SERVER_ERROR",
         }
     }
@@ -102,7 +105,11 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
-            Self::Unavailable(_) | Self::RateLimited(_) | Self::Timeout(_) | Self::Overloaded
+            Self::Unavailable(_)
+                | Self::RateLimited(_)
+                | Self::Timeout(_)
+                | Self::Overloaded
+                | Self::KeysUnavailable
         )
     }
 

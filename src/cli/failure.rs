@@ -73,6 +73,7 @@ impl From<Error> for Failure {
 pub(super) fn sentence(error: &Error) -> String {
     match error {
         Error::Unavailable(source) => format!("MongoDB didn't answer: {}", chain(source.as_ref())),
+        Error::Timeout(source) => format!("MongoDB took too long: {}", chain(source.as_ref())),
         Error::Internal(source) => format!("it failed: {}", chain(source.as_ref())),
         other => other.to_string(),
     }

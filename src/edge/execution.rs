@@ -1,48 +1,84 @@
 //! What every operation passes, whichever way it came: over HTTP, over a socket, as a stream.
 
-use std::{panic::AssertUnwindSafe, sync::Mutex};
+use std::{
+    net::IpAddr,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex},
+};
 
-use async_graphql::{Pos, Request, Response, value};
+use async_graphql::{Request, Response, value};
 use futures_util::{FutureExt, StreamExt, stream, stream::BoxStream};
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
-use super::{Edge, auth::Caller};
+use super::{Edge, auth::Caller, observed::Observed, parameters::Parameters, refusal::refused};
 use crate::{
     app::App,
     error::Error,
-    graphql::errors,
+    graphql::{errors, subscription::Unseen},
     mongo::{explain, observe},
     schema::Prepared,
+    traces,
 };
 
 /// One operation that somebody asks for.
 pub(super) struct Call {
     /// Its text and variables.
-    pub(super) request: Request,
+    pub(super) parameters: Parameters,
     /// Who asks.
     pub(super) caller: Caller,
-    /// Id of the request, for logs and internal errors.
-    pub(super) id: String,
-    /// Whether the answer tells what was sent to MongoDB.
-    pub(super) is_explained: bool,
+    /// From where.
+    pub(super) address: IpAddr,
+}
+
+/// An operation that may be executed, and who watches it.
+pub(super) struct Ready {
+    pub(super) prepared: Prepared,
+    observed: Observed,
 }
 
 impl Edge {
-    /// Executes any operation; a subscription answers until it ends. Queries and mutations may come
-    /// over a socket too, and outlive it as they outlive a request.
+    /// Executes any operation; a subscription answers until it ends.
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {
-        let Call { request, caller, id, is_explained } = call;
-        let prepared = match self.prepare(request, caller) {
-            Ok(prepared) => prepared,
-            Err(error) => return once(errors::finish(refused(error), &id)),
-        };
-        if prepared.is_subscription() {
-            let answers = self.schema.execute_stream(prepared);
-            return answers.map(move |answer| errors::finish(answer, &id)).boxed();
+        let Call { mut parameters, caller, address } = call;
+        let id = self.app.ids().random();
+        let admitted = self.limits.admit(&caller.requester, address);
+        let text = admitted.and_then(|()| self.documents.text(&mut parameters));
+        let ready = text.and_then(|text| self.prepare(parameters.into_request(text), caller, &id));
+        match ready {
+            Ok(ready) => self.follow_ready(ready, id, false),
+            Err(error) => {
+                self.observer.rejected(&id, &error);
+                let refused = errors::finish(refused(error), &id);
+                stream::once(std::future::ready(refused)).boxed()
+            }
+        }
+    }
+
+    /// The answers of what may be executed: those of a subscription until it ends, the one of anything
+    /// else. Queries and mutations outlive a socket as they outlive a request.
+    pub(super) fn follow_ready(
+        &self,
+        ready: Ready,
+        id: String,
+        is_explained: bool,
+    ) -> BoxStream<'static, Response> {
+        if ready.prepared.is_subscription() {
+            let Ready { prepared, observed } = ready;
+            let unseen = Arc::new(Unseen::default());
+            let prepared = prepared.with(Arc::clone(&unseen));
+            let mut followed = observed.follow();
+            let finish = move |answer| {
+                let mut answer = errors::finish(answer, &id);
+                unseen.tell(&mut answer);
+                followed.answered(&id, &answer);
+                answer
+            };
+            return self.schema.execute_stream(prepared).map(finish).boxed();
         }
         let edge = self.clone();
         let answer = async move {
-            let executed = edge.execute_prepared(prepared, &id, is_explained).await;
+            let executed = edge.execute(ready, &id, is_explained).await;
             executed.unwrap_or_else(|error| errors::finish(refused(error), &id))
         };
         stream::once(answer).boxed()
@@ -52,48 +88,41 @@ impl Edge {
     ///
     /// # Errors
     /// It asks for more than it may.
-    pub(super) fn prepare(&self, request: Request, caller: Caller) -> Result<Prepared, Error> {
+    pub(super) fn prepare(
+        &self,
+        request: Request,
+        caller: Caller,
+        id: &str,
+    ) -> Result<Ready, Error> {
         let request = request.data(self.app.clone()).data(caller.requester);
-        let prepared = self.schema.prepare(request)?;
-        self.app.metrics().request(prepared.is_known());
-        Ok(prepared)
+        let (prepared, observed) = self.observer.begin(id, || self.schema.prepare(request))?;
+        Ok(Ready { prepared, observed })
     }
 
     /// Executes a query or a mutation.
     ///
     /// # Errors
     /// It wasn't begun, or not done in the time that a request has.
-    pub(super) async fn execute_prepared(
+    pub(super) async fn execute(
         &self,
-        prepared: Prepared,
+        ready: Ready,
         id: &str,
         is_explained: bool,
     ) -> Result<Response, Error> {
-        let room = self.limits.begin()?;
+        let Ready { prepared, observed } = ready;
         let is_known = prepared.is_known();
-        let must_end = prepared.is_mutation();
         let cost = prepared.cost();
         let log = is_explained.then(observe::Log::default);
-        let (schema, collected) = (self.schema.clone(), log.clone());
-        let execution = async move {
-            let _room = room;
-            match collected {
-                Some(log) => observe::collect(log, schema.execute(prepared)).await,
-                None => schema.execute(prepared).await,
+        let run = self.run(prepared, &observed, log.clone()).instrument(observed.span());
+        let (response, sent) = match run.await {
+            Ok(ran) => ran,
+            Err(error) => {
+                observed.refused(id, &error);
+                return Err(error);
             }
         };
-        let time = self.limits.time;
-        let mut response = if must_end {
-            // A task of its own: a client that hangs up drops its handler, and must not cut a flow in
-            // the middle. Shutdown waits for it. What a query sends has tasks of its own anyway.
-            let executed = timeout(time, self.app.tasks().spawn(execution)).await;
-            executed.map_err(Error::unavailable)?.map_err(Error::internal)?
-        } else {
-            let executed = timeout(time, AssertUnwindSafe(execution).catch_unwind()).await;
-            let executed = executed.map_err(|elapsed| Error::Timeout(elapsed.into()))?;
-            executed.map_err(|_reported| Error::internal("the execution panicked"))?
-        };
-        response = errors::finish(response, id);
+        let mut response = errors::finish(response, id);
+        observed.answered(id, &response, sent);
         if self.app.config().report_cost {
             let told = value!({ "estimated": cost, "limit": (self.schema.limits().cost) });
             response.extensions.insert("cost".to_owned(), told);
@@ -105,18 +134,39 @@ impl Edge {
         }
         Ok(response)
     }
-}
 
-fn once(response: Response) -> BoxStream<'static, Response> {
-    stream::once(std::future::ready(response)).boxed()
-}
-
-/// An answer that holds nothing but why there is none.
-pub(super) fn refused(error: Error) -> Response {
-    let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
-    // It is about the request, not about a place in its text.
-    error.locations.clear();
-    Response::from_errors(vec![error])
+    /// Answers with how many commands were asked for too.
+    async fn run(
+        &self,
+        prepared: Prepared,
+        observed: &Observed,
+        log: Option<observe::Log>,
+    ) -> Result<(Response, u64), Error> {
+        let room = self.limits.begin()?;
+        let must_end = prepared.is_mutation();
+        let schema = self.schema.clone();
+        let execution = async move {
+            let _room = room;
+            match log {
+                Some(log) => observe::collect(log, schema.execute(prepared)).await,
+                None => schema.execute(prepared).await,
+            }
+        };
+        let execution = observed.watch(execution).instrument(traces::execute());
+        let time = self.limits.time;
+        if must_end {
+            // A task of its own: a client that hangs up drops its handler, and must not cut a flow in
+            // the middle. Shutdown waits for it. What a query sends has tasks of its own anyway.
+            let executed = timeout(time, self.app.tasks().spawn(execution)).await;
+            let mut executed = executed.map_err(Error::unavailable)?.map_err(Error::internal)?;
+            errors::in_doubt(&mut executed.0);
+            Ok(executed)
+        } else {
+            let executed = timeout(time, AssertUnwindSafe(execution).catch_unwind()).await;
+            let executed = executed.map_err(|elapsed| Error::Timeout(elapsed.into()))?;
+            executed.map_err(|_reported| Error::internal("the execution panicked"))
+        }
+    }
 }
 
 /// What the request sent. Reads are asked again under `explain`.

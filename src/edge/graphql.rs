@@ -1,7 +1,7 @@
 //! `/graphql` over HTTP.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{collections::BTreeMap, mem, net::IpAddr};
+use std::{collections::BTreeMap, mem, net::IpAddr, time::Duration};
 
 use async_graphql::{Response, ServerError, Value};
 use axum::{
@@ -13,18 +13,21 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use tracing::Instrument as _;
 
 use super::{
     Edge,
     auth::Caller,
-    execution::refused,
-    negotiation::{Accepted, Format},
-    parameters::{Body, Parameters},
+    live,
+    negotiation::{Accepted, Format, Stream},
+    parameters::{Body, Parameters, is_json},
+    refusal::{Refusal, refused, with_status},
     server::Peer,
 };
 use crate::{
     error::Error,
     graphql::{errors, requester::Role},
+    traces,
 };
 
 /// Header with the request's id, taken from the client when it is sound and sent back.
@@ -42,10 +45,9 @@ struct Exchange {
     head: Parts,
     id: String,
     format: Format,
+    /// Whether it became an operation, which is watched by itself.
+    is_operation: bool,
 }
-
-/// Why there is no answer to an operation, and the status that says so.
-type Refusal = (StatusCode, Error);
 
 /// `POST /graphql`.
 pub(super) async fn post(
@@ -66,7 +68,13 @@ pub(super) async fn get(edge: Edge, head: Parts) -> HttpResponse {
 }
 
 /// What is sent back.
-struct Answer {
+enum Answer {
+    Whole(Whole),
+    /// Answers that go on.
+    Stream(HttpResponse),
+}
+
+struct Whole {
     body: Vec<u8>,
     status: StatusCode,
     caching: HeaderValue,
@@ -75,13 +83,14 @@ struct Answer {
 impl Exchange {
     fn begin(edge: Edge, head: Parts) -> Self {
         let id = request_id(&edge, &head.headers);
-        Self { edge, head, id, format: Format::default() }
+        Self { edge, head, id, format: Format::default(), is_operation: false }
     }
 
     async fn caller(&self) -> Result<(Caller, IpAddr), Refusal> {
         let headers = &self.head.headers;
-        let caller = self.edge.authenticator.caller(headers).await;
-        let caller = caller.map_err(|error| (StatusCode::UNAUTHORIZED, error))?;
+        let caller = self.edge.authenticator.caller(headers);
+        let caller = caller.instrument(traces::authenticate()).await;
+        let caller = caller.map_err(with_status)?;
         let address = self.edge.address(&self.head);
         self.edge.limits.admit(&caller.requester, address).map_err(with_status)?;
         Ok((caller, address))
@@ -89,10 +98,9 @@ impl Exchange {
 
     async fn post(&mut self, body: HttpBody) -> Result<Answer, Refusal> {
         let accepted = Accepted::of(&self.head.headers);
-        self.format = accepted.single.unwrap_or_default();
+        self.format = accepted.format();
         let (caller, _) = self.caller().await?;
-        let content_type = self.head.headers.get(header::CONTENT_TYPE);
-        if !content_type.is_some_and(is_json) {
+        if !is_json(&self.head.headers) {
             let error = Error::bad_input("content-type", "must be application/json");
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
@@ -101,21 +109,29 @@ impl Exchange {
         match Body::read(&body, most).map_err(with_status)? {
             Body::One(parameters) => self.answer(parameters, &caller, accepted).await,
             Body::Batch(all) => {
+                let accepted = Accepted { stream: None, ..accepted };
                 let mut answers = Vec::with_capacity(all.len());
                 for parameters in all {
-                    let answer = self.answer(parameters, &caller, accepted).await;
-                    let answer = answer.unwrap_or_else(|refusal| self.refusal(refusal));
+                    let answer = match self.answer(parameters, &caller, accepted).await {
+                        Ok(Answer::Whole(whole)) => whole,
+                        Ok(Answer::Stream(_)) => self.refusal(not_acceptable()),
+                        Err(refusal) => {
+                            self.rejected(&refusal.1);
+                            self.refusal(refusal)
+                        }
+                    };
+                    self.is_operation = false;
                     answers.push(answer.body);
                 }
                 let body = [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat();
-                Ok(Answer { body, status: StatusCode::OK, caching: NO_STORE })
+                Ok(Answer::Whole(Whole { body, status: StatusCode::OK, caching: NO_STORE }))
             }
         }
     }
 
     async fn get(&mut self) -> Result<Answer, Refusal> {
         let accepted = Accepted::of(&self.head.headers);
-        self.format = accepted.single.unwrap_or_default();
+        self.format = accepted.format();
         let (caller, _) = self.caller().await?;
         if caller.by_cookie && !NOT_SIMPLE.iter().any(|name| self.head.headers.contains_key(*name))
         {
@@ -147,28 +163,49 @@ impl Exchange {
     }
 
     async fn answer(
-        &self,
+        &mut self,
         mut parameters: Parameters,
         caller: &Caller,
         accepted: Accepted,
     ) -> Result<Answer, Refusal> {
-        let text = self.edge.documents.text(&mut parameters).map_err(with_status)?;
+        let text = self.edge.documents.text(&mut parameters).map_err(|error| match error {
+            Error::PersistedQueryNotFound => self.of_document(error),
+            error => with_status(error),
+        })?;
         let request = parameters.into_request(text);
-        let prepared = self.edge.prepare(request, caller.clone()).map_err(with_status)?;
+        let ready = self.edge.prepare(request, caller.clone(), &self.id);
+        let ready = ready.map_err(|error| self.of_document(error))?;
+        let prepared = &ready.prepared;
         if prepared.is_mutation() && self.head.method == Method::GET {
             let error = Error::bad_input("query", "a mutation isn't run by GET: send it by POST");
             return Err((StatusCode::METHOD_NOT_ALLOWED, error));
         }
-        if prepared.is_subscription() || accepted.single.is_none() {
-            return Err(not_acceptable());
-        }
         let is_explained = self.edge.is_explained(&self.head.headers, caller);
-        let executed = self.edge.execute_prepared(prepared, &self.id, is_explained).await;
-        Ok(self.written(&executed.map_err(with_status)?))
+        if prepared.is_subscription() || accepted.single.is_none() {
+            let respond = match accepted.stream {
+                Some(Stream::Events) => live::sse::respond,
+                Some(Stream::Multipart) => live::multipart::respond,
+                None => return Err(not_acceptable()),
+            };
+            let answers = self.edge.follow_ready(ready, self.id.clone(), is_explained);
+            self.is_operation = true;
+            return Ok(Answer::Stream(respond(&self.edge, answers, caller)));
+        }
+        let max_age = prepared.max_age();
+        self.is_operation = true;
+        let executed = self.edge.execute(ready, &self.id, is_explained).await;
+        let response = executed.map_err(with_status)?;
+        let mut answer = self.written(&response);
+        if let Some(max_age) = max_age
+            && response.errors.is_empty()
+        {
+            answer.caching = keep(max_age, caller);
+        }
+        Ok(Answer::Whole(answer))
     }
 
     /// An answer as it is sent.
-    fn written(&self, response: &Response) -> Answer {
+    fn written(&self, response: &Response) -> Whole {
         let is_executed = response.data != Value::Null
             || response.errors.iter().any(|error| !error.path.is_empty());
         let status = match self.format {
@@ -181,26 +218,43 @@ impl Exchange {
             extensions: &response.extensions,
         };
         let body = serde_json::to_vec(&body).unwrap_or_default();
-        Answer { body, status, caching: NO_STORE }
+        Whole { body, status, caching: NO_STORE }
     }
 
-    fn refusal(&self, (status, error): Refusal) -> Answer {
-        // What could be read as a request is answered with 200 where the older media type is asked for,
-        // unless it is about the sender or the gateway.
-        let is_of_document = matches!(
-            error,
-            Error::TooComplex { .. } | Error::PersistedQueryNotFound | Error::UntrustedDocument
-        );
-        let is_legacy = self.format == Format::Json && is_of_document;
+    /// Counts what never became an operation.
+    fn rejected(&self, error: &Error) {
+        if !self.is_operation {
+            self.edge.observer.rejected(&self.id, error);
+        }
+    }
+
+    fn refusal(&self, (status, error): Refusal) -> Whole {
         let response = errors::finish(refused(error), &self.id);
-        let answer = self.written(&response);
-        let status = if is_legacy { StatusCode::OK } else { status };
-        Answer { status, ..answer }
+        Whole { status, ..self.written(&response) }
+    }
+
+    /// What could be read as a request is answered with 200 where the older media type is asked for.
+    fn of_document(&self, error: Error) -> Refusal {
+        match self.format {
+            Format::Json => (StatusCode::OK, error),
+            Format::GraphqlResponse => with_status(error),
+        }
     }
 
     fn end(self, answered: Result<Answer, Refusal>) -> HttpResponse {
-        let Answer { body, status, caching } =
-            answered.unwrap_or_else(|refusal| self.refusal(refusal));
+        let Whole { body, status, caching } = match answered {
+            Ok(Answer::Whole(whole)) => whole,
+            Ok(Answer::Stream(mut response)) => {
+                if let Ok(id) = HeaderValue::try_from(self.id) {
+                    response.headers_mut().insert(REQUEST_ID, id);
+                }
+                return response;
+            }
+            Err(refusal) => {
+                self.rejected(&refusal.1);
+                self.refusal(refusal)
+            }
+        };
         let mut head = HeaderMap::with_capacity(8);
         let content_type = HeaderValue::from_static(self.format.content_type());
         head.insert(header::CONTENT_TYPE, content_type);
@@ -243,6 +297,13 @@ impl Exchange {
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
+/// For how long an answer may be kept: by anyone, or by whoever asked alone where they said who they are.
+fn keep(max_age: Duration, caller: &Caller) -> HeaderValue {
+    let by = if caller.requester.subject.is_some() { "private" } else { "public" };
+    let text = format!("{by}, max-age={}", max_age.as_secs());
+    HeaderValue::try_from(text).unwrap_or(NO_STORE)
+}
+
 /// An answer in JSON: what wasn't executed has no `data`.
 #[derive(Serialize)]
 struct Written<'a> {
@@ -254,32 +315,10 @@ struct Written<'a> {
     extensions: &'a BTreeMap<String, Value>,
 }
 
-/// With the status that says the same.
-fn with_status(error: Error) -> Refusal {
-    let status = match &error {
-        Error::Unauthenticated | Error::BadToken => StatusCode::UNAUTHORIZED,
-        Error::Forbidden(_) | Error::UntrustedDocument => StatusCode::FORBIDDEN,
-        Error::BadInput { .. } | Error::TooComplex { .. } | Error::PersistedQueryNotFound => {
-            StatusCode::BAD_REQUEST
-        }
-        Error::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
-        Error::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
-        Error::Overloaded | Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    (status, error)
-}
-
 fn not_acceptable() -> Refusal {
     let reason = "must admit application/json, application/graphql-response+json, or for \
                   subscriptions text/event-stream or multipart/mixed;subscriptionSpec=1.0";
     (StatusCode::NOT_ACCEPTABLE, Error::bad_input("accept", reason))
-}
-
-fn is_json(content_type: &HeaderValue) -> bool {
-    let text = content_type.to_str().unwrap_or_default();
-    let name = text.split(';').next().unwrap_or_default();
-    name.trim().eq_ignore_ascii_case("application/json")
 }
 
 impl Edge {

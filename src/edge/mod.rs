@@ -4,14 +4,18 @@ pub mod auth;
 mod documents;
 mod execution;
 mod explorer;
+mod graphiql;
 mod graphql;
 mod health;
 mod limits;
 mod live;
 mod metrics;
 mod negotiation;
+mod observed;
 mod parameters;
+mod refusal;
 mod server;
+mod traces;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,6 +23,7 @@ use axum::{
     Router,
     extract::{DefaultBodyLimit, Request, State},
     http::{HeaderValue, Method, header},
+    middleware::from_fn,
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
@@ -39,6 +44,12 @@ pub struct Edge {
     limits: Arc<limits::Limits>,
     documents: Arc<documents::Documents>,
     demo: Option<Arc<DemoTokens>>,
+    live: Arc<live::Live>,
+    observer: Arc<observed::Observer>,
+    readiness: Arc<health::Readiness>,
+    /// Cancelled when the gateway is about to stop: what would go on for as long as its client likes
+    /// ends then.
+    stopping: CancellationToken,
 }
 
 /// Why there can't be an HTTP side.
@@ -59,11 +70,26 @@ impl Edge {
     /// A token key or the trusted documents can't be read.
     pub fn new(app: App, demo: Option<DemoTokens>) -> Result<Self, SetupError> {
         let config = app.config();
-        let authenticator = Arc::new(auth::Authenticator::new(config)?);
+        let authenticator = auth::Authenticator::new(config)?.with_issuer(&app)?;
+        let authenticator = Arc::new(authenticator);
         let limits = Arc::new(limits::Limits::of(config));
         let documents = Arc::new(documents::Documents::of(config)?);
         let schema = crate::schema::build(config);
-        Ok(Self { app, schema, authenticator, limits, documents, demo: demo.map(Arc::new) })
+        let live = Arc::new(live::Live::new(config));
+        let observer = Arc::new(observed::Observer::new(app.clone(), &schema));
+        let (demo, readiness) = (demo.map(Arc::new), Arc::default());
+        Ok(Self {
+            app,
+            schema,
+            authenticator,
+            limits,
+            documents,
+            demo,
+            live,
+            observer,
+            readiness,
+            stopping: CancellationToken::new(),
+        })
     }
 
     /// Looks at what a configuration names, before anything is waited for.
@@ -76,31 +102,47 @@ impl Edge {
         Ok(())
     }
 
-    /// The routes.
+    /// The routes. Those of operators are among them unless they have an address of their own.
     pub fn router(self) -> Router {
         let config = self.app.config();
-        let limit = DefaultBodyLimit::max(config.body_bytes);
-        let cors = cors(&config.cors_origins);
-        let router = Router::new()
-            .route("/", get(explorer::page))
-            .route("/explorer.css", get(explorer::style))
-            .route("/explorer.js", get(explorer::script))
-            .route("/explorer/{part}", get(explorer::part))
+        let mut routes = Router::new()
             .route("/graphql", post(graphql::post).get(get_graphql))
+            .route("/graphql/stream", live::reservations::routes())
+            .layer(DefaultBodyLimit::max(config.body_bytes));
+        if let Some(cors) = cors(&config.cors_origins) {
+            routes = routes.layer(cors);
+        }
+        if config.otlp_endpoint.is_some() {
+            routes = routes.layer(from_fn(traces::trace));
+        }
+        if config.explorer {
+            routes = routes.merge(pages());
+        }
+        if config.admin_listen.is_none() {
+            routes = routes.merge(Self::admin_routes());
+        }
+        routes.with_state(self)
+    }
+
+    /// What operators ask for.
+    fn admin_routes() -> Router<Self> {
+        Router::new()
             .route("/health/live", get(health::live))
             .route("/health/ready", get(health::ready))
             .route("/metrics", get(metrics::metrics))
-            .layer(limit);
-        let router = match cors {
-            Some(cors) => router.layer(cors),
-            None => router,
-        };
-        router.with_state(self)
+    }
+
+    /// Serves what operators ask for on a listener of its own until `stop`.
+    pub async fn serve_admin(self, listener: TcpListener, stop: CancellationToken) {
+        let app = self.app.clone();
+        let router = Self::admin_routes().with_state(self);
+        server::serve(listener, router, app.config(), stop).await.wait().await;
     }
 
     /// Serves on `listener` until `stop`, then finishes what is under way: requests, and flows whose
     /// clients have gone.
-    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
+    pub async fn serve(mut self, listener: TcpListener, stop: CancellationToken) {
+        self.stopping = stop.clone();
         let app = self.app.clone();
         let tasks = app.tasks().clone();
         let grace = app.bounds().one();
@@ -117,6 +159,17 @@ impl Edge {
             tracing::warn!("flows were still under way; the sweeps finish them");
         }
     }
+}
+
+/// What a browser shows; nothing needs it.
+fn pages() -> Router<Edge> {
+    Router::new()
+        .route("/", get(explorer::page))
+        .route("/explorer.css", get(explorer::style))
+        .route("/explorer.js", get(explorer::script))
+        .route("/explorer/{part}", get(explorer::part))
+        .route("/graphiql", get(graphiql::page))
+        .route("/graphiql/{part}", get(graphiql::part))
 }
 
 /// Answers to pages of other origins; none where there are none.
@@ -141,10 +194,11 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
 async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
     let (mut head, _) = request.into_parts();
     if head.headers.contains_key(header::UPGRADE) {
-        return live::upgrade(edge, &mut head).await;
+        return live::socket::upgrade(edge, &mut head).await;
     }
     let accepts = head.headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
-    if head.uri.query().is_none() && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+    let asks = head.uri.query().is_some_and(|query| !query.is_empty());
+    if !asks && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
         return Redirect::to("/").into_response();
     }
     graphql::get(edge, head).await

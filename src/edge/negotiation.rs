@@ -41,6 +41,13 @@ impl Format {
 }
 
 impl Accepted {
+    /// The form of an answer that there may be only one of, such as why there is none.
+    pub(super) fn format(self) -> Format {
+        // Who only takes a stream goes by the status.
+        let other = if self.stream.is_some() { Format::GraphqlResponse } else { Format::Json };
+        self.single.unwrap_or(other)
+    }
+
     /// By the request's `Accept` header; without one anything is accepted.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let mut values = headers.get_all(ACCEPT).iter().peekable();

@@ -2,6 +2,7 @@
 //! <https://graphql.github.io/graphql-over-http/draft/#sec-Request-Parameters>
 
 use async_graphql::{Request, Variables};
+use axum::http::{HeaderMap, header::CONTENT_TYPE};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -21,6 +22,21 @@ pub(super) struct Parameters {
     extensions: Option<Map<String, Value>>,
 }
 
+impl Parameters {
+    /// Reads one request in JSON.
+    ///
+    /// # Errors
+    /// `BadInput` naming `field`.
+    pub(super) fn read(field: &'static str, text: &[u8]) -> Result<Self, Error> {
+        // Asked for by its first byte: a structure would also be read from a list of its fields.
+        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => json(field, text),
+            Some(_) => Err(Error::bad_input(field, "isn't a GraphQL request in JSON")),
+            None => Err(Error::bad_input(field, "is empty")),
+        }
+    }
+}
+
 /// What a body holds.
 #[derive(Debug)]
 pub(super) enum Body {
@@ -35,9 +51,7 @@ impl Body {
     /// # Errors
     /// `BadInput` naming what can't be read.
     pub(super) fn read(body: &[u8], most: usize) -> Result<Self, Error> {
-        // Asked for by its first byte: a structure would also be read from a list of its fields.
         match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{') => Ok(Self::One(json("body", body)?)),
             Some(b'[') => {
                 if most == 1 {
                     return Err(Error::bad_input(
@@ -56,8 +70,7 @@ impl Body {
                 };
                 all.into_iter().map(read).collect::<Result<_, _>>().map(Self::Batch)
             }
-            Some(_) => Err(Error::bad_input("body", "isn't a GraphQL request in JSON")),
-            None => Err(Error::bad_input("body", "is empty")),
+            _ => Parameters::read("body", body).map(Self::One),
         }
     }
 }
@@ -68,6 +81,14 @@ fn json<T: DeserializeOwned>(field: &'static str, text: &[u8]) -> Result<T, Erro
 
 fn unreadable(field: &'static str, fault: &serde_json::Error) -> Error {
     Error::bad_input(field, format!("isn't a GraphQL request in JSON: {fault}"))
+}
+
+/// Whether a body is said to be JSON. Pages can send such a body to another site only after they were
+/// allowed to.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let name = text.split(';').next().unwrap_or_default();
+    name.trim().eq_ignore_ascii_case("application/json")
 }
 
 impl Parameters {
@@ -115,6 +136,20 @@ impl Parameters {
                 let reason = "must hold version 1 and sha256Hash, 64 hexadecimal digits";
                 Err(Error::bad_input("extensions.persistedQuery", reason))
             }
+        }
+    }
+
+    /// Whether there is a text, or what may stand for one.
+    pub(super) fn name_a_text(&self) -> bool {
+        self.query.is_some() || self.document_id.is_some() || self.extensions.is_some()
+    }
+
+    /// The client's own name of the operation, on a stream that carries several.
+    pub(super) fn operation_id(&self) -> Option<String> {
+        match self.extensions.as_ref()?.get("operationId")? {
+            Value::String(id) if !id.is_empty() => Some(id.clone()),
+            Value::Number(id) => Some(id.to_string()),
+            _ => None,
         }
     }
 

@@ -12,6 +12,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_service::Service as _;
 
+use super::live;
 use crate::config::Config;
 
 /// Who is at the other end of the connection.
@@ -30,12 +31,13 @@ pub(super) async fn serve(
 ) -> TaskTracker {
     let connections = TaskTracker::new();
     let room = Arc::new(Semaphore::new(config.max_connections));
+    let patience = live::patience(config);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new());
     http.header_read_timeout(Duration::from_millis(config.idle_millis));
     loop {
         let taken = tokio::select! {
-            taken = take(&listener, &room) => taken,
+            taken = take(&listener, &room, patience) => taken,
             () = stop.cancelled() => break,
         };
         let (stream, peer, permit) = match taken {
@@ -71,14 +73,18 @@ pub(super) async fn serve(
     connections
 }
 
-/// The next connection, once there is room for it.
+/// The next connection, once there is room for it. Where the system can, it cuts off a client that takes
+/// nothing for `patience`.
 async fn take(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
+    patience: Duration,
 ) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
     let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
     // An answer isn't held back until the one before has arrived.
     stream.set_nodelay(true)?;
+    #[cfg(target_os = "linux")]
+    socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(patience))?;
     Ok((stream, peer, permit))
 }

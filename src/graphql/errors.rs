@@ -3,6 +3,8 @@
 //! Errors of ours carry a code and text that is safe; everything that MongoDB or another library
 //! said is logged once with the request's id and shown as one fixed sentence.
 
+use std::sync::Arc;
+
 use async_graphql::{ErrorExtensionValues, Response, ServerError};
 
 use crate::error::Error;
@@ -13,6 +15,19 @@ pub fn finish(mut response: Response, request_id: &str) -> Response {
         finish_one(error, request_id);
     }
     response
+}
+
+/// Of a mutation's errors: where one of its reads took too long, something may have been written before,
+/// so that its outcome isn't known.
+pub fn in_doubt(response: &mut Response) {
+    for error in &mut response.errors {
+        let source = error.source.as_ref().and_then(|source| source.downcast_ref::<Error>());
+        if let Some(Error::Timeout(_)) = source {
+            let unknown = Error::unavailable("a read took too long");
+            error.message = unknown.to_string();
+            error.source = Some(Arc::new(unknown));
+        }
+    }
 }
 
 fn finish_one(error: &mut ServerError, request_id: &str) {

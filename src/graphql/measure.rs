@@ -18,6 +18,7 @@ use async_graphql::{
 
 use super::{
     page,
+    plans::MARK,
     types::{Types, named},
 };
 use crate::{config::Config, error::Error};
@@ -187,6 +188,9 @@ impl<'a> Walk<'a> {
     ) -> Result<usize, Error> {
         let limits = self.limits;
         let name = field.name.node.as_str();
+        if field.response_key().node == MARK {
+            return Ok(0); // ours, not the client's
+        }
         self.aliases += usize::from(field.alias.is_some());
         demand(self.aliases, limits.aliases, "max_aliases", "aliases")?;
         if depth == 1 {

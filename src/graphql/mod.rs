@@ -9,11 +9,13 @@
 //! - [`measure`]: how much an operation asks for
 //! - [`plans`]: each text is read and validated once
 //! - [`written_out`]: selections without fragments that hold for certain
+//! - [`caching`]: how long answers may be kept
 //! - [`completion`]: answers as the specification has them
 //! - [`node_id`]: opaque global ids
 //! - [`subscription`]: the state of one thing whenever it changed
 //! - [`errors`]: what of an error reaches the client
 
+pub mod caching;
 mod completion;
 pub mod errors;
 pub mod input;

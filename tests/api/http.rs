@@ -167,10 +167,7 @@ async fn a_get_reads_and_never_changes_anything() {
         "mutation { createCart(input: {mode: RESERVE, currency: \"EUR\"}) { __typename } }";
     for text in [mutation, "query a { __typename } mutation b { __typename }"] {
         let answer = door
-            .get(
-                &[("query", text), ("operationName", "b")][..1 + usize::from(text != mutation)],
-                &[],
-            )
+            .get(&[("query", text), ("operationName", "b")][..=usize::from(text != mutation)], &[])
             .await;
         assert_eq!((answer.status.as_u16(), answer.head("allow")), (405, "POST"), "{text}");
     }
@@ -188,7 +185,8 @@ async fn a_get_reads_and_never_changes_anything() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_client_has_already_is_not_sent_again() {
-    let gateway = Gateway::start().await;
+    // In development each answer tells something of its own.
+    let gateway = Gateway::with(|config| config.development = false).await;
     let door = Door::of(&gateway);
     let read = [("query", "{ __typename }")];
     let first = door.get(&read, &[]).await;
@@ -199,6 +197,27 @@ async fn what_a_client_has_already_is_not_sent_again() {
     let other = door.get(&[("query", "{ a: __typename }")], &[("if-none-match", &tag)]).await;
     assert_eq!(other.status, StatusCode::OK);
     assert_ne!(other.head("etag"), tag);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_says_how_long_it_may_be_kept() {
+    let gateway = Gateway::start().await;
+    let door = Door::of(&gateway);
+    let product = json!({ "query": "{ product(sku: \"x\") { sku } }" });
+    let stock =
+        json!({ "query": "{ product(sku: \"x\") { sku } stock(sku: \"x\") { available } }" });
+    let failed = json!({ "query": "{ product(sku: \"\") { sku } }" });
+    for (request, kept) in
+        [(&product, "public, max-age=30"), (&stock, "no-store"), (&failed, "no-store")]
+    {
+        assert_eq!(door.post(None, request.clone()).await.head("cache-control"), kept, "{request}");
+    }
+    let token = crate::support::token("someone", &[]);
+    let signed_in = door.http.post(&door.url).json(&product).bearer_auth(token);
+    assert_eq!(door.ask(signed_in).await.head("cache-control"), "private, max-age=30");
+    let got = door.get(&[("query", "{ product(sku: \"x\") { sku } }")], &[]).await;
+    assert_eq!(got.head("cache-control"), "public, max-age=30");
+    assert_eq!(got.head("vary"), "Accept, Authorization, Cookie");
 }
 
 #[tokio::test(flavor = "multi_thread")]

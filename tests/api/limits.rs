@@ -40,8 +40,9 @@ async fn a_text_that_asks_for_too_much_is_refused_with_the_limit() {
     let deep = format!("{}{}", "{ node(id: \"x\") ".repeat(26), "}".repeat(26));
     let deeper = format!("{}{}", "{a".repeat(1_900), "}".repeat(1_900));
     let long = format!("{{ __typename }} #{}", "x ".repeat(100_000));
-    let doubling = many(40, &|at| format!("fragment f{at} on Query {{ ...f{0} ...f{0} }}", at + 1));
-    let bomb = format!("{{ ...f0 }} {doubling} fragment f40 on Query {{ __typename }}");
+    let doubling = many(40, &|at| format!("fragment f{at} on Node {{ ...f{0} ...f{0} }}", at + 1));
+    let bomb =
+        format!("{{ node(id: \"x\") {{ ...f0 }} }} {doubling} fragment f40 on Node {{ id }}");
     for (limit, text) in [
         ("max_tokens", format!("{{{aliases}}}")),
         ("max_aliases", format!("{{ product(sku: \"x\") {{{some_aliases}}} }}")),

@@ -5,16 +5,22 @@
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
 mod answers;
+mod auth;
 mod carts;
 mod catalog;
 mod categories;
 mod checkout;
 mod cli;
 mod edge;
+mod federation;
+mod graphiql;
+mod health;
 mod http;
 mod inventory;
 mod kit;
 mod limits;
+mod live;
+mod metrics;
 mod nodes;
 mod orders;
 mod payments;
@@ -24,4 +30,5 @@ mod roles;
 mod shop;
 mod storm;
 mod support;
+mod traces;
 mod transfers;

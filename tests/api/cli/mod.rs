@@ -32,7 +32,7 @@ fn docgate(arguments: &[&str]) -> Command {
 }
 
 /// The binary with a configuration that works, on a database.
-fn on(database: &str, arguments: &[&str]) -> Command {
+pub(crate) fn on(database: &str, arguments: &[&str]) -> Command {
     let mut command = docgate(arguments);
     command
         .env("DOCGATE_MONGODB_URI", uri())
@@ -52,7 +52,7 @@ async fn database(name: &str) -> Database {
 }
 
 /// Runs it to its end.
-fn done(mut command: Command) -> (i32, String, String) {
+pub(crate) fn done(mut command: Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } =
         command.stdin(Stdio::null()).output().expect("the binary runs");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
@@ -60,14 +60,14 @@ fn done(mut command: Command) -> (i32, String, String) {
 }
 
 /// A gateway or a demo that runs until it is told to stop.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     lines: std::sync::mpsc::Receiver<String>,
 }
 
 impl Running {
     /// Starts it and reads what it says on stderr and stdout.
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
         let (send, lines) = std::sync::mpsc::channel();
@@ -87,7 +87,7 @@ impl Running {
     }
 
     /// The first line that has `text` in it.
-    fn says(&self, text: &str) -> String {
+    pub(crate) fn says(&self, text: &str) -> String {
         let until = Instant::now() + Duration::from_secs(120);
         let mut heard = Vec::new();
         while let Some(left) = until.checked_duration_since(Instant::now()) {
@@ -101,20 +101,20 @@ impl Running {
     }
 
     /// The address in the line that has `text` in it.
-    fn address(&self, text: &str) -> String {
+    pub(crate) fn address(&self, text: &str) -> String {
         let line = self.says(text);
         let (_, address) = line.split_once("http://").expect("an address");
         address.trim().to_owned()
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let kill = Command::new("kill").args([&format!("-{name}"), &pid]).status();
         assert!(kill.expect("kill runs").success());
     }
 
     /// Its exit code, within a time that a graceful stop takes.
-    fn ends(mut self) -> i32 {
+    pub(crate) fn ends(mut self) -> i32 {
         let until = Instant::now() + Duration::from_secs(30);
         while Instant::now() < until {
             if let Some(status) = self.child.try_wait().expect("a status") {
@@ -239,6 +239,9 @@ fn the_schema_is_the_contract() {
     let (code, schema, said) = done(docgate(&["schema"]));
     assert_eq!((code, said.as_str()), (0, ""));
     assert_eq!(schema, docgate::schema::sdl());
+    let (code, schema, said) = done(docgate(&["schema", "--federation"]));
+    assert_eq!((code, said.as_str()), (0, ""));
+    assert_eq!(schema, docgate::schema::subgraph::sdl());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -387,6 +390,7 @@ async fn a_token_opens_what_its_roles_open() {
         let mut command = on(&fresh_name(), &["serve"]);
         command.env("DOCGATE_AUTH_ISSUER", "tests").env("DOCGATE_AUTH_AUDIENCE", "docgate");
         command.env("DOCGATE_AUTH_LEEWAY_SECONDS", "0");
+        command.env("DOCGATE_AUTH_ROLES_CLAIM", "/realm_access/roles");
         command
     });
     let address = running.address("serving on http://");
@@ -394,6 +398,7 @@ async fn a_token_opens_what_its_roles_open() {
         let mut command = docgate(&["token", "--sub", "someone"]);
         command.args(arguments).env("DOCGATE_AUTH_HS256_SECRET", TOKEN_SECRET);
         command.env("DOCGATE_AUTH_ISSUER", "tests").env("DOCGATE_AUTH_AUDIENCE", "docgate");
+        command.env("DOCGATE_AUTH_ROLES_CLAIM", "/realm_access/roles");
         let (code, token, said) = done(command);
         assert_eq!(code, 0, "{said}");
         token.trim().to_owned()

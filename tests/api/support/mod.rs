@@ -9,12 +9,12 @@ use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::{OnceLock, mpsc},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use docgate::{
     app::App, background, config::Config, domains, edge::Edge, error::Error, managed,
-    mongo::connect,
+    metrics::Metrics, mongo::connect,
 };
 use futures_util::TryStreamExt;
 use mongodb::{
@@ -22,7 +22,7 @@ use mongodb::{
     bson::{Document, doc},
 };
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use proxy::Proxy;
@@ -84,7 +84,8 @@ pub struct Gateway {
     /// The name that the gateway gives MongoDB, for fail points.
     pub app_name: String,
     pub proxy: Option<Proxy>,
-    _stop: DropGuard,
+    stop: DropGuard,
+    served: JoinHandle<()>,
 }
 
 /// The configuration of tests: bounds short enough to wait for.
@@ -154,7 +155,9 @@ impl Gateway {
             "directConnection=true&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=3000";
         config.mongodb_uri = format!("mongodb://{target}/?{options}");
         let app_name = fresh_name();
-        let core = connect::connect(&config.mongodb_uri, &app_name, database).await.expect("a URI");
+        let metrics = Metrics::default();
+        let watched = connect::watched(&config.mongodb_uri, &app_name, database, metrics.pool());
+        let core = watched.await.expect("a URI");
         let own = MongoClient::with_uri_str(format!("mongodb://{direct}/?directConnection=true"))
             .await
             .expect("a client")
@@ -162,13 +165,22 @@ impl Gateway {
         docgate::mongo::indexes::apply(&own, domains::COLLECTIONS, false, |_| {})
             .await
             .expect("indexes");
-        let app = App::new(config, core);
+        let app = App::watched(config, core, metrics);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let stop = CancellationToken::new();
         let edge = Edge::new(app.clone(), None).expect("keys");
-        tokio::spawn(edge.serve(listener, stop.clone()));
-        Self { app, address, database: own, app_name, proxy, _stop: stop.drop_guard() }
+        let served = tokio::spawn(edge.serve(listener, stop.clone()));
+        let stop = stop.drop_guard();
+        Self { app, address, database: own, app_name, proxy, stop, served }
+    }
+
+    /// Stops it, and tells how long that took.
+    pub async fn stop(self) -> Duration {
+        let since = Instant::now();
+        drop(self.stop);
+        self.served.await.expect("no panic");
+        since.elapsed()
     }
 
     /// A caller without a token.
@@ -229,7 +241,7 @@ impl Gateway {
             match background::sweep_all(&self.app).await {
                 Ok(swept) if swept.finished == 0 => return,
                 // With short bounds a command may run out of time; the next pass goes on.
-                Ok(_) | Err(Error::Unavailable(_)) => {}
+                Ok(_) | Err(Error::Unavailable(_) | Error::Timeout(_)) => {}
                 Err(error) => panic!("the sweeps run: {error:?}"),
             }
         }

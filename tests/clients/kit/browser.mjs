@@ -1,0 +1,77 @@
+// A real browser that can reach nothing but the gateway.
+
+import assert from "node:assert/strict";
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { chromium } from "playwright-core";
+
+import { CannotRun } from "./checks.mjs";
+import { world } from "./world.mjs";
+
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const OPTIONS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  // No name has an address: what a page asks of another host fails.
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+];
+
+/** One page of the gateway, and what it did besides showing. */
+export class Page {
+  /** Addresses on other hosts that it asked for. */
+  foreign = [];
+  /** What it complained of: exceptions, errors on the console, breaches of its content policy. */
+  faults = [];
+
+  static async open(path) {
+    try {
+      accessSync(EXECUTABLE, constants.X_OK);
+    } catch {
+      throw new CannotRun(`there is no ${EXECUTABLE}; Debian's package is chromium, CHROMIUM names another one`);
+    }
+    const own = new Page();
+    own.browser = await chromium.launch({ executablePath: EXECUTABLE, args: OPTIONS });
+    own.page = await own.browser.newPage({ viewport: { width: 1400, height: 900 } });
+    own.#watch();
+    await own.page.goto(`${world.url}${path}`);
+    return own;
+  }
+
+  #watch() {
+    const host = new URL(world.url).host;
+    const asked = (address) => {
+      const { protocol, host: other } = new URL(address);
+      const isInside = ["data:", "blob:", "about:"].includes(protocol);
+      if (!isInside && other !== host) this.foreign.push(address);
+    };
+    this.page.on("request", (request) => asked(request.url()));
+    this.page.on("websocket", (socket) => asked(socket.url()));
+    this.page.on("pageerror", (fault) => this.faults.push(String(fault)));
+    this.page.on("console", (message) => {
+      if (message.type() === "error") this.faults.push(message.text());
+    });
+  }
+
+  /** Keeps a picture in the scratch folder. */
+  async picture(name) {
+    const folder = join(world.scratch, "screenshots");
+    mkdirSync(folder, { recursive: true });
+    await this.page.screenshot({ path: join(folder, `${name}.png`) });
+  }
+
+  /** That nothing went wrong unseen. */
+  assertClean() {
+    assert.deepEqual(this.foreign, [], "addresses on other hosts");
+    assert.deepEqual(this.faults, [], "faults");
+  }
+
+  close() {
+    return this.browser.close();
+  }
+}

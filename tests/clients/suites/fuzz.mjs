@@ -1,0 +1,97 @@
+// schemathesis: operations made from schema.graphql, sound and broken ones, sent with an admin's token. None is
+// answered with a status of 500 or above, nor with an error that is docgate's own.
+
+import { execFile } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { CannotRun } from "../kit/checks.mjs";
+import { account, order } from "../kit/shop.mjs";
+import { OwnGateway, field, here, root, world } from "../kit/world.mjs";
+
+export const title = "schemathesis: no trouble inside, whatever is sent";
+export const packages = ["schemathesis"];
+
+const REQUIREMENTS = join(here, "fuzz", "requirements.txt");
+/** How many operations each root field is asked in, at the most. */
+const EXAMPLES = 40;
+
+/** Where schemathesis is installed, in the versions of requirements.txt. */
+async function installed() {
+  const folder = join(world.scratch, "python");
+  const wanted = readFileSync(REQUIREMENTS, "utf8");
+  const note = join(folder, "requirements.txt");
+  if (!existsSync(note) || readFileSync(note, "utf8") !== wanted) {
+    try {
+      await promisify(execFile)("python3", ["-m", "venv", "--clear", folder]);
+      await promisify(execFile)(join(folder, "bin", "pip"), ["install", "--quiet", "--no-deps", "-r", REQUIREMENTS]);
+    } catch ({ message }) {
+      throw new CannotRun(`schemathesis can't be installed: ${message}`);
+    }
+    writeFileSync(note, wanted);
+  }
+  return join(folder, "bin", "schemathesis");
+}
+
+/** Ids of things of every kind, of which the operations then make use. */
+async function ids(url, token) {
+  const one = async (query) => JSON.stringify(await field(query, {}, token, url)).match(/"id":"([^"]+)"/)[1];
+  return Promise.all([
+    one('{ product(sku: "ALB-00011") { id } }'),
+    one("{ people(first: 1) { nodes { id } } }"),
+    one("{ categories { nodes { id } } }"),
+    one('mutation { openCart(input: {policy: RESERVE, currency: "EUR"}) { ... on Cart { id } } }'),
+    one('mutation { openAccount(input: {currency: "EUR"}) { ... on Account { id } } }'),
+    order("ALB-00012"),
+    account(),
+  ]);
+}
+
+export async function run(checks) {
+  const schemathesis = await installed();
+  const gateway = new OwnGateway({ DOCGATE_REQUESTS_PER_SECOND: "0" });
+  await gateway.begin();
+  const url = `${gateway.url}/graphql`;
+  const token = gateway.token("fuzz", ["admin"]);
+  const folder = join(world.scratch, "fuzz");
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(join(here, "fuzz", "schemathesis.toml"), join(folder, "schemathesis.toml"));
+  const known = await ids(url, token);
+  writeFileSync(join(folder, "ids.txt"), known.map((id) => `${JSON.stringify(id)}\n`).join(""));
+  const report = join(folder, "report.xml");
+  rmSync(report, { force: true });
+  // prettier-ignore
+  const options = [
+    "run", join(root, "schema.graphql"),
+    "--url", url,
+    "--header", `Authorization: Bearer ${token}`,
+    "--checks", "no_trouble_inside",
+    "--max-examples", String(EXAMPLES),
+    "--seed", "1",
+    "--continue-on-failure",
+    "--generation-database", "none",
+    "--request-timeout", "10",
+    "--report-junit-path", report,
+    "--warnings", "off",
+    "--no-color",
+  ];
+  const env = { ...process.env, SCHEMATHESIS_HOOKS: "hooks", PYTHONPATH: join(here, "fuzz"), PYTHONDONTWRITEBYTECODE: "1" };
+  const how = { cwd: folder, env, maxBuffer: 1 << 26, timeout: 300_000 };
+  // That a check failed is in the report.
+  const { stdout, stderr } = await promisify(execFile)(schemathesis, options, how).catch((fault) => fault);
+  writeFileSync(join(folder, "said.txt"), `${stdout}${stderr}`);
+  await gateway.end("SIGKILL");
+  if (!existsSync(report)) throw new Error(`schemathesis wrote no report:\n${stdout}${stderr}`);
+  for (const { name, failure } of cases(readFileSync(report, "utf8"))) {
+    await checks.check(`\`${name}\``, async () => {
+      if (failure) throw new Error(failure);
+    });
+  }
+}
+
+/** Root fields with what went wrong, from a report in JUnit's format. */
+function cases(report) {
+  const found = report.matchAll(/<testcase name="([^"]+)"[^>]*?(?:\/>|>([\s\S]*?)<\/testcase>)/g);
+  return [...found].map(([, name, inside]) => ({ name, failure: inside })).sort((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,358 @@
+//! What MongoDB sees of content.
+
+use mongodb::bson::DateTime;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    graphql::scalars::{LocaleTag, Slug},
+    mongo::{
+        Stored, Version,
+        indexes::{Index, Key, Kind},
+        tree::{Branch, Deletion, FanOut},
+    },
+};
+
+/// Path of what stands above the roots: it is no content itself.
+pub(super) const TOP: &str = "/";
+
+/// One page, blog entry, folder, blog or gallery.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeDocument {
+    /// Made from the op id that created it, else random.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// What it is; title, language and detail are the draft, which only editors see.
+    pub metadata: Metadata,
+    /// What readers see from its time on; that may lie ahead. None: nothing is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Edition>,
+    /// What readers see instead of `live` from its time on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Edition>,
+    /// When readers saw it first, or will: its place in feeds. There exactly where `live` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_at: Option<DateTime>,
+    /// Paths of all that it lies in: `/`, each one above it, itself last. A copy.
+    pub within: Vec<String>,
+    /// The feeds that it stands in, each once per audience; see [`listed`].
+    pub listed: Vec<String>,
+    /// Paths that it had, newest first.
+    #[serde(default)]
+    pub former: Vec<FormerPath>,
+    /// Versions that edits replaced and that `nodeRevisions` doesn't have yet.
+    #[serde(default)]
+    pub kept: Vec<Revised>,
+    /// How many versions there were before this one.
+    #[serde(default)]
+    pub revision: i64,
+    /// Version of slug, place and everything that comes from above. It begins at the server's time in
+    /// milliseconds.
+    pub cv: i64,
+    /// `cv` of what it lies in when `path` and `within` were taken from it; 0 for a root.
+    pub parent_cv: i64,
+    /// Changes of the path that haven't reached everything below yet.
+    #[serde(default)]
+    pub outbox: Vec<FanOut>,
+    /// Server time of its creation, until it is sure that its parent stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copying: Option<DateTime>,
+    /// Set while it is looked for what lies in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleting: Option<Deletion>,
+    /// Set when it was deleted: nothing else of it is left, and the document goes later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<DateTime>,
+    /// Digest of the input that created it, to tell a repeat from another use of its op id.
+    pub input: String,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+/// What every kind of content has; assets have the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// Changes with title, language and detail, and with nothing else.
+    pub nonce: String,
+    /// What kind of content.
+    #[serde(rename = "type")]
+    pub kind: ContentType,
+    /// What it lies in; none for a root.
+    pub parent_id: Option<String>,
+    /// Its step in paths; nothing else in the same parent has it.
+    pub slug: Slug,
+    /// The slugs from the root to itself, each behind a `/`. A copy.
+    pub path: String,
+    /// The title.
+    pub title: String,
+    /// Language of title and detail.
+    pub language: Option<LocaleTag>,
+    /// Server time of its creation.
+    pub created: DateTime,
+    /// Who made it.
+    pub author: Author,
+    /// A set, sorted.
+    pub tags: Vec<String>,
+    /// Names of the roles that may read it, a set, sorted; empty: everyone.
+    pub access: Vec<String>,
+    /// What it holds.
+    pub detail: Detail,
+}
+
+/// The kinds of content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ContentType {
+    /// A text with a place of its own.
+    Page,
+    /// A text in a blog.
+    BlogEntry,
+    /// Groups everything but blog entries.
+    Folder,
+    /// Groups blog entries.
+    Blog,
+    /// Groups pictures.
+    Gallery,
+}
+
+/// Who made something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    /// Subject of the token.
+    pub id: String,
+    /// Name as it is shown.
+    pub name: String,
+}
+
+/// What content holds; each type uses its own fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// The text in Markdown.
+    pub body: String,
+    /// Blog entries: what it is about, in plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Blogs and galleries: a line below the title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtitle: Option<String>,
+}
+
+/// One version as it is published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Edition {
+    /// Server time from which on readers see it.
+    pub at: DateTime,
+    /// Nonce of the version.
+    pub nonce: String,
+    /// Its title.
+    pub title: String,
+    /// Its language.
+    pub language: Option<LocaleTag>,
+    /// The server's name for the rules by which the text's words are reduced to stems.
+    pub stemming: String,
+    /// What it holds.
+    pub detail: Detail,
+}
+
+/// A path that something had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormerPath {
+    /// The path.
+    pub path: String,
+    /// Server time at which it had it last.
+    pub until: DateTime,
+}
+
+/// A version that an edit replaced.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Revised {
+    /// How many versions there were before it.
+    pub number: i64,
+    /// Its nonce.
+    pub nonce: String,
+    /// Its title.
+    pub title: String,
+    /// Its language.
+    pub language: Option<LocaleTag>,
+    /// What it held.
+    pub detail: Detail,
+    /// Server time at which it was replaced.
+    pub at: DateTime,
+    /// Subject of who replaced it.
+    pub by: String,
+}
+
+/// A former version, in a collection of its own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevisionDocument {
+    /// The content and the number of the version: there is only one.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// The content.
+    pub node_id: String,
+    /// What it was.
+    #[serde(flatten)]
+    pub revised: Revised,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+/// Whom everything is for that names no role.
+pub(super) const EVERYONE: &str = "everyone";
+
+/// The name of a feed for one audience, as it stands in `listed`.
+pub(super) fn listing(audience: &str, feed: &str, of: &str) -> String {
+    [audience, feed, of].join(" ")
+}
+
+/// The feeds that content stands in: within each path, of its type, of its parent and of each of its
+/// tags, each for every role that may read it. A reader's feed is so one range of one index for each of
+/// the reader's roles, whatever else there is.
+pub(super) fn listed(metadata: &Metadata, within: &[String]) -> Vec<String> {
+    let of = |audience: &str| {
+        let within = within.iter().map(move |path| ("in", path.as_str()));
+        let tags = metadata.tags.iter().map(|tag| ("tag", tag.as_str()));
+        let parent = metadata.parent_id.iter().map(|id| ("parent", id.as_str()));
+        let feeds = within.chain(tags).chain([("type", metadata.kind.name())]).chain(parent);
+        feeds.map(|(feed, of)| listing(audience, feed, of)).collect::<Vec<_>>()
+    };
+    if metadata.access.is_empty() {
+        return of(EVERYONE);
+    }
+    metadata.access.iter().flat_map(|role| of(role)).collect()
+}
+
+impl ContentType {
+    /// Its name as it is stored.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::BlogEntry => "blogEntry",
+            Self::Folder => "folder",
+            Self::Blog => "blog",
+            Self::Gallery => "gallery",
+        }
+    }
+
+    /// Whether `child` may lie in it.
+    pub(super) fn may_hold(self, child: Self) -> bool {
+        match self {
+            Self::Folder => child != Self::BlogEntry,
+            Self::Blog => child == Self::BlogEntry,
+            Self::Page | Self::BlogEntry | Self::Gallery => false,
+        }
+    }
+}
+
+impl NodeDocument {
+    /// Whether something can be put into it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.copying.is_none() && self.is_there()
+    }
+
+    /// Whether it is there and takes changes.
+    pub(super) fn is_there(&self) -> bool {
+        self.deleting.is_none() && self.deleted_at.is_none()
+    }
+
+    /// What readers see at `now`.
+    pub(super) fn shown(&self, now: DateTime) -> Option<&Edition> {
+        let due = |edition: &&Edition| edition.at <= now;
+        self.next.as_ref().filter(due).or_else(|| self.live.as_ref().filter(due))
+    }
+
+    /// `within` of what lies in it.
+    pub(super) fn line(parent: Option<&Self>) -> Vec<String> {
+        parent.map_or_else(|| vec![TOP.to_owned()], |parent| parent.within.clone())
+    }
+}
+
+impl Stored for NodeDocument {
+    const COLLECTION: &'static str = "nodes";
+    const INDEXES: &'static [Index] = &[
+        Index {
+            name: "slug",
+            keys: &[("metadata.parentId", Key::Up), ("metadata.slug", Key::Up)],
+            kind: Kind::Unique,
+            serves: "what lies in something, by slug; no two have the same",
+        },
+        Index {
+            name: "path",
+            keys: &[("metadata.path", Key::Up)],
+            kind: Kind::Plain,
+            serves: "content by path",
+        },
+        Index {
+            name: "former",
+            keys: &[("former.path", Key::Up)],
+            kind: Kind::Where("former.path"),
+            serves: "content by a path that it had",
+        },
+        Index {
+            name: "feed",
+            keys: &[("listed", Key::Up), ("publishedAt", Key::Down), ("_id", Key::Up)],
+            kind: Kind::Where("publishedAt"),
+            serves: "feeds, newest first, for each audience",
+        },
+        Index {
+            name: "text",
+            keys: &[("live.title", Key::Text(10)), ("live.detail.body", Key::Text(5))],
+            kind: Kind::Text("stemming"),
+            serves: "published content by words of title and text",
+        },
+        Index {
+            name: "parent",
+            keys: &[("metadata.parentId", Key::Up), ("_id", Key::Up), ("parentCv", Key::Up)],
+            kind: Kind::Plain,
+            serves: "what follows its parent, or keeps it from being deleted",
+        },
+        Index {
+            name: "next",
+            keys: &[("next.at", Key::Up)],
+            kind: Kind::Where("next.at"),
+            serves: "the sweep that puts what is due in the place of what was live",
+        },
+        Index {
+            name: "outbox",
+            keys: &[("outbox.at", Key::Up)],
+            kind: Kind::Where("outbox.at"),
+            serves: "the sweep of paths that haven't reached everything below",
+        },
+        Index {
+            name: "kept",
+            keys: &[("kept.at", Key::Up)],
+            kind: Kind::Where("kept.at"),
+            serves: "the sweep of versions that are still to be kept",
+        },
+        Index {
+            name: "copying",
+            keys: &[("copying", Key::Up)],
+            kind: Kind::Where("copying"),
+            serves: "the sweep of creations that were cut",
+        },
+        Index {
+            name: "deleting",
+            keys: &[("deleting.at", Key::Up)],
+            kind: Kind::Where("deleting.at"),
+            serves: "the sweep of deletions that were cut",
+        },
+        Index {
+            name: "deleted",
+            keys: &[("deletedAt", Key::Up)],
+            kind: Kind::Where("deletedAt"),
+            serves: "the sweep that removes what was deleted",
+        },
+    ];
+}
+
+impl Stored for RevisionDocument {
+    const COLLECTION: &'static str = "nodeRevisions";
+    const INDEXES: &'static [Index] = &[Index {
+        name: "node",
+        keys: &[("nodeId", Key::Up), ("number", Key::Down)],
+        kind: Kind::Unique,
+        serves: "former versions of content, newest first",
+    }];
+}

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::{
     node_id::{self, NodeKind},
     refusals::InvalidInput,
+    scalars::Slug,
 };
 use crate::mongo::flow::Op;
 
@@ -49,6 +50,21 @@ pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
         return Err(InvalidInput::new(field, reason));
     }
     Ok(value.to_owned())
+}
+
+/// Bytes of a path at the most.
+const PATH: usize = 4_000;
+
+/// A path: slugs, each behind a `/`.
+///
+/// # Errors
+/// Names the field.
+pub fn path<'a>(field: &str, value: &'a str) -> Result<&'a str, InvalidInput> {
+    let steps = value.strip_prefix('/').filter(|steps| steps.len() < PATH);
+    if steps.is_some_and(|steps| steps.split('/').all(|step| Slug::parse_slug(step).is_some())) {
+        return Ok(value);
+    }
+    Err(InvalidInput::new(field, "isn't a path such as /music/jazz"))
 }
 
 /// A text in lower case, for keys by which it is found. Letter by letter, so that a prefix of the

@@ -246,6 +246,20 @@ impl LocaleTag {
     pub fn language(&self) -> &str {
         self.0.split('-').next().unwrap_or_default()
     }
+
+    /// MongoDB's name for the rules by which text search reduces words of the language to stems.
+    pub fn stemming(&self) -> &'static str {
+        // All that it knows, by their codes.
+        const KNOWN: [&str; 15] = [
+            "da", "de", "en", "es", "fi", "fr", "hu", "it", "nb", "nl", "pt", "ro", "ru", "sv",
+            "tr",
+        ];
+        let code = match self.language() {
+            "no" | "nn" => "nb",
+            code => code,
+        };
+        KNOWN.into_iter().find(|known| *known == code).unwrap_or("none")
+    }
 }
 
 impl TryFrom<String> for LocaleTag {

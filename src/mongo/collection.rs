@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
     options::ReadConcern,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
@@ -18,7 +18,7 @@ use super::{
     guarded::{Guarded, Outcome},
     indexes::Index,
     observe,
-    readers::{Fields, Lookup, Readers},
+    readers::{Fields, Keys, Lookup, Readers},
 };
 use crate::error::Error;
 
@@ -51,6 +51,15 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
         }
         Ok(Self)
     }
+}
+
+/// A document with the server's time at which it was read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Timed<T> {
+    /// The server's time.
+    pub now: DateTime,
+    /// The document.
+    pub document: T,
 }
 
 /// One collection, typed. The driver is only spoken to in raw documents, so that its code is
@@ -90,6 +99,14 @@ impl<T: Stored> Collection<T> {
         Run::open(bounds, &self.readers, Self::BY_ID, id).await
     }
 
+    /// Begins a run where there is nothing to read first.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn begin(&self, bounds: Bounds) -> Result<Run, Error> {
+        Run::begin(bounds, &self.readers).await
+    }
+
     /// The document with that `_id`, as the primary has it.
     ///
     /// # Errors
@@ -103,7 +120,30 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn get_by(&self, key: &'static str, value: &str) -> Result<Option<T>, Error> {
-        self.read(Lookup { key, ..Self::BY_ID }, value).await
+        self.read(Lookup { keys: Keys::Unique(key), ..Self::BY_ID }, value).await
+    }
+
+    /// As [`Self::get`], with the server's time in the same answer.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn get_timed(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
+        let timed = Lookup { fields: Fields::Timed, ..Self::BY_ID };
+        self.readers.read(timed, id).await?.as_deref().map(decode).transpose()
+    }
+
+    /// Every document that has `value` in any of the fields `keys`, which hold strings, or arrays on the
+    /// way to them; each with the server's time. Each field needs an index.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn find_timed(
+        &self,
+        keys: &'static [&'static str],
+        value: &str,
+    ) -> Result<Vec<Timed<T>>, Error> {
+        let timed = Lookup { keys: Keys::Any(keys), fields: Fields::Timed, ..Self::BY_ID };
+        self.readers.read_all(timed, value).await?.iter().map(|found| decode(found)).collect()
     }
 
     /// As [`Self::get`], with only some fields, `_id` among them; `T` must be readable from them.
@@ -126,8 +166,12 @@ impl<T: Stored> Collection<T> {
         self.read(Lookup { settled: true, ..Self::BY_ID }, id).await
     }
 
-    const BY_ID: Lookup =
-        Lookup { collection: T::COLLECTION, key: "_id", fields: Fields::All, settled: false };
+    const BY_ID: Lookup = Lookup {
+        collection: T::COLLECTION,
+        keys: Keys::Unique("_id"),
+        fields: Fields::All,
+        settled: false,
+    };
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
         self.readers.read(lookup, value).await?.as_deref().map(decode).transpose()
@@ -138,6 +182,19 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn list(&self, list: List) -> Result<Vec<T>, Error> {
+        self.list_as(list).await
+    }
+
+    /// As [`Self::list`], each with the server's time.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn list_timed(&self, list: List) -> Result<Vec<Timed<T>>, Error> {
+        let projection = Some(doc! { "now": "$$NOW", "document": "$$ROOT" });
+        self.list_as(List { projection, ..list }).await
+    }
+
+    async fn list_as<R: DeserializeOwned>(&self, list: List) -> Result<Vec<R>, Error> {
         let noted = observe::wanted(|| list.command(T::COLLECTION));
         let found = find_many(self.inner.clone(), list, self.readers.limit()).await;
         observe::note_read(noted);
@@ -208,6 +265,16 @@ impl<T: Stored> Collection<T> {
             Ok(_) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         }
+    }
+
+    /// Removes every document that matches; answers how many. For what may be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been removed.
+    pub async fn remove_many(&self, filter: Document) -> Result<u64, Error> {
+        let inner = self.inner.clone();
+        let removed = self.inner.send("delete", async move { inner.delete_many(filter).await });
+        Ok(removed.await?.deleted_count)
     }
 
     /// How many documents match, counted up to `limit`.

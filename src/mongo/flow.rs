@@ -14,6 +14,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
+    collection::Timed,
     driver::decode,
     expression::{append, array, before, filter, literal, whole},
     readers::{Fields, Lookup, Readers},
@@ -82,15 +83,10 @@ impl Run {
         lookup: Lookup,
         id: &str,
     ) -> Result<(Self, Option<T>), Error> {
-        #[derive(Deserialize)]
-        struct Opened<T> {
-            now: DateTime,
-            document: T,
-        }
         let since = Instant::now();
         let timed = Lookup { fields: Fields::Timed, settled: true, ..lookup };
         if let Some(opened) = readers.read(timed, id).await? {
-            let Opened { now, document } = decode(&opened)?;
+            let Timed { now, document } = decode(&opened)?;
             return Ok((Self::at(bounds, now, since), Some(document)));
         }
         Ok((Self::begin(bounds, readers).await?, None))

@@ -4,6 +4,8 @@
 //! category tree) the holder's writes are guarded by its run's deadline as well, and the lease ends
 //! no earlier than one bound after the run began.
 
+use std::time::{Duration, Instant};
+
 use mongodb::bson::{DateTime, doc};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +43,43 @@ pub struct Lease {
     holder: String,
 }
 
+/// Pause between two tries to get a lease.
+const POLL: Duration = Duration::from_millis(20);
+
 impl Lease {
+    /// Takes the lease `name` for one bound, and a run that begins with it; waits for it as long as a
+    /// run lasts.
+    ///
+    /// # Errors
+    /// `Unavailable`: another holds it, or the outcome is unknown. `Internal`.
+    pub async fn wait_for(
+        leases: Collection<LeaseDocument>,
+        name: &str,
+        holder: String,
+        bounds: Bounds,
+    ) -> Result<(Self, Run), Error> {
+        let since = Instant::now();
+        loop {
+            let run = leases.begin(bounds).await?;
+            let taken = Self::take(leases.clone(), name, holder.clone(), &run, bounds).await?;
+            if let Some(lease) = taken {
+                return Ok((lease, run));
+            }
+            if since.elapsed() >= bounds.run {
+                return Err(Error::unavailable(format!("another holds the lease {name}")));
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Gives it back where every command under it was answered, else lets it run out.
+    pub async fn end(self, answered: bool) {
+        let name = self.name.clone();
+        if answered && let Outcome::Unknown(error) = self.release().await {
+            tracing::warn!(name, ?error, "the lease isn't given back and runs out");
+        }
+    }
+
     /// Takes the lease `name` for one bound from `run`'s beginning; `None` while another holds it.
     ///
     /// # Errors

@@ -9,6 +9,7 @@
 //! - [`expression`]: the few aggregation expressions that guards and updates are made of
 //! - [`keyset`]: pages by the values of their sort keys
 //! - [`lease`]: one holder at a time, with a server deadline
+//! - [`tree`]: documents that carry copies of what stands above them
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`indexes`]: declared against existing
 //! - [`observe`]: which commands a request sent
@@ -32,6 +33,7 @@ pub mod observe;
 mod pool;
 mod readers;
 mod tally;
+pub mod tree;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};

@@ -10,7 +10,7 @@ use std::{
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{DateTime, Document, RawDocumentBuf, doc},
+    bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
     options::ReadConcern,
 };
 use tokio::sync::oneshot;
@@ -35,11 +35,33 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lookup {
     pub(super) collection: &'static str,
-    /// The field that is unique and holds a string.
-    pub(super) key: &'static str,
+    pub(super) keys: Keys,
     pub(super) fields: Fields,
     /// Whether only what a majority holds.
     pub(super) settled: bool,
+}
+
+/// Where the value is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Keys {
+    /// In a field that is unique and holds a string.
+    Unique(&'static str),
+    /// In several fields that hold strings, or arrays on the way to them: every document is found that
+    /// has the value in any.
+    Any(&'static [&'static str]),
+}
+
+impl Keys {
+    fn fields(&self) -> &[&'static str] {
+        match self {
+            Self::Unique(field) => std::slice::from_ref(field),
+            Self::Any(fields) => fields,
+        }
+    }
+
+    fn is_unique(self) -> bool {
+        matches!(self, Self::Unique(_))
+    }
 }
 
 /// What a read answers with.
@@ -49,7 +71,7 @@ pub(super) enum Fields {
     All,
     /// Only these; the key must be among them.
     Only(&'static [&'static str]),
-    /// The document as `document`, and the server's time as `now`. The key must be `_id`.
+    /// The document as `document`, and the server's time as `now`.
     Timed,
 }
 
@@ -63,10 +85,59 @@ impl Lookup {
             Fields::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
         }
     }
+
+    /// The documents that have what `condition` says in any of the keys.
+    fn filter(&self, condition: &Bson) -> Document {
+        let one = |key: &&str| doc! { *key: condition };
+        match self.keys.fields() {
+            [key] => one(key),
+            keys => doc! { "$or": keys.iter().map(one).collect::<Vec<_>>() },
+        }
+    }
+
+    /// The values of the keys in a document as it was answered.
+    fn values<'a>(&self, answered: &'a RawDocument) -> Said<Vec<&'a str>> {
+        let document = match self.fields {
+            Fields::Timed => {
+                answered.get_document("document").map_err(|_fault| odd("no document"))?
+            }
+            Fields::All | Fields::Only(_) => answered,
+        };
+        let mut values = Vec::with_capacity(1);
+        for key in self.keys.fields() {
+            strings_at(document, key, &mut values)?;
+        }
+        Ok(values)
+    }
 }
 
-/// A stored document, or `None` where no document has that key.
-type Found = Option<Arc<RawDocumentBuf>>;
+/// The strings at a path, also those inside arrays on the way.
+fn strings_at<'a>(document: &'a RawDocument, path: &str, found: &mut Vec<&'a str>) -> Said<()> {
+    let (field, rest) =
+        path.split_once('.').map_or((path, None), |(field, rest)| (field, Some(rest)));
+    match document.get(field).map_err(|_fault| odd("a key"))? {
+        Some(RawBsonRef::Array(all)) => {
+            for one in all {
+                string_in(one.map_err(|_fault| odd("a key"))?, rest, found)?;
+            }
+            Ok(())
+        }
+        Some(one) => string_in(one, rest, found),
+        None => Ok(()),
+    }
+}
+
+fn string_in<'a>(value: RawBsonRef<'a>, rest: Option<&str>, found: &mut Vec<&'a str>) -> Said<()> {
+    match (value, rest) {
+        (RawBsonRef::String(value), None) => found.push(value),
+        (RawBsonRef::Document(below), Some(rest)) => strings_at(below, rest, found)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The stored documents that have that key.
+type Found = Vec<Arc<RawDocumentBuf>>;
 /// What the driver says to one question.
 type Said<T> = Result<T, mongodb::error::Error>;
 
@@ -135,18 +206,31 @@ impl Readers {
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub(super) async fn read(&self, lookup: Lookup, value: &str) -> Result<Found, Error> {
+    pub(super) async fn read(
+        &self,
+        lookup: Lookup,
+        value: &str,
+    ) -> Result<Option<Arc<RawDocumentBuf>>, Error> {
+        Ok(self.read_all(lookup, value).await?.into_iter().next())
+    }
+
+    /// Every document that has that value in any of the keys.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub(super) async fn read_all(&self, lookup: Lookup, value: &str) -> Result<Found, Error> {
         #[cfg(feature = "bench")]
         if let Some((_, memory)) = self.memory.get().filter(|(of, _)| *of == lookup.collection) {
-            return Ok(memory.get(value).cloned());
+            return Ok(memory.get(value).cloned().into_iter().collect());
         }
         let since = Instant::now();
         let question = Question::new(lookup.collection, FIND);
         let answer = self.reader(lookup).ask(value, &question).await;
         observe::note(lookup.collection, FIND, since);
         observe::note_read(observe::wanted(|| {
-            let (filter, projection) = (doc! { lookup.key: value }, lookup.projection());
-            List { filter, projection, limit: 1, ..List::default() }.command(lookup.collection)
+            let (filter, projection) = (lookup.filter(&value.into()), lookup.projection());
+            let limit = if lookup.keys.is_unique() { 1 } else { 0 };
+            List { filter, projection, limit, ..List::default() }.command(lookup.collection)
         }));
         // A flow may have written something before a read that took too long.
         let fault = if lookup.settled { Error::from } else { Error::of_read };
@@ -207,7 +291,7 @@ impl Source for Reader {
         for answer in waiting.into_values().flatten() {
             // Keys that no document was found for, or all that are left after a failure. Who has
             // stopped waiting doesn't hear it.
-            let _gone = answer.send(fetched.clone().map(|()| None));
+            let _gone = answer.send(fetched.clone().map(|()| Vec::new()));
         }
     }
 
@@ -226,34 +310,57 @@ impl Reader {
         let count = waiting.len();
         self.keys.observe(u64::try_from(count).unwrap_or(u64::MAX));
         let mut values = waiting.keys();
-        let filter = if let (Some(value), None) = (values.next(), values.next()) {
-            doc! { self.lookup.key: value } // for which the server has a shorter way
+        let condition = if let (Some(value), None) = (values.next(), values.next()) {
+            value.as_str().into() // for which the server has a shorter way
         } else {
-            doc! { self.lookup.key: { "$in": waiting.keys().collect::<Vec<_>>() } }
+            doc! { "$in": waiting.keys().collect::<Vec<_>>() }.into()
         };
+        let filter = self.lookup.filter(&condition);
         let concern =
             if self.lookup.settled { ReadConcern::majority() } else { ReadConcern::local() };
         let mut find = self.collection.find(filter).read_concern(concern).max_time(self.limit);
         if let Some(fields) = self.lookup.projection() {
             find = find.projection(fields);
         }
+        let unique = self.lookup.keys.is_unique();
         // One more than can be found: the server then closes the cursor with its first batch.
-        if let Ok(size) = u32::try_from(count + 1) {
+        if let (true, Ok(size)) = (unique, u32::try_from(count + 1)) {
             find = find.batch_size(size);
         }
+        let mut several: HashMap<String, Found> = HashMap::new();
         let mut batches = find.batch().await?;
         while let Some(batch) = batches.try_next().await? {
             for document in batch.doc_slices()? {
-                let document = document?.as_document().ok_or_else(|| odd("an element"))?;
-                let value = document.get_str(self.lookup.key).map_err(|_fault| odd("a key"))?;
-                let Some(answers) = waiting.remove(value) else { continue };
-                let document = Arc::new(document.to_owned());
-                for answer in answers {
-                    let _gone = answer.send(Ok(Some(Arc::clone(&document))));
+                let answered = document?.as_document().ok_or_else(|| odd("an element"))?;
+                let document = Arc::new(answered.to_owned());
+                for value in self.lookup.values(answered)? {
+                    if unique {
+                        hand_out(waiting, value, || vec![Arc::clone(&document)]);
+                    } else if waiting.contains_key(value) {
+                        let found = several.entry(value.to_owned()).or_default();
+                        // One that has the value twice.
+                        if !found.last().is_some_and(|last| Arc::ptr_eq(last, &document)) {
+                            found.push(Arc::clone(&document));
+                        }
+                    }
                 }
             }
         }
+        for (value, found) in several {
+            hand_out(waiting, &value, || found.clone());
+        }
         Ok(())
+    }
+}
+
+/// Answers those who asked for this value.
+fn hand_out(
+    waiting: &mut HashMap<String, Vec<oneshot::Sender<Said<Found>>>>,
+    value: &str,
+    found: impl Fn() -> Found,
+) {
+    for answer in waiting.remove(value).into_iter().flatten() {
+        let _gone = answer.send(Ok(found()));
     }
 }
 

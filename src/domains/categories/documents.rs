@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Stored, Version,
+        expression::{literal, stored},
         indexes::{Index, Key, Kind},
+        tree::{Branch, Child, Deletion, FanOut},
     },
 };
 
@@ -69,26 +71,6 @@ pub struct Ancestor {
     pub slug: Slug,
     /// Its names.
     pub names: Names,
-}
-
-/// Outbox entry: a change that is to reach descendants and products.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FanOut {
-    /// Tells it from others.
-    pub id: String,
-    /// Server time of the change.
-    pub at: DateTime,
-}
-
-/// The mark of one deletion.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Deletion {
-    /// Tells it from others.
-    pub by: String,
-    /// Server time of the mark.
-    pub at: DateTime,
 }
 
 /// A category as a product carries it, in `products.categories`.
@@ -245,10 +227,56 @@ impl Stored for MenuEntry {
     const INDEXES: &'static [Index] = &[];
 }
 
+impl Child for CategoryDocument {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn parent_id(&self) -> Option<&str> {
+        self.parent_id.as_deref()
+    }
+
+    fn parent_cv(&self) -> i64 {
+        self.parent_cv
+    }
+}
+
+impl Branch for CategoryDocument {
+    type Child = ChildCategory;
+
+    const PARENT: &'static str = "parentId";
+
+    fn cv(&self) -> i64 {
+        self.cv
+    }
+
+    fn outbox(&self) -> &[FanOut] {
+        &self.outbox
+    }
+
+    fn is_copying(&self) -> bool {
+        self.copying.is_some()
+    }
+
+    fn deleting(&self) -> Option<&Deletion> {
+        self.deleting.as_ref()
+    }
+
+    fn taken_over(parent: Option<&Self>) -> Vec<Document> {
+        let line = parent.map(Self::line).unwrap_or_default();
+        let above = parent.map_or("", |parent| parent.path.as_str());
+        vec![doc! { "$set": {
+            "parentPath": literal(parent.map_or(TOP, |parent| parent.path.as_str())),
+            "path": { "$concat": [literal(above), "/", "$slug"] },
+            "ancestors": literal(stored(&line)),
+        } }]
+    }
+}
+
 /// What a fan-out needs to know of a child.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Child {
+pub struct ChildCategory {
     /// The category.
     #[serde(rename = "_id")]
     pub id: String,
@@ -258,7 +286,21 @@ pub(super) struct Child {
     pub parent_cv: i64,
 }
 
-impl Stored for Child {
+impl Child for ChildCategory {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn parent_id(&self) -> Option<&str> {
+        Some(&self.parent_id)
+    }
+
+    fn parent_cv(&self) -> i64 {
+        self.parent_cv
+    }
+}
+
+impl Stored for ChildCategory {
     const COLLECTION: &'static str = CategoryDocument::COLLECTION;
     const INDEXES: &'static [Index] = &[];
 }

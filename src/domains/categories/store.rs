@@ -1,8 +1,8 @@
 //! Every MongoDB call of the category tree.
 
-use mongodb::bson::{Bson, DateTime, Document, doc, serialize_to_bson, serialize_to_document};
+use mongodb::bson::{Document, doc, serialize_to_bson, serialize_to_document};
 
-use super::documents::{CategorizedProduct, CategoryDocument, Child, MenuEntry, Names, TOP};
+use super::documents::{CategorizedProduct, CategoryDocument, MenuEntry, Names, TOP};
 use crate::{
     app::App,
     error::Error,
@@ -11,11 +11,12 @@ use crate::{
         scalars::{LocaleTag, Slug},
     },
     mongo::{
-        Outcome, Run,
+        self, Outcome, Run,
         collection::List,
         copies::Place,
-        expression::{append, array, both, literal, whole},
+        expression::{both, literal},
         guarded::Guarded,
+        tree::{Grown, Tree},
     },
 };
 
@@ -93,24 +94,6 @@ pub(super) async fn list_by_paths(
     app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
 }
 
-/// Children of any of the parents, in `_id` order, from `after` on.
-pub(super) async fn list_children(
-    app: &App,
-    parents: &[String],
-    after: &str,
-    limit: usize,
-) -> Result<Vec<Child>, Error> {
-    let limit = count(limit);
-    let list = List {
-        filter: doc! { "parentId": { "$in": parents }, "_id": { "$gt": after } },
-        sort: doc! { "_id": 1 },
-        limit,
-        projection: Some(doc! { "parentId": 1, "parentCv": 1 }),
-        hint: Some("parent"),
-    };
-    app.collection::<Child>().list(list).await
-}
-
 /// How many categories the longest way to a root goes through, of those below `path`; 0 where
 /// nothing is below.
 pub(super) async fn find_depth_below(app: &App, path: &str) -> Result<usize, Error> {
@@ -125,37 +108,12 @@ pub(super) async fn find_depth_below(app: &App, path: &str) -> Result<usize, Err
     Ok(usize::try_from(deepest).unwrap_or(0))
 }
 
-pub(super) async fn count_children(app: &App, id: &str) -> Result<u64, Error> {
-    app.collection::<Child>().count(doc! { "parentId": id }, 1).await
-}
-
 pub(super) async fn count_products(app: &App, id: &str) -> Result<u64, Error> {
     app.collection::<CategorizedProduct>().count(doc! { "categories._id": id }, 1).await
 }
 
 pub(super) async fn insert(app: &App, category: CategoryDocument) -> Outcome<()> {
     app.collection().insert(category).await
-}
-
-/// Ends a creation: the parent was there after the child was.
-pub(super) async fn confirm(app: &App, category: &CategoryDocument) -> Outcome<CategoryDocument> {
-    app.collection()
-        .guarded(still_copying(category), doc! { "$unset": { "copying": "" } })
-        .apply()
-        .await
-}
-
-/// Takes a creation back that nobody could build upon yet.
-pub(super) async fn withdraw(app: &App, category: &CategoryDocument) -> Outcome<()> {
-    app.collection::<CategoryDocument>().remove(still_copying(category)).await
-}
-
-fn still_copying(category: &CategoryDocument) -> Document {
-    doc! {
-        "_id": &category.id,
-        "parentId": category.parent_id.as_deref(),
-        "copying": { "$exists": true },
-    }
 }
 
 /// What a category must have or not have for a name to be written.
@@ -239,11 +197,9 @@ pub(super) async fn set_parent(
     id: &str,
     parent: Option<&CategoryDocument>,
     run: &Run,
-) -> Result<Outcome<CategoryDocument>, Error> {
-    let mut place = below_parent(parent)?;
-    place.insert("parentId", literal(parent.map(|parent| parent.id.clone())));
-    let stages = vec![doc! { "$set": place }, changed(app)];
-    Ok(change(app, id, doc! {}, stages).within(run).apply().await)
+) -> Outcome<CategoryDocument> {
+    let change = app.ids().random();
+    tree(app).put_below(changeable(id), parent, Vec::new(), change, run).await
 }
 
 /// A change of a category that isn't being deleted.
@@ -253,46 +209,36 @@ fn change(
     condition: Document,
     stages: Vec<Document>,
 ) -> Guarded<CategoryDocument> {
-    let guard = doc! { "_id": id, "deleting": { "$exists": false } };
-    app.collection().guarded(both(condition, guard), stages)
+    app.collection().guarded(both(condition, changeable(id)), stages)
+}
+
+fn changeable(id: &str) -> Document {
+    doc! { "_id": id, "deleting": { "$exists": false } }
 }
 
 /// The change is a new version, which is still to be carried to the copies.
 fn changed(app: &App) -> Document {
-    let entry = whole(doc! { "id": literal(app.ids().random()), "at": "$$NOW" });
-    doc! { "$set": {
-        "cv": { "$add": ["$cv", 1_i64] }, "outbox": append(array("outbox"), vec![entry]),
-    } }
+    mongo::tree::changed(app.ids().random())
 }
 
-/// What a child takes over from its parent; expressions for a pipeline update.
-fn below_parent(parent: Option<&CategoryDocument>) -> Result<Document, Error> {
-    let line = parent.map(CategoryDocument::line).unwrap_or_default();
-    let above = parent.map_or("", |parent| parent.path.as_str());
-    Ok(doc! {
-        "parentPath": literal(parent.map_or(TOP, |parent| parent.path.as_str())),
-        "path": { "$concat": [literal(above), "/", "$slug"] },
-        "ancestors": literal(serialize_to_bson(&line).map_err(Error::internal)?),
-        "parentCv": parent.map_or(0, |parent| parent.cv),
-    })
-}
+/// The category tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Categories<'a>(pub(super) &'a App);
 
-/// Lets the children that show a lower version of `parent` (or `only` this one of them) follow it.
-pub(super) async fn update_children(
-    app: &App,
-    parent: &CategoryDocument,
-    only: Option<&str>,
-) -> Result<(), Error> {
-    let mut filter = doc! { "parentId": &parent.id, "parentCv": { "$lt": parent.cv } };
-    if let Some(only) = only {
-        filter.insert("_id", only);
+impl Grown for Categories<'_> {
+    type Branch = CategoryDocument;
+
+    fn tree(&self) -> Tree<CategoryDocument> {
+        tree(self.0)
     }
-    let mut set = below_parent(Some(parent))?;
-    set.insert("cv", doc! { "$add": ["$cv", 1_i64] });
-    app.collection::<CategoryDocument>()
-        .update_many(filter, vec![doc! { "$set": set }], Vec::new())
-        .await?;
-    Ok(())
+
+    async fn hand_on(&self, category: &CategoryDocument) -> Result<(), Error> {
+        update_products(self.0, category).await
+    }
+}
+
+pub(super) fn tree(app: &App) -> Tree<CategoryDocument> {
+    Tree::of(app.collection(), app.collection())
 }
 
 /// Carries a category into the products that show a lower version of it.
@@ -306,16 +252,6 @@ pub(super) async fn update_products(app: &App, category: &CategoryDocument) -> R
     Ok(())
 }
 
-/// These changes have reached every copy.
-pub(super) async fn remove_fan_outs(
-    app: &App,
-    id: &str,
-    entries: &[String],
-) -> Outcome<CategoryDocument> {
-    let pull = doc! { "$pull": { "outbox": { "id": { "$in": entries } } } };
-    app.collection().guarded(doc! { "_id": id }, pull).apply().await
-}
-
 /// Marks a category as being deleted; an older mark, left behind by a cut deletion, gives way.
 pub(super) async fn mark_deleting(
     app: &App,
@@ -323,34 +259,5 @@ pub(super) async fn mark_deleting(
     by: &str,
     run: &Run,
 ) -> Outcome<CategoryDocument> {
-    let mark = whole(doc! { "by": literal(by), "at": "$$NOW" });
-    app.collection()
-        .guarded(doc! { "_id": id }, vec![doc! { "$set": { "deleting": mark } }])
-        .within(run)
-        .apply()
-        .await
-}
-
-pub(super) async fn unmark_deleting(app: &App, id: &str, by: &str) -> Outcome<CategoryDocument> {
-    app.collection()
-        .guarded(doc! { "_id": id, "deleting.by": by }, doc! { "$unset": { "deleting": "" } })
-        .apply()
-        .await
-}
-
-pub(super) async fn remove(app: &App, id: &str, by: &str, run: &Run) -> Outcome<()> {
-    let marked = doc! { "_id": id, "deleting.by": by };
-    app.collection::<CategoryDocument>().remove(both(marked, run.alive())).await
-}
-
-/// Categories with a field, `copying`, `deleting.at` or `outbox.at`, from before `before`.
-pub(super) async fn list_left_behind(
-    app: &App,
-    field: &'static str,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<CategoryDocument>, Error> {
-    let filter = doc! { field: { "$lt": Bson::DateTime(before) } };
-    let sort = doc! { field: 1 };
-    app.collection::<CategoryDocument>().list(List { filter, sort, limit, ..List::default() }).await
+    tree(app).mark_deleting(doc! { "_id": id }, by, run).await
 }

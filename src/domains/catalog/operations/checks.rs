@@ -46,7 +46,7 @@ pub(in super::super) fn checked_content(
         title_key: input::folded(&title),
         title,
         description: input::text("content.description", description, 0..=10_000)?,
-        stemming: content.language.as_ref().map_or("none", |tag| stemming(tag)),
+        stemming: content.language.as_ref().map_or("none", LocaleTag::stemming),
         language: content.language.clone(),
         asin: content.asin.as_deref().map(checked_asin).transpose()?,
         issued: content.issue_date.clone().map(String::from).unwrap_or_default(),
@@ -69,18 +69,6 @@ pub(in super::super) fn checked_pricing(pricing: &PricingInput) -> Result<Pricin
 /// Checks one amount.
 pub(super) fn checked_price(field: &str, amount: i64) -> Result<i64, InvalidInput> {
     input::within(field, amount, 0..=PRICE)
-}
-
-/// The server's name for the rules by which words of the language are reduced to stems.
-pub(super) fn stemming(language: &LocaleTag) -> &'static str {
-    // All that MongoDB's text search knows, by their codes.
-    const KNOWN: [&str; 15] =
-        ["da", "de", "en", "es", "fi", "fr", "hu", "it", "nb", "nl", "pt", "ro", "ru", "sv", "tr"];
-    let code = match language.language() {
-        "no" | "nn" => "nb",
-        code => code,
-    };
-    KNOWN.into_iter().find(|known| *known == code).unwrap_or("none")
 }
 
 /// Checks key-value pairs under the path `field`.

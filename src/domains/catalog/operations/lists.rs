@@ -11,18 +11,12 @@ use super::{
             PriceRange, ProductsBy, TextFilter, TitleFilter,
         },
     },
-    checks::{checked_properties, stemming},
+    checks::checked_properties,
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::{
-        input,
-        node_id::NodeKind,
-        page::Page,
-        refusals::InvalidInput,
-        scalars::{LocaleTag, Slug},
-    },
+    graphql::{input, node_id::NodeKind, page::Page, refusals::InvalidInput, scalars::LocaleTag},
 };
 
 /// A page of products, each with its place in the order.
@@ -58,7 +52,7 @@ fn checked(app: &App, by: &ProductsBy) -> Result<Way, InvalidInput> {
         }
         ProductsBy::Text(TextFilter { query, language }) => {
             let site = LocaleTag::parse_tag(&app.config().site_locale);
-            let language = language.as_ref().or(site.as_ref()).map_or("none", stemming);
+            let language = language.as_ref().or(site.as_ref()).map_or("none", LocaleTag::stemming);
             Ok(Way::Text { query: input::text("by.text.query", query, 1..=200)?, language })
         }
         ProductsBy::Category(place) => category(place),
@@ -99,11 +93,7 @@ fn category(place: &CategoryFilter) -> Result<Way, InvalidInput> {
         CategoryFilter::Children(path) => (Place::Children, "children", path),
         CategoryFilter::Subtree(path) => (Place::Subtree, "subtree", path),
     };
-    let steps = path.strip_prefix('/').unwrap_or_default();
-    if path.len() > 2_000 || !steps.split('/').all(|step| Slug::parse_slug(step).is_some()) {
-        let field = format!("by.category.{field}");
-        return Err(InvalidInput::new(&field, "takes a path such as /music/jazz"));
-    }
+    input::path(&format!("by.category.{field}"), path)?;
     Ok(Way::Category(place, path.clone()))
 }
 

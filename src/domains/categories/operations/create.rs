@@ -16,7 +16,7 @@ use crate::{
         refusals::{AlreadyExists, Conflict, InvalidInput, Stop},
         scalars::{LocaleTag, Slug},
     },
-    mongo::{Run, Version, flow::Op},
+    mongo::{Run, Version, flow::Op, tree::settle},
 };
 
 /// A category to be created, as it was asked for.
@@ -72,7 +72,7 @@ pub(in crate::domains::categories) async fn plant(
         Err(failed) => return Err(failed),
     };
     let parent = inserted.parent_id.clone();
-    let settled = settle(app, inserted).await?;
+    let settled = settle(&store::tree(app), inserted).await?;
     settled.ok_or_else(|| not_found(&parent.unwrap_or_default()).into())
 }
 
@@ -130,40 +130,4 @@ async fn inserted_before(
         }
         None => Err(Error::unavailable("what took the slug is already gone").into()),
     }
-}
-
-/// Ends a creation: the category is held against its parent once more, or taken back where the
-/// parent is gone or going. None where it was taken back. May be repeated by anyone.
-///
-/// # Errors
-/// The outcome is unknown: the creation is still to be ended.
-pub(in crate::domains::categories) async fn settle(
-    app: &App,
-    mut category: CategoryDocument,
-) -> Result<Option<CategoryDocument>, Error> {
-    while category.copying.is_some() {
-        let ended = if follow(app, &category).await? {
-            store::confirm(app, &category).await.decided()?.map(Some)
-        } else {
-            store::withdraw(app, &category).await.decided()?.map(|()| None)
-        };
-        if let Some(ended) = ended {
-            return Ok(ended);
-        }
-        // Someone else ended the creation, or moved the category, in the meantime.
-        let Some(again) = store::find(app, &category.id).await? else { return Ok(None) };
-        category = again;
-    }
-    Ok(Some(category))
-}
-
-/// Lets a category take over what its parent shows now; false where the parent is gone or going.
-async fn follow(app: &App, category: &CategoryDocument) -> Result<bool, Error> {
-    let Some(parent) = &category.parent_id else { return Ok(true) };
-    let parent = store::find(app, parent).await?.filter(|parent| parent.deleting.is_none());
-    let Some(parent) = parent else { return Ok(false) };
-    if parent.cv > category.parent_cv {
-        store::update_children(app, &parent, Some(&category.id)).await?;
-    }
-    Ok(true)
 }

@@ -41,10 +41,10 @@ async fn delete_locked(
     // From the mark on nobody begins to build upon it; who began before is counted, or sees the
     // mark when reading it again.
     if let Some(refusal) = in_use(app, &id).await? {
-        store::unmark_deleting(app, &id, &by).await.decided()?;
+        store::tree(app).unmark_deleting(&id, &by).await.decided()?;
         return Err(refusal.into());
     }
-    if store::remove(app, &id, &by, run).await.decided()?.is_none()
+    if store::tree(app).remove(&id, &by, run).await.decided()?.is_none()
         && store::find(app, &id).await?.is_some()
     {
         return Err(run.overdue().into());
@@ -53,7 +53,7 @@ async fn delete_locked(
 }
 
 async fn in_use(app: &App, id: &str) -> Result<Option<InUse>, Error> {
-    if store::count_children(app, id).await? > 0 {
+    if store::tree(app).has_children(id).await? {
         return Ok(Some(InUse::because("the category has categories below it")));
     }
     if store::count_products(app, id).await? > 0 {

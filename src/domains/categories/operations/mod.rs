@@ -9,10 +9,10 @@ mod shape;
 use async_graphql::connection::Connection;
 use mongodb::bson::Bson;
 
+pub(super) use create::plant;
 pub use create::{NewCategory, create};
-pub(super) use create::{plant, settle};
 pub use delete::delete;
-pub(super) use fan_out::{Pass, carry};
+pub(super) use fan_out::carry;
 pub use names::{add_translation, remove_translation, rename};
 pub use shape::{change_slug, move_below};
 
@@ -29,7 +29,7 @@ use crate::{
         node_id::NodeKind,
         page::{Order, Page},
         refusals::{InvalidInput, NotFound},
-        scalars::{LocaleTag, Slug},
+        scalars::LocaleTag,
     },
 };
 
@@ -162,15 +162,8 @@ pub(super) fn sound_names(
     Ok(names)
 }
 
-/// A path: slugs, each behind a `/`.
 pub(super) fn sound_path<'a>(field: &'static str, path: &'a str) -> Result<&'a str, Error> {
-    // Longer than any that the depth allows for.
-    let short = path.len() <= 4 * DEPTH * 65;
-    let steps = path.strip_prefix('/').filter(|_| short);
-    if steps.is_some_and(|steps| steps.split('/').all(|step| Slug::parse_slug(step).is_some())) {
-        return Ok(path);
-    }
-    Err(Error::bad_input(field, "isn't a path such as /music/jazz"))
+    Ok(input::path(field, path)?)
 }
 
 fn path_or_top<'a>(field: &'static str, path: &'a str) -> Result<&'a str, Error> {

@@ -1,7 +1,5 @@
 //! Moves and changes of slug, and the lock that they hold.
 
-use std::time::{Duration, Instant};
-
 use async_graphql::ID;
 
 use super::{DEPTH, carry, not_found, own_id};
@@ -17,39 +15,20 @@ use crate::{
         refusals::{AlreadyExists, InvalidInput, Stop},
         scalars::Slug,
     },
-    mongo::{Outcome, Run, lease::Lease},
+    mongo::{Run, lease::Lease},
 };
 
 /// Name of the tree's lock.
 const LOCK: &str = "categories.tree";
-/// Pause between two tries to get it.
-const POLL: Duration = Duration::from_millis(20);
 
 /// The tree's lock, and the run within which its holder writes.
 pub(super) async fn lock(app: &App) -> Result<(Lease, Run), Error> {
-    let since = Instant::now();
-    loop {
-        let run = app.begin().await?;
-        let holder = app.ids().random();
-        if let Some(lease) = Lease::take(app.collection(), LOCK, holder, &run, app.bounds()).await?
-        {
-            return Ok((lease, run));
-        }
-        if since.elapsed() >= app.bounds().run {
-            return Err(Error::unavailable("the shape of the category tree is being changed"));
-        }
-        tokio::time::sleep(POLL).await;
-    }
+    Lease::wait_for(app.collection(), LOCK, app.ids().random(), app.bounds()).await
 }
 
 /// Gives the lock back, unless a write under it may yet be applied: then it runs out.
 pub(super) async fn unlock<T, U>(lease: Lease, done: &Result<T, Stop<U>>) {
-    if matches!(done, Err(Stop::Failed(_))) {
-        return;
-    }
-    if let Outcome::Unknown(error) = lease.release().await {
-        tracing::warn!(?error, "the category tree stays locked until its lock runs out");
-    }
+    lease.end(!matches!(done, Err(Stop::Failed(_)))).await;
 }
 
 /// Changes the slug; paths below follow.
@@ -127,7 +106,7 @@ async fn move_locked(
             return Err(InvalidInput::new("parent", reason).into());
         }
     }
-    match store::set_parent(app, id, parent.as_ref(), run).await?.decided()? {
+    match store::set_parent(app, id, parent.as_ref(), run).await.decided()? {
         Some(moved) => Ok(moved),
         // Nobody else deletes it or changes the shape as long as the run lasts.
         None => Err(run.overdue().into()),

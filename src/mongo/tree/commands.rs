@@ -1,0 +1,168 @@
+//! What trees send to MongoDB.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::Branch;
+use crate::{
+    error::Error,
+    mongo::{
+        Collection, Outcome, Run,
+        collection::List,
+        expression::{append, array, both, literal, whole},
+    },
+};
+
+/// The commands of one tree.
+#[derive(Debug)]
+pub struct Tree<T: Branch> {
+    branches: Collection<T>,
+    children: Collection<T::Child>,
+}
+
+/// The stage of a change: it is a new version, which is still to be carried to the copies. `id` tells it
+/// from others.
+pub fn changed(id: String) -> Document {
+    let entry = whole(doc! { "id": literal(id), "at": "$$NOW" });
+    doc! { "$set": {
+        "cv": { "$add": ["$cv", 1_i64] }, "outbox": append(array("outbox"), vec![entry]),
+    } }
+}
+
+impl<T: Branch> Tree<T> {
+    /// The tree of these documents; `children` is the same collection.
+    pub fn of(branches: Collection<T>, children: Collection<T::Child>) -> Self {
+        Self { branches, children }
+    }
+
+    pub(super) async fn find(&self, id: &str) -> Result<Option<T>, Error> {
+        self.branches.get_settled(id).await
+    }
+
+    pub(super) async fn list(&self, ids: &[String]) -> Result<Vec<T>, Error> {
+        let filter = doc! { "_id": { "$in": ids } };
+        self.branches.list(List { filter, limit: count(ids.len().max(1)), ..List::default() }).await
+    }
+
+    /// Children of any of the parents, in `_id` order, from `after` on.
+    pub(super) async fn list_children(
+        &self,
+        parents: &[String],
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<T::Child>, Error> {
+        let list = List {
+            filter: doc! { T::PARENT: { "$in": parents }, "_id": { "$gt": after } },
+            sort: doc! { "_id": 1 },
+            limit: count(limit),
+            projection: Some(doc! { T::PARENT: 1, "parentCv": 1 }),
+            hint: Some("parent"),
+        };
+        self.children.list(list).await
+    }
+
+    /// Whether anything lies below it.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn has_children(&self, id: &str) -> Result<bool, Error> {
+        Ok(self.children.count(doc! { T::PARENT: id }, 1).await? > 0)
+    }
+
+    /// Lets the children that show a lower version of `parent` (or `only` this one of them) follow it.
+    pub(super) async fn update_children(
+        &self,
+        parent: &T,
+        only: Option<&str>,
+    ) -> Result<(), Error> {
+        let mut filter = doc! { T::PARENT: parent.id(), "parentCv": { "$lt": parent.cv() } };
+        if let Some(only) = only {
+            filter.insert("_id", only);
+        }
+        let mut stages = below(Some(parent));
+        stages.push(doc! { "$set": { "cv": { "$add": ["$cv", 1_i64] } } });
+        self.branches.update_many(filter, stages, Vec::new()).await?;
+        Ok(())
+    }
+
+    /// Puts a branch below `parent` as it was read, or among the roots, where `guard` holds; `id` tells
+    /// the change from others.
+    pub async fn put_below(
+        &self,
+        guard: Document,
+        parent: Option<&T>,
+        before: Vec<Document>,
+        id: String,
+        run: &Run,
+    ) -> Outcome<T> {
+        let place = literal(parent.map(|parent| parent.id().to_owned()));
+        let mut stages = before;
+        stages.push(doc! { "$set": { T::PARENT: place } });
+        stages.extend(below(parent));
+        stages.push(changed(id));
+        self.branches.guarded(guard, stages).within(run).apply().await
+    }
+
+    /// These changes have reached every copy.
+    pub(super) async fn remove_fan_outs(&self, id: &str, entries: &[String]) -> Outcome<T> {
+        let pull = doc! { "$pull": { "outbox": { "id": { "$in": entries } } } };
+        self.branches.guarded(doc! { "_id": id }, pull).apply().await
+    }
+
+    /// Ends a creation: the parent was there after the child was.
+    pub(super) async fn confirm(&self, branch: &T) -> Outcome<T> {
+        let unset = doc! { "$unset": { "copying": "" } };
+        self.branches.guarded(still_copying(branch), unset).apply().await
+    }
+
+    /// Takes a creation back that nobody could build upon yet.
+    pub(super) async fn withdraw(&self, branch: &T) -> Outcome<()> {
+        self.branches.remove(still_copying(branch)).await
+    }
+
+    /// Marks a branch, where `guard` holds, as being deleted; an older mark, left behind by a cut
+    /// deletion, gives way.
+    pub async fn mark_deleting(&self, guard: Document, by: &str, run: &Run) -> Outcome<T> {
+        let mark = whole(doc! { "by": literal(by), "at": "$$NOW" });
+        let stages = vec![doc! { "$set": { "deleting": mark } }];
+        self.branches.guarded(guard, stages).within(run).apply().await
+    }
+
+    /// Takes the mark of a deletion back.
+    pub async fn unmark_deleting(&self, id: &str, by: &str) -> Outcome<T> {
+        let unset = doc! { "$unset": { "deleting": "" } };
+        self.branches.guarded(doc! { "_id": id, "deleting.by": by }, unset).apply().await
+    }
+
+    /// Removes a branch that carries this mark.
+    pub async fn remove(&self, id: &str, by: &str, run: &Run) -> Outcome<()> {
+        let marked = doc! { "_id": id, "deleting.by": by };
+        self.branches.remove(both(marked, run.alive())).await
+    }
+
+    /// Branches with a field, `copying`, `deleting.at` or `outbox.at`, from before `before`.
+    pub(super) async fn list_left_behind(
+        &self,
+        field: &'static str,
+        before: DateTime,
+        limit: i64,
+    ) -> Result<Vec<T>, Error> {
+        let filter = doc! { field: { "$lt": Bson::DateTime(before) } };
+        let sort = doc! { field: 1 };
+        self.branches.list(List { filter, sort, limit, ..List::default() }).await
+    }
+}
+
+/// What a child takes over from its parent, with the version that it then shows.
+fn below<T: Branch>(parent: Option<&T>) -> Vec<Document> {
+    let mut stages = T::taken_over(parent);
+    stages.push(doc! { "$set": { "parentCv": parent.map_or(0, T::cv) } });
+    stages
+}
+
+fn still_copying<T: Branch>(branch: &T) -> Document {
+    doc! { "_id": branch.id(), T::PARENT: branch.parent_id(), "copying": { "$exists": true } }
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

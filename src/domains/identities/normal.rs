@@ -1,0 +1,175 @@
+//! Names as they are compared: whoever writes a name in another way means the same.
+
+use icu_normalizer::ComposingNormalizerBorrowed;
+
+use super::{
+    documents::{Kind, Name},
+    types::IdentityInput,
+};
+use crate::graphql::{input, refusals::InvalidInput};
+
+/// The name that a caller means.
+pub(super) fn name(field: &str, given: &IdentityInput) -> Result<Name, InvalidInput> {
+    let (kind, value) = match given {
+        IdentityInput::Email(address) => (Kind::Email, email(&format!("{field}.email"), address)?),
+        IdentityInput::Username(name) => {
+            (Kind::Username, username(&format!("{field}.username"), name)?)
+        }
+        IdentityInput::Phone(number) => (Kind::Phone, phone(&format!("{field}.phone"), number)?),
+        IdentityInput::Oidc(oidc) => {
+            let field = format!("{field}.oidc");
+            let issuer = issuer(&format!("{field}.issuer"), &oidc.issuer)?;
+            let subject = subject(&format!("{field}.subject"), &oidc.subject)?;
+            (Kind::Oidc, format!("{issuer}#{subject}"))
+        }
+    };
+    Ok(Name { kind, value })
+}
+
+/// An address in lower case, its domain in ASCII as the domain name system has it. Lower case before the
+/// `@` too: [RFC 5321](https://www.rfc-editor.org/rfc/rfc5321#section-2.4) leaves that to the receiving
+/// host, and none tells people apart by it.
+fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
+    let wrong = || InvalidInput::new(field, "isn't an e-mail address");
+    let text = input::text(field, given.trim(), 3..=254)?;
+    let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
+    let local = nfkc().normalize(local).to_lowercase();
+    let odd = |c: char| c.is_whitespace() || c.is_control() || "()<>[]:;@\\,\"".contains(c);
+    let dots = local.starts_with('.') || local.ends_with('.') || local.contains("..");
+    if local.is_empty() || local.len() > 64 || dots || local.contains(odd) {
+        return Err(wrong());
+    }
+    let domain = idna::domain_to_ascii_strict(domain).map_err(|_| wrong())?;
+    if !domain.contains('.') || domain.ends_with('.') {
+        return Err(wrong());
+    }
+    let address = format!("{local}@{domain}");
+    if address.len() > 254 { Err(wrong()) } else { Ok(address) }
+}
+
+/// A username of letters, digits and `.`, `_`, `-` between them, in the form of
+/// [NFKC](https://www.unicode.org/reports/tr15/) and in lower case.
+fn username(field: &str, given: &str) -> Result<String, InvalidInput> {
+    let text = input::text(field, given.trim(), 1..=64)?;
+    // Lower case may leave what isn't normal.
+    let lower = nfkc().normalize(&text).to_lowercase();
+    let name = nfkc().normalize(&lower).into_owned();
+    let mark = |c: char| matches!(c, '.' | '_' | '-');
+    let fits = |c: char| c.is_alphanumeric() || mark(c);
+    let count = name.chars().count();
+    if !(3..=64).contains(&count)
+        || !name.chars().all(fits)
+        || name.starts_with(mark)
+        || name.ends_with(mark)
+    {
+        let reason = "takes 3 to 64 letters and digits, with '.', '_' or '-' between them";
+        return Err(InvalidInput::new(field, reason));
+    }
+    Ok(name)
+}
+
+/// An international number as in [E.164](https://www.itu.int/rec/T-REC-E.164): `+` and up to 15 digits.
+fn phone(field: &str, given: &str) -> Result<String, InvalidInput> {
+    let text = input::text(field, given.trim(), 1..=40)?;
+    let written = |c: &char| !matches!(c, ' ' | '-' | '.' | '/' | '(' | ')' | '\u{a0}');
+    let number: String = text.chars().filter(written).collect();
+    let digits = number.strip_prefix('+').or_else(|| number.strip_prefix("00"));
+    let fits = |digits: &&str| {
+        (7..=15).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && !digits.starts_with('0')
+    };
+    let reason = "takes an international number such as +49 221 123456";
+    let digits = digits.filter(fits).ok_or_else(|| InvalidInput::new(field, reason))?;
+    Ok(format!("+{digits}"))
+}
+
+/// An issuer as [OpenID Connect](https://openid.net/specs/openid-connect-core-1_0.html#IDToken) has it: a
+/// URL without query or fragment, compared letter by letter.
+fn issuer(field: &str, given: &str) -> Result<String, InvalidInput> {
+    let text = input::text(field, given, 1..=255)?;
+    let url = reqwest::Url::parse(&text).ok();
+    let fits = |url: &reqwest::Url| {
+        url.scheme() == "https" && url.query().is_none() && url.fragment().is_none()
+    };
+    if !url.as_ref().is_some_and(fits) || text.contains(|c: char| !c.is_ascii_graphic()) {
+        return Err(InvalidInput::new(field, "takes a URL that begins with https://"));
+    }
+    Ok(text)
+}
+
+/// A subject of an issuer: up to 255 ASCII characters, in upper and lower case.
+fn subject(field: &str, given: &str) -> Result<String, InvalidInput> {
+    let text = input::text(field, given, 1..=255)?;
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(InvalidInput::new(field, "takes ASCII characters without spaces"));
+    }
+    Ok(text)
+}
+
+fn nfkc() -> ComposingNormalizerBorrowed<'static> {
+    ComposingNormalizerBorrowed::new_nfkc()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::types::OidcInput, *};
+
+    fn value(given: &IdentityInput) -> Option<String> {
+        name("identity", given).ok().map(|name| name.value)
+    }
+
+    #[test]
+    fn addresses_that_mean_the_same_are_the_same() {
+        let email = |text: &str| value(&IdentityInput::Email(text.into()));
+        assert_eq!(email(" Anna.Berg@Example.ORG "), Some("anna.berg@example.org".into()));
+        assert_eq!(email("anna@bücher.example"), Some("anna@xn--bcher-kva.example".into()));
+        assert_eq!(email("ａｎｎａ@example.org"), Some("anna@example.org".into()));
+        assert_eq!(email("anna+shop@example.org"), Some("anna+shop@example.org".into()));
+        for bad in [
+            "",
+            "anna",
+            "@example.org",
+            "anna@",
+            "a b@example.org",
+            "anna@localhost",
+            "anna@exa mple.org",
+            "a@b@example.org",
+            "anna@-example.org",
+            "a..b@example.org",
+        ] {
+            assert_eq!(email(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn usernames_that_mean_the_same_are_the_same() {
+        let username = |text: &str| value(&IdentityInput::Username(text.into()));
+        assert_eq!(username("Anna_Berg"), Some("anna_berg".into()));
+        assert_eq!(username("ﬁnn"), Some("finn".into()));
+        assert_eq!(username("Ａｎｎａ"), Some("anna".into()));
+        assert_eq!(username("e\u{301}mile"), Some("émile".into()));
+        for bad in ["", "ab", "-anna", "anna.", "anna berg", "anna@berg", "a\u{200b}nna", "$anna"] {
+            assert_eq!(username(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_subjects() {
+        let phone = |text: &str| value(&IdentityInput::Phone(text.into()));
+        assert_eq!(phone("+49 (221) 123-456"), Some("+49221123456".into()));
+        assert_eq!(phone("0049 221 123456"), Some("+49221123456".into()));
+        for bad in ["0221 123456", "+0123456789", "+49", "+1234567890123456", "+49 221 12x456"] {
+            assert_eq!(phone(bad), None, "{bad}");
+        }
+        let oidc = |issuer: &str, subject: &str| {
+            let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+            value(&IdentityInput::Oidc(OidcInput { issuer, subject }))
+        };
+        let id = "https://id.example.org";
+        assert_eq!(oidc(id, "A#b"), Some("https://id.example.org#A#b".into()));
+        assert_eq!(oidc("http://id.example.org", "a"), None);
+        assert_eq!(oidc("https://id.example.org?a", "a"), None);
+        assert_eq!(oidc(id, "a b"), None);
+    }
+}

@@ -60,6 +60,9 @@ pub struct Config {
 
     /// Locale that names fall back to when neither the tag nor its language is there.
     pub site_locale: String,
+    /// Where readers find the site, such as `https://www.example.org`: links in feeds begin with it.
+    /// Without it they begin with the path.
+    pub site_url: Option<String>,
 
     /// Who takes the money at checkout.
     pub payments: PaymentProvider,
@@ -238,6 +241,7 @@ impl Default for Config {
             auth_roles_claim: "roles".into(),
             auth_cookie: None,
             site_locale: "en".into(),
+            site_url: None,
             payments: PaymentProvider::Ledger,
             payments_merchant: "merchant".into(),
             payments_url: None,
@@ -449,6 +453,10 @@ impl Config {
         demand(
             oxilangtag::LanguageTag::parse(self.site_locale.as_str()).is_ok(),
             "site_locale isn't a BCP 47 language tag",
+        );
+        demand(
+            self.site_url.as_deref().is_none_or(|url| is_web_address(url) && !url.ends_with('/')),
+            "site_url must begin with https:// or http:// and not end with /",
         );
         demand(
             self.payments != PaymentProvider::Http

@@ -27,7 +27,9 @@ pub mod resolver_utils {
     /// by side. As with the library, the key of a field that failed is missing.
     ///
     /// A selection with fragments is left to the library: only it can see which object is behind an
-    /// interface or union. The library's extensions and directives of one's own aren't called.
+    /// interface or union. The library's extensions and directives of one's own aren't called, nor are
+    /// the guards of an object's field where it is selected on an interface: there the method itself has
+    /// to look who asks.
     ///
     /// # Errors
     /// A fragment isn't known.

@@ -3,11 +3,14 @@
 //! `resolvers` (translate), and where a room has flows `sweep` and `invariants`.
 //!
 //! Between rooms only operations call operations, downhill:
-//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
+//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`, and
+//! `content → identities`.
 
 pub mod carts;
 pub mod catalog;
 pub mod categories;
+pub mod content;
+pub mod identities;
 pub mod inventory;
 pub mod orders;
 pub mod payments;
@@ -38,6 +41,9 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<orders::OrderDocument>(),
     declared::<transfers::AccountDocument>(),
     declared::<transfers::TransferDocument>(),
+    declared::<content::NodeDocument>(),
+    declared::<content::RevisionDocument>(),
+    declared::<identities::IdentityDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -79,6 +85,8 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     carts::invariants::check(app, &mut report).await?;
     orders::invariants::check(app, &mut report).await?;
     transfers::invariants::check(app, &mut report).await?;
+    content::invariants::check(app, &mut report).await?;
+    identities::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -96,5 +104,7 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
         ("categories", Box::pin(categories::sweep::sweep(app))),
         ("catalog", Box::pin(catalog::sweep::sweep(app))),
         ("people", Box::pin(people::sweep::sweep(app))),
+        ("content", Box::pin(content::sweep::sweep(app))),
+        ("identities", Box::pin(identities::sweep::sweep(app))),
     ]
 }

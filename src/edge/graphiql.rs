@@ -8,15 +8,17 @@ use axum::{
         HeaderMap, HeaderValue, StatusCode,
         header::{
             ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
-            CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY,
-            X_CONTENT_TYPE_OPTIONS,
+            CONTENT_TYPE, ETAG, HeaderName, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
         },
     },
     response::{IntoResponse, Response},
 };
 use flate2::read::GzDecoder;
 
-use super::explorer::content_type;
+use super::{
+    explorer::content_type,
+    negotiation::{entries, is_known},
+};
 
 /// Its files by name, each gzipped; `build.rs` lists them. None without `cfg(graphiql)`.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/graphiql.rs"));
@@ -97,13 +99,6 @@ fn entity_tag(gzipped: &[u8]) -> String {
     format!("W/\"{trailer:016x}\"")
 }
 
-/// Whether the client has it already
-/// ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match)).
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    entries(headers, IF_NONE_MATCH).any(|known| known == "*" || opaque(known) == opaque(tag))
-}
-
 /// Whether the client takes gzip
 /// ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#name-accept-encoding)). What it says of gzip
 /// itself goes before what it says of any coding.
@@ -119,12 +114,6 @@ fn weight(entry: &str, coding: &str) -> Option<f32> {
         return None;
     }
     parameter.trim().strip_prefix("q=")?.parse().ok()
-}
-
-/// The entries of a header that holds a list.
-fn entries(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
-    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
 fn inflated(gzipped: &[u8]) -> std::io::Result<Vec<u8>> {

@@ -4,6 +4,7 @@ pub mod auth;
 mod documents;
 mod execution;
 mod explorer;
+mod feeds;
 mod graphiql;
 mod graphql;
 mod health;
@@ -108,6 +109,7 @@ impl Edge {
         let mut routes = Router::new()
             .route("/graphql", post(graphql::post).get(get_graphql))
             .route("/graphql/stream", live::reservations::routes())
+            .route("/feeds/{*path}", get(feeds::feed))
             .layer(DefaultBodyLimit::max(config.body_bytes));
         if let Some(cors) = cors(&config.cors_origins) {
             routes = routes.layer(cors);

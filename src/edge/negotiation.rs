@@ -1,7 +1,10 @@
 //! In which form a client wants its answers.
 //! <https://graphql.github.io/graphql-over-http/draft/#sec-Media-Types>
 
-use axum::http::{HeaderMap, header::ACCEPT};
+use axum::http::{
+    HeaderMap,
+    header::{ACCEPT, HeaderName, IF_NONE_MATCH},
+};
 
 /// The form of one answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,4 +96,17 @@ impl Accepted {
         }
         accepted
     }
+}
+
+/// Whether the client has it already
+/// ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match)).
+pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    entries(headers, IF_NONE_MATCH).any(|known| known == "*" || opaque(known) == opaque(tag))
+}
+
+/// The entries of a header that holds a list.
+pub(super) fn entries(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
 }

@@ -13,6 +13,8 @@ pub enum NodeKind {
     Cart,
     /// A category of the tree.
     Category,
+    /// A page, blog entry, folder, blog or gallery.
+    Content,
     /// An order.
     Order,
     /// Someone who makes things.
@@ -24,10 +26,11 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Account,
         Self::Cart,
         Self::Category,
+        Self::Content,
         Self::Order,
         Self::Person,
         Self::Product,
@@ -40,6 +43,7 @@ impl NodeKind {
             Self::Account => "account",
             Self::Cart => "cart",
             Self::Category => "category",
+            Self::Content => "content",
             Self::Order => "order",
             Self::Person => "person",
             Self::Product => "product",

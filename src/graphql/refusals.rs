@@ -44,8 +44,10 @@ pub enum ErrorCode {
     TransferNotCancellable,
     /// The order takes no changes in its present state.
     OrderNotOpen,
-    /// The move would make a category its own ancestor.
+    /// The move would make something its own ancestor.
     WouldMakeCircle,
+    /// Nothing shows that the name is the caller's.
+    ProofNeeded,
 }
 
 /// A type that tells why a mutation was refused. It marks what may leave an operation through `?`.

@@ -229,8 +229,8 @@ impl Readers {
         observe::note(lookup.collection, FIND, since);
         observe::note_read(observe::wanted(|| {
             let (filter, projection) = (lookup.filter(&value.into()), lookup.projection());
-            let limit = if lookup.keys.is_unique() { 1 } else { 0 };
-            List { filter, projection, limit, ..List::default() }.command(lookup.collection)
+            let limit = i64::from(lookup.keys.is_unique());
+            List { filter, limit, projection, ..List::default() }.command(lookup.collection)
         }));
         // A flow may have written something before a read that took too long.
         let fault = if lookup.settled { Error::from } else { Error::of_read };

@@ -18,6 +18,11 @@ use crate::{
     domains::{
         carts, catalog,
         categories::{self, types::WouldMakeCircle},
+        content::{
+            self,
+            types::{ContentConflict, WouldContainItself},
+        },
+        identities::{self, types::ProofNeeded},
         inventory,
         orders::{
             self,
@@ -55,6 +60,8 @@ pub struct Query(
     carts::resolvers::CartsQuery,
     orders::resolvers::OrdersQuery,
     transfers::resolvers::TransfersQuery,
+    content::resolvers::ContentQuery,
+    identities::resolvers::IdentitiesQuery,
     nodes::NodesQuery,
     entities::EntitiesQuery,
 );
@@ -69,6 +76,8 @@ pub struct Mutation(
     carts::resolvers::CartsMutation,
     orders::resolvers::OrdersMutation,
     transfers::resolvers::TransfersMutation,
+    content::resolvers::ContentMutation,
+    identities::resolvers::IdentitiesMutation,
 );
 
 /// Everything that can be followed.
@@ -104,6 +113,9 @@ pub enum UserError {
     AccountFull(AccountFull),
     AccountNotEmpty(AccountNotEmpty),
     TransferNotCancellable(TransferNotCancellable),
+    ContentConflict(ContentConflict),
+    WouldContainItself(WouldContainItself),
+    ProofNeeded(ProofNeeded),
 }
 
 /// The whole schema, ready to execute requests.

@@ -16,6 +16,10 @@ use crate::{
             self,
             types::{Category, CategoryBy},
         },
+        content::{
+            self,
+            types::{Blog, BlogEntry, Content, Folder, Gallery, Page},
+        },
         orders::{self, types::Order},
         people::{self, types::Person},
         transfers::{
@@ -41,12 +45,17 @@ const MOST: usize = 100;
 pub enum Node {
     Account(Account),
     Album(Album),
+    Blog(Blog),
+    BlogEntry(BlogEntry),
     Book(Book),
     Cart(Cart),
     Category(Category),
     Film(Film),
+    Folder(Folder),
+    Gallery(Gallery),
     GenericProduct(GenericProduct),
     Order(Order),
+    Page(Page),
     Person(Person),
     Transfer(Transfer),
 }
@@ -58,6 +67,18 @@ impl From<Product> for Node {
             Product::Film(film) => Self::Film(film),
             Product::Book(book) => Self::Book(book),
             Product::GenericProduct(generic) => Self::GenericProduct(generic),
+        }
+    }
+}
+
+impl From<Content> for Node {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Page(page) => Self::Page(page),
+            Content::BlogEntry(entry) => Self::BlogEntry(entry),
+            Content::Folder(folder) => Self::Folder(folder),
+            Content::Blog(blog) => Self::Blog(blog),
+            Content::Gallery(gallery) => Self::Gallery(gallery),
         }
     }
 }
@@ -118,6 +139,10 @@ pub(super) async fn find(
         NodeKind::Category => {
             let found = categories::operations::category(app, CategoryBy::Id(id.clone())).await?;
             found.map(|category| Category(category).into())
+        }
+        NodeKind::Content => {
+            let found = content::operations::by_id(app, requester, &key).await?;
+            found.map(|shown| Content::from(shown).into())
         }
         NodeKind::Order => {
             let found = orders::operations::order(app, requester, id).await?;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
+    content,
     shop::{account, placed, stocked},
     support::{Client, Gateway, key, short_bounds},
 };
@@ -51,6 +52,7 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         ("Person", person, false),
         ("Book", product, false),
         ("Transfer", transfer, true),
+        ("Page", content::put(gateway, "PAGE", "page", None).await, false),
     ]
 }
 

@@ -1,14 +1,15 @@
 //! What MongoDB sees of content.
 
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Stored, Version,
+        expression::{append, array, choose, filter, literal, stored, whole},
         indexes::{Index, Key, Kind},
-        tree::{Branch, Deletion, FanOut},
+        tree::{Branch, Child, Deletion, FanOut},
     },
 };
 
@@ -193,14 +194,22 @@ pub struct RevisionDocument {
     /// The content.
     pub node_id: String,
     /// What it was.
-    #[serde(flatten)]
-    pub revised: Revised,
+    pub version: Revised,
     /// Version of the shape.
     pub v: Version<1>,
 }
 
+impl RevisionDocument {
+    /// The `_id` of that version of the content.
+    pub(super) fn key(node_id: &str, number: i64) -> String {
+        format!("{node_id}:{number}")
+    }
+}
+
 /// Whom everything is for that names no role.
 pub(super) const EVERYONE: &str = "everyone";
+/// Who reads everything.
+pub(super) const EDITORS: &str = "editor";
 
 /// The name of a feed for one audience, as it stands in `listed`.
 pub(super) fn listing(audience: &str, feed: &str, of: &str) -> String {
@@ -208,7 +217,7 @@ pub(super) fn listing(audience: &str, feed: &str, of: &str) -> String {
 }
 
 /// The feeds that content stands in: within each path, of its type, of its parent and of each of its
-/// tags, each for every role that may read it. A reader's feed is so one range of one index for each of
+/// tags, each for every role that may read it, and for editors. A reader's feed is so one range of one index for each of
 /// the reader's roles, whatever else there is.
 pub(super) fn listed(metadata: &Metadata, within: &[String]) -> Vec<String> {
     let of = |audience: &str| {
@@ -221,7 +230,8 @@ pub(super) fn listed(metadata: &Metadata, within: &[String]) -> Vec<String> {
     if metadata.access.is_empty() {
         return of(EVERYONE);
     }
-    metadata.access.iter().flat_map(|role| of(role)).collect()
+    let readers = metadata.access.iter().map(String::as_str).chain([EDITORS]);
+    readers.flat_map(of).collect()
 }
 
 impl ContentType {
@@ -247,14 +257,14 @@ impl ContentType {
 }
 
 impl NodeDocument {
-    /// Whether something can be put into it.
-    pub(super) fn is_settled(&self) -> bool {
-        self.copying.is_none() && self.is_there()
-    }
-
     /// Whether it is there and takes changes.
     pub(super) fn is_there(&self) -> bool {
         self.deleting.is_none() && self.deleted_at.is_none()
+    }
+
+    /// Whether something can be put into it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.copying.is_none() && self.is_there()
     }
 
     /// What readers see at `now`.
@@ -263,10 +273,145 @@ impl NodeDocument {
         self.next.as_ref().filter(due).or_else(|| self.live.as_ref().filter(due))
     }
 
-    /// `within` of what lies in it.
+    /// `within` of what lies in `parent`, without itself.
     pub(super) fn line(parent: Option<&Self>) -> Vec<String> {
         parent.map_or_else(|| vec![TOP.to_owned()], |parent| parent.within.clone())
     }
+}
+
+/// Former paths that are remembered at the most.
+pub(super) const FORMER: i32 = 20;
+
+/// The stage that brings `listed` in line with everything it follows from: [`listed`], for a pipeline
+/// update.
+pub(super) fn listed_stage() -> Document {
+    let feed = |name: &str, of: &str| doc! { "$concat": [name, " ", of] };
+    let each = |all: &'static str, name: &str| {
+        doc! { "$map": { "input": array(all), "in": feed(name, "$$this") } }
+    };
+    let parent = choose(
+        doc! { "$eq": [{ "$type": "$metadata.parentId" }, "string"] },
+        vec![feed("parent", "$metadata.parentId")],
+        Vec::<Document>::new(),
+    );
+    let feeds = doc! { "$concatArrays": [
+        each("within", "in"), each("metadata.tags", "tag"),
+        [feed("type", "$metadata.type")], parent,
+    ] };
+    let everyone = doc! { "$eq": [{ "$size": array("metadata.access") }, 0] };
+    let readers = append(array("metadata.access"), vec![EDITORS.into()]);
+    let audiences = choose(everyone, vec![EVERYONE], readers);
+    let of_one = doc! { "$map": {
+        "input": "$$feeds", "as": "feed", "in": { "$concat": ["$$this", " ", "$$feed"] },
+    } };
+    let all = doc! { "$reduce": {
+        "input": audiences,
+        "initialValue": [],
+        "in": { "$concatArrays": ["$$value", of_one] },
+    } };
+    doc! { "$set": { "listed": { "$let": { "vars": { "feeds": feeds }, "in": all } } } }
+}
+
+impl Child for NodeDocument {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn parent_id(&self) -> Option<&str> {
+        self.metadata.parent_id.as_deref()
+    }
+
+    fn parent_cv(&self) -> i64 {
+        self.parent_cv
+    }
+}
+
+impl Branch for NodeDocument {
+    type Child = ChildNode;
+
+    const PARENT: &'static str = "metadata.parentId";
+
+    fn cv(&self) -> i64 {
+        self.cv
+    }
+
+    fn outbox(&self) -> &[FanOut] {
+        &self.outbox
+    }
+
+    fn is_copying(&self) -> bool {
+        self.copying.is_some()
+    }
+
+    fn deleting(&self) -> Option<&Deletion> {
+        self.deleting.as_ref()
+    }
+
+    fn is_going(&self) -> bool {
+        !self.is_there()
+    }
+
+    /// The path that is left joins the former ones, and the feeds follow.
+    fn taken_over(parent: Option<&Self>) -> Vec<Document> {
+        let above = parent.map_or("", |parent| parent.metadata.path.as_str());
+        let path = doc! { "$concat": [literal(above), "/", "$metadata.slug"] };
+        let left = whole(doc! { "path": "$metadata.path", "until": "$$NOW" });
+        let others = filter(
+            array("former"),
+            doc! { "$not": [
+                { "$in": ["$$this.path", ["$metadata.path", &path]] },
+            ] },
+        );
+        let former = doc! { "$slice": [{ "$concatArrays": [[left], others] }, FORMER] };
+        let moved = doc! { "$ne": ["$metadata.path", &path] };
+        let line = literal(stored(&Self::line(parent)));
+        let place = doc! { "$set": {
+            "former": choose(moved, former, array("former")),
+            "metadata.path": &path,
+            "within": append(line, vec![path.clone().into()]),
+        } };
+        vec![place, listed_stage()]
+    }
+}
+
+/// What a fan-out needs to know of something that lies in something else.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildNode {
+    /// The content.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Where it lies.
+    pub metadata: ChildPlace,
+    /// Version of the parent that it shows.
+    pub parent_cv: i64,
+}
+
+/// Where something lies.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildPlace {
+    /// In what.
+    pub parent_id: String,
+}
+
+impl Child for ChildNode {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn parent_id(&self) -> Option<&str> {
+        Some(&self.metadata.parent_id)
+    }
+
+    fn parent_cv(&self) -> i64 {
+        self.parent_cv
+    }
+}
+
+impl Stored for ChildNode {
+    const COLLECTION: &'static str = NodeDocument::COLLECTION;
+    const INDEXES: &'static [Index] = &[];
 }
 
 impl Stored for NodeDocument {
@@ -287,7 +432,7 @@ impl Stored for NodeDocument {
         Index {
             name: "former",
             keys: &[("former.path", Key::Up)],
-            kind: Kind::Where("former.path"),
+            kind: Kind::Plain,
             serves: "content by a path that it had",
         },
         Index {
@@ -351,7 +496,7 @@ impl Stored for RevisionDocument {
     const COLLECTION: &'static str = "nodeRevisions";
     const INDEXES: &'static [Index] = &[Index {
         name: "node",
-        keys: &[("nodeId", Key::Up), ("number", Key::Down)],
+        keys: &[("nodeId", Key::Up), ("version.number", Key::Down)],
         kind: Kind::Unique,
         serves: "former versions of content, newest first",
     }];

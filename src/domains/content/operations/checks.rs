@@ -1,0 +1,74 @@
+//! What content may be like.
+
+use serde::Serialize;
+
+use super::super::{
+    documents::{ContentType, Detail},
+    types::{ContentTextInput, ReaderRole},
+};
+use crate::graphql::{input, refusals::InvalidInput, scalars::LocaleTag};
+
+/// Tags of one piece of content at the most.
+pub(super) const TAGS: usize = 30;
+
+/// A version that was checked.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Text {
+    pub(super) title: String,
+    pub(super) language: Option<LocaleTag>,
+    pub(super) detail: Detail,
+}
+
+/// Checks a version of content of that type.
+pub(super) fn checked_text(
+    kind: ContentType,
+    text: &ContentTextInput,
+) -> Result<Text, InvalidInput> {
+    let ContentTextInput { title, body, language, summary, subtitle } = text;
+    let only = |field: &str, value: &Option<String>, of: &[ContentType], most: usize| {
+        let field = format!("text.{field}");
+        match value {
+            Some(_) if !of.contains(&kind) => {
+                Err(InvalidInput::new(&field, "isn't something that this type of content has"))
+            }
+            value => value.as_deref().map(|value| input::text(&field, value, 0..=most)).transpose(),
+        }
+    };
+    Ok(Text {
+        title: input::text("text.title", title, 1..=300)?,
+        language: language.clone(),
+        detail: Detail {
+            body: input::text("text.body", body.as_deref().unwrap_or_default(), 0..=100_000)?,
+            summary: only("summary", summary, &[ContentType::BlogEntry], 2_000)?,
+            subtitle: only("subtitle", subtitle, &[ContentType::Blog, ContentType::Gallery], 300)?,
+        },
+    })
+}
+
+/// Checks tags: a set, sorted.
+pub(super) fn checked_tags(tags: &[String]) -> Result<Vec<String>, InvalidInput> {
+    input::at_most("tags", tags, TAGS)?;
+    let each = |(at, tag): (usize, &String)| checked_tag(&format!("tags.{at}"), tag);
+    let mut tags = tags.iter().enumerate().map(each).collect::<Result<Vec<_>, _>>()?;
+    tags.sort();
+    tags.dedup();
+    Ok(tags)
+}
+
+/// Checks one tag.
+pub(super) fn checked_tag(field: &str, tag: &str) -> Result<String, InvalidInput> {
+    let tag = input::text(field, tag, 1..=64)?;
+    if tag.trim() != tag || tag.contains(['\n', '\r', '\t']) {
+        let reason = "takes no line breaks or tabs, and no spaces at its ends";
+        return Err(InvalidInput::new(field, reason));
+    }
+    Ok(tag)
+}
+
+/// The roles as they are stored: a set, sorted.
+pub(super) fn stored_access(roles: &[ReaderRole]) -> Vec<String> {
+    let mut names: Vec<_> = roles.iter().map(|role| role.name().to_owned()).collect();
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,177 @@
+//! Creation: written with what the parent shows, then held against the parent once more.
+
+use super::{
+    super::{
+        documents::{Author, ContentType, Metadata, NodeDocument, listed},
+        store,
+        types::{CreateContentInput, CreateContentResult, Shown},
+    },
+    DEPTH,
+    checks::{Text, checked_tags, checked_text, stored_access},
+    not_found, own_id,
+};
+use crate::{
+    app::App,
+    domains::identities,
+    error::Error,
+    graphql::{
+        input,
+        refusals::{AlreadyExists, Conflict, InvalidInput, Stop},
+        scalars::Slug,
+    },
+    mongo::{Run, Version, flow::Op, tree::settle},
+};
+
+type Refused = Stop<CreateContentResult>;
+
+/// Content that was checked, and where it is to stand.
+struct New {
+    op: Op,
+    kind: ContentType,
+    slug: Slug,
+    text: Text,
+    tags: Vec<String>,
+    access: Option<Vec<String>>,
+    author: Author,
+}
+
+/// Creates content, which readers don't see yet. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Result<Shown, Refused> {
+    let kind = new.kind.into();
+    let text = checked_text(kind, &new.text)?;
+    let tags = checked_tags(&new.tags)?;
+    let access = new.access.as_deref().map(stored_access);
+    let parent = new.parent.as_ref().map(|parent| own_id("parent", parent)).transpose()?;
+    let name = new.author_name.as_deref();
+    let name = name.map(|name| input::text("authorName", name, 1..=100)).transpose()?;
+    let asked = (kind, &new.slug, &text, &tags, &access, &parent, &name);
+    let op = input::op(app, &[subject, "createContent"], new.op_id.as_ref(), &asked)?;
+    let name = match name {
+        Some(name) => name,
+        None => identities::operations::display_name(app, subject).await?,
+    };
+    let author = Author { id: subject.to_owned(), name };
+    let new = New { op, kind, slug: new.slug.clone(), text, tags, access, author };
+    plant(app, new, parent.as_deref()).await
+}
+
+async fn plant(app: &App, new: New, parent: Option<&str>) -> Result<Shown, Refused> {
+    let op = new.op.clone();
+    let (now, inserted) = match open_parent(app, parent, new.kind).await {
+        Ok((run, parent)) => {
+            let node = placed(new, parent.as_ref(), &run);
+            match store::insert(app, node.clone()).await.decided()? {
+                Some(()) => (run.now(), node),
+                None => (run.now(), inserted_before(app, &node).await?),
+            }
+        }
+        // A repeat whose first call was applied is answered, whatever became of the parent.
+        Err(Stop::Refused(refusal)) => match store::open(app, &op.id).await? {
+            (run, Some(found)) if found.input == op.input && found.deleted_at.is_none() => {
+                (run.now(), found)
+            }
+            _ => return Err(Stop::Refused(refusal)),
+        },
+        Err(failed) => return Err(failed),
+    };
+    let parent = inserted.metadata.parent_id.clone();
+    let settled = settle(&store::tree(app), inserted).await?;
+    let settled = settled.ok_or_else(|| not_found(&parent.unwrap_or_default()))?;
+    Ok(Shown::written(settled, now))
+}
+
+/// The parent as the new content takes it over.
+async fn open_parent(
+    app: &App,
+    parent: Option<&str>,
+    kind: ContentType,
+) -> Result<(Run, Option<NodeDocument>), Refused> {
+    let Some(id) = parent else {
+        fits(None, kind)?;
+        return Ok((app.begin().await?, None));
+    };
+    let (run, parent) = store::open(app, id).await?;
+    let parent = parent.filter(NodeDocument::is_settled).ok_or_else(|| not_found(id))?;
+    fits(Some(&parent), kind)?;
+    if parent.within.len() > DEPTH {
+        let reason = format!("would lie deeper than {DEPTH} steps");
+        return Err(InvalidInput::new("parent", reason).into());
+    }
+    Ok((run, Some(parent)))
+}
+
+/// Whether content of the type may lie in `parent`, or be a root.
+pub(super) fn fits(parent: Option<&NodeDocument>, kind: ContentType) -> Result<(), InvalidInput> {
+    let holds = |parent: &NodeDocument| parent.metadata.kind.may_hold(kind);
+    if parent.map_or(kind != ContentType::BlogEntry, holds) {
+        return Ok(());
+    }
+    let reason = match kind {
+        ContentType::BlogEntry => "blog entries lie in blogs",
+        _ => "content lies in folders",
+    };
+    Err(InvalidInput::new("parent", reason))
+}
+
+fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
+    let New { op, kind, slug, text: Text { title, language, detail }, tags, access, author } = new;
+    let above = parent.map_or("", |parent| parent.metadata.path.as_str());
+    let path = format!("{above}/{}", slug.as_str());
+    let inherited = || parent.map(|parent| parent.metadata.access.clone()).unwrap_or_default();
+    let metadata = Metadata {
+        nonce: op.id.clone(),
+        kind,
+        parent_id: parent.map(|parent| parent.id.clone()),
+        slug,
+        path: path.clone(),
+        title,
+        language,
+        created: run.now(),
+        author,
+        tags,
+        access: access.unwrap_or_else(inherited),
+        detail,
+    };
+    let mut within = NodeDocument::line(parent);
+    within.push(path);
+    NodeDocument {
+        listed: listed(&metadata, &within),
+        within,
+        metadata,
+        live: None,
+        next: None,
+        published_at: None,
+        former: Vec::new(),
+        kept: Vec::new(),
+        revision: 0,
+        cv: run.now().timestamp_millis(),
+        parent_cv: parent.map_or(0, |parent| parent.cv),
+        outbox: Vec::new(),
+        // A root copies nothing.
+        copying: parent.map(|_| run.now()),
+        deleting: None,
+        deleted_at: None,
+        id: op.id,
+        input: op.input,
+        v: Version,
+    }
+}
+
+/// What the op inserted before, where a unique key is taken.
+async fn inserted_before(app: &App, node: &NodeDocument) -> Result<NodeDocument, Refused> {
+    let (parent, slug) = (node.metadata.parent_id.as_deref(), node.metadata.slug.as_str());
+    match store::find(app, &node.id).await? {
+        Some(found) if found.input != node.input => Err(Conflict::other_input().into()),
+        Some(found) if found.deleted_at.is_some() => {
+            Err(Conflict::because("what this op created was deleted").into())
+        }
+        Some(found) => Ok(found),
+        None if store::has_slug(app, parent, slug).await? => {
+            Err(AlreadyExists::new("content", &node.metadata.path).into())
+        }
+        None => Err(Error::unavailable("what took the slug is already gone").into()),
+    }
+}

@@ -1,0 +1,59 @@
+//! The rules of content.
+
+mod checks;
+mod create;
+mod edit;
+mod place;
+mod publish;
+mod reads;
+mod sets;
+
+pub use create::create;
+pub(super) use edit::keep;
+pub use edit::{REVISIONS, edit, restore};
+pub use place::{delete, move_to};
+pub use publish::{publish, unpublish};
+pub(super) use reads::feed_at;
+pub use reads::{below, by_id, content, contents, revisions};
+pub use sets::{set_access, tag, untag};
+
+use super::{documents::NodeDocument, store};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        node_id::NodeKind,
+        refusals::{InvalidInput, NotFound},
+    },
+    mongo::{Outcome, Run},
+};
+
+/// Steps from a root to the deepest, at the most. It is checked where content is created or moved,
+/// against what is there at that moment: it bounds what an operation costs, and nothing else hangs on it.
+const DEPTH: usize = 16;
+
+/// The `_id` behind a global id that a client gave.
+fn own_id(field: &str, global: &str) -> Result<String, InvalidInput> {
+    input::id(field, NodeKind::Content, global)
+}
+
+fn not_found(id: &str) -> NotFound {
+    NotFound::of(NodeKind::Content, id)
+}
+
+/// What a write that needs no more than that the content is there has made of it; `None` where it isn't.
+async fn written(
+    app: &App,
+    id: &str,
+    run: &Run,
+    outcome: Outcome<NodeDocument>,
+) -> Result<Option<NodeDocument>, Error> {
+    if let Some(written) = outcome.decided()? {
+        return Ok(Some(written));
+    }
+    match store::find(app, id).await? {
+        Some(found) if found.is_settled() => Err(run.overdue()),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,102 @@
+//! What readers see, and from when on.
+
+use async_graphql::ID;
+use mongodb::bson::DateTime;
+
+use super::{
+    super::{
+        documents::{Edition, NodeDocument},
+        store,
+        types::{
+            ContentConflict, PublishContentInput, PublishContentResult, Shown,
+            UnpublishContentResult,
+        },
+    },
+    not_found, own_id, written,
+};
+use crate::{
+    app::App,
+    graphql::{
+        input,
+        refusals::{InvalidInput, Stop},
+        scalars::LocaleTag,
+    },
+};
+
+/// The last millisecond that has a four-digit year.
+const LATEST: i64 = 253_402_300_799_999;
+
+/// Lets readers see the draft that the editor has read, now or from a time on. The same sent again is
+/// answered with the content.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn publish(
+    app: &App,
+    asked: &PublishContentInput,
+) -> Result<Shown, Stop<PublishContentResult>> {
+    let id = own_id("content", &asked.content)?;
+    let nonce = input::key("nonce", &asked.nonce)?;
+    let at = asked.at.map(|at| at.0);
+    if at.is_some_and(|at| !(0..=LATEST).contains(&at.timestamp_millis())) {
+        return Err(InvalidInput::new("at", "must be between the years 1970 and 9999").into());
+    }
+    let (run, node) = store::open(app, &id).await?;
+    let node = node.filter(NodeDocument::is_settled).ok_or_else(|| not_found(&id))?;
+    if is_done(&node, &nonce, at, run.now()) {
+        return Ok(Shown::written(node, run.now()));
+    }
+    if node.metadata.nonce != nonce {
+        return Err(ContentConflict::with(Shown::written(node, run.now())).into());
+    }
+    let edition = Edition {
+        at: run.now(),
+        nonce,
+        title: node.metadata.title.clone(),
+        language: node.metadata.language.clone(),
+        stemming: stemming(app, node.metadata.language.as_ref()).to_owned(),
+        detail: node.metadata.detail.clone(),
+    };
+    if let Some(published) = store::publish(app, &id, &edition, at, &run).await.decided()? {
+        // What was published now is seen now, by the clock that it was published by.
+        let now = published.live.as_ref().map_or(run.now(), |live| live.at.max(run.now()));
+        let now = if at.is_some() { run.now() } else { now };
+        return Ok(Shown::written(published, now));
+    }
+    let found = store::find(app, &id).await?.filter(NodeDocument::is_settled);
+    let found = found.ok_or_else(|| not_found(&id))?;
+    if found.metadata.nonce != edition.nonce {
+        return Err(ContentConflict::with(Shown::written(found, run.now())).into());
+    }
+    Err(run.overdue().into())
+}
+
+/// How words of a text are reduced to stems: by its language, else by the site's.
+fn stemming(app: &App, language: Option<&LocaleTag>) -> &'static str {
+    let site = LocaleTag::parse_tag(&app.config().site_locale);
+    language.or(site.as_ref()).map_or("none", LocaleTag::stemming)
+}
+
+/// Whether readers see this version from just then on already.
+fn is_done(node: &NodeDocument, nonce: &str, at: Option<DateTime>, now: DateTime) -> bool {
+    let ahead = node.next.as_ref().filter(|next| next.at > now);
+    match at {
+        None => ahead.is_none() && node.shown(now).is_some_and(|shown| shown.nonce == nonce),
+        Some(at) => {
+            let last = node.next.as_ref().or(node.live.as_ref());
+            last.is_some_and(|edition| edition.nonce == nonce && edition.at == at)
+        }
+    }
+}
+
+/// Takes back what is published, and what is to be.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn unpublish(app: &App, content: &ID) -> Result<Shown, Stop<UnpublishContentResult>> {
+    let id = own_id("content", content)?;
+    let run = app.begin().await?;
+    let outcome = store::unpublish(app, &id, &run).await;
+    let written = written(app, &id, &run, outcome).await?.ok_or_else(|| not_found(&id))?;
+    Ok(Shown::written(written, run.now()))
+}

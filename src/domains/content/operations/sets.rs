@@ -1,0 +1,74 @@
+//! Tags and readers: sets, which need no nonce.
+
+use super::{
+    super::{
+        store,
+        types::{
+            SetContentAccessInput, SetContentAccessResult, Shown, TagContentInput,
+            TagContentResult, UntagContentInput, UntagContentResult,
+        },
+    },
+    checks::{TAGS, checked_tags, stored_access},
+    not_found, own_id, written,
+};
+use crate::{
+    app::App,
+    graphql::{
+        input,
+        refusals::{InvalidInput, Stop},
+    },
+};
+
+/// Adds tags.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagContentResult>> {
+    let id = own_id("content", &asked.content)?;
+    let tags = checked_tags(&asked.tags)?;
+    let run = app.begin().await?;
+    if let Some(tagged) = store::add_tags(app, &id, &tags, TAGS, &run).await.decided()? {
+        return Ok(Shown::written(tagged, run.now()));
+    }
+    let found = store::find(app, &id).await?.filter(super::NodeDocument::is_settled);
+    let mut all = found.ok_or_else(|| not_found(&id))?.metadata.tags;
+    all.extend(tags);
+    all.sort();
+    all.dedup();
+    if all.len() > TAGS {
+        return Err(InvalidInput::new("tags", format!("it would have more than {TAGS}")).into());
+    }
+    Err(run.overdue().into())
+}
+
+/// Removes tags.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn untag(
+    app: &App,
+    asked: &UntagContentInput,
+) -> Result<Shown, Stop<UntagContentResult>> {
+    let id = own_id("content", &asked.content)?;
+    let tags = checked_tags(&asked.tags)?;
+    let run = app.begin().await?;
+    let outcome = store::remove_tags(app, &id, &tags, &run).await;
+    let written = written(app, &id, &run, outcome).await?.ok_or_else(|| not_found(&id))?;
+    Ok(Shown::written(written, run.now()))
+}
+
+/// Sets which roles may read it.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn set_access(
+    app: &App,
+    asked: &SetContentAccessInput,
+) -> Result<Shown, Stop<SetContentAccessResult>> {
+    let id = own_id("content", &asked.content)?;
+    input::at_most("roles", &asked.roles, 20)?;
+    let run = app.begin().await?;
+    let outcome = store::set_access(app, &id, &stored_access(&asked.roles), &run).await;
+    let written = written(app, &id, &run, outcome).await?.ok_or_else(|| not_found(&id))?;
+    Ok(Shown::written(written, run.now()))
+}

@@ -1,0 +1,140 @@
+//! The lists that readers see: each one index range per audience, or full text.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+use serde::Deserialize;
+
+use super::super::documents::{ContentType, EVERYONE, NodeDocument, listing};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        page::{Order, Page},
+        requester::{Requester, Role},
+    },
+    mongo::collection::{List, Timed},
+};
+
+/// A way to list published content, checked.
+#[derive(Debug, Clone)]
+pub(in super::super) enum Way {
+    /// What has a tag.
+    Tag(String),
+    /// What lies right in something.
+    Parent(String),
+    /// What is of a type.
+    Type(ContentType),
+    /// Everything in and below a path.
+    In(String),
+    /// Words, the server's name of their language, and the path below which they are looked for.
+    Text {
+        /// The words.
+        query: String,
+        /// The server's name of their language.
+        language: &'static str,
+        /// Where.
+        within: String,
+    },
+}
+
+/// Content that full text lists at the most.
+const BEST: i64 = 200;
+
+impl Way {
+    /// Sort keys; an index has them behind what the filter fixes.
+    pub(in super::super) fn order(&self) -> Order {
+        let keys = match self {
+            Self::Text { .. } => vec![("score", -1), ("document._id", 1)],
+            _ => vec![("publishedAt", -1), ("_id", 1)],
+        };
+        Order { list: format!("contents {self:?}"), keys }
+    }
+
+    fn feed(&self) -> (&str, &str) {
+        match self {
+            Self::Tag(tag) => ("tag", tag),
+            Self::Parent(id) => ("parent", id),
+            Self::Type(kind) => ("type", kind.name()),
+            Self::In(path) | Self::Text { within: path, .. } => ("in", path),
+        }
+    }
+
+    /// What the caller may read of it and is published by now. `publishedAt` is compared with a constant
+    /// too, so that only what has one is looked at.
+    fn filter(&self, requester: &Requester) -> Document {
+        let (feed, of) = self.feed();
+        // Editors have one audience of their own for all that isn't for everyone.
+        let is_editor = requester.has(Role::Editor);
+        let own = |role: &Role| requester.has(*role) && (!is_editor || *role == Role::Editor);
+        let audiences = Role::ALL.into_iter().filter(own).map(Role::name).chain([EVERYONE]);
+        let mut listed: Vec<_> = audiences.map(|audience| listing(audience, feed, of)).collect();
+        let listed: Bson = match (listed.pop(), listed.is_empty()) {
+            (Some(everyone), true) => everyone.into(),
+            (last, _) => doc! { "$in": listed.into_iter().chain(last).collect::<Vec<_>>() }.into(),
+        };
+        doc! {
+            "listed": listed,
+            "publishedAt": { "$gte": DateTime::from_millis(0) },
+            "$expr": { "$lte": ["$publishedAt", "$$NOW"] },
+        }
+    }
+}
+
+/// One document of a feed, with its values of the sort keys.
+pub(in super::super) type Placed = (Vec<Bson>, Timed<NodeDocument>);
+
+/// A page of what is published, newest first or best match first.
+pub(in super::super) async fn list(
+    app: &App,
+    way: &Way,
+    requester: &Requester,
+    page: &Page,
+) -> Result<Vec<Placed>, Error> {
+    let filter = way.filter(requester);
+    if let Way::Text { query, language, .. } = way {
+        return rank(app, query, language, filter, page).await;
+    }
+    let list = List { hint: Some("feed"), ..page.list(filter) };
+    let found = app.collection::<NodeDocument>().list_timed(list).await?;
+    let placed = |found: Timed<NodeDocument>| {
+        let node = &found.document;
+        let at = node.published_at.map_or(Bson::Null, Bson::DateTime);
+        (vec![at, Bson::from(&node.id)], found)
+    };
+    Ok(found.into_iter().map(placed).collect())
+}
+
+/// A page of the best matches. No index has them by score, so each page ranks them again.
+async fn rank(
+    app: &App,
+    query: &str,
+    language: &str,
+    filter: Document,
+    page: &Page,
+) -> Result<Vec<Placed>, Error> {
+    #[derive(Deserialize)]
+    struct Match {
+        score: f64,
+        now: DateTime,
+        document: NodeDocument,
+    }
+    let mut words = doc! { "$text": { "$search": query, "$language": language } };
+    words.extend(filter);
+    let rest = page.list(Document::new());
+    let found: Vec<Match> = app
+        .collection::<NodeDocument>()
+        .rank(vec![
+            doc! { "$match": words },
+            doc! { "$project": {
+                "score": { "$meta": "textScore" }, "now": "$$NOW", "document": "$$ROOT",
+            } },
+            doc! { "$sort": &rest.sort },
+            doc! { "$limit": BEST },
+            doc! { "$match": rest.filter },
+            doc! { "$limit": rest.limit },
+        ])
+        .await?;
+    let placed = |Match { score, now, document }: Match| {
+        (vec![score.into(), Bson::from(&document.id)], Timed { now, document })
+    };
+    Ok(found.into_iter().map(placed).collect())
+}

@@ -1,0 +1,111 @@
+//! Creation, moves, and what goes on behind an answer.
+
+use mongodb::bson::{Bson, DateTime, doc};
+
+use super::{
+    super::documents::{NodeDocument, RevisionDocument},
+    there, tree,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::scalars::Slug,
+    mongo::{Outcome, Run, collection::List, expression::literal},
+};
+
+pub(in super::super) async fn insert(app: &App, node: NodeDocument) -> Outcome<()> {
+    app.collection().insert(node).await
+}
+
+/// Puts content into `parent` as it was read, or among the roots, under this slug. Refused also where
+/// the slug is taken there.
+pub(in super::super) async fn set_place(
+    app: &App,
+    id: &str,
+    parent: Option<&NodeDocument>,
+    slug: &Slug,
+    run: &Run,
+) -> Outcome<NodeDocument> {
+    let slug = doc! { "$set": { "metadata.slug": literal(slug.as_str()) } };
+    let change = app.ids().random();
+    tree(app).put_below(there(id), parent, vec![slug], change, run).await
+}
+
+/// Keeps a former version; refused where it is kept already.
+pub(in super::super) async fn insert_revision(
+    app: &App,
+    revision: RevisionDocument,
+) -> Outcome<()> {
+    app.collection().insert(revision).await
+}
+
+pub(in super::super) async fn remove_revision(app: &App, key: &str) -> Outcome<()> {
+    app.collection::<RevisionDocument>().remove(doc! { "_id": key }).await
+}
+
+/// Removes every former version of content that is gone.
+pub(in super::super) async fn drop_revisions(app: &App, id: &str) -> Result<(), Error> {
+    app.collection::<RevisionDocument>().remove_many(doc! { "nodeId": id }).await?;
+    Ok(())
+}
+
+/// These versions are kept.
+pub(in super::super) async fn settle_kept(
+    app: &App,
+    id: &str,
+    numbers: &[i64],
+) -> Outcome<NodeDocument> {
+    let pull = doc! { "$pull": { "kept": { "number": { "$in": numbers } } } };
+    app.collection().guarded(doc! { "_id": id }, pull).apply().await
+}
+
+/// Puts what is due in the place of what was live.
+pub(in super::super) async fn promote(app: &App, id: &str) -> Outcome<NodeDocument> {
+    let due = doc! { "_id": id, "next": { "$exists": true },
+    "$expr": { "$lte": ["$next.at", "$$NOW"] } };
+    let stages = vec![doc! { "$set": { "live": "$next" } }, doc! { "$unset": "next" }];
+    app.collection().guarded(due, stages).apply().await
+}
+
+/// Content whose next version is due.
+pub(in super::super) async fn list_due(
+    app: &App,
+    now: DateTime,
+    limit: i64,
+) -> Result<Vec<NodeDocument>, Error> {
+    list_older(app, "next.at", now, limit).await
+}
+
+/// Content with versions from before `before` that are still to be kept.
+pub(in super::super) async fn list_kept(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<NodeDocument>, Error> {
+    list_older(app, "kept.at", before, limit).await
+}
+
+/// Stones from before `before`.
+pub(in super::super) async fn list_deleted(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<NodeDocument>, Error> {
+    list_older(app, "deletedAt", before, limit).await
+}
+
+async fn list_older(
+    app: &App,
+    field: &'static str,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<NodeDocument>, Error> {
+    let filter = doc! { field: { "$lt": Bson::DateTime(before) } };
+    let sort = doc! { field: 1 };
+    app.collection::<NodeDocument>().list(List { filter, sort, limit, ..List::default() }).await
+}
+
+pub(in super::super) async fn remove_stone(app: &App, id: &str) -> Outcome<()> {
+    let stone = doc! { "_id": id, "deletedAt": { "$exists": true } };
+    app.collection::<NodeDocument>().remove(stone).await
+}

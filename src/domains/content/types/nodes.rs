@@ -1,0 +1,499 @@
+//! Content as clients see it: what all have in common, stamped on each type.
+
+use async_graphql::{Context, Enum, ID, Interface, Object, Result};
+use mongodb::bson;
+
+use super::super::{
+    documents::{self, Detail, NodeDocument, Revised, RevisionDocument},
+    markdown,
+};
+use crate::{
+    graphql::{
+        node_id::NodeKind,
+        requester,
+        requester::{Requester, Role, Who},
+        scalars::{DateTime, LocaleTag, Slug},
+    },
+    mongo::collection::Timed,
+};
+
+/// The kinds of content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "documents::ContentType")]
+pub enum ContentType {
+    /// A text with a place of its own.
+    Page,
+    /// A text in a blog.
+    BlogEntry,
+    /// Groups pages, blogs, galleries and other folders.
+    Folder,
+    /// Groups blog entries.
+    Blog,
+    /// Groups pictures.
+    Gallery,
+}
+
+/// Roles that content can be kept for. Editors and admins read everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Enum)]
+pub enum ReaderRole {
+    /// Who runs the shop.
+    Merchant,
+    /// Who buys advertising.
+    Advertiser,
+    /// Who shows advertising.
+    Publisher,
+    /// Who moderates comments and posts.
+    Moderator,
+    /// Who plays.
+    Player,
+    /// Who reads reports.
+    Analyst,
+    /// Other services of the operator.
+    Service,
+}
+
+impl ReaderRole {
+    const ALL: [(Self, Role); 7] = [
+        (Self::Merchant, Role::Merchant),
+        (Self::Advertiser, Role::Advertiser),
+        (Self::Publisher, Role::Publisher),
+        (Self::Moderator, Role::Moderator),
+        (Self::Player, Role::Player),
+        (Self::Analyst, Role::Analyst),
+        (Self::Service, Role::Service),
+    ];
+
+    /// Its name as it is stored.
+    pub(in super::super) fn name(self) -> &'static str {
+        let found = Self::ALL.into_iter().find(|(own, _)| *own == self);
+        found.map_or("", |(_, role)| role.name())
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, role)| role.name() == name).map(|(own, _)| own)
+    }
+}
+
+/// Content as one caller sees it at one moment.
+#[derive(Debug)]
+pub struct Shown {
+    node: Box<NodeDocument>,
+    now: bson::DateTime,
+    asked: Option<String>,
+}
+
+impl Shown {
+    /// What the caller may see: what is published by now for one of the caller's roles, and for an
+    /// editor everything.
+    pub fn to(requester: &Requester, found: Timed<NodeDocument>) -> Option<Self> {
+        let Timed { now, document: node } = found;
+        let may_read =
+            |name: &String| Role::from_name(name).is_some_and(|role| requester.has(role));
+        let access = &node.metadata.access;
+        let reads = node.shown(now).is_some() && (access.is_empty() || access.iter().any(may_read));
+        let sees = node.deleted_at.is_none() && (reads || requester.has(Role::Editor));
+        sees.then(|| Self::written(node, now))
+    }
+
+    /// As an editor sees what was just written.
+    pub fn written(node: NodeDocument, now: bson::DateTime) -> Self {
+        Self { node: Box::new(node), now, asked: None }
+    }
+
+    /// The path that it was asked for by.
+    #[must_use]
+    pub fn asked_by(self, path: &str) -> Self {
+        Self { asked: Some(path.to_owned()), ..self }
+    }
+
+    /// The stored content.
+    pub(in super::super) fn node(&self) -> &NodeDocument {
+        &self.node
+    }
+
+    /// Server time from which on it is as it is shown; none for a draft.
+    pub(in super::super) fn since(&self) -> Option<bson::DateTime> {
+        self.node.shown(self.now).map(|edition| edition.at)
+    }
+
+    /// What is published, or for an editor the draft where nothing is.
+    pub(in super::super) fn title(&self) -> &str {
+        self.node.shown(self.now).map_or(&self.node.metadata.title, |edition| &edition.title)
+    }
+
+    /// As [`Self::title`].
+    pub(in super::super) fn detail(&self) -> &Detail {
+        self.node.shown(self.now).map_or(&self.node.metadata.detail, |edition| &edition.detail)
+    }
+
+    /// As [`Self::title`].
+    pub(in super::super) fn language(&self) -> Option<&LocaleTag> {
+        let edition = self.node.shown(self.now);
+        edition.map_or(&self.node.metadata.language, |edition| &edition.language).as_ref()
+    }
+}
+
+/// Something to read, or something that groups it.
+#[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
+#[derive(Debug, Interface)]
+#[graphql(
+    field(name = "id", ty = "ID", desc = "Global id."),
+    field(
+        name = "slug",
+        ty = "&Slug",
+        desc = "Its step in paths; nothing beside it has the same."
+    ),
+    field(
+        name = "path",
+        ty = "&str",
+        desc = "The slugs from the root to itself, such as `/en/blog`."
+    ),
+    field(
+        name = "parent_id",
+        ty = "Option<ID>",
+        desc = "Global id of what it lies in; null for a root."
+    ),
+    field(
+        name = "redirected_from",
+        ty = "Option<&str>",
+        desc = "The path that it was asked for by, where it has moved since: lead readers to `path`."
+    ),
+    field(name = "title", ty = "&str", desc = "The title."),
+    field(name = "language", ty = "Option<&LocaleTag>", desc = "Language of title and text."),
+    field(name = "body", ty = "&str", desc = "The text in Markdown; may be empty."),
+    field(
+        name = "html",
+        ty = "Result<String>",
+        desc = "The text as HTML that is safe to show: without scripts, forms and styles."
+    ),
+    field(name = "tags", ty = "&[String]", desc = "Its tags, sorted."),
+    field(
+        name = "access",
+        ty = "Vec<ReaderRole>",
+        desc = "The roles that may read it; none: everyone."
+    ),
+    field(name = "author", ty = "ContentAuthor", desc = "Who made it."),
+    field(name = "created_at", ty = "DateTime", desc = "When it was created."),
+    field(
+        name = "published_at",
+        ty = "Option<DateTime>",
+        desc = "When readers saw it first; null for what they don't see yet."
+    ),
+    field(
+        name = "updated_at",
+        ty = "Option<DateTime>",
+        desc = "Since when it is as it is shown; null for what readers don't see yet."
+    ),
+    field(
+        name = "draft",
+        ty = "Result<Option<ContentDraft>>",
+        desc = "What editors work on; for others null, with an error. Who: editor."
+    )
+)]
+pub enum Content {
+    Page(Page),
+    BlogEntry(BlogEntry),
+    Folder(Folder),
+    Blog(Blog),
+    Gallery(Gallery),
+}
+
+impl From<Shown> for Content {
+    fn from(shown: Shown) -> Self {
+        match shown.node.metadata.kind {
+            documents::ContentType::Page => Self::Page(Page(shown)),
+            documents::ContentType::BlogEntry => Self::BlogEntry(BlogEntry(shown)),
+            documents::ContentType::Folder => Self::Folder(Folder(shown)),
+            documents::ContentType::Blog => Self::Blog(Blog(shown)),
+            documents::ContentType::Gallery => Self::Gallery(Gallery(shown)),
+        }
+    }
+}
+
+/// One type of content: what all have in common, and its own fields.
+macro_rules! content_type {
+    ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
+        $(#[doc = $about])+
+        #[derive(Debug)]
+        pub struct $name(pub(super) Shown);
+
+        $(#[doc = $about])+
+        #[Object]
+        impl $name {
+            /// Global id.
+            pub async fn id(&self) -> ID {
+                NodeKind::Content.id(&self.0.node.id)
+            }
+
+            /// Its step in paths; nothing beside it has the same.
+            async fn slug(&self) -> &Slug {
+                &self.0.node.metadata.slug
+            }
+
+            /// The slugs from the root to itself, such as `/en/blog`.
+            async fn path(&self) -> &str {
+                &self.0.node.metadata.path
+            }
+
+            /// Global id of what it lies in; null for a root.
+            async fn parent_id(&self) -> Option<ID> {
+                self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+            }
+
+            /// The path that it was asked for by, where it has moved since: lead readers to `path`.
+            async fn redirected_from(&self) -> Option<&str> {
+                self.0.asked.as_deref().filter(|asked| *asked != self.0.node.metadata.path)
+            }
+
+            /// The title.
+            async fn title(&self) -> &str {
+                self.0.title()
+            }
+
+            /// Language of title and text.
+            async fn language(&self) -> Option<&LocaleTag> {
+                self.0.language()
+            }
+
+            /// The text in Markdown; may be empty.
+            async fn body(&self) -> &str {
+                &self.0.detail().body
+            }
+
+            /// The text as HTML that is safe to show: without scripts, forms and styles.
+            async fn html(&self) -> Result<String> {
+                Ok(markdown::html(&self.0.detail().body).await?)
+            }
+
+            /// Its tags, sorted.
+            async fn tags(&self) -> &[String] {
+                &self.0.node.metadata.tags
+            }
+
+            /// The roles that may read it; none: everyone.
+            async fn access(&self) -> Vec<ReaderRole> {
+                let names = self.0.node.metadata.access.iter();
+                names.filter_map(|name| ReaderRole::from_name(name)).collect()
+            }
+
+            /// Who made it.
+            async fn author(&self) -> ContentAuthor {
+                ContentAuthor(self.0.node.metadata.author.clone())
+            }
+
+            /// When it was created.
+            async fn created_at(&self) -> DateTime {
+                self.0.node.metadata.created.into()
+            }
+
+            /// When readers saw it first; null for what they don't see yet.
+            async fn published_at(&self) -> Option<DateTime> {
+                self.0.since().and(self.0.node.published_at).map(DateTime::from)
+            }
+
+            /// Since when it is as it is shown; null for what readers don't see yet.
+            async fn updated_at(&self) -> Option<DateTime> {
+                self.0.since().map(DateTime::from)
+            }
+
+            /// What editors work on; for others null, with an error.
+            ///
+            /// Who: editor.
+            async fn draft(&self, context: &Context<'_>) -> Result<Option<ContentDraft>> {
+                // Not as a guard: what is selected on the interface comes here without it.
+                Who::Role(Role::Editor).check_requester(requester(context))?;
+                Ok(Some(ContentDraft(self.0.node.clone())))
+            }
+
+            $($own)*
+        }
+    };
+}
+
+content_type! {
+    /// A text with a place of its own.
+    Page {}
+}
+
+content_type! {
+    /// A text in a blog.
+    BlogEntry {
+        /// What it is about, in plain text.
+        async fn summary(&self) -> Option<&str> {
+            self.0.detail().summary.as_deref()
+        }
+    }
+}
+
+content_type! {
+    /// Groups pages, blogs, galleries and other folders.
+    Folder {}
+}
+
+content_type! {
+    /// Groups blog entries; its feed is also served as Atom.
+    Blog {
+        /// A line below the title.
+        async fn subtitle(&self) -> Option<&str> {
+            self.0.detail().subtitle.as_deref()
+        }
+
+        /// Where the newest entries are as an Atom feed, on this host.
+        async fn feed_path(&self) -> String {
+            format!("/feeds{}.atom", self.0.node.metadata.path)
+        }
+    }
+}
+
+content_type! {
+    /// Groups pictures.
+    Gallery {
+        /// A line below the title.
+        async fn subtitle(&self) -> Option<&str> {
+            self.0.detail().subtitle.as_deref()
+        }
+    }
+}
+
+/// Who made some content.
+#[derive(Debug)]
+pub struct ContentAuthor(documents::Author);
+
+/// Who made some content.
+#[Object]
+impl ContentAuthor {
+    /// Subject of the author's token.
+    async fn id(&self) -> ID {
+        ID(self.0.id.clone())
+    }
+
+    /// Name as it is shown.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+}
+
+/// What editors work on. Readers see it once it is published.
+#[derive(Debug)]
+pub struct ContentDraft(Box<NodeDocument>);
+
+/// What editors work on. Readers see it once it is published.
+#[Object]
+impl ContentDraft {
+    /// Changes with each edit; `editContent` takes it to refuse an edit of something that changed
+    /// meanwhile.
+    async fn nonce(&self) -> ID {
+        ID(self.0.metadata.nonce.clone())
+    }
+
+    /// How many versions there were before this one.
+    async fn revision(&self) -> i32 {
+        i32::try_from(self.0.revision).unwrap_or(i32::MAX)
+    }
+
+    /// The title.
+    async fn title(&self) -> &str {
+        &self.0.metadata.title
+    }
+
+    /// Language of title and text.
+    async fn language(&self) -> Option<&LocaleTag> {
+        self.0.metadata.language.as_ref()
+    }
+
+    /// The text in Markdown.
+    async fn body(&self) -> &str {
+        &self.0.metadata.detail.body
+    }
+
+    /// The text as HTML that is safe to show.
+    async fn html(&self) -> Result<String> {
+        Ok(markdown::html(&self.0.metadata.detail.body).await?)
+    }
+
+    /// Of a blog entry, what it is about.
+    async fn summary(&self) -> Option<&str> {
+        self.0.metadata.detail.summary.as_deref()
+    }
+
+    /// Of a blog or gallery, a line below the title.
+    async fn subtitle(&self) -> Option<&str> {
+        self.0.metadata.detail.subtitle.as_deref()
+    }
+
+    /// From when on readers see what was published first or last; it may lie ahead. Null: nothing is
+    /// published.
+    async fn live_at(&self) -> Option<DateTime> {
+        self.0.live.as_ref().map(|edition| edition.at.into())
+    }
+
+    /// From when on readers see another version instead.
+    async fn next_at(&self) -> Option<DateTime> {
+        self.0.next.as_ref().map(|edition| edition.at.into())
+    }
+
+    /// Whether this very version is published, or will be.
+    async fn is_published(&self) -> bool {
+        let editions = self.0.next.iter().chain(&self.0.live);
+        editions.into_iter().any(|edition| edition.nonce == self.0.metadata.nonce)
+    }
+}
+
+/// A version that an edit replaced.
+#[derive(Debug)]
+pub struct ContentRevision(Revised);
+
+impl From<RevisionDocument> for ContentRevision {
+    fn from(document: RevisionDocument) -> Self {
+        Self(document.version)
+    }
+}
+
+/// A version that an edit replaced.
+#[Object]
+impl ContentRevision {
+    /// How many versions there were before it; `restoreContent` takes it.
+    async fn number(&self) -> i32 {
+        i32::try_from(self.0.number).unwrap_or(i32::MAX)
+    }
+
+    /// Its title.
+    async fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    /// Its language.
+    async fn language(&self) -> Option<&LocaleTag> {
+        self.0.language.as_ref()
+    }
+
+    /// Its text in Markdown.
+    async fn body(&self) -> &str {
+        &self.0.detail.body
+    }
+
+    /// Its text as HTML that is safe to show.
+    async fn html(&self) -> Result<String> {
+        Ok(markdown::html(&self.0.detail.body).await?)
+    }
+
+    /// Of a blog entry, what it was about.
+    async fn summary(&self) -> Option<&str> {
+        self.0.detail.summary.as_deref()
+    }
+
+    /// Of a blog or gallery, the line below the title.
+    async fn subtitle(&self) -> Option<&str> {
+        self.0.detail.subtitle.as_deref()
+    }
+
+    /// When it was replaced.
+    async fn replaced_at(&self) -> DateTime {
+        self.0.at.into()
+    }
+
+    /// Subject of who replaced it.
+    async fn replaced_by(&self) -> ID {
+        ID(self.0.by.clone())
+    }
+}

@@ -1,0 +1,86 @@
+//! `GET /feeds/{path}.atom`: what lies right in some content, newest first, as everyone may see it.
+
+use axum::{
+    extract::{Path, Request, State},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, X_CONTENT_TYPE_OPTIONS},
+    },
+    response::{IntoResponse, Response},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use sha2::{Digest, Sha256};
+use tokio::time::timeout;
+
+use super::{
+    Edge,
+    negotiation::is_known,
+    refusal::{Refusal, with_status},
+};
+use crate::{
+    domains::content::atom::{self, Found},
+    error::Error,
+    graphql::requester::Requester,
+};
+
+/// For how long anyone may keep a feed, and where one has gone.
+const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=60");
+
+pub(super) async fn feed(
+    State(edge): State<Edge>,
+    Path(path): Path<String>,
+    request: Request,
+) -> Response {
+    let (head, _) = request.into_parts();
+    let admitted = edge.limits.admit(&Requester::default(), edge.address(&head));
+    let answered = match admitted {
+        Ok(()) => find(&edge, &path).await,
+        Err(error) => Err(with_status(error)),
+    };
+    match answered {
+        Ok(Some(Found::Feed(xml))) => written(xml, &head.headers),
+        Ok(Some(Found::Moved(path))) => moved(&path),
+        Ok(None) => StatusCode::NOT_FOUND.into_response(),
+        Err((status, error)) => {
+            if status.is_server_error() {
+                tracing::warn!(?error, "a feed couldn't be read");
+            }
+            (status, error.code()).into_response()
+        }
+    }
+}
+
+async fn find(edge: &Edge, path: &str) -> Result<Option<Found>, Refusal> {
+    let Some(path) = path.strip_suffix(".atom") else { return Ok(None) };
+    let _room = edge.limits.begin().map_err(with_status)?;
+    let site = edge.app.config().site_url.as_deref().unwrap_or_default();
+    let path = format!("/{path}");
+    match timeout(edge.limits.time, atom::feed(&edge.app, site, &path)).await {
+        Ok(Ok(found)) => Ok(found),
+        // What can't be a path has nothing either.
+        Ok(Err(Error::BadInput { .. })) => Ok(None),
+        Ok(Err(error)) => Err(with_status(error)),
+        Err(elapsed) => Err(with_status(Error::Timeout(elapsed.into()))),
+    }
+}
+
+fn written(xml: String, asked: &HeaderMap) -> Response {
+    let tag = format!("\"{}\"", BASE64.encode(&Sha256::digest(&xml)[..16]));
+    let mut head = HeaderMap::new();
+    head.insert(CACHE_CONTROL, KEEP);
+    head.extend(HeaderValue::from_str(&tag).map(|tag| (ETAG, tag)));
+    if is_known(asked, &tag) {
+        return (StatusCode::NOT_MODIFIED, head).into_response();
+    }
+    head.insert(CONTENT_TYPE, HeaderValue::from_static("application/atom+xml; charset=utf-8"));
+    head.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    (head, xml).into_response()
+}
+
+/// The content has moved, and its feed with it.
+fn moved(path: &str) -> Response {
+    let mut head = HeaderMap::new();
+    head.insert(CACHE_CONTROL, KEEP);
+    head.extend(HeaderValue::try_from(format!("/feeds{path}.atom")).map(|to| (LOCATION, to)));
+    (StatusCode::MOVED_PERMANENTLY, head).into_response()
+}

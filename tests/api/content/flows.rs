@@ -1,0 +1,168 @@
+//! Flows that are cut: at every command, in every way.
+
+use serde_json::{Value, json};
+
+use super::{at, by_id, create, draft, editor, id, mutation, nonce, publish, put};
+use crate::support::{Gateway, cuts, short_bounds};
+
+/// Sends a mutation that may be cut; an answer must be content or an error that invites to try again.
+async fn send(gateway: &Gateway, field: &str, input: Value) {
+    let sent = editor(gateway).send(&mutation(field), json!({ "input": input })).await;
+    let Ok((_, response)) = sent else { return };
+    if let Some(error) = response["errors"].get(0) {
+        assert_eq!(error["extensions"]["code"], "UNAVAILABLE", "{response:#}");
+    }
+}
+
+/// A case before this one may have died with the lock; nobody is left who could write under it.
+async fn forget_the_lock(gateway: &Gateway) {
+    let leases = gateway.database.collection::<mongodb::bson::Document>("leases");
+    leases.delete_one(mongodb::bson::doc! { "_id": "nodes.tree" }).await.expect("forgotten");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_that_is_cut_anywhere_is_there_once_or_not_at_all() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, number| {
+            (number, put(gateway, "FOLDER", &format!("top-{number}"), None).await)
+        },
+        async |gateway, (number, folder): &(usize, String)| {
+            let mut input = draft("PAGE", "page", Some(folder));
+            input["opId"] = json!(format!("op-{number}"));
+            send(gateway, "createContent", input).await;
+        },
+        async |gateway, case| {
+            let path = format!("/top-{}/page", case.subject.0);
+            assert_eq!(at(&editor(gateway), &path).await["path"], path, "{case:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_that_is_cut_anywhere_is_finished() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, number| {
+            forget_the_lock(gateway).await;
+            let top = put(gateway, "FOLDER", &format!("top-{number}"), None).await;
+            let aside = put(gateway, "FOLDER", &format!("aside-{number}"), None).await;
+            let blog = put(gateway, "BLOG", "blog", Some(&top)).await;
+            let entry = put(gateway, "BLOG_ENTRY", "entry", Some(&blog)).await;
+            (number, aside, blog, entry)
+        },
+        async |gateway, (_, aside, blog, _)| {
+            let input = json!({ "content": blog, "parent": aside, "slug": "diary" });
+            send(gateway, "moveContent", input).await;
+        },
+        async |gateway, case| {
+            let (number, _, _, entry) = &case.subject;
+            let found = by_id(&gateway.anonymous(), entry).await;
+            assert_eq!(found["path"], format!("/aside-{number}/diary/entry"), "{case:?}");
+            let led = at(&gateway.anonymous(), &format!("/top-{number}/blog/entry")).await;
+            assert_eq!(led["path"], found["path"], "{case:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_that_is_cut_anywhere_keeps_what_was_there_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, number| {
+            create(gateway, draft("PAGE", &format!("page-{number}"), None)).await
+        },
+        async |gateway, page: &Value| {
+            let text = json!({ "title": "edited" });
+            let input = json!({ "content": id(page), "nonce": nonce(page), "text": text });
+            send(gateway, "editContent", input).await;
+        },
+        async |gateway, case| {
+            let query = "query($id: ID!) {
+                content(by: { id: $id }) { title draft { revision } }
+                contentRevisions(content: $id) { nodes { number title } } }";
+            let found = editor(gateway).data(query, json!({ "id": id(&case.subject) })).await;
+            let content = json!({ "title": "edited", "draft": { "revision": 1 } });
+            assert_eq!(found["content"], content, "{case:?}");
+            let kept = json!([{ "number": 0, "title": case.subject["title"] }]);
+            assert_eq!(found["contentRevisions"]["nodes"], kept, "{case:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publication_that_is_cut_anywhere_is_seen_once_it_was_repeated() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, number| {
+            create(gateway, draft("PAGE", &format!("page-{number}"), None)).await
+        },
+        async |gateway, page: &Value| {
+            let input = json!({ "content": id(page), "nonce": nonce(page) });
+            send(gateway, "publishContent", input).await;
+        },
+        async |gateway, case| {
+            let path = case.subject["path"].as_str().expect("a path");
+            assert_eq!(at(&gateway.anonymous(), path).await["path"], path, "{case:?}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_that_is_cut_anywhere_is_done_or_forgotten() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, number| {
+            forget_the_lock(gateway).await;
+            let used = put(gateway, "FOLDER", &format!("used-{number}"), None).await;
+            put(gateway, "PAGE", "page", Some(&used)).await;
+            let free = put(gateway, "FOLDER", &format!("free-{number}"), None).await;
+            (used, free)
+        },
+        async |gateway, (used, free): &(String, String)| {
+            send(gateway, "deleteContent", json!({ "content": used })).await;
+            send(gateway, "deleteContent", json!({ "content": free })).await;
+        },
+        async |gateway, case| {
+            let (used, free) = &case.subject;
+            let anyone = gateway.anonymous();
+            assert_eq!(by_id(&anyone, free).await, Value::Null, "{case:?}");
+            assert_ne!(by_id(&anyone, used).await, Value::Null, "{case:?}");
+            let input = json!({ "content": used, "tags": ["again"] });
+            let tagged = super::ask(gateway, "tagContent", input).await;
+            assert_eq!(tagged["tags"], json!(["again"]), "it takes changes");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_hangs_up_cuts_nothing() {
+    let gateway = Gateway::with(short_bounds).await;
+    let top = put(&gateway, "FOLDER", "top", None).await;
+    let blog = put(&gateway, "BLOG", "blog", Some(&top)).await;
+    for n in 0..20 {
+        put(&gateway, "BLOG_ENTRY", &format!("entry-{n}"), Some(&blog)).await;
+    }
+    let client = editor(&gateway);
+    let moving = tokio::spawn(async move {
+        let input = json!({ "input": { "content": blog, "slug": "diary" } });
+        client.send(&mutation("moveContent"), input).await.is_ok()
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(15)).await;
+    moving.abort();
+    gateway.app.tasks().close();
+    gateway.app.tasks().wait().await;
+    gateway.app.tasks().reopen();
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    let moved = at(&gateway.anonymous(), "/diary/entry-0").await != Value::Null;
+    let stayed = at(&gateway.anonymous(), "/top/blog/entry-0").await;
+    assert!(moved || stayed["redirectedFrom"] == Value::Null);
+    let page = create(&gateway, draft("PAGE", "page", None)).await;
+    publish(&gateway, &page, None).await;
+}

@@ -1,0 +1,316 @@
+//! What readers see: by path and id, in feeds, by text; when, and who.
+
+use std::time::Duration;
+
+use mongodb::bson::{DateTime, Document, doc};
+use serde_json::{Value, json};
+
+use super::{
+    SEEN, ask, at, by_id, create, draft, editor, id, listed, listed_by, publish, put, site,
+};
+use crate::support::{Gateway, commands};
+
+/// So many milliseconds from the gateway's next question for the server's clock on.
+async fn moment(gateway: &Gateway, millis: i64) -> String {
+    let now = gateway.app.begin().await.expect("a run").now().timestamp_millis();
+    DateTime::from_millis(now + millis).try_to_rfc3339_string().expect("a time")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn content_is_found_by_path_and_id_with_one_command() {
+    let gateway = Gateway::start().await;
+    let [_, blog, one, ..] = site(&gateway).await;
+    let anyone = gateway.anonymous();
+    for (by, id) in [
+        (json!({ "path": "/en/blog/one" }), &one),
+        (json!({ "id": one }), &one),
+        (json!({ "path": "/en/blog" }), &blog),
+    ] {
+        let query = format!("query($by: ContentBy!) {{ content(by: $by) {{ {SEEN} html }} }}");
+        let response = anyone.run(&query, json!({ "by": by })).await;
+        assert_eq!(commands(&response), ["find nodes"]);
+        assert_eq!(response["data"]["content"]["id"], **id);
+        assert!(response["data"]["content"]["html"].as_str().expect("html").starts_with("<p>The"));
+        let read = &response["extensions"]["docgate"]["commands"][0];
+        assert_eq!(read["docsExamined"], 1, "{read:#}");
+    }
+    for path in ["/en/blo", "/en/blog/one/two", "/EN"] {
+        let query = "query($path: String!) { content(by: { path: $path }) { id } }";
+        let response = anyone.run(query, json!({ "path": path })).await;
+        let found = &response["data"]["content"];
+        let fault = &response["errors"][0]["extensions"]["field"];
+        assert!(*found == Value::Null && (*fault == Value::Null || *fault == "by.path"));
+    }
+    for path in ["en", "/", "", "/en/", "//", "/en/../de", "/$where", "/a.b", "/en\u{0}"] {
+        let query = "query($path: String!) { content(by: { path: $path }) { id } }";
+        assert_eq!(anyone.error_code(query, json!({ "path": path })).await, "BAD_USER_INPUT");
+    }
+    let node = "query($id: ID!) { node(id: $id) { __typename ... on Content { path } } }";
+    let node = anyone.field(node, json!({ "id": one })).await;
+    assert_eq!(node, json!({ "__typename": "BlogEntry", "path": "/en/blog/one" }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn feeds_are_newest_first_and_look_at_nothing_else() {
+    let gateway = Gateway::start().await;
+    let [_, blog, one, two, page] = site(&gateway).await;
+    create(&gateway, draft("BLOG_ENTRY", "draft", Some(&blog))).await;
+    ask(&gateway, "tagContent", json!({ "content": one, "tags": ["x", "y"] })).await;
+    ask(&gateway, "tagContent", json!({ "content": page, "tags": ["x"] })).await;
+    let anyone = gateway.anonymous();
+    let all = ["/en/page", "/en/blog/two", "/en/blog/one", "/en/blog", "/en"];
+    assert_eq!(listed(&anyone, json!({ "recentIn": "/" })).await, all);
+    assert_eq!(listed(&anyone, json!({ "recentIn": "/en" })).await, all);
+    assert_eq!(listed(&anyone, json!({ "recentIn": "/en/blog" })).await, all[1..4]);
+    assert_eq!(listed(&anyone, json!({ "parent": blog })).await, all[1..3]);
+    assert_eq!(listed(&anyone, json!({ "type": "BLOG_ENTRY" })).await, all[1..3]);
+    assert_eq!(listed(&anyone, json!({ "tag": "x" })).await, ["/en/page", "/en/blog/one"]);
+    assert_eq!(listed(&anyone, json!({ "tag": "y" })).await, ["/en/blog/one"]);
+    // Editors get the same feeds, for which every audience is looked up.
+    assert_eq!(listed(&editor(&gateway), json!({ "recentIn": "/" })).await, all);
+    let published_again = ask(&gateway, "unpublishContent", json!({ "content": two })).await;
+    publish(&gateway, &published_again, Some("2020-01-01T00:00:00Z")).await;
+    let entries = listed(&anyone, json!({ "parent": blog })).await;
+    assert_eq!(entries, ["/en/blog/one", "/en/blog/two"], "at the time that it was given");
+    for by in [
+        json!({ "tag": "" }),
+        json!({ "parent": "nonsense" }),
+        json!({ "recentIn": "en" }),
+        json!({ "text": { "query": "" } }),
+        json!({ "text": { "query": "a", "within": "a" } }),
+    ] {
+        assert_eq!(anyone.error_code(super::LIST, json!({ "by": by })).await, "BAD_USER_INPUT");
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_feed_across_a_publish_time() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let blog = put(&gateway, "BLOG", "blog", None).await;
+    let first = create(&gateway, draft("BLOG_ENTRY", "first", Some(&blog))).await;
+    publish(&gateway, &first, None).await;
+    let text = json!({ "title": "The second version", "body": "Whales." });
+    let edit = json!({ "content": id(&first), "nonce": super::nonce(&first), "text": text });
+    let edited = ask(&gateway, "editContent", edit).await;
+    let new = create(&gateway, draft("BLOG_ENTRY", "new", Some(&blog))).await;
+    let soon = moment(&gateway, 2_500).await;
+    let scheduled = publish(&gateway, &edited, Some(&soon)).await;
+    assert_eq!(
+        (&scheduled["title"], &scheduled["draft"]["nextAt"]),
+        (&json!("first"), &json!(soon))
+    );
+    let scheduled = publish(&gateway, &new, Some(&soon)).await;
+    assert_eq!(
+        (&scheduled["publishedAt"], &scheduled["draft"]["liveAt"]),
+        (&Value::Null, &json!(soon))
+    );
+    let parent = json!({ "parent": blog });
+    let words = |query: &str| json!({ "text": { "query": query } });
+    assert_eq!(listed_by(&anyone, &parent, 10).await, ["/blog/first"]);
+    assert_eq!(at(&anyone, "/blog/first").await["title"], "first");
+    assert_eq!(at(&anyone, "/blog/new").await, Value::Null);
+    assert_eq!(by_id(&anyone, id(&new)).await, Value::Null);
+    assert!(listed_by(&anyone, &words("whales"), 10).await.is_empty());
+    assert!(listed_by(&anyone, &words("new"), 10).await.is_empty(), "not even by its words");
+    // No sweep runs in between.
+    let seen = async {
+        while at(&anyone, "/blog/new").await == Value::Null {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("it is published");
+    assert!(moment(&gateway, 0).await >= soon, "not before its time");
+    assert_eq!(listed_by(&anyone, &parent, 10).await, ["/blog/new", "/blog/first"]);
+    let first_now = at(&anyone, "/blog/first").await;
+    assert_eq!(
+        (&first_now["title"], &first_now["updatedAt"]),
+        (&json!("The second version"), &json!(soon))
+    );
+    assert_eq!(listed_by(&anyone, &words("new"), 10).await, ["/blog/new"]);
+    gateway.sweep().await;
+    assert_eq!(listed_by(&anyone, &words("whales"), 10).await, ["/blog/first"]);
+    assert_eq!(
+        at(&anyone, "/blog/first").await,
+        first_now,
+        "the sweep changes nothing that is seen"
+    );
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_that_is_set_anew_replaces_the_one_before() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let page = create(&gateway, draft("PAGE", "page", None)).await;
+    let (late, later) = (moment(&gateway, 3_600_000).await, moment(&gateway, 7_200_000).await);
+    publish(&gateway, &page, Some(&late)).await;
+    let again = publish(&gateway, &page, Some(&later)).await;
+    assert_eq!(
+        (&again["draft"]["liveAt"], &again["draft"]["nextAt"]),
+        (&json!(later), &Value::Null)
+    );
+    assert_eq!(at(&anyone, "/page").await, Value::Null);
+    let now = publish(&gateway, &page, None).await;
+    assert_eq!(now["publishedAt"], now["draft"]["liveAt"]);
+    let seen = at(&anyone, "/page").await;
+    assert_eq!(seen["publishedAt"], now["publishedAt"]);
+    let next = publish(&gateway, &page, Some(&late)).await;
+    assert_eq!(
+        (&next["draft"]["nextAt"], &next["draft"]["liveAt"]),
+        (&json!(late), &now["publishedAt"])
+    );
+    let dropped = publish(&gateway, &page, None).await;
+    assert_eq!(dropped["draft"]["nextAt"], Value::Null, "published now: nothing is to come");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_may_not_read_doesnt_exist() {
+    let gateway = Gateway::start().await;
+    let [en, blog, one, two, page] = site(&gateway).await;
+    let members = put(&gateway, "FOLDER", "members", Some(&en)).await;
+    ask(&gateway, "tagContent", json!({ "content": one, "tags": ["x"] })).await;
+    ask(&gateway, "tagContent", json!({ "content": page, "tags": ["x"] })).await;
+    let keep = |content: &str, roles: Value| json!({ "content": content, "roles": roles });
+    let kept = ask(&gateway, "setContentAccess", keep(&one, json!(["MERCHANT", "ANALYST"]))).await;
+    assert_eq!(kept["access"], json!(["ANALYST", "MERCHANT"]));
+    ask(&gateway, "setContentAccess", keep(&members, json!(["PLAYER"]))).await;
+    // Access comes from what it is created in.
+    let secret = put(&gateway, "PAGE", "secret", Some(&members)).await;
+    let mut input = draft("PAGE", "open", Some(&members));
+    input["access"] = json!([]);
+    let open = create(&gateway, input).await;
+    publish(&gateway, &open, None).await;
+
+    let (merchant, player) = (gateway.merchant(), gateway.user("p", &["player", "analyst"]));
+    let nothing = docgate::graphql::node_id::NodeKind::Content.id("nothing").0;
+    for stranger in [gateway.anonymous(), gateway.shopper("s"), gateway.user("m", &["moderator"])] {
+        for hidden in [&one, &secret, &members, &nothing] {
+            assert_eq!(by_id(&stranger, hidden).await, Value::Null);
+            let node = "query($id: ID!) { node(id: $id) { id } }";
+            assert_eq!(stranger.field(node, json!({ "id": hidden })).await, Value::Null);
+        }
+        assert_eq!(at(&stranger, "/en/blog/one").await, Value::Null);
+        assert_eq!(listed(&stranger, json!({ "parent": blog })).await, ["/en/blog/two"]);
+        assert_eq!(listed(&stranger, json!({ "tag": "x" })).await, ["/en/page"]);
+        assert_eq!(listed(&stranger, json!({ "parent": members })).await, ["/en/members/open"]);
+        let words = json!({ "text": { "query": "secret one" } });
+        assert!(listed_by(&stranger, &words, 10).await.is_empty());
+    }
+    assert_eq!(by_id(&merchant, &one).await["path"], "/en/blog/one");
+    assert_eq!(by_id(&merchant, &secret).await, Value::Null);
+    assert_eq!(listed(&merchant, json!({ "tag": "x" })).await, ["/en/page", "/en/blog/one"]);
+    assert_eq!(
+        listed(&merchant, json!({ "parent": blog })).await,
+        ["/en/blog/two", "/en/blog/one"]
+    );
+    assert_eq!(listed(&player, json!({ "recentIn": "/en/members" })).await.len(), 3);
+    assert_eq!(listed(&editor(&gateway), json!({ "recentIn": "/" })).await.len(), 8);
+    assert_eq!(listed(&gateway.admin(), json!({ "recentIn": "/" })).await.len(), 8);
+    // A redirect leads nobody to what isn't theirs.
+    ask(&gateway, "moveContent", json!({ "content": one, "parent": blog, "slug": "uno" })).await;
+    assert_eq!(at(&gateway.anonymous(), "/en/blog/one").await, Value::Null);
+    assert_eq!(at(&merchant, "/en/blog/one").await["path"], "/en/blog/uno");
+    // Nor does the draft go to anyone but editors.
+    for draft in ["draft { title }", "... on BlogEntry { draft { title } }"] {
+        let query = format!("query($id: ID!) {{ content(by: {{ id: $id }}) {{ title {draft} }} }}");
+        for (stranger, code) in
+            [(&merchant, "FORBIDDEN"), (&gateway.anonymous(), "UNAUTHENTICATED")]
+        {
+            let told = stranger.run(&query, json!({ "id": two })).await;
+            assert_eq!(told["errors"][0]["extensions"]["code"], code, "{told:#}");
+            assert_eq!(told["data"]["content"], json!({ "title": "two", "draft": null }));
+        }
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_is_found_by_stems_of_its_language_and_titles_count_more() {
+    let gateway = Gateway::start().await;
+    let text = |slug: &str, language: &str, title: &str, body: &str| {
+        let text = json!({ "title": title, "body": body, "language": language });
+        json!({ "type": "PAGE", "slug": slug, "text": text })
+    };
+    for input in [
+        text("a", "en", "Notes", "We watched whales and ran."),
+        text("b", "en", "Whales", "Nothing else."),
+        text("c", "de", "Häuser", "Die alten Häuser der Stadt."),
+        text("d", "en", "Drafts", "Whales in a draft."),
+    ] {
+        let draft = input["slug"] == "d";
+        let made = create(&gateway, input).await;
+        if !draft {
+            publish(&gateway, &made, None).await;
+        }
+    }
+    let anyone = gateway.anonymous();
+    let words =
+        |query: &str, language: &str| json!({ "text": { "query": query, "language": language } });
+    assert_eq!(listed(&anyone, words("whale", "en")).await, ["/b", "/a"]);
+    assert_eq!(listed(&anyone, words("running", "en")).await, [""; 0]);
+    assert_eq!(listed(&anyone, words("watching", "en")).await, ["/a"]);
+    assert_eq!(listed(&anyone, words("haus", "de")).await, ["/c"]);
+    assert_eq!(listed(&anyone, words("\"alten häuser\"", "de")).await, ["/c"]);
+    let within = json!({ "text": { "query": "whale", "within": "/b" } });
+    assert_eq!(listed(&anyone, within).await, ["/b"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn editors_list_what_isnt_published() {
+    let gateway = Gateway::start().await;
+    let [en, blog, ..] = site(&gateway).await;
+    create(&gateway, draft("BLOG_ENTRY", "draft", Some(&blog))).await;
+    let query = "query($parent: ID) { contentBelow(parent: $parent) {
+        nodes { slug publishedAt draft { nonce } } } }";
+    let response = editor(&gateway).run(query, json!({ "parent": blog })).await;
+    assert_eq!(commands(&response), ["find nodes"]);
+    let nodes = response["data"]["contentBelow"]["nodes"].as_array().expect("nodes");
+    let slugs: Vec<_> = nodes.iter().map(|node| node["slug"].as_str().expect("a slug")).collect();
+    assert_eq!(slugs, ["draft", "one", "two"]);
+    let roots = editor(&gateway).field(query, json!({})).await;
+    assert_eq!(roots["nodes"].as_array().map(Vec::len), Some(1));
+    assert_eq!(gateway.merchant().error_code(query, json!({ "parent": en })).await, "FORBIDDEN");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_of_paths_share_their_commands_and_each_gets_its_own() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let [_, blog, ..] = site(&gateway).await;
+    ask(&gateway, "moveContent", json!({ "content": blog, "slug": "blog" })).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "nodes" && seen.command == "find");
+    let paths = ["/blog/one", "/en/blog/one", "/en/blog/two", "/en", "/en/page", "/nothing"];
+    let expected = ["/blog/one", "/blog/one", "/blog/two", "/en", "/en/page", ""];
+    let anyone = gateway.anonymous();
+    let all = (0..60).map(|n| at(&anyone, paths[n % paths.len()]));
+    for (n, found) in futures_util::future::join_all(all).await.iter().enumerate() {
+        assert_eq!(found["path"].as_str().unwrap_or_default(), expected[n % paths.len()]);
+    }
+    assert!(proxy.seen().len() < 60, "{:?}", proxy.seen().len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_sees_what_is_wrong() {
+    let gateway = Gateway::start().await;
+    let [_, blog, ..] = site(&gateway).await;
+    let nodes = gateway.database.collection::<Document>("nodes");
+    let own = doc! { "_id": crate::support::key(&blog) };
+    for wrong in [
+        doc! { "$set": { "metadata.path": "/elsewhere" } },
+        doc! { "$push": { "within": "/elsewhere" } },
+        doc! { "$set": { "listed": ["everyone in /"] } },
+        doc! { "$unset": { "publishedAt": "" } },
+        doc! { "$unset": { "live": "" } },
+        doc! { "$set": { "metadata.parentId": "nothing" } },
+    ] {
+        let before = nodes.find_one(own.clone()).await.expect("read").expect("the blog");
+        nodes.update_one(own.clone(), wrong.clone()).await.expect("written");
+        let report = docgate::domains::check(&gateway.app).await.expect("a report");
+        assert!(!report.is_clean(), "{wrong}");
+        nodes.replace_one(own.clone(), before).await.expect("as before");
+    }
+    gateway.assert_sound().await;
+}

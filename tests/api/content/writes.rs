@@ -1,0 +1,401 @@
+//! What editors do, and what they are refused.
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{
+    ask, at, by_id, create, draft, editor, id, listed, mutation, nonce, publish, put, refused, site,
+};
+use crate::support::{Gateway, commands, short_bounds};
+
+fn edit(content: &Value, title: &str) -> Value {
+    let text = json!({ "title": title, "body": format!("{title}.") });
+    json!({ "content": id(content), "nonce": nonce(content), "text": text })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn content_is_created_once_per_op_id() {
+    let gateway = Gateway::start().await;
+    let mut input = draft("PAGE", "welcome", None);
+    input["opId"] = json!("op-1");
+    input["tags"] = json!(["b", "a", "b"]);
+    input["authorName"] = json!("$name");
+    let made = create(&gateway, input.clone()).await;
+    assert_eq!((&made["path"], &made["tags"]), (&json!("/welcome"), &json!(["a", "b"])));
+    assert_eq!(made["author"], json!({ "id": "the-editor", "name": "$name" }));
+    assert_eq!(
+        (&made["publishedAt"], &made["draft"]["isPublished"]),
+        (&Value::Null, &json!(false))
+    );
+    let again = ask(&gateway, "createContent", input.clone()).await;
+    assert_eq!(again, made);
+    input["slug"] = json!("other");
+    refused(&gateway, "createContent", input, "Conflict").await;
+    assert_eq!(by_id(&gateway.anonymous(), id(&made)).await, Value::Null, "a draft");
+    assert_eq!(by_id(&editor(&gateway), id(&made)).await["title"], "welcome");
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_creations_with_one_parent_and_slug_one_wins() {
+    let gateway = Gateway::start().await;
+    let folder = put(&gateway, "FOLDER", "en", None).await;
+    for parent in [None, Some(folder.as_str())] {
+        let all = (0..8).map(|_| ask(&gateway, "createContent", draft("PAGE", "same", parent)));
+        let all = join_all(all).await;
+        let made = all.iter().filter(|one| one["__typename"] == "Page").count();
+        let taken = all.iter().filter(|one| one["__typename"] == "AlreadyExists").count();
+        assert_eq!((made, taken), (1, 7), "{all:#?}");
+        refused(&gateway, "createContent", draft("PAGE", "same", parent), "AlreadyExists").await;
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_editors_with_one_nonce_one_wins_and_the_other_gets_the_current_text() {
+    let gateway = Gateway::start().await;
+    let page = create(&gateway, draft("PAGE", "page", None)).await;
+    let all = (0..6).map(|n| {
+        let input = edit(&page, &format!("title {n}"));
+        let editor = gateway.user(&format!("editor-{n}"), &["editor"]);
+        async move { editor.field(&mutation("editContent"), json!({ "input": input })).await }
+    });
+    let all = join_all(all).await;
+    let (won, lost): (Vec<_>, Vec<_>) = all.iter().partition(|one| one["__typename"] == "Page");
+    assert_eq!(won.len(), 1, "{all:#?}");
+    for conflict in lost {
+        assert_eq!(
+            (&conflict["__typename"], &conflict["code"]),
+            (&json!("ContentConflict"), &json!("CONFLICT"))
+        );
+        let draft = &conflict["current"]["draft"];
+        assert_eq!(draft["nonce"], won[0]["draft"]["nonce"]);
+        assert_eq!(draft["title"], won[0]["draft"]["title"]);
+    }
+    refused(&gateway, "editContent", edit(&page, "late"), "ContentConflict").await;
+    // What was said again is answered again, as long as nobody came between.
+    let first = edit(won[0], "second");
+    let second = ask(&gateway, "editContent", first.clone()).await;
+    let before = super::contents(&gateway).await;
+    let again = ask(&gateway, "editContent", first).await;
+    assert_eq!(again["draft"]["nonce"], second["draft"]["nonce"]);
+    let after = super::contents(&gateway).await;
+    assert_eq!(before["nodeRevisions"], after["nodeRevisions"]);
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+const REVISIONS: &str = "query($id: ID!, $first: Int, $after: String) {
+    contentRevisions(content: $id, first: $first, after: $after) {
+        edges { node { number title body replacedBy } } pageInfo { hasNextPage endCursor } } }";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn former_versions_are_kept_up_to_a_bound_and_can_come_back() {
+    let gateway = Gateway::start().await;
+    let mut page = create(&gateway, draft("PAGE", "page", None)).await;
+    for n in 1..=53 {
+        page = ask(&gateway, "editContent", edit(&page, &format!("title {n}"))).await;
+        assert_eq!(page["draft"]["revision"], n, "{page:#}");
+    }
+    let list = editor(&gateway).run(REVISIONS, json!({ "id": id(&page), "first": 100 })).await;
+    assert_eq!(commands(&list), ["find nodeRevisions"]);
+    let list = list["data"]["contentRevisions"]["edges"].as_array().expect("edges").clone();
+    assert_eq!(list.len(), 50);
+    assert_eq!(list[0]["node"]["title"], "title 52");
+    assert_eq!(
+        (&list[49]["node"]["number"], &list[49]["node"]["title"]),
+        (&json!(3), &json!("title 3"))
+    );
+    assert_eq!(list[0]["node"]["replacedBy"], "the-editor");
+    let restore = json!({ "content": id(&page), "nonce": nonce(&page), "number": 10 });
+    let restored = ask(&gateway, "restoreContent", restore.clone()).await;
+    assert_eq!(
+        (&restored["title"], &restored["draft"]["revision"]),
+        (&json!("title 10"), &json!(54))
+    );
+    assert_eq!(ask(&gateway, "restoreContent", restore).await["draft"]["revision"], 54);
+    let gone = json!({ "content": id(&page), "nonce": nonce(&restored), "number": 1 });
+    refused(&gateway, "restoreContent", gone, "NotFound").await;
+    let stale = json!({ "content": id(&page), "nonce": nonce(&page), "number": 12 });
+    refused(&gateway, "restoreContent", stale, "ContentConflict").await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_see_what_is_published_and_not_the_draft() {
+    let gateway = Gateway::start().await;
+    let anyone = gateway.anonymous();
+    let page = create(&gateway, draft("PAGE", "page", None)).await;
+    assert_eq!(at(&anyone, "/page").await, Value::Null);
+    let published = publish(&gateway, &page, None).await;
+    assert_eq!(published["draft"]["isPublished"], true);
+    let seen = at(&anyone, "/page").await;
+    assert_eq!((&seen["title"], &seen["publishedAt"]), (&json!("page"), &seen["updatedAt"]));
+    let again = publish(&gateway, &page, None).await;
+    assert_eq!(again["draft"]["liveAt"], published["draft"]["liveAt"], "a repeat");
+    let edited = ask(&gateway, "editContent", edit(&page, "Another title")).await;
+    assert_eq!(edited["draft"]["isPublished"], false);
+    assert_eq!(at(&anyone, "/page").await, seen, "still the same");
+    let stale = json!({ "content": id(&page), "nonce": nonce(&page) });
+    assert_eq!(ask(&gateway, "publishContent", stale).await["__typename"], "Page", "it is live");
+    publish(&gateway, &edited, None).await;
+    let now = at(&anyone, "/page").await;
+    assert_eq!(
+        (&now["title"], &now["publishedAt"]),
+        (&json!("Another title"), &seen["publishedAt"])
+    );
+    assert_ne!(now["updatedAt"], seen["updatedAt"]);
+    let stale = json!({ "content": id(&page), "nonce": nonce(&page) });
+    refused(&gateway, "publishContent", stale, "ContentConflict").await;
+    let input = json!({ "content": id(&page) });
+    let back = ask(&gateway, "unpublishContent", input.clone()).await;
+    assert_eq!(back["draft"]["liveAt"], Value::Null);
+    assert_eq!(at(&anyone, "/page").await, Value::Null);
+    assert_eq!(ask(&gateway, "unpublishContent", input).await, back);
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_are_sets_and_any_text() {
+    let gateway = Gateway::start().await;
+    let page = put(&gateway, "PAGE", "page", None).await;
+    let odd = ["a.b", "$set", "$a.b", "ä ö", "{\"$ne\": 1}", "everyone tag x"];
+    let input = json!({ "content": page, "tags": odd });
+    let tagged = ask(&gateway, "tagContent", input.clone()).await;
+    let mut sorted = odd;
+    sorted.sort_unstable();
+    assert_eq!(tagged["tags"], json!(sorted));
+    assert_eq!(ask(&gateway, "tagContent", input).await["tags"], json!(sorted), "a set");
+    let anyone = gateway.anonymous();
+    for tag in odd {
+        assert_eq!(listed(&anyone, json!({ "tag": tag })).await, ["/page"], "{tag}");
+    }
+    for tag in ["a", "x", "set", "b"] {
+        assert!(listed(&anyone, json!({ "tag": tag })).await.is_empty(), "{tag}");
+    }
+    gateway.assert_sound().await;
+    let many: Vec<_> = (0..25).map(|n| format!("tag-{n}")).collect();
+    let said =
+        refused(&gateway, "tagContent", json!({ "content": page, "tags": many }), "InvalidInput")
+            .await;
+    assert_eq!(said["field"], "input.tags");
+    for bad in ["", " a", "a\nb", &"x".repeat(65)] {
+        let input = json!({ "content": page, "tags": ["fine", bad] });
+        let said = refused(&gateway, "tagContent", input, "InvalidInput").await;
+        assert_eq!(said["field"], "input.tags.1");
+    }
+    let input = json!({ "content": page, "tags": ["$set", "a.b", "nothing"] });
+    let left = ask(&gateway, "untagContent", input).await;
+    assert_eq!(left["tags"], json!(["$a.b", "everyone tag x", "{\"$ne\": 1}", "ä ö"]));
+    assert!(listed(&anyone, json!({ "tag": "a.b" })).await.is_empty());
+    // Many at once lose nothing.
+    let all = (0..20).map(|n| {
+        let input = json!({ "content": page, "tags": [format!("n-{n}")] });
+        let gateway = &gateway;
+        async move { ask(gateway, "tagContent", input).await }
+    });
+    join_all(all).await;
+    let tags = by_id(&anyone, &page).await["tags"].as_array().expect("tags").len();
+    assert_eq!(tags, 24);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_moved_is_found_by_the_paths_that_it_had() {
+    let gateway = Gateway::with(short_bounds).await;
+    let [en, blog, one, _, page] = site(&gateway).await;
+    let de = put(&gateway, "FOLDER", "de", None).await;
+    let anyone = gateway.anonymous();
+    let input = json!({ "content": blog, "parent": de, "slug": "tagebuch" });
+    let moved = ask(&gateway, "moveContent", input.clone()).await;
+    assert_eq!(moved["path"], "/de/tagebuch");
+    let before = super::contents(&gateway).await;
+    assert_eq!(ask(&gateway, "moveContent", input).await["path"], "/de/tagebuch");
+    assert!(super::contents(&gateway).await == before, "a repeat changes nothing");
+    let entry = at(&anyone, "/de/tagebuch/one").await;
+    assert_eq!((entry["id"].as_str(), &entry["redirectedFrom"]), (Some(&*one), &Value::Null));
+    let query = "query($path: String!) { content(by: { path: $path }) { id path redirectedFrom } }";
+    let response = anyone.run(query, json!({ "path": "/en/blog/one" })).await;
+    assert_eq!(commands(&response), ["find nodes"], "a redirect is one command too");
+    let led = &response["data"]["content"];
+    assert_eq!(
+        *led,
+        json!({ "id": one, "path": "/de/tagebuch/one", "redirectedFrom": "/en/blog/one" })
+    );
+    // Content wins over a redirect, and the last one who had a path over those before.
+    put(&gateway, "FOLDER", "blog", Some(&en)).await;
+    assert_eq!(at(&anyone, "/en/blog").await["__typename"], "Folder");
+    let input = json!({ "content": page, "parent": en, "slug": "first" });
+    ask(&gateway, "moveContent", input).await;
+    let second = put(&gateway, "PAGE", "page", Some(&en)).await;
+    assert_eq!(at(&anyone, "/en/page").await["id"], *second);
+    ask(&gateway, "moveContent", json!({ "content": second, "parent": en, "slug": "second" }))
+        .await;
+    assert_eq!(at(&anyone, "/en/page").await["path"], "/en/second");
+    // Back again: its own path is no former one.
+    ask(&gateway, "moveContent", json!({ "content": page, "parent": en, "slug": "page" })).await;
+    assert_eq!(at(&anyone, "/en/page").await["redirectedFrom"], Value::Null);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sibling_whose_slug_begins_alike_stays() {
+    let gateway = Gateway::start().await;
+    let jazz = put(&gateway, "FOLDER", "jazz", None).await;
+    let jazzy = put(&gateway, "FOLDER", "jazzy", None).await;
+    let jazz_2 = put(&gateway, "FOLDER", "jazz-2", None).await;
+    for folder in [&jazz, &jazzy, &jazz_2] {
+        put(&gateway, "PAGE", "page", Some(folder)).await;
+    }
+    let anyone = gateway.anonymous();
+    assert_eq!(listed(&anyone, json!({ "recentIn": "/jazz" })).await, ["/jazz/page", "/jazz"]);
+    ask(&gateway, "moveContent", json!({ "content": jazz, "slug": "swing" })).await;
+    for path in ["/jazzy/page", "/jazz-2/page", "/swing/page", "/jazzy", "/jazz-2"] {
+        assert_eq!(at(&anyone, path).await["path"], path);
+    }
+    assert_eq!(at(&anyone, "/jazz/page").await["path"], "/swing/page");
+    let page = at(&anyone, "/swing/page").await;
+    ask(&gateway, "deleteContent", json!({ "content": page["id"] })).await;
+    let deleted = ask(&gateway, "deleteContent", json!({ "content": jazz })).await;
+    assert_eq!(deleted["__typename"], "DeletedContent", "{deleted:#}");
+    for path in ["/jazzy/page", "/jazz-2/page"] {
+        assert_eq!(at(&anyone, path).await["path"], path);
+    }
+    assert_eq!(at(&anyone, "/jazz/page").await, Value::Null);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_keeps_the_shape_of_the_tree() {
+    let gateway = Gateway::start().await;
+    let [en, blog, one, two, page] = site(&gateway).await;
+    let to = |content: &str, parent: Option<&str>| json!({ "content": content, "parent": parent });
+    let inner = put(&gateway, "FOLDER", "inner", Some(&en)).await;
+    refused(&gateway, "moveContent", to(&en, Some(&inner)), "WouldContainItself").await;
+    refused(&gateway, "moveContent", to(&en, Some(&en)), "WouldContainItself").await;
+    refused(&gateway, "moveContent", to(&one, Some(&en)), "InvalidInput").await;
+    refused(&gateway, "moveContent", to(&one, None), "InvalidInput").await;
+    refused(&gateway, "moveContent", to(&page, Some(&blog)), "InvalidInput").await;
+    refused(&gateway, "moveContent", to(&page, Some(&page)), "WouldContainItself").await;
+    let same = json!({ "content": two, "parent": blog, "slug": "one" });
+    refused(&gateway, "moveContent", same, "AlreadyExists").await;
+    let nothing = docgate::graphql::node_id::NodeKind::Content.id("nothing").0;
+    refused(&gateway, "moveContent", to(&nothing, None), "NotFound").await;
+    refused(&gateway, "moveContent", to(&page, Some(&nothing)), "NotFound").await;
+    refused(&gateway, "moveContent", to("nonsense", None), "InvalidInput").await;
+    let mut parent = en.clone();
+    for depth in 2..=16 {
+        parent = put(&gateway, "FOLDER", &format!("d-{depth}"), Some(&parent)).await;
+    }
+    refused(&gateway, "createContent", draft("PAGE", "deep", Some(&parent)), "InvalidInput").await;
+    refused(&gateway, "moveContent", to(&inner, Some(&parent)), "InvalidInput").await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_holds_something_isnt_deleted() {
+    let gateway = Gateway::with(short_bounds).await;
+    let [en, blog, one, two, page] = site(&gateway).await;
+    refused(&gateway, "deleteContent", json!({ "content": blog }), "InUse").await;
+    let edited = by_id_draft(&gateway, &one).await;
+    ask(&gateway, "editContent", edit(&edited, "edited")).await;
+    for content in [&one, &two, &blog, &page, &en] {
+        let deleted = ask(&gateway, "deleteContent", json!({ "content": content })).await;
+        assert_eq!(deleted["id"], **content, "{deleted:#}");
+        let again = ask(&gateway, "deleteContent", json!({ "content": content })).await;
+        assert_eq!(again["id"], **content, "a repeat");
+        for client in [editor(&gateway), gateway.anonymous()] {
+            assert_eq!(by_id(&client, content).await, Value::Null);
+        }
+        refused(&gateway, "tagContent", json!({ "content": content, "tags": ["a"] }), "NotFound")
+            .await;
+        refused(&gateway, "createContent", draft("PAGE", "new", Some(content)), "NotFound").await;
+    }
+    // The slugs are free again.
+    site(&gateway).await;
+    gateway.assert_sound().await;
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    let left = contents_of(&gateway).await;
+    assert_eq!(left, (5, 0), "no stones, no former versions");
+}
+
+async fn contents_of(gateway: &Gateway) -> (usize, usize) {
+    let all = super::contents(gateway).await;
+    let count = |name: &str| all.get(name).map_or(0, Vec::len);
+    (count("nodes"), count("nodeRevisions"))
+}
+
+async fn by_id_draft(gateway: &Gateway, id: &str) -> Value {
+    let query = "query($id: ID!) { content(by: { id: $id }) { id title draft { nonce } } }";
+    editor(gateway).field(query, json!({ "id": id })).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_comes_while_its_parent_moves_or_goes_ends_up_right() {
+    let gateway = Gateway::start().await;
+    for round in 0..6 {
+        let top = put(&gateway, "FOLDER", &format!("top-{round}"), None).await;
+        let middle = put(&gateway, "FOLDER", "middle", Some(&top)).await;
+        let creations = (0..6).map(|n| {
+            ask(&gateway, "createContent", draft("PAGE", &format!("page-{n}"), Some(&middle)))
+        });
+        let slug = format!("moved-{round}");
+        let moving = ask(&gateway, "moveContent", json!({ "content": middle, "slug": slug }));
+        let deleting = ask(&gateway, "deleteContent", json!({ "content": middle }));
+        let (made, moved, deleted) = if round % 2 == 0 {
+            let (made, moved) = tokio::join!(join_all(creations), moving);
+            (made, Some(moved), None)
+        } else {
+            let (made, deleted) = tokio::join!(join_all(creations), deleting);
+            (made, None, Some(deleted))
+        };
+        if let Some(moved) = moved {
+            assert_eq!(moved["path"], format!("/{slug}"));
+            assert!(made.iter().all(|one| one["__typename"] == "Page"), "{made:#?}");
+        }
+        if let Some(deleted) = deleted {
+            let there = made.iter().any(|one| one["__typename"] == "Page");
+            let expected = if there { "InUse" } else { "DeletedContent" };
+            assert_eq!(deleted["__typename"], expected, "{made:#?}");
+        }
+        gateway.assert_sound().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_names_its_field_and_changes_nothing() {
+    let gateway = Gateway::start().await;
+    let folder = put(&gateway, "FOLDER", "en", None).await;
+    let with =
+        |text: Value| json!({ "type": "PAGE", "slug": "new", "parent": folder, "text": text });
+    for (input, field) in [
+        (with(json!({ "title": "" })), "input.text.title"),
+        (with(json!({ "title": "x".repeat(301) })), "input.text.title"),
+        (with(json!({ "title": "t", "body": "x".repeat(100_001) })), "input.text.body"),
+        (with(json!({ "title": "t", "body": "\u{0}" })), "input.text.body"),
+        (with(json!({ "title": "t", "summary": "s" })), "input.text.summary"),
+        (with(json!({ "title": "t", "subtitle": "s" })), "input.text.subtitle"),
+        (draft("BLOG_ENTRY", "new", Some(&folder)), "input.parent"),
+        (draft("BLOG_ENTRY", "new", None), "input.parent"),
+        (draft("PAGE", "new", Some("nonsense")), "input.parent"),
+    ] {
+        let said = refused(&gateway, "createContent", input, "InvalidInput").await;
+        assert_eq!(said["field"], field);
+    }
+    let page = create(&gateway, draft("PAGE", "page", Some(&folder))).await;
+    let late = json!({ "content": id(&page), "nonce": nonce(&page), "at": "1969-12-31T23:59:59Z" });
+    assert_eq!(
+        refused(&gateway, "publishContent", late, "InvalidInput").await["field"],
+        "input.at"
+    );
+    let odd = json!({ "content": id(&page), "nonce": "$ne", "text": { "title": "t" } });
+    assert_eq!(refused(&gateway, "editContent", odd, "InvalidInput").await["field"], "input.nonce");
+    let before = super::contents(&gateway).await;
+    let input = json!({ "input": { "content": id(&page) } });
+    let deletion = mutation("deleteContent");
+    assert_eq!(gateway.anonymous().error_code(&deletion, input.clone()).await, "UNAUTHENTICATED");
+    assert_eq!(gateway.merchant().error_code(&deletion, input).await, "FORBIDDEN");
+    assert!(super::contents(&gateway).await == before);
+}

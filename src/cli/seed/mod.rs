@@ -8,6 +8,8 @@ mod people;
 mod products;
 mod random;
 mod shoppers;
+mod site;
+mod texts;
 mod tree;
 mod words;
 
@@ -47,6 +49,7 @@ pub(super) async fn fill(
     let cast = Cast::of(&mut Random::new(7), albums, films, books);
     let products = products::products(count, &cast, &tree);
 
+    site::write(&door, &steps).await?;
     goods::plant(&app, &tree, &steps).await?;
     let people = goods::hire(&door, &cast, &steps).await?;
     goods::list(&app, &products, &people, &steps).await?;

@@ -1,0 +1,163 @@
+//! The shop's site: pages, and two blogs in three languages.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use super::{
+    MERCHANT, SHOPPER, Steps,
+    door::{Door, someone},
+    goods::AT_ONCE,
+    random::Random,
+    texts::{BLOGS, Blog, LANGUAGES, PAGES},
+};
+use crate::{
+    cli::failure::Failure,
+    graphql::requester::{Requester, Role},
+};
+
+/// Subject of whoever writes the site.
+const EDITOR: &str = "editor";
+/// Entries of one blog in one language.
+const ENTRIES: usize = 12;
+
+/// What is to be written, and where.
+struct Piece {
+    /// The input of `createContent`, without its parent.
+    input: Value,
+    /// From when on it is published; none for a draft.
+    at: Option<String>,
+}
+
+/// Writes the site; the ids of its blog entries.
+pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<String>, Failure> {
+    names(door).await?;
+    let each = PAGES.len() + BLOGS.len() * (ENTRIES + 1) + 1;
+    let bar = steps.begin("pages and entries", LANGUAGES.len() * each);
+    let mut entries = Vec::new();
+    for (number, language) in LANGUAGES.iter().enumerate() {
+        let mut random = Random::new(100 + number as u64);
+        let home = json!({ "type": "FOLDER", "slug": language });
+        let text = json!({ "title": PAGES[0].title[number], "body": PAGES[0].body[number] });
+        let folder = put(door, None, piece(home, text, language, 0)).await?;
+        bar.inc(1);
+        for page in PAGES {
+            let what = json!({ "type": "PAGE", "slug": page.slug, "access": page.access });
+            let text = json!({ "title": page.title[number], "body": page.body[number] });
+            put(door, Some(&folder), piece(what, text, language, 1)).await?;
+            bar.inc(1);
+        }
+        for blog in BLOGS {
+            let what = json!({ "type": "BLOG", "slug": blog.slug });
+            let text = json!({
+                "title": blog.title[number], "subtitle": blog.subtitle[number],
+            });
+            let id = put(door, Some(&folder), piece(what, text, language, 2)).await?;
+            bar.inc(1);
+            let all = (0..ENTRIES).map(|at| entry(blog, number, at, &mut random));
+            let all: Vec<_> = all.collect();
+            let written = stream::iter(all)
+                .map(|piece| async {
+                    let id = put(door, Some(&id), piece).await?;
+                    bar.inc(1);
+                    Ok::<_, Failure>(id)
+                })
+                .buffered(AT_ONCE)
+                .try_collect::<Vec<_>>();
+            entries.extend(written.await?);
+        }
+    }
+    bar.finish();
+    Ok(entries)
+}
+
+/// Names by which the demo's people are found; authors are called by them.
+async fn names(door: &Door) -> Result<(), Failure> {
+    const CLAIM: &str = "mutation($input: ClaimIdentityInput!) {
+        claimIdentity(input: $input) { ... on Identity { value } ... on UserError { code message } }
+    }";
+    let service = someone("demo", &[Role::Service]);
+    for user in [EDITOR, MERCHANT, SHOPPER] {
+        let names = [
+            json!({ "username": format!("the-{user}") }),
+            json!({ "email": format!("{user}@shop.example") }),
+        ];
+        for identity in names {
+            let input = json!({ "input": { "identity": identity, "userId": user } });
+            door.ask(&service, CLAIM, input).await?;
+        }
+    }
+    Ok(())
+}
+
+fn piece(mut input: Value, mut text: Value, language: &str, day: usize) -> Piece {
+    text["language"] = json!(language);
+    input["text"] = text;
+    Piece { input, at: Some(date(day)) }
+}
+
+/// One entry of a blog. The last but one is still to come, the last a draft.
+fn entry(blog: &Blog, language: usize, number: usize, random: &mut Random) -> Piece {
+    let topic = &blog.topics[number % blog.topics.len()];
+    let round = number / blog.topics.len();
+    let mut slug = topic.slug.to_owned();
+    let mut title = topic.title[language].to_owned();
+    if round > 0 {
+        slug = format!("{slug}-{}", round + 1);
+        title = format!("{title} ({})", round + 1);
+    }
+    let sentences = blog.sentences[language];
+    let mut sentence = || *random.choose(sentences);
+    let summary = sentence();
+    let (first, second, quote) = (sentence(), sentence(), sentence());
+    let points: Vec<String> = (0..3).map(|_| format!("- {}", sentence())).collect();
+    let points = points.join("\n");
+    let body = format!("{first} {second}\n\n## {title}\n\n{points}\n\n> {quote}\n");
+    let mut tags = vec![blog.slug, topic.tag];
+    if number.is_multiple_of(4) {
+        tags.push("docgate 1.0");
+    }
+    let text = json!({ "title": title, "body": body, "summary": summary });
+    let input = json!({ "type": "BLOG_ENTRY", "slug": slug, "tags": tags });
+    let mut piece = piece(input, text, LANGUAGES[language], 7 * (number + 1));
+    match ENTRIES - number {
+        1 => piece.at = None,
+        2 => piece.at = Some("2099-01-01T09:00:00Z".to_owned()),
+        _ => {}
+    }
+    piece
+}
+
+/// Nine in the morning of so many days after the shop was opened.
+fn date(day: usize) -> String {
+    let (month, day) = (day / 28 + 1, day % 28 + 1);
+    format!("2024-{month:02}-{day:02}T09:00:00Z")
+}
+
+/// Creates a piece and publishes it; its global id.
+async fn put(door: &Door, parent: Option<&str>, piece: Piece) -> Result<String, Failure> {
+    const CREATE: &str = "mutation($input: CreateContentInput!) {
+        createContent(input: $input) {
+            ... on Content { id draft { nonce } } ... on UserError { code message }
+        }
+    }";
+    const PUBLISH: &str = "mutation($input: PublishContentInput!) {
+        publishContent(input: $input) { ... on Content { id } ... on UserError { code message } }
+    }";
+    let editor = editor();
+    let Piece { mut input, at } = piece;
+    let place = parent.unwrap_or_default();
+    input["opId"] = json!(format!("demo-{place}-{}", input["slug"].as_str().unwrap_or_default()));
+    input["parent"] = json!(parent);
+    let made = door.ask(&editor, CREATE, json!({ "input": input })).await?;
+    let made = &made["createContent"];
+    let id = made["id"].as_str().unwrap_or_default().to_owned();
+    if let Some(at) = at {
+        let input = json!({ "content": id, "nonce": made["draft"]["nonce"], "at": at });
+        door.ask(&editor, PUBLISH, json!({ "input": input })).await?;
+    }
+    Ok(id)
+}
+
+fn editor() -> Requester {
+    someone(EDITOR, &[Role::Editor])
+}

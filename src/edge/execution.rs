@@ -33,7 +33,7 @@ pub(super) struct Call {
 
 /// An operation that may be executed, and who watches it.
 pub(super) struct Ready {
-    pub(super) prepared: Prepared,
+    pub(super) prepared: Box<Prepared>,
     observed: Observed,
 }
 
@@ -96,7 +96,7 @@ impl Edge {
     ) -> Result<Ready, Error> {
         let request = request.data(self.app.clone()).data(caller.requester);
         let (prepared, observed) = self.observer.begin(id, || self.schema.prepare(request))?;
-        Ok(Ready { prepared, observed })
+        Ok(Ready { prepared: Box::new(prepared), observed })
     }
 
     /// Executes a query or a mutation.
@@ -138,7 +138,7 @@ impl Edge {
     /// Answers with how many commands were asked for too.
     async fn run(
         &self,
-        prepared: Prepared,
+        prepared: Box<Prepared>,
         observed: &Observed,
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
@@ -148,11 +148,12 @@ impl Edge {
         let execution = async move {
             let _room = room;
             match log {
-                Some(log) => observe::collect(log, schema.execute(prepared)).await,
-                None => schema.execute(prepared).await,
+                Some(log) => observe::collect(log, schema.execute(*prepared)).await,
+                None => schema.execute(*prepared).await,
             }
         };
-        let execution = observed.watch(execution).instrument(traces::execute());
+        // Boxed, as what is around it moves it several times.
+        let execution = observed.watch(Box::pin(execution)).instrument(traces::execute());
         let time = self.limits.time;
         if must_end {
             // A task of its own: a client that hangs up drops its handler, and must not cut a flow in

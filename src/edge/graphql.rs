@@ -1,16 +1,16 @@
 //! `/graphql` over HTTP.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{collections::BTreeMap, mem, net::IpAddr, time::Duration};
+use std::{collections::BTreeMap, error::Error as _, net::IpAddr, sync::Arc, time::Duration};
 
 use async_graphql::{Response, ServerError, Value};
 use axum::{
-    body::{Body as HttpBody, Bytes},
-    extract::{FromRequest, State},
+    body::{Body as HttpBody, Bytes, to_bytes},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response as HttpResponse},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use http_body_util::LengthLimitError;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
@@ -41,7 +41,7 @@ const NOT_SIMPLE: [&str; 3] =
 
 /// A request on its way.
 struct Exchange {
-    edge: Edge,
+    edge: Arc<Edge>,
     head: Parts,
     id: String,
     format: Format,
@@ -50,10 +50,7 @@ struct Exchange {
 }
 
 /// `POST /graphql`.
-pub(super) async fn post(
-    State(edge): State<Edge>,
-    request: axum::extract::Request,
-) -> HttpResponse {
+pub(super) async fn post(edge: Arc<Edge>, request: axum::extract::Request) -> HttpResponse {
     let (head, body) = request.into_parts();
     let mut exchange = Exchange::begin(edge, head);
     let answered = exchange.post(body).await;
@@ -61,7 +58,7 @@ pub(super) async fn post(
 }
 
 /// `GET /graphql`, which never changes anything.
-pub(super) async fn get(edge: Edge, head: Parts) -> HttpResponse {
+pub(super) async fn get(edge: Arc<Edge>, head: Parts) -> HttpResponse {
     let mut exchange = Exchange::begin(edge, head);
     let answered = exchange.get().await;
     exchange.end(answered)
@@ -81,7 +78,7 @@ struct Whole {
 }
 
 impl Exchange {
-    fn begin(edge: Edge, head: Parts) -> Self {
+    fn begin(edge: Arc<Edge>, head: Parts) -> Self {
         let id = request_id(&edge, &head.headers);
         Self { edge, head, id, format: Format::default(), is_operation: false }
     }
@@ -145,15 +142,18 @@ impl Exchange {
 
     /// The body, as long as it comes in time.
     async fn receive(&mut self, body: HttpBody) -> Result<Bytes, Refusal> {
-        let mut request = axum::extract::Request::new(body);
-        *request.extensions_mut() = mem::take(&mut self.head.extensions);
-        let received = Bytes::from_request(request, &());
-        match tokio::time::timeout(self.edge.limits.receive, received).await {
+        let most = self.edge.app.config().body_bytes;
+        match tokio::time::timeout(self.edge.limits.receive, to_bytes(body, most)).await {
             Ok(Ok(body)) => Ok(body),
-            Ok(Err(rejection)) => {
-                let most = self.edge.app.config().body_bytes;
-                let reason = format!("can't be read, or is larger than {most} bytes");
-                Err((rejection.status(), Error::bad_input("body", reason)))
+            Ok(Err(fault))
+                if fault.source().is_some_and(|fault| fault.is::<LengthLimitError>()) =>
+            {
+                let error = Error::bad_input("body", format!("is larger than {most} bytes"));
+                Err((StatusCode::PAYLOAD_TOO_LARGE, error))
+            }
+            Ok(Err(_fault)) => {
+                let error = Error::bad_input("body", "can't be read");
+                Err((StatusCode::BAD_REQUEST, error))
             }
             Err(_elapsed) => {
                 let error = Error::bad_input("body", "didn't come in time");

@@ -31,6 +31,7 @@ use axum::{
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+use tower_service::Service as _;
 
 use crate::{app::App, config::Config, schema::GatewaySchema};
 
@@ -103,11 +104,20 @@ impl Edge {
         Ok(())
     }
 
+    /// What is answered here.
+    fn routes(self) -> Routes {
+        let config = self.app.config();
+        // What has to pass a layer isn't for the short way.
+        let is_plain = config.cors_origins.is_empty() && config.otlp_endpoint.is_none();
+        let operations = is_plain.then(|| Arc::new(self.clone()));
+        Routes { operations, others: self.router() }
+    }
+
     /// The routes. Those of operators are among them unless they have an address of their own.
-    pub fn router(self) -> Router {
+    fn router(self) -> Router {
         let config = self.app.config();
         let mut routes = Router::new()
-            .route("/graphql", post(graphql::post).get(get_graphql))
+            .route("/graphql", post(post_graphql).get(get_graphql))
             .route("/graphql/stream", live::reservations::routes())
             .route("/feeds/{*path}", get(feeds::feed))
             .layer(DefaultBodyLimit::max(config.body_bytes));
@@ -137,8 +147,9 @@ impl Edge {
     /// Serves what operators ask for on a listener of its own until `stop`.
     pub async fn serve_admin(self, listener: TcpListener, stop: CancellationToken) {
         let app = self.app.clone();
-        let router = Self::admin_routes().with_state(self);
-        server::serve(listener, router, app.config(), stop).await.wait().await;
+        let others = Self::admin_routes().with_state(self);
+        let routes = Routes { operations: None, others };
+        server::serve(listener, routes, app.config(), stop).await.wait().await;
     }
 
     /// Serves on `listener` until `stop`, then finishes what is under way: requests, and flows whose
@@ -151,7 +162,7 @@ impl Edge {
         let (limits, documents) = (Arc::clone(&self.limits), Arc::clone(&self.documents));
         let upkeep = async move { tokio::join!(limits.forget(), documents.keep_fresh()) };
         let upkeep = tokio::spawn(upkeep);
-        let connections = server::serve(listener, self.router(), app.config(), stop).await;
+        let connections = server::serve(listener, self.routes(), app.config(), stop).await;
         upkeep.abort();
         if tokio::time::timeout(grace, connections.wait()).await.is_err() {
             tracing::warn!("connections were still open at the end of the grace period");
@@ -192,6 +203,33 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
     Some(layer.allow_origin(AllowOrigin::list(origins)).allow_credentials(true))
 }
 
+/// What answers a request: operations sent by POST, which are most of what comes, needn't be looked up.
+struct Routes {
+    operations: Option<Arc<Edge>>,
+    others: Router,
+}
+
+impl Routes {
+    async fn answer(&self, request: Request) -> Response {
+        match &self.operations {
+            Some(edge)
+                if *request.method() == Method::POST && request.uri().path() == "/graphql" =>
+            {
+                graphql::post(Arc::clone(edge), request).await
+            }
+            _ => {
+                let Ok(response) = self.others.clone().call(request).await;
+                response
+            }
+        }
+    }
+}
+
+/// `POST /graphql`.
+async fn post_graphql(State(edge): State<Edge>, request: Request) -> Response {
+    graphql::post(Arc::new(edge), request).await
+}
+
 /// `GET /graphql`: an operation, a socket for many, or a browser that looks what is here.
 async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
     let (mut head, _) = request.into_parts();
@@ -203,5 +241,5 @@ async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
     if !asks && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
         return Redirect::to("/").into_response();
     }
-    graphql::get(edge, head).await
+    graphql::get(Arc::new(edge), head).await
 }

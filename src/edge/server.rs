@@ -1,8 +1,8 @@
 //! Connections: taken on up to a bound, each with time limits, and ended in order.
 
-use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, extract::Request};
+use axum::{body::Body, extract::Request};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -10,9 +10,8 @@ use tokio::{
     sync::Semaphore,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower_service::Service as _;
 
-use super::live;
+use super::{Routes, live};
 use crate::config::Config;
 
 /// Who is at the other end of the connection.
@@ -25,11 +24,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Takes connections until `stop`, then lets each finish the request that it is in.
 pub(super) async fn serve(
     listener: TcpListener,
-    router: Router,
+    routes: Routes,
     config: &Config,
     stop: CancellationToken,
 ) -> TaskTracker {
-    let connections = TaskTracker::new();
+    let (connections, routes) = (TaskTracker::new(), Arc::new(routes));
     let room = Arc::new(Semaphore::new(config.max_connections));
     let patience = live::patience(config);
     let mut http = http1::Builder::new();
@@ -48,10 +47,11 @@ pub(super) async fn serve(
                 continue;
             }
         };
-        let (router, stop) = (router.clone(), stop.clone());
+        let (routes, stop) = (Arc::clone(&routes), stop.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Peer(peer));
-            router.clone().call(request.map(Body::new))
+            let routes = Arc::clone(&routes);
+            async move { Ok::<_, Infallible>(routes.answer(request.map(Body::new)).await) }
         });
         let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         connections.spawn(async move {

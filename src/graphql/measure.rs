@@ -13,8 +13,10 @@ use async_graphql::{
     Name, Number, Positioned, Value, Variables,
     parser::types::{
         BaseType, Field, FragmentDefinition, OperationDefinition, Selection, SelectionSet,
+        VariableDefinition,
     },
 };
+use async_graphql_value::Value as Literal;
 
 use super::{
     page,
@@ -102,6 +104,7 @@ pub(super) fn measure(
         limits,
         fragments,
         variables,
+        declared: &operation.variable_definitions,
         is_fixed: true,
         open: Vec::new(),
         selections: 0,
@@ -122,6 +125,7 @@ struct Walk<'a> {
     limits: &'a Limits,
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
     variables: &'a Variables,
+    declared: &'a [Positioned<VariableDefinition>],
     is_fixed: bool,
     /// Fragments that are being looked at. One that names itself is for the library to refuse.
     open: Vec<&'a Name>,
@@ -227,22 +231,32 @@ impl<'a> Walk<'a> {
     fn asked_length(&mut self, field: &Field) -> Option<usize> {
         let mut asked = None;
         for (name, value) in &field.arguments {
-            let mut is_fixed = true;
-            let value = value.node.clone().into_const_with(|variable| {
-                is_fixed = false;
-                Ok::<_, ()>(self.variables.get(&variable).cloned().unwrap_or_default())
-            });
-            let length = match (name.node.as_str(), value) {
-                ("first" | "last", Ok(Value::Number(number))) => Some(page_length(&number)),
-                ("first" | "last", _) => None,
-                (_, Ok(Value::List(keys))) => Some(keys.len()),
-                (_, Ok(Value::Null)) if !is_fixed => None,
-                _ => continue,
+            let is_page = matches!(name.node.as_str(), "first" | "last");
+            let variables = self.variables;
+            let length = match &value.node {
+                Literal::Variable(name) if is_page || self.is_list(name) => {
+                    self.is_fixed = false;
+                    match variables.get(name) {
+                        Some(Value::Number(number)) if is_page => Some(page_length(number)),
+                        Some(Value::List(keys)) if !is_page => Some(keys.len()),
+                        _ => None,
+                    }
+                }
+                Literal::Number(number) if is_page => Some(page_length(number)),
+                Literal::List(keys) if !is_page => Some(keys.len()),
+                _ => None,
             };
-            self.is_fixed &= is_fixed;
             asked = length.or(asked);
         }
         asked
+    }
+
+    /// Whether a variable is declared to hold a list.
+    fn is_list(&self, variable: &Name) -> bool {
+        self.declared.iter().any(|declared| {
+            let VariableDefinition { name, var_type, .. } = &declared.node;
+            name.node == *variable && matches!(var_type.node.base, BaseType::List(_))
+        })
     }
 }
 

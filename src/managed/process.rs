@@ -202,6 +202,10 @@ impl Mongod {
             command.args(["--wiredTigerCacheSizeGB", "0.25"]);
             command.args(["--setParameter", "enableTestCommands=1"]);
             command.args(["--setParameter", "notablescan=1"]);
+            // Each test has a database of its own, and each collection and index a file: those that
+            // nobody uses any more are closed before there are too many.
+            let closing = "file_manager=(close_idle_time=20,close_scan_interval=5)";
+            command.args(["--wiredTigerEngineConfigString", closing]);
         } else {
             command.args(["--wiredTigerCacheSizeGB", "0.5"]);
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
-use crate::support::{Gateway, commands};
+use crate::support::{Gateway, commands, http};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 
@@ -65,7 +65,7 @@ async fn a_field_that_needs_a_role_says_so() {
 }
 
 fn json_post(url: &str) -> reqwest::RequestBuilder {
-    reqwest::Client::new().post(url).header("content-type", "application/json")
+    http().post(url).header("content-type", "application/json")
 }
 
 #[tokio::test(flavor = "multi_thread")]

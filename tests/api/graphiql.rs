@@ -6,10 +6,10 @@ use std::io::Read;
 use flate2::read::GzDecoder;
 use reqwest::{Response, StatusCode};
 
-use crate::support::Gateway;
+use crate::support::{Gateway, http};
 
 async fn ask(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Response {
-    let mut request = reqwest::Client::new().get(format!("http://{}{path}", gateway.address));
+    let mut request = http().get(format!("http://{}{path}", gateway.address));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

@@ -8,11 +8,11 @@ use std::{
 use futures_util::future::join_all;
 use mongodb::{Database, bson::doc};
 
-use crate::support::{Gateway, fresh_name, start_mongod};
+use crate::support::{Gateway, fresh_name, http, start_mongod};
 
 async fn ready(gateway: &Gateway) -> (u16, Duration) {
     let since = Instant::now();
-    let response = reqwest::get(format!("http://{}/health/ready", gateway.address)).await;
+    let response = http().get(format!("http://{}/health/ready", gateway.address)).send().await;
     (response.expect("an answer").status().as_u16(), since.elapsed())
 }
 
@@ -42,7 +42,7 @@ async fn readiness_follows_the_primary_within_its_bound() {
         assert_eq!(status, 503);
         assert!(took < Duration::from_millis(2_500), "{took:?}");
     }
-    let live = reqwest::get(format!("http://{}/health/live", gateway.address)).await;
+    let live = http().get(format!("http://{}/health/live", gateway.address)).send().await;
     assert_eq!(live.expect("an answer").status().as_u16(), 200);
     signal("CONT");
     let since = Instant::now();

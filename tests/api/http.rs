@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::Gateway;
+use crate::support::{Gateway, http_builder};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 const NEW_TYPE: &str = "application/graphql-response+json";
@@ -37,7 +37,7 @@ impl Answer {
 impl Door {
     fn of(gateway: &Gateway) -> Self {
         let redirects = reqwest::redirect::Policy::none();
-        let http = reqwest::Client::builder().redirect(redirects).build().expect("a client");
+        let http = http_builder().redirect(redirects).build().expect("a client");
         Self { url: format!("http://{}/graphql", gateway.address), http }
     }
 

@@ -9,7 +9,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{Client, Gateway};
+use crate::support::{Client, Gateway, http};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 
@@ -172,7 +172,7 @@ async fn a_client_has_a_rate() {
     })
     .await;
     let ask = async |who: &Client, address: &str| {
-        let mut request = reqwest::Client::new().post(&who.url);
+        let mut request = http().post(&who.url);
         if let Some(token) = &who.token {
             request = request.bearer_auth(token);
         }

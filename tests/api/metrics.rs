@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     cli::{Running, on},
     shop::{add, cart, stocked},
-    support::{Gateway, fresh_name, now_seconds, short_bounds},
+    support::{Gateway, fresh_name, http, now_seconds, short_bounds},
 };
 
 /// Samples by name and labels, as they are written.
@@ -20,7 +20,8 @@ impl Samples {
     }
 
     async fn at(address: &str) -> Self {
-        let response = reqwest::get(format!("http://{address}/metrics")).await.expect("an answer");
+        let response =
+            http().get(format!("http://{address}/metrics")).send().await.expect("an answer");
         let kind = response.headers()["content-type"].to_str().expect("text").to_owned();
         assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
         Self::read(&response.text().await.expect("text"))
@@ -152,7 +153,7 @@ async fn requests_that_are_no_operation_are_counted_too() {
     let forged = gateway.client(Some("forged".to_owned()));
     assert_eq!(forged.error_code("{ __typename }", json!({})).await, "UNAUTHENTICATED");
     let url = gateway.anonymous().url;
-    reqwest::Client::new().post(&url).body("nonsense").send().await.expect("an answer");
+    http().post(&url).body("nonsense").send().await.expect("an answer");
     let samples = Samples::of(&gateway).await;
     for code in ["UNAUTHENTICATED", "BAD_USER_INPUT"] {
         let name = format!("docgate_requests_rejected_total{{code=\"{code}\"}}");
@@ -168,7 +169,7 @@ async fn a_client_that_hangs_up_is_told_from_one_that_was_answered() {
     let slow = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 1_000 };
     let point = gateway.fail_point(doc! { "times": 1 }, slow).await;
     let body = json!({ "query": "{ stock(sku: \"x\") { sku } }" }).to_string();
-    let request = reqwest::Client::new().post(gateway.anonymous().url).body(body);
+    let request = http().post(gateway.anonymous().url).body(body);
     let request = request.header("content-type", "application/json");
     let gave_up = request.timeout(Duration::from_millis(200)).send().await;
     assert!(gave_up.expect_err("no answer in that time").is_timeout());
@@ -303,7 +304,7 @@ async fn operators_may_have_an_address_of_their_own() {
     let admin = running.address("operators are served on http://");
     let public = running.address("serving on http://");
     let status = async |address: &str, path: &str| {
-        let response = reqwest::get(format!("http://{address}{path}")).await;
+        let response = http().get(format!("http://{address}{path}")).send().await;
         response.expect("an answer").status().as_u16()
     };
     for path in ["/metrics", "/health/live", "/health/ready"] {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     shop::stocked,
-    support::{Gateway, proxy::Cut},
+    support::{Gateway, http, proxy::Cut},
 };
 
 const PRODUCT: &str = "query($sku: ID!) { product(sku: $sku) { sku title } }";
@@ -210,7 +210,7 @@ async fn one_text_with_several_operations_is_read_once() {
     let gateway = Gateway::start().await;
     gateway.product("a", 100, "EUR").await;
     let url = format!("http://{}/graphql", gateway.address);
-    let http = reqwest::Client::new();
+    let http = http();
     let query = "query One { product(sku: \"a\") { ...Part } }
         query Two($sku: ID!) { product(sku: $sku) { ...Part title } }
         fragment Part on Product { sku }";
@@ -252,7 +252,7 @@ async fn metrics_count_known_texts_and_keys_per_command() {
 }
 
 async fn metrics(gateway: &Gateway) -> String {
-    let response = reqwest::get(format!("http://{}/metrics", gateway.address));
+    let response = http().get(format!("http://{}/metrics", gateway.address)).send();
     response.await.expect("an answer").text().await.expect("text")
 }
 

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, TOKEN_SECRET, mongod_port};
+use crate::support::{Client, Gateway, TOKEN_SECRET, http, mongod_port};
 
 const CARTS: usize = 48;
 
@@ -60,7 +60,7 @@ async fn serve(gateway: &Gateway, port: u16) -> Process {
     let ready = format!("http://127.0.0.1:{port}/health/ready");
     let since = Instant::now();
     while since.elapsed() < Duration::from_secs(30) {
-        if reqwest::get(&ready).await.is_ok_and(|answer| answer.status().is_success()) {
+        if http().get(&ready).send().await.is_ok_and(|answer| answer.status().is_success()) {
             return process;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     cli::{Running, done, on},
-    support::{fresh_name, token},
+    support::{fresh_name, http, token},
 };
 
 /// A collector of traces.
@@ -87,7 +87,7 @@ fn one<'a>(spans: &'a [Span], name: &str) -> &'a Span {
 async fn post_to(address: &str, headers: &[(&str, &str)], query: &str, variables: Value) -> Value {
     // Another test may have installed it already.
     let _already = rustls::crypto::ring::default_provider().install_default();
-    let mut request = reqwest::Client::new().post(format!("http://{address}/graphql"));
+    let mut request = http().post(format!("http://{address}/graphql"));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

@@ -5,11 +5,11 @@ use docgate::edge::auth::Authenticator;
 use serde_json::{Value, json};
 
 use super::{SIGNED_IN, assert_fits};
-use crate::support::{Gateway, config, now_seconds, token, token_with};
+use crate::support::{Gateway, config, http, now_seconds, token, token_with};
 
 /// Status of a request with these headers, which may be there more than once.
 async fn status(gateway: &Gateway, headers: &[(&str, &str)]) -> u16 {
-    let mut request = reqwest::Client::new().post(gateway.anonymous().url);
+    let mut request = http().post(gateway.anonymous().url);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

@@ -32,7 +32,7 @@ use super::{
     signers::{EC_384, RSA_1024, Signer},
     status,
 };
-use crate::support::Gateway;
+use crate::support::{Gateway, http};
 
 /// What is answered to whoever asks for the keys.
 #[derive(Clone)]
@@ -190,7 +190,7 @@ async fn many_requests_with_a_new_key_share_one_look() {
     assert_eq!((status(&gateway, &a.token()).await, issuer.looks()), (200, 1));
     // What takes long is done before: in a busy machine the look must not run out of time.
     let tokens: Vec<_> = (0..64).map(|caller| b.token_of(&format!("caller-{caller}"))).collect();
-    let (http, url) = (reqwest::Client::new(), gateway.anonymous().url);
+    let (http, url) = (http(), gateway.anonymous().url);
     issuer.answers(Answer::Late(Duration::from_secs(1), keys(&[&a, &b])));
 
     // The first one hangs up while the look that it began is under way.

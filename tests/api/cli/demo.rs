@@ -26,7 +26,8 @@ fn is_gone(uri: &str) -> bool {
 
 /// Every example of the explorer answers; those that need no id of one's own do what they say.
 async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str) {
-    let examples = reqwest::get(format!("http://{address}/explorer/examples.json"));
+    let examples =
+        crate::support::http().get(format!("http://{address}/explorer/examples.json")).send();
     let examples: Value = examples.await.expect("an answer").json().await.expect("JSON");
     let examples = examples.as_array().expect("a list");
     assert!(examples.len() > 30);

@@ -14,7 +14,7 @@ use std::{
 use mongodb::{Database, IndexModel, bson::doc};
 use serde_json::{Value, json};
 
-use crate::support::{TOKEN_SECRET, fresh_name, mongod_port, token};
+use crate::support::{TOKEN_SECRET, fresh_name, http, mongod_port, token};
 
 const SECRET: &str = "tests: a secret of thirty-two bytes or more";
 
@@ -141,7 +141,7 @@ async fn ask(address: &str, token: Option<&str>, query: &str) -> Value {
 async fn ask_with(address: &str, token: Option<&str>, query: &str, variables: Value) -> Value {
     // Another test may have installed it already.
     let _already = rustls::crypto::ring::default_provider().install_default();
-    let mut request = reqwest::Client::new().post(format!("http://{address}/graphql"));
+    let mut request = http().post(format!("http://{address}/graphql"));
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::{
 
 use super::{LARGE, MOMENT, STOCK, available, set, stock};
 use crate::support::{
-    Gateway,
+    Gateway, http,
     live::{Chunks, Socket, TRANSPORT},
 };
 
@@ -242,7 +242,7 @@ async fn who_does_not_read_events_is_cut_off() {
     })
     .await;
     let url = format!("http://{}/graphql/stream", gateway.address);
-    let http = reqwest::Client::new();
+    let http = http();
     let token = http.put(&url).send().await.expect("reserved").text().await.expect("a token");
     let header = "x-graphql-event-stream-token";
     let opened = http.get(&url).header(header, &token).send().await.expect("opened");

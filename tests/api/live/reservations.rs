@@ -6,7 +6,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 use super::{MOMENT, STOCK, available, set, short_token, stock};
-use crate::support::{Gateway, live::Chunks, token};
+use crate::support::{Gateway, http, live::Chunks, token};
 
 /// Somebody at `/graphql/stream`.
 #[derive(Clone)]
@@ -21,7 +21,7 @@ struct Visitor {
 impl Visitor {
     fn new(gateway: &Gateway, bearer: Option<&str>) -> Self {
         let url = format!("http://{}/graphql/stream", gateway.address);
-        let (http, bearer) = (reqwest::Client::new(), bearer.map(str::to_owned));
+        let (http, bearer) = (http(), bearer.map(str::to_owned));
         Self { http, url, bearer, token: String::new() }
     }
 

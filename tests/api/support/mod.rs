@@ -212,11 +212,7 @@ impl Gateway {
 
     /// A caller with this bearer token.
     pub fn client(&self, token: Option<String>) -> Client {
-        Client {
-            http: reqwest::Client::new(),
-            url: format!("http://{}/graphql", self.address),
-            token,
-        }
+        Client { http: http(), url: format!("http://{}/graphql", self.address), token }
     }
 
     /// Every document of every collection, to prove that a refusal changed nothing.
@@ -307,6 +303,19 @@ pub fn now_seconds() -> u64 {
         .duration_since(std::time::UNIX_EPOCH)
         .expect("a clock after 1970")
         .as_secs()
+}
+
+/// What speaks HTTP with gateways. It knows no certificates: to read the system's takes longer than many
+/// a test, and no test leaves this machine.
+pub fn http() -> reqwest::Client {
+    http_builder().build().expect("a client")
+}
+
+/// What [`http`] is made by.
+pub fn http_builder() -> reqwest::ClientBuilder {
+    // Another test may have installed it already.
+    let _already = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().tls_certs_only([])
 }
 
 /// One caller.

@@ -49,7 +49,19 @@ pub async fn receive(
                 store::revive(app, sku, stock.deleted.as_ref(), &run).await.decided()?;
                 continue;
             }
-            return received_before(app, stock, &op, &run);
+            match op.standing(&op.id, &stock.ops) {
+                Standing::Applied => return Ok(stock),
+                Standing::OtherInput => return Err(Conflict::other_input().into()),
+                Standing::Void => return Err(Conflict::given_up().into()),
+                Standing::New if stock.deleting => return Err(NotFound::new("product", sku).into()),
+                Standing::New if is_full(&stock.ops, run.now(), app.bounds()) => {
+                    let reason = "too many receipts of this SKU within the hour";
+                    return Err(Error::RateLimited(reason).into());
+                }
+                Standing::New if run.is_over() => break,
+                // The first receipt came after the refusal.
+                Standing::New => continue,
+            }
         }
         let first = first_receipt(sku, quantity, &op, &run);
         if store::insert(app, first.clone()).await.decided()?.is_some() {
@@ -60,31 +72,9 @@ pub async fn receive(
     Err(run.overdue().into())
 }
 
-/// A receipt meets another first receipt of the SKU, or stock that is to be opened again, once each
-/// at the most.
-const RECEIPT_TRIES: usize = 3;
-
-/// Why a receipt was refused.
-fn received_before<U>(
-    app: &App,
-    stock: StockDocument,
-    op: &Op,
-    run: &Run,
-) -> Result<StockDocument, Stop<U>>
-where
-    U: From<NotFound> + From<Conflict>,
-{
-    match op.standing(&op.id, &stock.ops) {
-        Standing::Applied => Ok(stock),
-        Standing::OtherInput => Err(Conflict::other_input().into()),
-        Standing::Void => Err(Conflict::given_up().into()),
-        Standing::New if stock.deleting => Err(NotFound::new("product", stock.sku).into()),
-        Standing::New if is_full(&stock.ops, run.now(), app.bounds()) => {
-            Err(Error::RateLimited("too many receipts of this SKU within the hour").into())
-        }
-        Standing::New => Err(run.overdue().into()),
-    }
-}
+/// A receipt meets stock that is to be opened again, and another first receipt of the SKU before and
+/// after it has looked for one, once each at the most.
+const RECEIPT_TRIES: usize = 4;
 
 fn first_receipt(sku: &str, quantity: i64, op: &Op, run: &Run) -> StockDocument {
     StockDocument {

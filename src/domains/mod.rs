@@ -3,11 +3,12 @@
 //! `resolvers` (translate), and where a room has flows `sweep` and `invariants`.
 //!
 //! Between rooms only operations call operations, downhill:
-//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
+//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`.
 
 pub mod carts;
 pub mod catalog;
 pub mod categories;
+pub mod comments;
 pub mod inventory;
 pub mod orders;
 pub mod payments;

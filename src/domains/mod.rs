@@ -34,6 +34,9 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<categories::CategoryDocument>(),
     declared::<people::PersonDocument>(),
     declared::<catalog::ProductDocument>(),
+    declared::<comments::CommentDocument>(),
+    declared::<comments::PageDocument>(),
+    declared::<comments::AuthoredComment>(),
     declared::<inventory::StockDocument>(),
     declared::<carts::CartDocument>(),
     declared::<orders::OrderDocument>(),
@@ -76,6 +79,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     categories::invariants::check(app, &mut report).await?;
     people::invariants::check(app, &mut report).await?;
     catalog::invariants::check(app, &mut report).await?;
+    comments::invariants::check(app, &mut report).await?;
     inventory::invariants::check(app, &mut report).await?;
     carts::invariants::check(app, &mut report).await?;
     orders::invariants::check(app, &mut report).await?;
@@ -96,6 +100,7 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
         // Products wait for the end of a deletion that was cut.
         ("categories", Box::pin(categories::sweep::sweep(app))),
         ("catalog", Box::pin(catalog::sweep::sweep(app))),
+        ("comments", Box::pin(comments::sweep::sweep(app))),
         ("people", Box::pin(people::sweep::sweep(app))),
     ]
 }

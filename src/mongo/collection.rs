@@ -210,6 +210,17 @@ impl<T: Stored> Collection<T> {
         }
     }
 
+    /// Removes every document that matches; answers how many did. For what nobody reads any more.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been removed.
+    pub async fn remove_many(&self, filter: Document) -> Result<u64, Error> {
+        let inner = self.inner.clone();
+        self.inner
+            .send("delete", async move { Ok(inner.delete_many(filter).await?.deleted_count) })
+            .await
+    }
+
     /// How many documents match, counted up to `limit`.
     ///
     /// # Errors

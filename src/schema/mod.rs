@@ -18,6 +18,10 @@ use crate::{
     domains::{
         carts, catalog,
         categories::{self, types::WouldMakeCircle},
+        comments::{
+            self,
+            types::{CommentRemoved, DiscussionFull, EditWindowOver, NotServedByLayout},
+        },
         inventory,
         orders::{
             self,
@@ -51,6 +55,7 @@ pub struct Query(
     catalog::resolvers::CatalogQuery,
     categories::resolvers::CategoriesQuery,
     people::resolvers::PeopleQuery,
+    comments::resolvers::CommentsQuery,
     inventory::resolvers::InventoryQuery,
     carts::resolvers::CartsQuery,
     orders::resolvers::OrdersQuery,
@@ -65,6 +70,7 @@ pub struct Mutation(
     catalog::resolvers::CatalogMutation,
     categories::resolvers::CategoriesMutation,
     people::resolvers::PeopleMutation,
+    comments::resolvers::CommentsMutation,
     inventory::resolvers::InventoryMutation,
     carts::resolvers::CartsMutation,
     orders::resolvers::OrdersMutation,
@@ -74,6 +80,7 @@ pub struct Mutation(
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(
+    comments::resolvers::CommentsSubscription,
     inventory::resolvers::InventorySubscription,
     orders::resolvers::OrdersSubscription,
     transfers::resolvers::TransfersSubscription,
@@ -92,6 +99,10 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     WouldMakeCircle(WouldMakeCircle),
+    DiscussionFull(DiscussionFull),
+    NotServedByLayout(NotServedByLayout),
+    CommentRemoved(CommentRemoved),
+    EditWindowOver(EditWindowOver),
     InsufficientStock(InsufficientStock),
     CartNotActive(CartNotActive),
     CartEmpty(CartEmpty),

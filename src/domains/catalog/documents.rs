@@ -4,7 +4,10 @@ use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domains::{categories::CategoryCopy, comments::DiscussionSummary},
+    domains::{
+        categories::CategoryCopy,
+        comments::{self, DiscussionSummary},
+    },
     graphql::scalars::{CurrencyCode, LocaleTag},
     mongo::{
         Stored, Version,
@@ -352,5 +355,6 @@ impl Stored for ProductDocument {
             kind: Kind::Where("deletedAt"),
             serves: "the sweep that removes deleted products",
         },
+        comments::TOUCHED,
     ];
 }

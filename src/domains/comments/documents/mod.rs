@@ -3,9 +3,26 @@
 //! Any document can have a discussion: it then carries one field more, `discussion`. Other rooms embed it as
 //! `Option<Box<DiscussionSummary>>`, which costs nothing where there is none, and never write it themselves.
 
+mod comment;
+mod parent;
+
+pub use comment::{AuthoredComment, CommentDocument, Due, DueKind, PageDocument, Removed, Remover};
+pub(super) use parent::of_kind;
+pub use parent::{Kind, OpenDiscussion, Parent, ParentDocument, ParentKind, Products, Taken};
+
 use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
+
+use crate::mongo::indexes::{self, Index, Key};
+
+/// Index that a collection needs whose documents have discussions.
+pub const TOUCHED: Index = Index {
+    name: "discussion_touched",
+    keys: &[("discussion.touchedAt", Key::Up)],
+    kind: indexes::Kind::Where("discussion.touchedAt"),
+    serves: "the sweep of discussions in which something is left to be done",
+};
 
 /// How the comments of a discussion are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Enum)]
@@ -19,6 +36,9 @@ pub enum Layout {
     /// Inside the document that is discussed: up to 100 comments, with threads, read along with it.
     Embedded,
 }
+
+/// All of them.
+pub(super) const LAYOUTS: [Layout; 3] = [Layout::PerDocument, Layout::Paged, Layout::Embedded];
 
 /// The discussion of a document, as far as the document shows it.
 #[derive(Debug, Clone, Serialize, Deserialize)]

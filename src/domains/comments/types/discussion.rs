@@ -1,13 +1,23 @@
-//! What clients see of comments.
+//! Discussions as the discussed things show them.
 
 use async_graphql::{ID, Object, SimpleObject};
 
-use super::documents::{CommentExcerpt, DiscussionSummary, Layout, Rating};
+use super::super::documents::{CommentExcerpt, DiscussionSummary, Layout, OpenDiscussion, Rating};
 use crate::graphql::scalars::DateTime;
+
+/// Newest comments that a discussion shows.
+const MOST: usize = 10;
 
 /// What people say about something. It is read along with the thing itself.
 #[derive(Debug)]
 pub struct Discussion(pub Box<DiscussionSummary>);
+
+impl From<OpenDiscussion> for Discussion {
+    fn from(open: OpenDiscussion) -> Self {
+        let OpenDiscussion { id, layout, epoch, count, latest, rating, opened_at, .. } = open;
+        Self(Box::new(DiscussionSummary { id, layout, epoch, count, latest, rating, opened_at }))
+    }
+}
 
 /// What people say about something. It is read along with the thing itself.
 #[Object]
@@ -76,5 +86,25 @@ impl From<Rating> for AverageRating {
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let average = rating.sum as f64 / rating.count as f64;
         Self { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average }
+    }
+}
+
+impl Discussion {
+    /// The newest comments, for those who follow them.
+    pub fn newest(&self) -> Vec<String> {
+        self.0.latest.iter().map(|latest| latest.id.clone()).collect()
+    }
+
+    /// Comments that weren't there before, oldest first. An older one that came among the newest because
+    /// another was removed is none.
+    pub fn added_since(&self, before: &Self) -> Vec<LatestComment> {
+        let known = &before.0.latest;
+        // With fewer than ten, they were all.
+        let last = known.get(MOST - 1).map(|last| (last.at, &last.id));
+        let is_new = |added: &&CommentExcerpt| {
+            !known.iter().any(|other| other.id == added.id)
+                && last.is_none_or(|last| (added.at, &added.id) > last)
+        };
+        self.0.latest.iter().rev().filter(is_new).map(LatestComment::from).collect()
     }
 }

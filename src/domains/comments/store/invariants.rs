@@ -28,8 +28,8 @@ pub(in super::super) async fn list_wrong_pages(app: &App) -> Result<Vec<Document
     ] };
     app.collection::<PageDocument>()
         .aggregate(vec![
-            doc! { "$match": { "$expr": wrong } },
-            doc! { "$project": { "size": size, "full": 1, "until": 1 } },
+            doc! { "$project": { "size": size, "full": 1, "until": 1, "wrong": wrong } },
+            doc! { "$match": { "wrong": true } },
             doc! { "$limit": 100 },
         ])
         .await

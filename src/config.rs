@@ -85,6 +85,8 @@ pub struct Config {
     /// How long applied op ids are remembered, in seconds (an hour at the least in production).
     pub flow_ops_seconds: u64,
 
+    /// How long after it was posted a comment can be edited, in seconds.
+    pub comment_edit_seconds: u64,
     /// A cart untouched for this long expires, in seconds.
     pub cart_idle_seconds: u64,
     /// A reservation that fits no cart is returned after this long, in seconds; longer than
@@ -251,6 +253,7 @@ impl Default for Config {
             flow_command_millis: 5_000,
             flow_skew_millis: 1_000,
             flow_ops_seconds: 3_600,
+            comment_edit_seconds: 900,
             cart_idle_seconds: 1_800,
             reservation_seconds: 3_600,
             cart_keep_expired: true,

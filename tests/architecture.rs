@@ -29,7 +29,7 @@ const ROOMS: &[&[&str]] = &[
     &["carts", "payments"],
     &["inventory", "transfers"],
     &["catalog"],
-    &["categories", "people"],
+    &["categories", "comments", "people"],
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

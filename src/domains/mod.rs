@@ -3,12 +3,13 @@
 //! `resolvers` (translate), and where a room has flows `sweep` and `invariants`.
 //!
 //! Between rooms only operations call operations, downhill:
-//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`, and
-//! `content → identities`.
+//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
+//! `content → {comments, identities}`.
 
 pub mod carts;
 pub mod catalog;
 pub mod categories;
+pub mod comments;
 pub mod content;
 pub mod identities;
 pub mod inventory;
@@ -36,6 +37,9 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<categories::CategoryDocument>(),
     declared::<people::PersonDocument>(),
     declared::<catalog::ProductDocument>(),
+    declared::<comments::CommentDocument>(),
+    declared::<comments::PageDocument>(),
+    declared::<comments::AuthoredComment>(),
     declared::<inventory::StockDocument>(),
     declared::<carts::CartDocument>(),
     declared::<orders::OrderDocument>(),
@@ -81,6 +85,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     categories::invariants::check(app, &mut report).await?;
     people::invariants::check(app, &mut report).await?;
     catalog::invariants::check(app, &mut report).await?;
+    comments::invariants::check(app, &mut report).await?;
     inventory::invariants::check(app, &mut report).await?;
     carts::invariants::check(app, &mut report).await?;
     orders::invariants::check(app, &mut report).await?;
@@ -103,6 +108,7 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
         // Products wait for the end of a deletion that was cut.
         ("categories", Box::pin(categories::sweep::sweep(app))),
         ("catalog", Box::pin(catalog::sweep::sweep(app))),
+        ("comments", Box::pin(comments::sweep::sweep(app))),
         ("people", Box::pin(people::sweep::sweep(app))),
         ("content", Box::pin(content::sweep::sweep(app))),
         ("identities", Box::pin(identities::sweep::sweep(app))),

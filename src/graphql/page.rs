@@ -70,6 +70,16 @@ impl Page {
         List { filter, sort: keyset::sort(keys), limit: self.first + 1, ..List::default() }
     }
 
+    /// Values of the sort keys behind which the page begins, if it doesn't begin with the list.
+    pub fn after(&self) -> Option<&[Bson]> {
+        self.after.as_deref()
+    }
+
+    /// How many documents to read: one more than asked for.
+    pub fn wanted(&self) -> usize {
+        usize::try_from(self.first + 1).unwrap_or(usize::MAX)
+    }
+
     /// The connection over what was read; `values` gives the sort values of a document.
     pub fn connection<T, N: OutputType>(
         &self,

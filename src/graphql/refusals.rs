@@ -48,6 +48,14 @@ pub enum ErrorCode {
     WouldMakeCircle,
     /// Nothing shows that the name is the caller's.
     ProofNeeded,
+    /// The discussion holds as many comments as its layout takes.
+    DiscussionFull,
+    /// The layout of the discussion can't serve it.
+    NotServedByLayout,
+    /// The comment was removed.
+    CommentRemoved,
+    /// The comment was posted too long ago.
+    EditWindowOver,
 }
 
 /// A type that tells why a mutation was refused. It marks what may leave an operation through `?`.

@@ -18,6 +18,10 @@ use crate::{
     domains::{
         carts, catalog,
         categories::{self, types::WouldMakeCircle},
+        comments::{
+            self,
+            types::{CommentRemoved, DiscussionFull, EditWindowOver, NotServedByLayout},
+        },
         content::{
             self,
             types::{ContentConflict, WouldContainItself},
@@ -56,6 +60,7 @@ pub struct Query(
     catalog::resolvers::CatalogQuery,
     categories::resolvers::CategoriesQuery,
     people::resolvers::PeopleQuery,
+    comments::resolvers::CommentsQuery,
     inventory::resolvers::InventoryQuery,
     carts::resolvers::CartsQuery,
     orders::resolvers::OrdersQuery,
@@ -72,6 +77,7 @@ pub struct Mutation(
     catalog::resolvers::CatalogMutation,
     categories::resolvers::CategoriesMutation,
     people::resolvers::PeopleMutation,
+    comments::resolvers::CommentsMutation,
     inventory::resolvers::InventoryMutation,
     carts::resolvers::CartsMutation,
     orders::resolvers::OrdersMutation,
@@ -83,6 +89,7 @@ pub struct Mutation(
 /// Everything that can be followed.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(
+    comments::resolvers::CommentsSubscription,
     inventory::resolvers::InventorySubscription,
     orders::resolvers::OrdersSubscription,
     transfers::resolvers::TransfersSubscription,
@@ -101,6 +108,10 @@ pub enum UserError {
     AlreadyExists(AlreadyExists),
     InUse(InUse),
     WouldMakeCircle(WouldMakeCircle),
+    DiscussionFull(DiscussionFull),
+    NotServedByLayout(NotServedByLayout),
+    CommentRemoved(CommentRemoved),
+    EditWindowOver(EditWindowOver),
     InsufficientStock(InsufficientStock),
     CartNotActive(CartNotActive),
     CartEmpty(CartEmpty),

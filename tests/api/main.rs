@@ -11,6 +11,7 @@ mod catalog;
 mod categories;
 mod checkout;
 mod cli;
+mod comments;
 mod content;
 mod edge;
 mod federation;

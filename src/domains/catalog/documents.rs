@@ -4,7 +4,10 @@ use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domains::categories::CategoryCopy,
+    domains::{
+        categories::CategoryCopy,
+        comments::{self, DiscussionSummary},
+    },
     graphql::scalars::{CurrencyCode, LocaleTag},
     mongo::{
         Stored, Version,
@@ -75,6 +78,9 @@ pub struct ProductDocument {
     /// Set from a write that copies categories or names until they were looked at again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copying: Option<Copying>,
+    /// What people say about it; the room of comments writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discussion: Option<Box<DiscussionSummary>>,
     /// Set when the product was deleted; the document goes one bound later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
@@ -349,5 +355,6 @@ impl Stored for ProductDocument {
             kind: Kind::Where("deletedAt"),
             serves: "the sweep that removes deleted products",
         },
+        comments::TOUCHED,
     ];
 }

@@ -3,8 +3,8 @@
 
 use mongodb::bson::DateTime;
 
-use super::{operations::finish, store};
-use crate::{app::App, error::Error, mongo::Tally};
+use super::{documents::ProductDocument, operations::finish, store};
+use crate::{app::App, domains::comments, error::Error, mongo::Tally};
 
 /// Documents per pass and kind.
 const LIMIT: i64 = 100;
@@ -24,10 +24,17 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
         tally.add(&product.sku, finish_one(app, &product.sku).await.map(|()| true));
     }
     for product in store::list_deleted(app, before, LIMIT).await? {
-        let removed = store::remove(app, &product.sku, before).await.decided();
-        tally.add(&product.sku, removed.map(|removed| removed.is_some()));
+        tally.add(&product.sku, remove(app, &product, before).await);
     }
     tally.finished()
+}
+
+/// Removes a product that was deleted, its comments first.
+async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Result<bool, Error> {
+    if let Some(discussion) = &product.discussion {
+        comments::operations::forget(app, &discussion.id).await?;
+    }
+    Ok(store::remove(app, &product.sku, before).await.decided()?.is_some())
 }
 
 /// Read again under the run: the list may be older.

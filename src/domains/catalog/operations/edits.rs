@@ -98,6 +98,7 @@ fn assembled(
         origin,
         outbox: Vec::new(),
         copying,
+        discussion: None,
         deleted_at: None,
         v: Version,
     }

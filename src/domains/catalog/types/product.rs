@@ -4,7 +4,10 @@ use async_graphql::{ID, Interface, Object, SimpleObject};
 
 use super::super::documents::{self, ProductDocument};
 use crate::{
-    domains::categories::{CategoryCopy, name_in},
+    domains::{
+        categories::{CategoryCopy, name_in},
+        comments::Discussion,
+    },
     graphql::{
         app,
         node_id::NodeKind,
@@ -52,6 +55,11 @@ pub struct Shown {
         desc = "Where it stands in the tree of categories."
     ),
     field(name = "contributors", ty = "Vec<Contributor>", desc = "Who made it."),
+    field(
+        name = "discussion",
+        ty = "Option<Discussion>",
+        desc = "What people say about it; null where no discussion was opened."
+    ),
     field(
         name = "nonce",
         ty = "ID",
@@ -152,6 +160,11 @@ macro_rules! product_type {
             /// Who made it.
             async fn contributors(&self) -> Vec<Contributor> {
                 self.0.product.contributors.iter().map(Contributor::from).collect()
+            }
+
+            /// What people say about it; null where no discussion was opened.
+            async fn discussion(&self) -> Option<Discussion> {
+                self.0.product.discussion.clone().map(Discussion)
             }
 
             /// Changes with the content; `updateProduct` takes it to refuse an update of something

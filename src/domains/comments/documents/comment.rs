@@ -1,0 +1,288 @@
+//! Comments as they are stored: one shape in every layout.
+
+use async_graphql::Enum;
+use mongodb::bson::DateTime;
+use serde::{Deserialize, Serialize};
+
+use super::Parent;
+use crate::mongo::{
+    Stored, Version,
+    indexes::{Index, Key, Kind},
+};
+
+/// One comment: a document of `comments`, or an element of a page or of the discussed document.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommentDocument {
+    /// The id and the epoch of the store that it is in.
+    #[serde(rename = "_id")]
+    pub key: String,
+    /// Made from the op id that posted it; a review's from its author.
+    pub id: String,
+    /// The store that it is in: the discussion and its epoch.
+    pub on: String,
+    /// What is discussed.
+    pub parent: Parent,
+    /// Its place in the discussion: a short name for each level, from the root down.
+    pub slug: String,
+    /// Slug of the comment that it replies to; empty where it replies to none.
+    pub reply_to: String,
+    /// Its place in the order of threads: for each level the time in milliseconds and the short name, each
+    /// with a `/` behind it.
+    pub sort_key: String,
+    /// Server time at which it was posted.
+    pub at: DateTime,
+    /// Subject of who wrote it.
+    pub author: String,
+    /// What it says; empty where it was removed.
+    pub text: String,
+    /// One to five, of a review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stars: Option<i32>,
+    /// Changes with the text.
+    pub nonce: String,
+    /// Rises with every change; copies go by it.
+    pub version: i64,
+    /// Server time of the last edit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<DateTime>,
+    /// Set when it was removed; the place in the thread stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<Removed>,
+    /// Digest of the input that posted it, by which a repeat is known.
+    pub origin: String,
+    /// What the discussed document still has to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Due>,
+    /// When the run began that settled what was due last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_at: Option<DateTime>,
+    /// Set where the discussion moves to another layout: this one changes no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sealed: bool,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+/// Outbox of a comment: what the discussed document has to be told of it. One at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Due {
+    /// What happened to it.
+    pub kind: DueKind,
+    /// By which the discussed document knows that it was told.
+    pub tag: String,
+    /// When the run began that made it due.
+    pub at: DateTime,
+    /// By how much the number of comments changes.
+    pub count: i32,
+    /// By how much the number of reviews changes.
+    pub reviews: i32,
+    /// By how much the sum of stars changes.
+    pub stars: i32,
+}
+
+/// What happened to a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum DueKind {
+    /// It is to be posted; until then nobody sees it.
+    Post,
+    /// It was edited.
+    Edit,
+    /// It was removed.
+    Remove,
+}
+
+/// When and by whom a comment was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// Server time.
+    pub at: DateTime,
+    /// By whom.
+    pub by: Remover,
+}
+
+/// Who removed a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[graphql(name = "CommentRemover")]
+pub enum Remover {
+    /// Who wrote it.
+    Author,
+    /// A moderator.
+    Moderator,
+}
+
+impl CommentDocument {
+    /// The last level of a sort key. Milliseconds have 13 digits from 2001 to 2286, so that text sorts as
+    /// time does.
+    pub fn level(at: DateTime, name: &str) -> String {
+        format!("{:013}.{name}/", at.timestamp_millis())
+    }
+
+    /// Its short name: the last level of its slug.
+    pub fn name(&self) -> &str {
+        self.slug.rsplit_once('/').map_or(&self.slug, |(_, name)| name)
+    }
+
+    /// Sort key of the comment that it replies to; empty where it replies to none.
+    pub fn above(&self) -> &str {
+        let levels = self.sort_key.strip_suffix('/').unwrap_or(&self.sort_key);
+        levels.rfind('/').map_or("", |end| &self.sort_key[..=end])
+    }
+
+    /// Whether nobody sees it yet.
+    pub fn is_unposted(&self) -> bool {
+        self.due.as_ref().is_some_and(|due| due.kind == DueKind::Post)
+    }
+}
+
+impl Stored for CommentDocument {
+    const COLLECTION: &'static str = "comments";
+    const INDEXES: &'static [Index] = &[
+        Index {
+            name: "slug",
+            keys: &[("on", Key::Up), ("slug", Key::Up)],
+            kind: Kind::Unique,
+            serves: "one comment by its place; no place twice",
+        },
+        Index {
+            name: "chronological",
+            keys: &[("on", Key::Up), ("at", Key::Up), ("id", Key::Up)],
+            kind: Kind::Plain,
+            serves: "comments by time; the newest; copying to another layout",
+        },
+        Index {
+            name: "threaded",
+            keys: &[("on", Key::Up), ("sortKey", Key::Up)],
+            kind: Kind::Plain,
+            serves: "comments by threads; one thread",
+        },
+        Index {
+            name: "replies",
+            keys: &[("on", Key::Up), ("replyTo", Key::Up), ("at", Key::Up), ("id", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the replies to one comment",
+        },
+        Index {
+            name: "author",
+            keys: &[("author", Key::Up), ("at", Key::Down), ("id", Key::Down)],
+            kind: Kind::Plain,
+            serves: "the comments of one author",
+        },
+        Index {
+            name: "due",
+            keys: &[("due.at", Key::Up)],
+            kind: Kind::Where("due.at"),
+            serves: "the sweep of comments that the discussed document wasn't told of",
+        },
+    ];
+}
+
+/// Up to 100 comments in the order in which they came.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PageDocument {
+    /// The store and the number.
+    #[serde(rename = "_id")]
+    pub key: String,
+    /// The store: the discussion and its epoch.
+    pub on: String,
+    /// From 0; a page's comments all came before those of the next.
+    pub page: i64,
+    /// Whether it takes no more.
+    pub full: bool,
+    /// Time of its last comment, which may have been withdrawn since.
+    pub until: DateTime,
+    /// Id of its last comment.
+    pub until_id: String,
+    /// The comments, never none.
+    pub entries: Vec<CommentDocument>,
+    /// Set where the discussion moves to another layout: this page changes no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sealed: bool,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+impl Stored for PageDocument {
+    const COLLECTION: &'static str = "commentPages";
+    const INDEXES: &'static [Index] = &[
+        Index {
+            name: "page",
+            keys: &[("on", Key::Up), ("page", Key::Up)],
+            kind: Kind::Unique,
+            serves: "the last page; no number twice",
+        },
+        Index {
+            name: "until",
+            keys: &[("on", Key::Up), ("until", Key::Up), ("untilId", Key::Up)],
+            kind: Kind::Plain,
+            serves: "comments by time; the newest; copying to another layout",
+        },
+        Index {
+            name: "open",
+            keys: &[("on", Key::Up), ("full", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the page that takes more",
+        },
+        Index {
+            name: "comment",
+            keys: &[("on", Key::Up), ("entries.id", Key::Up)],
+            kind: Kind::Unique,
+            serves: "the page of a comment; none in two pages",
+        },
+        Index {
+            name: "slug",
+            keys: &[("on", Key::Up), ("entries.slug", Key::Up)],
+            kind: Kind::Unique,
+            serves: "one comment by its place; no place in two pages",
+        },
+        Index {
+            name: "due",
+            keys: &[("entries.due.at", Key::Up)],
+            kind: Kind::Where("entries.due.at"),
+            serves: "the sweep of comments that the discussed document wasn't told of",
+        },
+    ];
+}
+
+/// Copy of a comment that isn't a document of its own, for the list of its author's.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AuthoredComment {
+    /// The comment.
+    #[serde(rename = "_id")]
+    pub key: String,
+    /// The same.
+    pub id: String,
+    /// Its discussion.
+    pub discussion: String,
+    /// Subject of who wrote it.
+    pub author: String,
+    /// Server time of the comment.
+    pub at: DateTime,
+    /// Version of the comment.
+    pub version: i64,
+    /// The comment.
+    pub comment: CommentDocument,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+impl Stored for AuthoredComment {
+    const COLLECTION: &'static str = "authoredComments";
+    const INDEXES: &'static [Index] = &[
+        Index {
+            name: "author",
+            keys: &[("author", Key::Up), ("at", Key::Down), ("id", Key::Down)],
+            kind: Kind::Plain,
+            serves: "the comments of one author",
+        },
+        Index {
+            name: "discussion",
+            keys: &[("discussion", Key::Up)],
+            kind: Kind::Plain,
+            serves: "the copies of a discussion that goes, or that needs none any more",
+        },
+    ];
+}

@@ -1,0 +1,157 @@
+//! What `docgate check` verifies of comments.
+
+use std::collections::{HashMap, HashSet};
+
+use mongodb::bson::DateTime;
+
+use super::{
+    documents::{CommentDocument, CommentExcerpt, Layout, OpenDiscussion, Parent, Rating},
+    store::{self, CAP, Place},
+};
+use crate::{app::App, domains::Report, error::Error};
+
+/// Discussions say what their comments say, and nothing waits to be told.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    let mut discussions = Vec::new();
+    store::for_each(app, |parent, discussion| discussions.push((parent, discussion))).await?;
+    let mut faults: HashMap<&str, Vec<String>> = HashMap::new();
+    let mut expected_copies: HashMap<String, CommentDocument> = HashMap::new();
+    let mut stores = HashSet::new();
+    for (parent, discussion) in &discussions {
+        let comments = read(app, parent, discussion).await?;
+        for (rule, fault) in faults_of(discussion, &comments) {
+            faults.entry(rule).or_default().push(format!("{}: {fault}", parent.key));
+        }
+        let place = Place::now(parent, discussion);
+        stores.insert((place.on(), place.layout));
+        stores.extend(Place::before(parent, discussion).map(|old| (old.on(), old.layout)));
+        if !place.storage().lists_authors() && discussion.migration.is_none() {
+            let copied = comments.into_iter().filter(|comment| comment.due.is_none());
+            expected_copies.extend(copied.map(|comment| (comment.id.clone(), comment)));
+        }
+    }
+    for rule in [COUNTED, LATEST, RATED, UNIQUE, CAPPED, TOLD] {
+        report.rule(rule);
+        for fault in faults.remove(rule).into_iter().flatten() {
+            report.broken(fault);
+        }
+    }
+    report.rule("comments: no page holds more than 100 or none, and each knows its last");
+    for wrong in store::list_wrong_pages(app).await? {
+        report.broken(format!("{wrong}"));
+    }
+    report.rule("comments: every store is one of a discussion");
+    for (on, layout) in store::list_stores(app).await? {
+        if !stores.contains(&(on.clone(), layout)) {
+            report.broken(on);
+        }
+    }
+    report.rule("comments: authors' lists have a copy of every comment that isn't a document");
+    check_copies(app, report, expected_copies).await
+}
+
+const COUNTED: &str = "comments: a discussion counts the comments that aren't removed";
+const LATEST: &str = "comments: a discussion carries the newest ten that aren't removed";
+const RATED: &str = "comments: a rating is the sum of the reviews, one from each author";
+const UNIQUE: &str = "comments: no comment, slug or place in the threads is there twice";
+const CAPPED: &str = "comments: no more than 100 are embedded";
+const TOLD: &str = "comments: nothing waits to be told";
+
+/// All comments of the present store, by time.
+async fn read(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+) -> Result<Vec<CommentDocument>, Error> {
+    let place = Place::now(parent, discussion);
+    let mut all: Vec<CommentDocument> = Vec::new();
+    let mut after: Option<(DateTime, String)> = None;
+    loop {
+        let batch = place.storage().batch(app, &place, after.as_ref()).await?;
+        let Some(last) = batch.last() else { return Ok(all) };
+        after = Some((last.at, last.id.clone()));
+        all.extend(batch);
+    }
+}
+
+fn faults_of(
+    discussion: &OpenDiscussion,
+    comments: &[CommentDocument],
+) -> Vec<(&'static str, String)> {
+    let mut faults = Vec::new();
+    let there: Vec<_> = comments.iter().filter(|comment| comment.removed.is_none()).collect();
+    if usize::try_from(discussion.count).ok() != Some(there.len()) {
+        faults.push((COUNTED, format!("{} for {}", discussion.count, there.len())));
+    }
+    if usize::try_from(discussion.total).ok() != Some(comments.len()) {
+        faults.push((COUNTED, format!("{} for {}, all", discussion.total, comments.len())));
+    }
+    let newest: Vec<CommentExcerpt> =
+        there.iter().rev().take(10).map(|comment| store::excerpt(comment)).collect();
+    if newest != discussion.latest {
+        let slugs = |all: &[CommentExcerpt]| {
+            all.iter().map(|one| one.slug.clone()).collect::<Vec<_>>().join(" ")
+        };
+        faults.push((LATEST, format!("{} for {}", slugs(&discussion.latest), slugs(&newest))));
+    }
+    let stars: Vec<_> = there.iter().filter_map(|comment| comment.stars).collect();
+    let rating = Rating {
+        count: i64::try_from(stars.len()).unwrap_or(i64::MAX),
+        sum: stars.iter().copied().map(i64::from).sum(),
+    };
+    if discussion.rating.unwrap_or_default() != rating {
+        faults.push((RATED, format!("{:?} for {rating:?}", discussion.rating)));
+    }
+    let mut reviewers = HashSet::new();
+    for review in there.iter().filter(|comment| comment.stars.is_some()) {
+        if !reviewers.insert(&review.author) {
+            faults.push((RATED, format!("{} reviewed twice", review.author)));
+        }
+    }
+    let mut names = HashSet::new();
+    for comment in comments {
+        let keys = [("id", &comment.id), ("slug", &comment.slug), ("key", &comment.sort_key)];
+        for key in keys {
+            if !names.insert(key) {
+                faults.push((UNIQUE, format!("{} {}", key.0, key.1)));
+            }
+        }
+        if let Some(due) = &comment.due {
+            faults.push((TOLD, format!("{} of {}", due.tag, comment.slug)));
+        }
+    }
+    if discussion.layout == Layout::Embedded
+        && i64::try_from(comments.len()).is_ok_and(|all| all > CAP)
+    {
+        faults.push((CAPPED, comments.len().to_string()));
+    }
+    faults
+}
+
+async fn check_copies(
+    app: &App,
+    report: &mut Report,
+    mut expected: HashMap<String, CommentDocument>,
+) -> Result<(), Error> {
+    for copy in store::list_copies(app).await? {
+        let same = |comment: &CommentDocument| {
+            comment.version == copy.version
+                && comment.text == copy.comment.text
+                && comment.stars == copy.comment.stars
+                && comment.removed == copy.comment.removed
+                && (comment.at, &comment.slug) == (copy.at, &copy.comment.slug)
+        };
+        if let Some(comment) = expected.remove(&copy.id)
+            && !same(&comment)
+        {
+            report.broken(format!("{} is another", copy.id));
+        }
+    }
+    for missing in expected.into_keys() {
+        report.broken(format!("{missing} is missing"));
+    }
+    Ok(())
+}

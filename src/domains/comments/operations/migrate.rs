@@ -1,0 +1,215 @@
+//! Moving a discussion to another layout while comments arrive.
+//!
+//! One update of the discussed document decides: the epoch rises, and from then on comments are posted to the
+//! next store. The old one is sealed and copied in order of time. What had been taken by then is copied,
+//! also where its author wasn't answered yet; what hadn't been is posted anew by whoever finds it. The old
+//! store goes when nobody can still be reading it and nothing in it waits to be posted.
+
+use async_graphql::ID;
+use mongodb::bson::DateTime;
+
+use super::super::types::DiscussionFull;
+use super::{
+    super::{
+        documents::{CommentDocument, Layout, OpenDiscussion, Parent},
+        store::{self, BATCH, CAP, Place},
+        types::MigrateDiscussionResult,
+    },
+    begin,
+    open::may_write,
+    parent_of,
+    post::repost,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        refusals::{InUse, Stop},
+        requester::Requester,
+    },
+    mongo::Run,
+};
+
+/// Moves a discussion. The same call sent again goes forward with what the first left.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn migrate(
+    app: &App,
+    requester: &Requester,
+    on: &ID,
+    to: Layout,
+) -> Result<OpenDiscussion, Stop<MigrateDiscussionResult>> {
+    let parent = parent_of("on", on)?;
+    may_write(&parent, requester)?;
+    let (run, discussion) = begin(app, &parent, requester).await?;
+    let mut discussion = discussion?;
+    if discussion.layout != to {
+        let seen = parent.kind.seen_by(requester);
+        let moved = store::migrate(app, &parent, &discussion, to, seen, &run).await;
+        match moved.decided()? {
+            Some(moved) => discussion = moved,
+            None => discussion = explained(app, requester, &parent, to, &run).await?,
+        }
+    }
+    if discussion.uncopied().is_some() {
+        discussion = carry(app, &run, &parent, &discussion).await?;
+    }
+    Ok(discussion)
+}
+
+/// Why a discussion didn't begin to move.
+async fn explained(
+    app: &App,
+    requester: &Requester,
+    parent: &Parent,
+    to: Layout,
+    run: &Run,
+) -> Result<OpenDiscussion, Stop<MigrateDiscussionResult>> {
+    let now = begin(app, parent, requester).await?.1?;
+    if now.layout == to {
+        return Ok(now);
+    }
+    if now.migration.is_some() {
+        let message = "the discussion is still moving; try again in a minute";
+        return Err(InUse::because(message).into());
+    }
+    if to == Layout::Embedded && now.total > CAP {
+        return Err(DiscussionFull::new(now.total).into());
+    }
+    Err(run.overdue().into())
+}
+
+/// Seals the old store and copies what was posted to it. Everyone who does this writes the same: sealed
+/// comments don't change, and which are copied was decided when the discussion began to move.
+///
+/// # Errors
+/// Trouble; whoever comes next begins anew, and what is there stays.
+pub(super) async fn carry(
+    app: &App,
+    run: &Run,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+) -> Result<OpenDiscussion, Error> {
+    let (now, before) = (Place::now(parent, discussion), Place::before(parent, discussion));
+    let (Some(migration), Some(before)) = (discussion.uncopied(), before) else {
+        return Ok(discussion.clone());
+    };
+    let (old, new) = (before.storage(), now.storage());
+    old.seal(app, &before).await?;
+    let size = usize::try_from(BATCH).unwrap_or(usize::MAX);
+    let mut run = *run;
+    let (mut after, mut number): (Option<(DateTime, String)>, i64) = (None, 0);
+    let mut kept: Vec<CommentDocument> = Vec::new();
+    loop {
+        let batch = old.batch(app, &before, after.as_ref()).await?;
+        let is_end = batch.is_empty();
+        after = batch.last().map(|last| (last.at, last.id.clone())).or(after);
+        let copied = batch
+            .into_iter()
+            .filter(|comment| !comment.is_unposted() || migration.taken.contains(&comment.id))
+            .map(|comment| CommentDocument {
+                key: now.key(&comment.id),
+                on: now.on(),
+                sealed: false,
+                ..comment
+            });
+        kept.extend(copied);
+        while kept.len() >= size || (is_end && !kept.is_empty()) {
+            let rest = kept.split_off(kept.len().min(size));
+            let comments = std::mem::replace(&mut kept, rest);
+            if !new.lists_authors() {
+                store::put_authored(app, &now.discussion, &comments).await?;
+            }
+            new.copy(app, &now, number, comments, &run).await?;
+            number += 1;
+        }
+        if is_end {
+            break;
+        }
+        // A run is long enough for most discussions; in a large one, is it still this migration?
+        if run.is_over() {
+            run = app.begin().await?;
+            match store::settled(app, parent).await? {
+                Some(still) if still.id == discussion.id && still.epoch == discussion.epoch => {}
+                _ => return Err(Error::unavailable("the discussion moved on meanwhile")),
+            }
+        }
+    }
+    if run.is_over() {
+        run = app.begin().await?;
+    }
+    let marked = store::mark_copied(app, parent, discussion, &run).await;
+    if let Some(marked) = marked.decided()? {
+        return Ok(marked);
+    }
+    match store::settled(app, parent).await? {
+        Some(still) if still.id == discussion.id && still.uncopied().is_none() => Ok(*still),
+        _ => Err(run.overdue()),
+    }
+}
+
+/// The newest comments of a discussion, also while it moves.
+pub(super) async fn newest(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+) -> Result<Vec<CommentDocument>, Error> {
+    /// As many as the discussed document carries, and the one that was removed.
+    const NEWEST: i64 = 11;
+    let now = Place::now(parent, discussion);
+    let mut newest = now.storage().newest(app, &now, NEWEST).await?;
+    if discussion.uncopied().is_some()
+        && let Some(before) = Place::before(parent, discussion)
+    {
+        for comment in before.storage().newest(app, &before, NEWEST).await? {
+            if !newest.iter().any(|other| other.id == comment.id) {
+                newest.push(comment);
+            }
+        }
+        newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
+    }
+    Ok(newest)
+}
+
+/// Brings a migration to its end that the sweep found: copies what isn't copied, and removes the old store
+/// once nobody reads it any more and nothing in it waits to be posted. Says whether anything was done.
+///
+/// # Errors
+/// Trouble: the next pass goes on.
+pub(in super::super) async fn settle(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    before: DateTime,
+) -> Result<bool, Error> {
+    let (Some(migration), Some(old)) = (&discussion.migration, Place::before(parent, discussion))
+    else {
+        return Ok(false);
+    };
+    let run = app.begin().await?;
+    let Some(copied_at) = migration.copied_at else {
+        carry(app, &run, parent, discussion).await?;
+        return Ok(true);
+    };
+    if copied_at >= before {
+        return Ok(false);
+    }
+    let mut after: Option<(DateTime, String)> = None;
+    loop {
+        let batch = old.storage().batch(app, &old, after.as_ref()).await?;
+        let Some(last) = batch.last() else { break };
+        after = Some((last.at, last.id.clone()));
+        for comment in batch {
+            if comment.is_unposted() && !migration.taken.contains(&comment.id) {
+                repost(app, &run, parent, discussion.clone(), &comment).await?;
+            }
+        }
+    }
+    old.storage().remove(app, &old).await?;
+    if Place::now(parent, discussion).storage().lists_authors() {
+        store::remove_authored(app, &discussion.id).await?;
+    }
+    let run = app.begin().await?;
+    Ok(store::close(app, parent, discussion, &run).await.decided()?.is_some())
+}

@@ -1,0 +1,336 @@
+//! Posting comments and reviews.
+
+use mongodb::bson::{DateTime, Document};
+
+use super::{
+    super::{
+        documents::{CommentDocument, Due, DueKind, Layout, OpenDiscussion, Parent, Taken},
+        store::{self, By, CAP, Inserted, Place},
+        types::{
+            CommentRemoved, DiscussionFull, NotServedByLayout, PostCommentInput, PostCommentResult,
+            ReviewProductInput, ReviewProductResult,
+        },
+    },
+    LEVELS, TEXT, begin, checked_slug, find,
+    finish::{Finished, finish},
+    migrate::carry,
+    no_comment, parent_of,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        node_id::NodeKind,
+        refusals::{AlreadyExists, Conflict, InvalidInput, NotFound, Stop},
+        requester::Requester,
+    },
+    mongo::{Run, Version},
+};
+
+/// What a discussion was told lately, at the most: more come only while nothing can be settled.
+const TAKEN: usize = 1_000;
+
+/// A comment that is to be posted.
+#[derive(Debug, Clone)]
+struct Posting {
+    id: String,
+    origin: String,
+    author: String,
+    text: String,
+    stars: Option<i32>,
+    /// Slug and sort key of the comment that it replies to; empty where it replies to none.
+    reply_to: (String, String),
+    nonce: String,
+}
+
+/// Why a comment wasn't posted.
+enum Unposted {
+    Full(i64),
+    Gone,
+    GivenUp,
+    OtherInput,
+}
+
+/// Posts a comment. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn post(
+    app: &App,
+    requester: &Requester,
+    new: &PostCommentInput,
+) -> Result<CommentDocument, Stop<PostCommentResult>> {
+    let author = requester.subject()?;
+    let parent = parent_of("on", &new.on)?;
+    let text = input::text("text", &new.text, 1..=TEXT)?;
+    let slug = new.parent_slug.as_ref();
+    let slug = slug.map(|slug| checked_slug("parentSlug", slug)).transpose()?;
+    let scope = [author, "postComment"];
+    let op = input::op(app, &scope, new.op_id.as_ref(), &(&parent, &slug, &text))?;
+    let (run, discussion) = begin(app, &parent, requester).await?;
+    let discussion = discussion?;
+    let reply_to = match slug {
+        None => (String::new(), String::new()),
+        Some(slug) => replied_to(app, &parent, &discussion, slug, &op.id).await?,
+    };
+    let (id, origin, nonce) = (op.id, op.input, app.ids().random());
+    let author = author.to_owned();
+    let posting = Posting { id, origin, author, text, stars: None, reply_to, nonce };
+    let seen = parent.kind.seen_by(requester);
+    match place(app, &run, &parent, discussion, &posting, seen).await? {
+        Ok(comment) => Ok(comment),
+        Err(Unposted::Full(total)) => Err(DiscussionFull::new(total).into()),
+        Err(Unposted::Gone) => Err(NotFound::of(parent.kind.node(), &parent.key).into()),
+        Err(Unposted::GivenUp) => Err(Conflict::given_up().into()),
+        Err(Unposted::OtherInput) => Err(Conflict::other_input().into()),
+    }
+}
+
+/// Reviews a product. Once per author; the same call sent again is answered with the review.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn review(
+    app: &App,
+    requester: &Requester,
+    new: &ReviewProductInput,
+) -> Result<CommentDocument, Stop<ReviewProductResult>> {
+    let author = requester.subject()?;
+    let sku = input::key("sku", &new.sku)?;
+    input::within("stars", new.stars.into(), 1..=5)?;
+    let text = input::text("text", &new.text, 1..=TEXT)?;
+    let on = NodeKind::Product.id(&sku);
+    let parent = parent_of("sku", &on)?;
+    let (run, discussion) = begin(app, &parent, requester).await?;
+    let discussion = discussion?;
+    let id = app.ids().derived(&["review", &discussion.id, author]);
+    let origin = app.ids().op(&["reviewProduct"], None, &(&new.stars, &text)).input;
+    let posting = Posting {
+        id: id.clone(),
+        origin,
+        author: author.to_owned(),
+        text,
+        stars: Some(new.stars),
+        reply_to: (String::new(), String::new()),
+        nonce: app.ids().random(),
+    };
+    let seen = parent.kind.seen_by(requester);
+    match place(app, &run, &parent, discussion, &posting, seen).await? {
+        Ok(comment) => Ok(comment),
+        Err(Unposted::Full(total)) => Err(DiscussionFull::new(total).into()),
+        Err(Unposted::Gone) => Err(NotFound::of(NodeKind::Product, &sku).into()),
+        Err(Unposted::GivenUp) => {
+            Err(Error::unavailable("a review was given up a moment ago").into())
+        }
+        Err(Unposted::OtherInput) => Err(AlreadyExists::new("review of yours for", sku).into()),
+    }
+}
+
+/// Slug and sort key of the comment that is replied to. A reply that is there already stays, whatever has
+/// become of the comment since.
+async fn replied_to(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    slug: String,
+    reply: &str,
+) -> Result<(String, String), Stop<PostCommentResult>> {
+    if discussion.layout == Layout::Paged {
+        return Err(NotServedByLayout::new(discussion.layout).into());
+    }
+    let Some(comment) = find(app, parent, discussion, By::Slug(&slug)).await? else {
+        return Err(no_comment(&slug).into());
+    };
+    if slug.split('/').count() >= LEVELS {
+        let reason = format!("stands {LEVELS} levels deep, where threads end");
+        return Err(InvalidInput::new("parentSlug", reason).into());
+    }
+    if comment.removed.is_some() {
+        // Unless this is a repeat.
+        if find(app, parent, discussion, By::Id(reply)).await?.is_none() {
+            return Err(CommentRemoved::new(slug).into());
+        }
+    }
+    Ok((slug, comment.sort_key))
+}
+
+/// Posts, whatever the discussion's layout is and becomes meanwhile.
+async fn place(
+    app: &App,
+    run: &Run,
+    parent: &Parent,
+    mut discussion: OpenDiscussion,
+    posting: &Posting,
+    seen: Document,
+) -> Result<Result<CommentDocument, Unposted>, Error> {
+    let mut names = Names::of(&posting.id);
+    let mut left: Option<Place> = None;
+    loop {
+        if discussion.taken.len() >= TAKEN {
+            return Err(Error::RateLimited("too many comments on this are still being settled"));
+        }
+        // A repeat while the discussion moves: what was posted is copied before anything is posted anew.
+        if let Some(migration) = discussion.uncopied()
+            && let Some(before) = Place::before(parent, &discussion)
+            && let Some(old) = before.storage().find(app, &before, By::Id(&posting.id)).await?
+        {
+            if !old.is_unposted() || migration.taken.contains(&old.id) {
+                discussion = carry(app, run, parent, &discussion).await?;
+            } else {
+                left = Some(before);
+            }
+        }
+        let now = Place::now(parent, &discussion);
+        let comment = posting.comment(&now, names.next(), run.now());
+        let storage = now.storage();
+        let inserted = storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?;
+        let comment = match inserted {
+            Inserted::Unposted(comment) => comment,
+            Inserted::Taken(comment) => {
+                discussion.taken.push(Taken::of(&comment.id, run.now()));
+                comment
+            }
+            Inserted::Exists(there) if there.origin != posting.origin => {
+                return Ok(Err(Unposted::OtherInput));
+            }
+            Inserted::Exists(there) => there,
+            Inserted::SlugTaken => {
+                names.lengthen()?;
+                continue;
+            }
+            Inserted::Refused => match store::settled(app, parent).await? {
+                Some(moved) if moved.id == discussion.id && moved.epoch != discussion.epoch => {
+                    discussion = *moved;
+                    continue;
+                }
+                Some(full)
+                    if full.id == discussion.id
+                        && full.layout == Layout::Embedded
+                        && full.total >= CAP =>
+                {
+                    withdraw(app, left.as_ref(), &posting.id).await?;
+                    return Ok(Err(Unposted::Full(full.total)));
+                }
+                Some(given_up) if given_up.taken(&posting.id).is_some() => {
+                    return Ok(Err(Unposted::GivenUp));
+                }
+                _ if run.is_over() => return Err(run.overdue()),
+                _ => return Ok(Err(Unposted::Gone)),
+            },
+        };
+        match finish(app, run, parent, &discussion, comment, seen.clone()).await? {
+            Finished::Done(comment) => {
+                withdraw(app, left.as_ref(), &posting.id).await?;
+                return Ok(Ok(comment));
+            }
+            Finished::Moved(moved) => {
+                left = Some(now);
+                discussion = moved;
+            }
+            Finished::Withdrawn => return Ok(Err(Unposted::Gone)),
+            Finished::GivenUp => return Ok(Err(Unposted::GivenUp)),
+        }
+        if run.is_over() {
+            return Err(run.overdue());
+        }
+    }
+}
+
+/// Takes the comment out of the store that it was to be posted in before the discussion moved.
+async fn withdraw(app: &App, left: Option<&Place>, id: &str) -> Result<(), Error> {
+    if let Some(left) = left {
+        let _gone = left.storage().withdraw(app, left, id).await.decided()?;
+    }
+    Ok(())
+}
+
+/// Posts a comment to the present store that an old one holds and nobody saw.
+///
+/// # Errors
+/// Trouble: the next pass goes on.
+pub(super) async fn repost(
+    app: &App,
+    run: &Run,
+    parent: &Parent,
+    discussion: OpenDiscussion,
+    found: &CommentDocument,
+) -> Result<(), Error> {
+    let posting = Posting {
+        id: found.id.clone(),
+        origin: found.origin.clone(),
+        author: found.author.clone(),
+        text: found.text.clone(),
+        stars: found.stars,
+        reply_to: (found.reply_to.clone(), found.above().to_owned()),
+        nonce: found.nonce.clone(),
+    };
+    // Full, gone or given up: nobody was told that it was posted.
+    let _posted = place(app, run, parent, discussion, &posting, Document::new()).await?;
+    Ok(())
+}
+
+impl Posting {
+    fn comment(&self, place: &Place, name: &str, at: DateTime) -> CommentDocument {
+        let (reply_to, above) = self.reply_to.clone();
+        let slug = if reply_to.is_empty() { name.to_owned() } else { format!("{reply_to}/{name}") };
+        let due = Due {
+            kind: DueKind::Post,
+            tag: self.id.clone(),
+            at,
+            count: 1,
+            reviews: i32::from(self.stars.is_some()),
+            stars: self.stars.unwrap_or_default(),
+        };
+        CommentDocument {
+            key: place.key(&self.id),
+            id: self.id.clone(),
+            on: place.on(),
+            parent: place.parent.clone(),
+            slug,
+            reply_to,
+            sort_key: format!("{above}{}", CommentDocument::level(at, name)),
+            at,
+            author: self.author.clone(),
+            text: self.text.clone(),
+            stars: self.stars,
+            nonce: self.nonce.clone(),
+            version: 1,
+            edited_at: None,
+            removed: None,
+            origin: self.origin.clone(),
+            due: Some(due),
+            settled_at: None,
+            sealed: false,
+            v: Version,
+        }
+    }
+}
+
+/// Short names for a comment, made from its id. A longer one is taken where another comment has the
+/// shorter.
+struct Names {
+    whole: String,
+    length: usize,
+}
+
+impl Names {
+    fn of(id: &str) -> Self {
+        use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+        // All ids of comments are 128 bits in base64url.
+        let bits = BASE64.decode(id).unwrap_or_else(|_| id.as_bytes().to_vec());
+        Self { whole: hex::encode(bits), length: 8 }
+    }
+
+    fn next(&self) -> &str {
+        &self.whole[..self.length.min(self.whole.len())]
+    }
+
+    fn lengthen(&mut self) -> Result<(), Error> {
+        if self.length >= self.whole.len() {
+            return Err(Error::internal("two comments of one id"));
+        }
+        self.length *= 2;
+        Ok(())
+    }
+}

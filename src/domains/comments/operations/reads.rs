@@ -1,0 +1,239 @@
+//! Reads: the discussed document tells who may see the discussion and how it is stored, then one range is
+//! read; where the comments are embedded, the document is all.
+
+use std::time::Instant;
+
+use async_graphql::ID;
+use mongodb::bson::Bson;
+
+use super::{
+    super::{
+        documents::{CommentDocument, Layout, OpenDiscussion},
+        store::{self, By, Place, Way},
+        types::CommentOrder,
+    },
+    checked_slug, find, parent_of,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        page::{Order, Page},
+        refusals::InvalidInput,
+        requester::{Requester, Role},
+    },
+};
+
+/// A page of a list, its order, and the comments.
+pub type Listed = (Page, Way, Vec<CommentDocument>);
+
+/// The discussion of something that the caller may see.
+///
+/// # Errors
+/// `BadInput` naming the argument, or trouble.
+pub async fn discussion(
+    app: &App,
+    requester: &Requester,
+    on: &ID,
+) -> Result<Option<OpenDiscussion>, Error> {
+    let parent = parent_of("on", on)?;
+    Ok(store::find(app, &parent, requester).await?.flatten())
+}
+
+/// All comments of a discussion.
+///
+/// # Errors
+/// `BadInput` naming the argument, or trouble.
+pub async fn comments(
+    app: &App,
+    requester: &Requester,
+    on: &ID,
+    order: CommentOrder,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<Option<Listed>, Error> {
+    let way = match order {
+        CommentOrder::Chronological => Way::Chronological,
+        CommentOrder::Threaded => Way::Threaded,
+    };
+    list(app, requester, on, "order", &Asked::For(way), first, after).await
+}
+
+/// What was replied to a comment, or without one what replies to nothing.
+///
+/// # Errors
+/// `BadInput` naming the argument, or trouble.
+pub async fn replies(
+    app: &App,
+    requester: &Requester,
+    on: &ID,
+    slug: Option<&str>,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<Option<Listed>, Error> {
+    let to = slug.map(|slug| checked_slug("slug", slug)).transpose()?.unwrap_or_default();
+    list(app, requester, on, "on", &Asked::For(Way::Replies(to)), first, after).await
+}
+
+/// A comment and everything below it.
+///
+/// # Errors
+/// `BadInput` naming the argument, or trouble.
+pub async fn subthread(
+    app: &App,
+    requester: &Requester,
+    on: &ID,
+    slug: &str,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<Option<Listed>, Error> {
+    let slug = checked_slug("slug", slug)?;
+    list(app, requester, on, "on", &Asked::Below(slug), first, after).await
+}
+
+/// One comment.
+///
+/// # Errors
+/// `BadInput` naming the argument, or trouble.
+pub async fn comment(
+    app: &App,
+    requester: &Requester,
+    on: &ID,
+    slug: &str,
+) -> Result<Option<CommentDocument>, Error> {
+    let (parent, slug) = (parent_of("on", on)?, checked_slug("slug", slug)?);
+    loop {
+        let since = Instant::now();
+        let Some(discussion) = store::find(app, &parent, requester).await?.flatten() else {
+            return Ok(None);
+        };
+        let found = if discussion.layout == Layout::Embedded && discussion.migration.is_none() {
+            let mut entries = discussion.entries.into_iter();
+            entries.find(|comment| comment.slug == slug && !comment.is_unposted())
+        } else {
+            find(app, &parent, &discussion, By::Slug(&slug)).await?
+        };
+        if found.is_some() || since.elapsed() < app.bounds().one() {
+            return Ok(found);
+        }
+    }
+}
+
+/// The comments of an author, newest first. Own comments only, but for moderators.
+///
+/// # Errors
+/// `BadInput` naming the argument, `Forbidden`, or trouble.
+pub async fn comments_by(
+    app: &App,
+    requester: &Requester,
+    author: &str,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<(Page, Vec<CommentDocument>), Error> {
+    let author = input::text("author", author, 1..=128)?;
+    if !requester.is(&author) && !requester.has(Role::Moderator) {
+        return Err(Error::Forbidden(Role::Moderator.name()));
+    }
+    let order =
+        Order { list: format!("comments by {author:?}"), keys: vec![("at", -1), ("id", -1)] };
+    let page = Page::new(app, order, first, after)?;
+    let mut found = store::list_authored(app, &author, &page).await?;
+    // While a discussion moves a comment may come from both; what was changed last is right.
+    found.sort_by(|left, right| {
+        (right.at, &right.id, right.version).cmp(&(left.at, &left.id, left.version))
+    });
+    found.dedup_by(|later, earlier| later.id == earlier.id);
+    found.truncate(page.wanted());
+    Ok((page, found))
+}
+
+/// Values of a comment in the order of [`comments_by`].
+pub fn position_by(comment: &CommentDocument) -> Vec<Bson> {
+    vec![comment.at.into(), Bson::from(&comment.id)]
+}
+
+/// Collection and key of what is followed by those who follow a discussion.
+///
+/// # Errors
+/// Names the argument.
+pub fn followed(on: &ID) -> Result<(&'static str, String), InvalidInput> {
+    let parent = parent_of("on", on)?;
+    Ok((parent.kind.collection(), parent.key))
+}
+
+/// What is asked for.
+enum Asked {
+    /// A list as it is.
+    For(Way),
+    /// The comment of that slug and what is below it.
+    Below(String),
+}
+
+/// A page of one discussion's list. `field` is the argument to blame where its layout can't serve the list.
+async fn list(
+    app: &App,
+    requester: &Requester,
+    on: &ID,
+    field: &'static str,
+    asked: &Asked,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<Option<Listed>, Error> {
+    let parent = parent_of("on", on)?;
+    loop {
+        let since = Instant::now();
+        let Some(discussion) = store::find(app, &parent, requester).await?.flatten() else {
+            return Ok(None);
+        };
+        let now = Place::now(&parent, &discussion);
+        let before = discussion.uncopied().and_then(|_| Place::before(&parent, &discussion));
+        let way = match asked {
+            Asked::For(way) => way.clone(),
+            Asked::Below(slug) => match find(app, &parent, &discussion, By::Slug(slug)).await? {
+                Some(top) => Way::Subthread(top.sort_key),
+                None => return Ok(None),
+            },
+        };
+        for place in [Some(&now), before.as_ref()].into_iter().flatten() {
+            if !place.storage().serves(&way) {
+                let reason = "asks for threads, and the comments are stored in pages without them";
+                return Err(Error::bad_input(field, reason));
+            }
+        }
+        let page = Page::new(app, way.order(&discussion.id), first, after)?;
+        let found = match &before {
+            None => now.storage().list(app, &now, &discussion, &way, &page).await?,
+            Some(before) => {
+                let (now, before) = tokio::try_join!(
+                    now.storage().list(app, &now, &discussion, &way, &page),
+                    before.storage().list(app, before, &discussion, &way, &page),
+                )?;
+                merged(&way, &page, now, before)
+            }
+        };
+        // A store that isn't used any more goes two bounds after it was left: what took longer to read may
+        // have missed it.
+        if since.elapsed() < app.bounds().one() {
+            return Ok(Some((page, way, found)));
+        }
+    }
+}
+
+/// The comments of two stores as one list. What is in both is shown as the new one has it.
+fn merged(
+    way: &Way,
+    page: &Page,
+    now: Vec<CommentDocument>,
+    before: Vec<CommentDocument>,
+) -> Vec<CommentDocument> {
+    let mut all = now;
+    for comment in before {
+        if !all.iter().any(|other| other.id == comment.id) {
+            all.push(comment);
+        }
+    }
+    all.sort_by(|left, right| way.compare(left, right));
+    all.truncate(page.wanted());
+    all
+}

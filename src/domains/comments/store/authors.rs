@@ -1,0 +1,63 @@
+//! The comments of one author: in `comments` themselves, and the copies of those that aren't documents of
+//! their own.
+
+use mongodb::bson::doc;
+
+use super::{
+    super::documents::{AuthoredComment, CommentDocument},
+    posted,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::page::Page,
+    mongo::{
+        Version,
+        collection::List,
+        expression::{both, literal, stored},
+    },
+};
+
+/// A page of the author's comments from either collection, newest first, side by side; some may be in both.
+pub(in super::super) async fn list_authored(
+    app: &App,
+    author: &str,
+    page: &Page,
+) -> Result<Vec<CommentDocument>, Error> {
+    let own = both(doc! { "author": author }, posted());
+    let own = List { hint: Some("author"), ..page.list(own) };
+    let copied = List { hint: Some("author"), ..page.list(doc! { "author": author }) };
+    let (comments, copies) =
+        (app.collection::<CommentDocument>(), app.collection::<AuthoredComment>());
+    let (own, copied) = tokio::try_join!(comments.list(own), copies.list(copied))?;
+    Ok(own.into_iter().chain(copied.into_iter().map(|copy| copy.comment)).collect())
+}
+
+/// Writes copies of these comments whole, where no copy of their version is there.
+pub(in super::super) async fn put_authored(
+    app: &App,
+    discussion: &str,
+    comments: &[CommentDocument],
+) -> Result<(), Error> {
+    let updates = comments.iter().map(|comment| {
+        let CommentDocument { id, author, at, version, .. } = comment.clone();
+        // What is due is of no concern to who reads.
+        let comment = CommentDocument { due: None, ..comment.clone() };
+        let key = id.clone();
+        let discussion = discussion.to_owned();
+        let older = doc! { "_id": &key, "version": { "$lt": version } };
+        let copy =
+            AuthoredComment { key, id, discussion, author, at, version, comment, v: Version };
+        (older, vec![doc! { "$replaceWith": literal(stored(&copy)) }])
+    });
+    // One that is refused is there in that version or a later one.
+    let _there = app.collection::<AuthoredComment>().upsert_each(updates.collect()).await?;
+    Ok(())
+}
+
+/// Removes the copies of a discussion.
+pub(in super::super) async fn remove_authored(app: &App, discussion: &str) -> Result<(), Error> {
+    let filter = doc! { "discussion": discussion };
+    app.collection::<AuthoredComment>().remove_many(filter).await?;
+    Ok(())
+}

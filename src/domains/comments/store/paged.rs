@@ -1,0 +1,365 @@
+//! Pages of up to 100 comments.
+//!
+//! A page takes a comment by one update whose guard counts what is there. The time of a comment is that at
+//! which its page takes it, and later than that of the one before, so that pages follow each other in time.
+
+use async_trait::async_trait;
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::{
+    super::documents::{CommentDocument, OpenDiscussion, PageDocument},
+    BATCH, By, CAP, Change, Inserted, Place, Storage, Way, stores_of,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::page::Page,
+    mongo::{
+        Collection, Outcome, Run, Version,
+        collection::List,
+        expression::{both, literal, stored},
+        keyset,
+    },
+};
+
+/// The layout; its collection is `commentPages`.
+pub(super) struct Paged;
+
+/// Pages that are read at once for a list: a list's page seldom reaches over more.
+const PAGES: i64 = 2;
+
+fn pages(app: &App) -> Collection<PageDocument> {
+    app.collection()
+}
+
+/// The pages behind those values of their last comment, in that direction of time.
+fn behind(place: &Place, direction: i32, from: Option<&[Bson]>) -> List {
+    let keys = [("until", direction), ("untilId", direction)];
+    let filter = doc! { "on": place.on() };
+    let filter = match from {
+        Some(from) => keyset::beyond(filter, &keys, from),
+        None => filter,
+    };
+    let sort = keyset::sort(&keys);
+    List { filter, sort, limit: PAGES, hint: Some("until"), ..List::default() }
+}
+
+/// Time and id of a page's last comment.
+fn end(page: &PageDocument) -> Vec<Bson> {
+    vec![page.until.into(), Bson::from(&page.until_id)]
+}
+
+fn pick(page: PageDocument, by: By<'_>) -> Option<CommentDocument> {
+    page.entries.into_iter().find(|comment| by.is(comment))
+}
+
+/// The moment after.
+fn next(moment: DateTime) -> DateTime {
+    DateTime::from_millis(moment.timestamp_millis() + 1)
+}
+
+/// Adds the comment to the page that takes more.
+async fn push(
+    app: &App,
+    place: &Place,
+    comment: &CommentDocument,
+    run: &Run,
+) -> Result<Option<CommentDocument>, Error> {
+    let filter = doc! {
+        "on": place.on(),
+        "full": false,
+        "sealed": { "$ne": true },
+        format!("entries.{}", CAP - 1): { "$exists": false },
+        "entries.id": { "$ne": &comment.id },
+        "entries.slug": { "$ne": &comment.slug },
+    };
+    let at = doc! { "$max": ["$$NOW", { "$add": ["$until", 1_i64] }] };
+    // As `CommentDocument::level` writes it.
+    let millis = doc! { "$toString": { "$toLong": "$until" } };
+    let (above, name) = (literal(comment.above()), literal(comment.name()));
+    let sort_key = doc! { "$concat": [above, millis, ".", name, "/"] };
+    let timed = doc! { "at": "$until", "sortKey": sort_key };
+    let entry = doc! { "$mergeObjects": [literal(stored(comment)), timed] };
+    let is_full = doc! { "$gte": [{ "$size": "$entries" }, CAP] };
+    let update = vec![
+        doc! { "$set": { "until": at, "untilId": literal(&comment.id) } },
+        doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
+        doc! { "$set": { "full": is_full } },
+    ];
+    let page = pages(app).guarded(filter, update).within(run).apply().await.decided()?;
+    Ok(page.and_then(|page| pick(page, By::Id(&comment.id))))
+}
+
+/// The page with the highest number.
+async fn last(app: &App, place: &Place) -> Result<Option<PageDocument>, Error> {
+    let filter = doc! { "on": place.on() };
+    let sort = doc! { "page": -1 };
+    let list = List { filter, sort, limit: 1, hint: Some("page"), ..List::default() };
+    Ok(pages(app).list(list).await?.pop())
+}
+
+/// Begins the page behind `last` with the comment.
+async fn begin(
+    app: &App,
+    place: &Place,
+    discussion: &OpenDiscussion,
+    last: Option<&PageDocument>,
+    comment: &CommentDocument,
+    run: &Run,
+) -> Result<Option<CommentDocument>, Error> {
+    let number = last.map_or(0, |last| last.page + 1).max(discussion.first_page);
+    let earliest = last.map_or(discussion.since, |last| next(last.until).max(discussion.since));
+    let at = run.now().max(earliest);
+    let level = CommentDocument::level(at, comment.name());
+    let sort_key = [comment.above(), &level].concat();
+    let comment = CommentDocument { at, sort_key, ..comment.clone() };
+    let page = page_of(place, number, vec![comment.clone()]);
+    Ok(pages(app).insert(page).await.decided()?.map(|()| comment))
+}
+
+fn page_of(place: &Place, number: i64, entries: Vec<CommentDocument>) -> PageDocument {
+    let on = place.on();
+    PageDocument {
+        key: format!("{on}.{number}"),
+        on,
+        page: number,
+        full: false,
+        until: entries.last().map_or(DateTime::from_millis(0), |last| last.at),
+        until_id: entries.last().map(|last| last.id.clone()).unwrap_or_default(),
+        entries,
+        sealed: false,
+        v: Version,
+    }
+}
+
+#[async_trait]
+impl Storage for Paged {
+    fn serves(&self, way: &Way) -> bool {
+        matches!(way, Way::Chronological)
+    }
+
+    fn lists_authors(&self) -> bool {
+        false
+    }
+
+    async fn insert(
+        &self,
+        app: &App,
+        place: &Place,
+        discussion: &OpenDiscussion,
+        comment: CommentDocument,
+        _guard: Document,
+        run: &Run,
+    ) -> Result<Inserted, Error> {
+        while !run.is_over() {
+            if let Some(there) = push(app, place, &comment, run).await? {
+                return Ok(Inserted::Unposted(there));
+            }
+            let last = last(app, place).await?;
+            let is_open = |page: &PageDocument| page.page >= discussion.first_page && !page.full;
+            match last {
+                Some(page) if is_open(&page) && page.sealed => return Ok(Inserted::Refused),
+                Some(page) if is_open(&page) => {
+                    // It has room: the comment is there already, or was refused for another reason.
+                    if let Some(there) = self.find(app, place, By::Id(&comment.id)).await? {
+                        return Ok(Inserted::Exists(there));
+                    }
+                    if self.find(app, place, By::Slug(&comment.slug)).await?.is_some() {
+                        return Ok(Inserted::SlugTaken);
+                    }
+                }
+                last => {
+                    let begun = begin(app, place, discussion, last.as_ref(), &comment, run).await?;
+                    if let Some(there) = begun {
+                        return Ok(Inserted::Unposted(there));
+                    }
+                }
+            }
+        }
+        Err(run.overdue())
+    }
+
+    async fn find(
+        &self,
+        app: &App,
+        place: &Place,
+        by: By<'_>,
+    ) -> Result<Option<CommentDocument>, Error> {
+        let (field, value, hint) = match by {
+            By::Id(id) => ("entries.id", id, "comment"),
+            By::Slug(slug) => ("entries.slug", slug, "slug"),
+        };
+        let filter = doc! { "on": place.on(), field: value };
+        let list = List { filter, limit: 1, hint: Some(hint), ..List::default() };
+        Ok(pages(app).list(list).await?.pop().and_then(|page| pick(page, by)))
+    }
+
+    async fn find_all(
+        &self,
+        app: &App,
+        place: &Place,
+        ids: &[String],
+    ) -> Result<Vec<CommentDocument>, Error> {
+        let filter = doc! { "on": place.on(), "entries.id": { "$in": ids } };
+        let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+        let list = List { filter, limit, hint: Some("comment"), ..List::default() };
+        let entries = pages(app).list(list).await?.into_iter().flat_map(|page| page.entries);
+        Ok(entries.filter(|comment| ids.contains(&comment.id)).collect())
+    }
+
+    async fn change(
+        &self,
+        app: &App,
+        place: &Place,
+        id: &str,
+        guard: Document,
+        change: Change,
+        run: &Run,
+    ) -> Outcome<CommentDocument> {
+        let comment = both(By::Id(id).filter(), guard);
+        let filter = doc! {
+            "on": place.on(),
+            "entries.id": id,
+            "entries": { "$elemMatch": comment },
+            "sealed": { "$ne": true },
+        };
+        let changed = pages(app)
+            .guarded(filter, change.at("entries.$[comment]."))
+            .array_filters(vec![doc! { "comment.id": id }])
+            .within(run)
+            .apply()
+            .await;
+        match changed {
+            Outcome::Applied(page) => match pick(page, By::Id(id)) {
+                Some(comment) => Outcome::Applied(comment),
+                None => Outcome::Unknown(Error::internal("a comment left its page")),
+            },
+            Outcome::Refused => Outcome::Refused,
+            Outcome::Unknown(error) => Outcome::Unknown(error),
+        }
+    }
+
+    async fn list(
+        &self,
+        app: &App,
+        place: &Place,
+        _discussion: &OpenDiscussion,
+        way: &Way,
+        page: &Page,
+    ) -> Result<Vec<CommentDocument>, Error> {
+        let mut from = page.after().map(<[Bson]>::to_vec);
+        let mut found = Vec::new();
+        loop {
+            let read = pages(app).list(behind(place, 1, from.as_deref())).await?;
+            let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
+            from = read.last().map(end);
+            found.extend(read.into_iter().flat_map(|page| page.entries));
+            let listed = way.page_of(page, found.clone());
+            if is_end || listed.len() >= page.wanted() {
+                return Ok(listed);
+            }
+        }
+    }
+
+    async fn newest(
+        &self,
+        app: &App,
+        place: &Place,
+        limit: i64,
+    ) -> Result<Vec<CommentDocument>, Error> {
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut newest = Vec::new();
+        let mut from: Option<Vec<Bson>> = None;
+        loop {
+            let read = pages(app).list(behind(place, -1, from.as_deref())).await?;
+            let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
+            from = read.last().map(end);
+            let entries = read.into_iter().flat_map(|page| page.entries.into_iter().rev());
+            newest.extend(
+                entries.filter(|comment| !comment.is_unposted() && comment.removed.is_none()),
+            );
+            if is_end || newest.len() >= wanted {
+                newest.truncate(wanted);
+                return Ok(newest);
+            }
+        }
+    }
+
+    async fn withdraw(&self, app: &App, place: &Place, id: &str) -> Outcome<()> {
+        let unposted = doc! { "id": id, "due.kind": "POST" };
+        let on = place.on();
+        let with_others = doc! {
+            "on": &on, "entries.id": id, "entries": { "$elemMatch": &unposted },
+            "entries.1": { "$exists": true },
+        };
+        let pull = doc! { "$pull": { "entries": &unposted } };
+        match pages(app).guarded(with_others, pull).apply().await {
+            Outcome::Applied(_) => Outcome::Applied(()),
+            // Alone on its page: pages are never empty.
+            Outcome::Refused => {
+                let alone = doc! {
+                    "on": on, "entries.id": id, "entries": { "$elemMatch": unposted },
+                    "entries.1": { "$exists": false },
+                };
+                pages(app).remove(alone).await
+            }
+            Outcome::Unknown(error) => Outcome::Unknown(error),
+        }
+    }
+
+    async fn seal(&self, app: &App, place: &Place) -> Result<(), Error> {
+        let open = doc! { "on": place.on(), "sealed": { "$ne": true } };
+        pages(app).update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
+        Ok(())
+    }
+
+    async fn batch(
+        &self,
+        app: &App,
+        place: &Place,
+        after: Option<&(DateTime, String)>,
+    ) -> Result<Vec<CommentDocument>, Error> {
+        let from = after.map(|(at, id)| vec![Bson::from(*at), Bson::from(id)]);
+        let list = List { limit: BATCH / CAP, ..behind(place, 1, from.as_deref()) };
+        let read = pages(app).list(list).await?;
+        Ok(read.into_iter().flat_map(|page| page.entries).collect())
+    }
+
+    async fn copy(
+        &self,
+        app: &App,
+        place: &Place,
+        number: i64,
+        comments: Vec<CommentDocument>,
+        _run: &Run,
+    ) -> Result<(), Error> {
+        // It takes no more: what is posted meanwhile begins pages of its own.
+        let page = PageDocument { full: true, ..page_of(place, number, comments) };
+        pages(app).insert_many(vec![page]).await?;
+        Ok(())
+    }
+
+    async fn list_due(
+        &self,
+        app: &App,
+        before: DateTime,
+        limit: i64,
+    ) -> Result<Vec<CommentDocument>, Error> {
+        let filter = doc! { "entries.due.at": { "$lt": before } };
+        let list = List { filter, limit, hint: Some("due"), ..List::default() };
+        let entries = pages(app).list(list).await?.into_iter().flat_map(|page| page.entries);
+        let is_due =
+            |comment: &CommentDocument| comment.due.as_ref().is_some_and(|due| due.at < before);
+        Ok(entries.filter(is_due).collect())
+    }
+
+    async fn remove(&self, app: &App, place: &Place) -> Result<(), Error> {
+        pages(app).remove_many(doc! { "on": place.on() }).await?;
+        Ok(())
+    }
+
+    async fn remove_all(&self, app: &App, discussion: &str) -> Result<(), Error> {
+        pages(app).remove_many(doc! { "on": stores_of(discussion) }).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,394 @@
+//! The discussed documents: what is read of them, and what they are told.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::{
+    super::documents::{
+        CommentDocument, CommentExcerpt, Kind, Layout, OpenDiscussion, Parent, ParentDocument,
+        ParentKind, of_kind,
+    },
+    CAP,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::requester::Requester,
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        expression::{append, array, both, choose, filter, literal, map, stored, whole},
+    },
+};
+
+/// Newest comments that a discussed document carries.
+const LATEST: i32 = 10;
+/// Characters of a comment that it carries.
+const EXCERPT: usize = 280;
+
+/// The discussion of something that the caller may see: `None` where it may not, `Some(None)` where no
+/// discussion was opened.
+fn seen<K: Kind>(
+    found: Option<ParentDocument<K>>,
+    requester: &Requester,
+) -> Option<Option<OpenDiscussion>> {
+    let found = found.filter(|parent| parent.is_seen_by(requester))?;
+    Some(found.discussion.map(|discussion| *discussion))
+}
+
+/// As it is read for lists.
+pub(in super::super) async fn find(
+    app: &App,
+    parent: &Parent,
+    requester: &Requester,
+) -> Result<Option<Option<OpenDiscussion>>, Error> {
+    of_kind!(parent.kind, Own => {
+        Ok(seen(app.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?, requester))
+    })
+}
+
+/// As it is read by a run, which begins with it.
+pub(in super::super) async fn open(
+    app: &App,
+    parent: &Parent,
+    requester: &Requester,
+) -> Result<(Run, Option<Option<OpenDiscussion>>), Error> {
+    of_kind!(parent.kind, Own => {
+        let (run, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
+        Ok((run, seen(found, requester)))
+    })
+}
+
+/// The discussion, whoever may see it.
+pub(in super::super) async fn settled(
+    app: &App,
+    parent: &Parent,
+) -> Result<Option<Box<OpenDiscussion>>, Error> {
+    of_kind!(parent.kind, Own => {
+        let found = app.collection::<Own>().get_settled(&parent.key).await?;
+        Ok(found.and_then(|parent| parent.discussion))
+    })
+}
+
+/// Writes into the discussed document; answers the discussion after.
+async fn write(
+    app: &App,
+    parent: &Parent,
+    guard: Document,
+    update: impl Into<mongodb::options::UpdateModifications>,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let filter = both(doc! { "_id": &parent.key }, guard);
+    of_kind!(parent.kind, Own => {
+        let write = app.collection::<Own>().guarded(filter, update).within(run);
+        match write.apply().await {
+            Outcome::Applied(after) => match after.discussion {
+                Some(discussion) => Outcome::Applied(*discussion),
+                None => Outcome::Unknown(Error::internal("a discussion isn't where it was")),
+            },
+            Outcome::Refused => Outcome::Refused,
+            Outcome::Unknown(error) => Outcome::Unknown(error),
+        }
+    })
+}
+
+/// Opens a discussion where there is none.
+pub(in super::super) async fn open_discussion(
+    app: &App,
+    parent: &Parent,
+    layout: Layout,
+    seen: Document,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let guard = both(seen, doc! { "discussion": { "$exists": false } });
+    let discussion = OpenDiscussion {
+        id: app.ids().random(),
+        layout,
+        epoch: 1,
+        count: 0,
+        latest: Vec::new(),
+        rating: None,
+        opened_at: run.now(),
+        total: 0,
+        version: 1,
+        since: run.now(),
+        first_page: 0,
+        taken: Vec::new(),
+        entries: Vec::new(),
+        migration: None,
+        touched_at: None,
+    };
+    write(app, parent, guard, doc! { "$set": { "discussion": stored(&discussion) } }, run).await
+}
+
+/// What takes a comment: a guard against doing it twice, and the update.
+pub(super) fn taking(comment: &CommentDocument, run: &Run) -> (Document, Document) {
+    let mut increase = doc! { "discussion.count": 1_i64, "discussion.total": 1_i64 };
+    if let Some(stars) = comment.stars {
+        increase.insert("discussion.rating.count", 1_i64);
+        increase.insert("discussion.rating.sum", i64::from(stars));
+    }
+    let latest = doc! {
+        "$each": [stored(&excerpt(comment))],
+        "$sort": { "at": -1, "id": -1 },
+        "$slice": LATEST,
+    };
+    let taken = doc! { "tag": &comment.id, "at": run.now() };
+    let update = doc! {
+        "$inc": increase,
+        "$push": { "discussion.latest": latest, "discussion.taken": taken },
+        "$set": { "discussion.touchedAt": run.now() },
+    };
+    (doc! { "discussion.taken.tag": { "$ne": &comment.id } }, update)
+}
+
+/// A comment as the discussed document carries it.
+pub(in super::super) fn excerpt(comment: &CommentDocument) -> CommentExcerpt {
+    let CommentDocument { id, slug, author, text, stars, at, .. } = comment.clone();
+    let end = text.char_indices().nth(EXCERPT).map(|(end, _)| end);
+    let is_cut = end.is_some();
+    let text = end.map_or(text.clone(), |end| text[..end].to_owned());
+    CommentExcerpt { id, slug, author, text, is_cut, stars, at }
+}
+
+/// Takes a comment: counts it and puts it among the newest, while the epoch is that of its store.
+pub(in super::super) async fn take(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    comment: &CommentDocument,
+    seen: Document,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let (untaken, update) = taking(comment, run);
+    let now = doc! { "discussion.id": &discussion.id, "discussion.epoch": discussion.epoch };
+    write(app, parent, both(both(seen, now), untaken), update, run).await
+}
+
+/// Gives up what has that tag, where it wasn't told.
+pub(in super::super) async fn void(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    tag: &str,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let guard = doc! {
+        "discussion.id": &discussion.id, "discussion.taken.tag": { "$ne": tag },
+    };
+    let void = doc! { "tag": tag, "at": run.now(), "void": true };
+    let update = doc! {
+        "$push": { "discussion.taken": void },
+        "$set": { "discussion.touchedAt": run.now() },
+    };
+    write(app, parent, guard, update, run).await
+}
+
+/// Tells of an edit or a removal. `newest` are the newest comments as they were read when the discussion
+/// had this version; the removed one makes room for one of them.
+pub(in super::super) async fn give(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    comment: &CommentDocument,
+    newest: &[CommentDocument],
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let Some(due) = &comment.due else { return Outcome::Refused };
+    let guard = doc! {
+        "discussion.id": &discussion.id,
+        "discussion.version": discussion.version,
+        "discussion.taken.tag": { "$ne": &due.tag },
+    };
+    let same = doc! { "$eq": ["$$this.id", literal(&comment.id)] };
+    let latest = if comment.removed.is_some() {
+        let others = filter("$discussion.latest", doc! { "$not": [same] });
+        let more: Vec<Bson> = newest
+            .iter()
+            .filter(|other| other.id != comment.id)
+            .map(|other| stored(&excerpt(other)))
+            .collect();
+        let known = doc! { "$in": ["$$this.id", "$discussion.latest.id"] };
+        let more = filter(literal(more), doc! { "$not": [known] });
+        let all = doc! { "$concatArrays": [others, more] };
+        let sorted = doc! { "$sortArray": { "input": all, "sortBy": { "at": -1, "id": -1 } } };
+        Bson::Document(doc! { "$slice": [sorted, LATEST] })
+    } else {
+        map("$discussion.latest", choose(same, literal(stored(&excerpt(comment))), "$$this"))
+    };
+    let taken = whole(doc! { "tag": literal(&due.tag), "at": run.now() });
+    let mut set = doc! {
+        "discussion.count": { "$add": ["$discussion.count", i64::from(due.count)] },
+        "discussion.latest": latest,
+        "discussion.version": { "$add": ["$discussion.version", 1_i64] },
+        "discussion.taken": append(array("discussion.taken"), vec![taken]),
+        "discussion.touchedAt": run.now(),
+    };
+    if due.reviews != 0 || due.stars != 0 {
+        for (field, change) in [("count", due.reviews), ("sum", due.stars)] {
+            let field = format!("discussion.rating.{field}");
+            let sum = doc! { "$add": [format!("${field}"), i64::from(change)] };
+            set.insert(field, sum);
+        }
+    }
+    write(app, parent, guard, vec![doc! { "$set": set }], run).await
+}
+
+/// Changes the layout: from now on comments are posted to a store of the next epoch.
+pub(in super::super) async fn migrate(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    to: Layout,
+    seen: Document,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let mut guard = doc! {
+        "discussion.id": &discussion.id,
+        "discussion.epoch": discussion.epoch,
+        "discussion.migration": { "$exists": false },
+    };
+    let mut set = doc! {
+        "discussion.migration": whole(doc! {
+            "from": "$discussion.layout",
+            "at": "$$NOW",
+            "taken": array("discussion.taken.tag"),
+        }),
+        "discussion.layout": literal(stored(&to)),
+        "discussion.epoch": { "$add": ["$discussion.epoch", 1_i64] },
+        "discussion.since": { "$max": [
+            "$$NOW", { "$add": [{ "$max": "$discussion.latest.at" }, 1_i64] },
+        ] },
+        "discussion.firstPage": { "$toLong": { "$ceil": {
+            "$divide": ["$discussion.total", CAP],
+        } } },
+        "discussion.touchedAt": "$$NOW",
+    };
+    if to == Layout::Embedded {
+        guard.insert("discussion.total", doc! { "$lte": CAP });
+        set.insert("discussion.entries", Bson::Array(vec![]));
+    }
+    write(app, parent, both(seen, guard), vec![doc! { "$set": set }], run).await
+}
+
+/// Notes that everything is copied.
+pub(in super::super) async fn mark_copied(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let guard = doc! {
+        "discussion.id": &discussion.id,
+        "discussion.epoch": discussion.epoch,
+        "discussion.migration.at": { "$exists": true },
+        "discussion.migration.copiedAt": { "$exists": false },
+    };
+    let update = vec![doc! { "$set": { "discussion.migration.copiedAt": "$$NOW" } }];
+    write(app, parent, guard, update, run).await
+}
+
+/// Takes the note of a migration away whose old store is gone; embedded comments go with it.
+pub(in super::super) async fn close(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let guard = doc! {
+        "discussion.id": &discussion.id,
+        "discussion.epoch": discussion.epoch,
+        "discussion.migration.copiedAt": { "$exists": true },
+    };
+    let mut gone = doc! { "discussion.migration": 1 };
+    if discussion.layout != Layout::Embedded {
+        gone.insert("discussion.entries", 1);
+    }
+    write(app, parent, guard, doc! { "$unset": gone }, run).await
+}
+
+/// Forgets what it was told under these tags.
+pub(in super::super) async fn forget_taken(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    tags: &[String],
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let guard = doc! { "discussion.id": &discussion.id };
+    let told = doc! { "tag": { "$in": tags } };
+    write(app, parent, guard, doc! { "$pull": { "discussion.taken": told } }, run).await
+}
+
+/// Notes that nothing is left to be done, where nothing was touched since it was read.
+pub(in super::super) async fn rest(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let guard = doc! {
+        "discussion.id": &discussion.id,
+        "discussion.touchedAt": discussion.touched_at,
+        "discussion.taken": [],
+        "discussion.migration": { "$exists": false },
+        "discussion.entries.due.at": { "$exists": false },
+    };
+    write(app, parent, guard, doc! { "$unset": { "discussion.touchedAt": 1 } }, run).await
+}
+
+/// Discussions that were touched before `before`, oldest first.
+pub(in super::super) async fn list_touched(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<(Parent, OpenDiscussion)>, Error> {
+    let mut touched = Vec::new();
+    for kind in ParentKind::ALL {
+        touched.extend(list_touched_of(app, kind, before, limit).await?);
+    }
+    Ok(touched)
+}
+
+/// As [`list_touched`], of one kind.
+pub(super) async fn list_touched_of(
+    app: &App,
+    kind: ParentKind,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<(Parent, OpenDiscussion)>, Error> {
+    of_kind!(kind, Own => {
+        let filter = doc! { "discussion.touchedAt": { "$lt": before } };
+        let sort = doc! { "discussion.touchedAt": 1 };
+        let hint = Some("discussion_touched");
+        let fields = doc! { "discussion": 1 };
+        let projection = Some(fields);
+        let list = List { filter, sort, limit, projection, hint };
+        let found = app.collection::<Own>().list(list).await?;
+        Ok(found.into_iter().filter_map(|parent| of(kind, parent)).collect())
+    })
+}
+
+fn of<K: Kind>(kind: ParentKind, parent: ParentDocument<K>) -> Option<(Parent, OpenDiscussion)> {
+    let ParentDocument { key, discussion, .. } = parent;
+    Some((Parent { kind, key }, *discussion?))
+}
+
+/// Every discussion.
+pub(in super::super) async fn for_each(
+    app: &App,
+    mut each: impl FnMut(Parent, OpenDiscussion),
+) -> Result<(), Error> {
+    for kind in ParentKind::ALL {
+        of_kind!(kind, Own => {
+            let all = app.collection::<Own>();
+            all.for_each(|parent| {
+                if let Some((parent, discussion)) = of(kind, parent) {
+                    each(parent, discussion);
+                }
+                Ok(())
+            })
+            .await?;
+        });
+    }
+    Ok(())
+}

@@ -4,6 +4,7 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    domains::comments::{self, DiscussionSummary},
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Stored, Version,
@@ -64,6 +65,9 @@ pub struct NodeDocument {
     /// Set when it was deleted: nothing else of it is left, and the document goes later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
+    /// What people say about it; the room of comments writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discussion: Option<Box<DiscussionSummary>>,
     /// Digest of the input that created it, to tell a repeat from another use of its op id.
     pub input: String,
     /// Version of the shape.
@@ -489,6 +493,7 @@ impl Stored for NodeDocument {
             kind: Kind::Where("deletedAt"),
             serves: "the sweep that removes what was deleted",
         },
+        comments::TOUCHED,
     ];
 }
 

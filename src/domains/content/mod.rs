@@ -21,7 +21,7 @@
 //!
 //! ```text
 //!   edit:    draft ─▶ kept[] (decided) ─▶ nodeRevisions (given) ─▶ kept[] without it (settled)
-//!   delete:  deleting ─▶ nothing in it ─▶ stone ─▶ its former versions removed ─▶ gone
+//!   delete:  deleting ─▶ nothing in it ─▶ stone ─▶ its versions and comments removed ─▶ gone
 //!                └─────── something ─▶ taken back
 //! ```
 //!

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     app::App,
+    domains::comments,
     error::Error,
     mongo::{
         Tally,
@@ -62,6 +63,9 @@ async fn stones(app: &App, before: DateTime) -> Result<u64, Error> {
     let mut tally = Tally::default();
     for node in store::list_deleted(app, before, MOST).await? {
         let removed = async {
+            if let Some(discussion) = &node.discussion {
+                comments::operations::forget(app, &discussion.id).await?;
+            }
             store::drop_revisions(app, &node.id).await?;
             Ok(store::remove_stone(app, &node.id).await.decided()?.is_some())
         };

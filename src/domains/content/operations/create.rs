@@ -154,6 +154,7 @@ fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
         copying: parent.map(|_| run.now()),
         deleting: None,
         deleted_at: None,
+        discussion: None,
         id: op.id,
         input: op.input,
         v: Version,

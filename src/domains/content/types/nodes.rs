@@ -8,6 +8,7 @@ use super::super::{
     markdown,
 };
 use crate::{
+    domains::comments::Discussion,
     graphql::{
         node_id::NodeKind,
         requester,
@@ -185,6 +186,11 @@ impl Shown {
         desc = "Since when it is as it is shown; null for what readers don't see yet."
     ),
     field(
+        name = "discussion",
+        ty = "Option<Discussion>",
+        desc = "What people say about it; null where no discussion was opened."
+    ),
+    field(
         name = "draft",
         ty = "Result<Option<ContentDraft>>",
         desc = "What editors work on; for others null, with an error. Who: editor."
@@ -294,6 +300,11 @@ macro_rules! content_type {
             /// Since when it is as it is shown; null for what readers don't see yet.
             async fn updated_at(&self) -> Option<DateTime> {
                 self.0.since().map(DateTime::from)
+            }
+
+            /// What people say about it; null where no discussion was opened.
+            async fn discussion(&self) -> Option<Discussion> {
+                self.0.node.discussion.clone().map(Discussion)
             }
 
             /// What editors work on; for others null, with an error.

@@ -23,6 +23,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// The rooms, from the top down: an operation calls only operations of its own level's rooms below.
 const ROOMS: &[&[&str]] = &[
+    &["assets"],
     &["orders"],
     &["carts", "payments"],
     &["inventory", "transfers"],

@@ -3,8 +3,9 @@
 //! `resolvers` (translate), and where a room has flows `sweep` and `invariants`.
 //!
 //! Between rooms only operations call operations, downhill:
-//! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
+//! `assets`, `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, people}`.
 
+pub mod assets;
 pub mod carts;
 pub mod catalog;
 pub mod categories;
@@ -38,6 +39,9 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<orders::OrderDocument>(),
     declared::<transfers::AccountDocument>(),
     declared::<transfers::TransferDocument>(),
+    declared::<assets::AssetDocument>(),
+    declared::<assets::BlobDocument>(),
+    declared::<assets::ChunkDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -79,6 +83,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     carts::invariants::check(app, &mut report).await?;
     orders::invariants::check(app, &mut report).await?;
     transfers::invariants::check(app, &mut report).await?;
+    assets::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -96,5 +101,6 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
         ("categories", Box::pin(categories::sweep::sweep(app))),
         ("catalog", Box::pin(catalog::sweep::sweep(app))),
         ("people", Box::pin(people::sweep::sweep(app))),
+        ("assets", Box::pin(assets::sweep::sweep(app))),
     ]
 }

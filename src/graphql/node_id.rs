@@ -9,10 +9,14 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 pub enum NodeKind {
     /// An account for transfers.
     Account,
+    /// A file.
+    Asset,
     /// A cart.
     Cart,
     /// A category of the tree.
     Category,
+    /// A page, or what groups pages.
+    Content,
     /// An order.
     Order,
     /// Someone who makes things.
@@ -24,10 +28,12 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::Account,
+        Self::Asset,
         Self::Cart,
         Self::Category,
+        Self::Content,
         Self::Order,
         Self::Person,
         Self::Product,
@@ -38,8 +44,10 @@ impl NodeKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
+            Self::Asset => "asset",
             Self::Cart => "cart",
             Self::Category => "category",
+            Self::Content => "content",
             Self::Order => "order",
             Self::Person => "person",
             Self::Product => "product",

@@ -46,6 +46,10 @@ pub enum ErrorCode {
     OrderNotOpen,
     /// The move would make a category its own ancestor.
     WouldMakeCircle,
+    /// The file is larger than files may be here.
+    FileTooLarge,
+    /// Files of this media type aren't taken here.
+    MediaTypeNotAllowed,
 }
 
 /// A type that tells why a mutation was refused. It marks what may leave an operation through `?`.

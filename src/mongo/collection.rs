@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
     options::ReadConcern,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
@@ -106,6 +106,26 @@ impl<T: Stored> Collection<T> {
         self.read(Lookup { key, ..Self::BY_ID }, value).await
     }
 
+    /// As [`Self::get_by`], with the server's time in the same answer.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn get_timed_by(
+        &self,
+        key: &'static str,
+        value: &str,
+    ) -> Result<Option<(DateTime, T)>, Error> {
+        #[derive(Deserialize)]
+        struct Timed<T> {
+            now: DateTime,
+            document: T,
+        }
+        let lookup = Lookup { key, fields: Fields::Timed, ..Self::BY_ID };
+        let Some(found) = self.readers.read(lookup, value).await? else { return Ok(None) };
+        let Timed { now, document } = decode(&found)?;
+        Ok(Some((now, document)))
+    }
+
     /// As [`Self::get`], with only some fields, `_id` among them; `T` must be readable from them.
     ///
     /// # Errors
@@ -124,6 +144,11 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`.
     pub async fn get_settled(&self, id: &str) -> Result<Option<T>, Error> {
         self.read(Lookup { settled: true, ..Self::BY_ID }, id).await
+    }
+
+    /// The driver's handle, and how long a read may take.
+    pub(super) fn raw(&self) -> (Raw, Duration) {
+        (self.inner.clone(), self.readers.limit())
     }
 
     const BY_ID: Lookup =

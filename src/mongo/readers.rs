@@ -10,7 +10,7 @@ use std::{
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{DateTime, Document, RawDocumentBuf, doc},
+    bson::{DateTime, Document, RawDocument, RawDocumentBuf, doc},
     options::ReadConcern,
 };
 use tokio::sync::oneshot;
@@ -49,7 +49,7 @@ pub(super) enum Fields {
     All,
     /// Only these; the key must be among them.
     Only(&'static [&'static str]),
-    /// The document as `document`, and the server's time as `now`. The key must be `_id`.
+    /// The document as `document`, and the server's time as `now`.
     Timed,
 }
 
@@ -60,7 +60,7 @@ impl Lookup {
             Fields::Only(fields) => {
                 Some(fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect())
             }
-            Fields::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
+            Fields::Timed => Some(doc! { self.key: 1, "now": "$$NOW", "document": "$$ROOT" }),
         }
     }
 }
@@ -245,7 +245,7 @@ impl Reader {
         while let Some(batch) = batches.try_next().await? {
             for document in batch.doc_slices()? {
                 let document = document?.as_document().ok_or_else(|| odd("an element"))?;
-                let value = document.get_str(self.lookup.key).map_err(|_fault| odd("a key"))?;
+                let value = text_at(document, self.lookup.key).ok_or_else(|| odd("a key"))?;
                 let Some(answers) = waiting.remove(value) else { continue };
                 let document = Arc::new(document.to_owned());
                 for answer in answers {
@@ -254,6 +254,14 @@ impl Reader {
             }
         }
         Ok(())
+    }
+}
+
+/// The text at a path, such as `metadata.path`.
+fn text_at<'a>(document: &'a RawDocument, path: &str) -> Option<&'a str> {
+    match path.split_once('.') {
+        Some((above, below)) => text_at(document.get_document(above).ok()?, below),
+        None => document.get_str(path).ok(),
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     app::App,
     domains::{
+        assets::types::Asset,
         carts::types::Cart,
         catalog::types::{Album, Book, Film, GenericProduct},
         categories::{
@@ -40,6 +41,7 @@ const MOST: usize = 100;
 pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
     ("Account", NodeKind::Account, &["id"]),
     ("Album", NodeKind::Product, &["id", "sku"]),
+    ("Asset", NodeKind::Asset, &["id"]),
     ("Book", NodeKind::Product, &["id", "sku"]),
     ("Cart", NodeKind::Cart, &["id"]),
     ("Category", NodeKind::Category, &["id", "path"]),
@@ -60,6 +62,7 @@ const PRODUCT: &str = "Product";
 pub enum Entity {
     Account(Account),
     Album(Album),
+    Asset(Asset),
     Book(Book),
     Cart(Cart),
     Category(Category),
@@ -75,6 +78,7 @@ impl From<Node> for Entity {
         match node {
             Node::Account(account) => Self::Account(account),
             Node::Album(album) => Self::Album(album),
+            Node::Asset(asset) => Self::Asset(asset),
             Node::Book(book) => Self::Book(book),
             Node::Cart(cart) => Self::Cart(cart),
             Node::Category(category) => Self::Category(category),

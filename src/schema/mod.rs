@@ -16,6 +16,10 @@ use futures_util::{Stream, StreamExt};
 use crate::{
     config::Config,
     domains::{
+        assets::{
+            self,
+            types::{FileTooLarge, MediaTypeNotAllowed},
+        },
         carts, catalog,
         categories::{self, types::WouldMakeCircle},
         inventory,
@@ -55,6 +59,7 @@ pub struct Query(
     carts::resolvers::CartsQuery,
     orders::resolvers::OrdersQuery,
     transfers::resolvers::TransfersQuery,
+    assets::resolvers::AssetsQuery,
     nodes::NodesQuery,
     entities::EntitiesQuery,
 );
@@ -69,6 +74,7 @@ pub struct Mutation(
     carts::resolvers::CartsMutation,
     orders::resolvers::OrdersMutation,
     transfers::resolvers::TransfersMutation,
+    assets::resolvers::AssetsMutation,
 );
 
 /// Everything that can be followed.
@@ -104,6 +110,8 @@ pub enum UserError {
     AccountFull(AccountFull),
     AccountNotEmpty(AccountNotEmpty),
     TransferNotCancellable(TransferNotCancellable),
+    FileTooLarge(FileTooLarge),
+    MediaTypeNotAllowed(MediaTypeNotAllowed),
 }
 
 /// The whole schema, ready to execute requests.

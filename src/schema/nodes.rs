@@ -7,6 +7,10 @@ use futures_util::future::try_join_all;
 use crate::{
     app::App,
     domains::{
+        assets::{
+            self,
+            types::{Asset, AssetBy},
+        },
         carts::{self, types::Cart},
         catalog::{
             self,
@@ -41,6 +45,7 @@ const MOST: usize = 100;
 pub enum Node {
     Account(Account),
     Album(Album),
+    Asset(Asset),
     Book(Book),
     Cart(Cart),
     Category(Category),
@@ -111,6 +116,12 @@ pub(super) async fn find(
             let found = transfers::operations::account(app, requester, id).await?;
             found.map(|account| Account(account).into())
         }
+        NodeKind::Asset => {
+            let by = AssetBy::Id(id.clone());
+            let found = assets::operations::asset(app, requester, &by).await?;
+            found.map(|asset| Asset(asset).into())
+        }
+        NodeKind::Content => None,
         NodeKind::Cart => {
             let found = carts::operations::cart(app, requester, id).await?;
             found.map(|cart| Cart::from(cart).into())

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHUNK, Door, ask, editor, file, header, noise, parent, uploaded};
-use crate::support::{Gateway, commands};
+use crate::support::{Gateway, commands, key, mongod_port};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ranges_are_sent_alone() {
@@ -253,10 +253,12 @@ async fn a_file_with_a_hole_ends_early_and_is_found_by_the_check() {
 async fn the_check_finds_what_is_broken() {
     let gateway = Gateway::start().await;
     let mut ids = Vec::new();
+    let mut keys = Vec::new();
     for slug in ["digest", "length", "gone", "path", "list", "sound"] {
         let sent = file("a", "text/plain", format!("text of {slug}"));
         let asset = uploaded(&gateway, json!({ "slug": slug, "tags": ["t"] }), &sent).await;
         ids.push(super::blob_of(&gateway, &asset).await);
+        keys.push(key(asset["id"].as_str().expect("an id")));
     }
     gateway.assert_sound().await;
     let files = gateway.database.collection::<Document>("assets.files");
@@ -273,9 +275,9 @@ async fn the_check_finds_what_is_broken() {
     files.update_one(doc! { "_id": ids[1] }, doc! { "$inc": { "length": 1 } }).await.expect("set");
     files.delete_one(doc! { "_id": ids[2] }).await.expect("removed");
     let path = doc! { "$set": { "metadata.path": "/elsewhere" } };
-    entries.update_one(doc! { "metadata.slug": "path" }, path).await.expect("set");
+    entries.update_one(doc! { "_id": &keys[3] }, path).await.expect("set");
     let list = doc! { "$pull": { "listed": "everyone tag t" } };
-    entries.update_one(doc! { "metadata.slug": "list" }, list).await.expect("set");
+    entries.update_one(doc! { "_id": &keys[4] }, list).await.expect("set");
     let stray = mongodb::bson::oid::ObjectId::from_parts(1, [0; 5], [0; 3]);
     chunks.insert_one(doc! { "files_id": stray, "n": 0, "data": "" }).await.expect("inserted");
     let report = docgate::domains::check(&gateway.app).await.expect("the check runs");
@@ -285,8 +287,11 @@ async fn the_check_finds_what_is_broken() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_download_that_takes_too_long_ends() {
-    let gateway = Gateway::with(|config| config.asset_transfer_seconds = 1).await;
-    uploaded(&gateway, json!({ "slug": "it" }), &file("a", "x/y", noise(40 << 20))).await;
+    let patient = Gateway::start().await;
+    uploaded(&patient, json!({ "slug": "it" }), &file("a", "x/y", noise(40 << 20))).await;
+    let name = patient.database.name();
+    let gateway =
+        Gateway::over(mongod_port(), false, name, |config| config.asset_transfer_seconds = 1).await;
     let mut response = Door::open(&gateway).get("/it", &[]).await;
     let first = response.chunk().await.expect("bytes").expect("some");
     tokio::time::sleep(Duration::from_millis(1_500)).await;

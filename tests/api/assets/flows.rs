@@ -62,7 +62,10 @@ async fn a_replacement_that_is_cut_anywhere_leaves_the_old_file_or_the_new_one()
         async |gateway, (slug, id): &(String, String)| {
             let input = json!({ "asset": id, "opId": slug });
             sound(send_form(&editor(gateway), with_file("replaceAsset", input, &sent)).await.ok());
-            let (status, bytes) = Door::open(gateway).bytes(&format!("/{slug}"), &[]).await;
+            // Through what may be cut too: a body that ends early isn't taken for a whole one.
+            let read = Door::open(gateway).get(&format!("/{slug}"), &[]).await;
+            let status = read.status();
+            let Ok(bytes) = read.bytes().await else { return };
             assert!(
                 status != 200 || bytes == old || bytes == new,
                 "{} bytes of a mixture",

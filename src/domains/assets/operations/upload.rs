@@ -220,7 +220,7 @@ async fn begin<'a>(
                 }
             }
             Some(holder) if holder.file.is_some() => {
-                return Err(AlreadyExists::new("asset", holder.metadata.path).into());
+                return Err(AlreadyExists::new("file", holder.metadata.path).into());
             }
             Some(_) => {
                 return Err(InUse::because("another upload to this path is under way").into());

@@ -498,25 +498,7 @@ impl Config {
             self.reservations_per_sku >= 2 && self.reservations_per_sku <= 10_000,
             "reservations_per_sku must be between 2 and 10000",
         );
-        demand(
-            (1..=1 << 40).contains(&self.asset_bytes)
-                && (1..=1_000).contains(&self.asset_files)
-                && self.max_transfers > 0,
-            "asset_bytes must be between 1 and 2^40, asset_files between 1 and 1000, and max_transfers above zero",
-        );
-        demand(
-            self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
-            "asset_types must be media types such as image/png, image/* or */*",
-        );
-        demand(
-            Duration::from_secs(self.asset_stall_seconds)
-                > Duration::from_millis(self.receive_millis) * 2 + self.bound(),
-            "asset_stall_seconds must be longer than two times receive_millis and the bound of a flow (run + command + skew)",
-        );
-        demand(
-            (self.asset_stall_seconds..=7 * 86_400).contains(&self.asset_transfer_seconds),
-            "asset_transfer_seconds must be between asset_stall_seconds and a week",
-        );
+        self.demand_of_assets(&mut demand);
         demand(
             (1..=1_000_000).contains(&self.live_connections)
                 && (1..=10_000).contains(&self.live_operations)
@@ -606,6 +588,29 @@ impl Config {
         demand(
             self.auth_cookie.as_deref().is_none_or(is_cookie_name),
             "auth_cookie isn't the name of a cookie: letters, digits and !#$%&'*+-.^_`|~ are expected",
+        );
+    }
+
+    /// What must hold of the settings about assets.
+    fn demand_of_assets(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(
+            (1..=1 << 40).contains(&self.asset_bytes)
+                && (1..=1_000).contains(&self.asset_files)
+                && self.max_transfers > 0,
+            "asset_bytes must be between 1 and 2^40, asset_files between 1 and 1000, and max_transfers above zero",
+        );
+        demand(
+            self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
+            "asset_types must be media types such as image/png, image/* or */*",
+        );
+        demand(
+            Duration::from_secs(self.asset_stall_seconds)
+                > Duration::from_millis(self.receive_millis) * 2 + self.bound(),
+            "asset_stall_seconds must be longer than two times receive_millis and the bound of a flow (run + command + skew)",
+        );
+        demand(
+            (self.asset_stall_seconds..=7 * 86_400).contains(&self.asset_transfer_seconds),
+            "asset_transfer_seconds must be between asset_stall_seconds and a week",
         );
     }
 

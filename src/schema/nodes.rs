@@ -119,7 +119,7 @@ pub(super) async fn find(
         NodeKind::Asset => {
             let by = AssetBy::Id(id.clone());
             let found = assets::operations::asset(app, requester, &by).await?;
-            found.map(|asset| Asset(asset).into())
+            found.map(|asset| Asset::from(asset).into())
         }
         NodeKind::Content => None,
         NodeKind::Cart => {

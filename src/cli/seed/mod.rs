@@ -5,6 +5,7 @@ mod cut;
 mod door;
 mod goods;
 mod people;
+mod pictures;
 mod products;
 mod random;
 mod shoppers;
@@ -63,6 +64,7 @@ pub(super) async fn fill(
     shoppers::expire(config, &app).await?;
     let cuts = cut::cut(config, &visits, &shoppers[0], &steps).await?;
     visits.browse(2 * few, &steps).await?;
+    pictures::hang(&door, &[None], &steps).await?;
     app.tasks().close();
     app.tasks().wait().await;
     Ok(cuts)

@@ -36,7 +36,7 @@ impl AssetsQuery {
         context: &Context<'_>,
         #[graphql(desc = "Which.")] by: AssetBy,
     ) -> Result<Option<Asset>> {
-        Ok(operations::asset(app(context), requester(context), &by).await?.map(Asset))
+        Ok(operations::asset(app(context), requester(context), &by).await?.map(Asset::from))
     }
 
     /// Assets that you may read: by tag or parent the newest first, by attributes in the order of their
@@ -53,7 +53,11 @@ impl AssetsQuery {
         let (app, requester) = (app(context), requester(context));
         let (page, found) =
             operations::assets(app, requester, &by, first, after.as_deref()).await?;
-        Ok(page.connection(found, |(position, _)| position.clone(), |(_, asset)| Asset(asset)))
+        Ok(page.connection(
+            found,
+            |(position, _)| position.clone(),
+            |(_, asset)| Asset::from(asset),
+        ))
     }
 }
 

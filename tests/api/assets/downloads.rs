@@ -118,8 +118,8 @@ async fn who_has_it_gets_nothing() {
     assert_eq!((head.status().as_u16(), header(head.headers(), "content-length")), (200, "10"));
     let head = door.request(Method::HEAD, "/nothing").send().await.expect("an answer");
     assert_eq!(head.status(), 404);
-    let post = door.request(Method::POST, "/it").send().await.expect("an answer");
-    assert_eq!(post.status(), 405);
+    let other = door.request(Method::POST, "/it").send().await.expect("an answer");
+    assert_eq!(other.status(), 405);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,12 +44,12 @@ pub(super) fn tags(tags: &[String]) -> Result<Vec<String>, InvalidInput> {
 /// Names of roles, a set, sorted.
 pub(super) fn access(names: &[String]) -> Result<Vec<String>, InvalidInput> {
     input::at_most("access", names, Role::ALL.len())?;
-    let role = |name: &String| match Role::from_name(name) {
-        Some(role) => Ok(role.name().to_owned()),
-        None => {
+    let role = |name: &String| {
+        let role = Role::from_name(name).map(|role| role.name().to_owned());
+        role.ok_or_else(|| {
             let known: Vec<_> = Role::ALL.iter().map(|role| role.name()).collect();
-            Err(InvalidInput::new("access", format!("takes names of roles: {}", known.join(", "))))
-        }
+            InvalidInput::new("access", format!("takes names of roles: {}", known.join(", ")))
+        })
     };
     Ok(names.iter().map(role).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect())
 }

@@ -11,7 +11,7 @@ use super::super::{documents::Attribute, store::OF_FILE};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Media {
     /// Its media type.
-    pub(super) media_type: String,
+    pub(super) kind: String,
     /// Width and height of a picture, in pixels.
     pub(super) size: Option<(i64, i64)>,
     /// What a camera wrote into it.
@@ -46,9 +46,9 @@ const LIKE_TEXT: &[&str] = &[
 /// Looks at the first bytes of a file; `is_all` says whether these are all. `told` is the media type
 /// that the client says.
 pub(super) async fn look(head: Vec<u8>, is_all: bool, told: Option<String>) -> (Vec<u8>, Media) {
-    let media_type = media_type(&head, is_all, told.as_deref());
-    let mut media = Media { media_type, size: None, attributes: Vec::new() };
-    if !media.media_type.starts_with("image/") || media.media_type == SVG {
+    let kind = media_type(&head, is_all, told.as_deref());
+    let mut media = Media { kind, size: None, attributes: Vec::new() };
+    if !media.kind.starts_with("image/") || media.kind == SVG {
         return (head, media);
     }
     let picture = bytes::Bytes::from(head);

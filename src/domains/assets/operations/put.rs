@@ -91,9 +91,10 @@ pub async fn put(
     let found = store::find_slug(app, parent.as_deref(), &slug).await?;
     let found = found.filter(|found| found.whole().is_some());
     let expected = match (&found, expectation) {
-        (Some(_), Expectation::Any | Expectation::Something) => Expected::Any,
         (Some(_), Expectation::Digests(digests)) => Expected::Digest(digests),
-        (None, Expectation::Any | Expectation::Nothing) => Expected::Any,
+        (Some(_), Expectation::Something)
+        | (None, Expectation::Nothing)
+        | (_, Expectation::Any) => Expected::Any,
         _ => return Err(Stop::Refused(PutRefusal::Unexpected)),
     };
     let op = app.ids().op(&[subject, "put"], None, &path);

@@ -58,8 +58,8 @@ where
         return Err(FileTooLarge::above(config.asset_bytes).into());
     }
     let (head, media) = media::look(head, is_all, media_type).await;
-    if !config.asset_types.iter().any(|allowed| is_of(&media.media_type, allowed)) {
-        return Err(MediaTypeNotAllowed::new(&media.media_type, &config.asset_types).into());
+    if !config.asset_types.iter().any(|allowed| is_of(&media.kind, allowed)) {
+        return Err(MediaTypeNotAllowed::new(&media.kind, &config.asset_types).into());
     }
     Ok(Opened { name: checks::file_name(&name), media, head, rest, since })
 }
@@ -147,7 +147,7 @@ impl Opened {
             blob: upload.blob,
             length: i64::try_from(written.length).unwrap_or(i64::MAX),
             digest: hex::encode(written.digest),
-            media_type: self.media.media_type.clone(),
+            media_type: self.media.kind.clone(),
             name: self.name,
             width: self.media.size.map(|(width, _)| width),
             height: self.media.size.map(|(_, height)| height),
@@ -179,8 +179,9 @@ fn blob(file: &FileFacts) -> BlobDocument {
 /// An upload that begins now. Its blob's id tells when.
 pub(super) fn begin(app: &App, op: &str, run: &Run) -> Upload {
     let seconds = u32::try_from(run.now().timestamp_millis() / 1_000).unwrap_or(u32::MAX);
-    let random = app.ids().random_bytes();
-    let [a, b, c, d, e, f, g, h, ..] = random;
-    let blob = ObjectId::from_parts(seconds, [a, b, c, d, e], [f, g, h]);
+    let mut id = [0; 12];
+    id[..4].copy_from_slice(&seconds.to_be_bytes());
+    id[4..].copy_from_slice(&app.ids().random_bytes()[..8]);
+    let blob = ObjectId::from_bytes(id);
     Upload { token: app.ids().random(), blob, at: run.now(), op: op.to_owned() }
 }

@@ -11,7 +11,13 @@ use crate::graphql::{
 
 /// A file with what is known of it.
 #[derive(Debug)]
-pub struct Asset(pub AssetDocument);
+pub struct Asset(Box<AssetDocument>);
+
+impl From<AssetDocument> for Asset {
+    fn from(asset: AssetDocument) -> Self {
+        Self(Box::new(asset))
+    }
+}
 
 /// A file with what is known of it. Its bytes are at `url`, which also takes a new file by `PUT`.
 #[Object]

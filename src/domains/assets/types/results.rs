@@ -79,7 +79,7 @@ macro_rules! answers_with_asset {
     ($($result:ident),+) => {$(
         impl From<AssetDocument> for $result {
             fn from(asset: AssetDocument) -> Self {
-                Self::Asset(Asset(asset))
+                Self::Asset(asset.into())
             }
         }
     )+};

@@ -19,6 +19,7 @@ import load
 import scenarios
 import servers
 import shop
+import transfers
 import works
 from client import send_all
 from options import ROOT, settings
@@ -48,6 +49,7 @@ class Bench:
             "runs": [],
             "scenarios": [],
             "growth": [],
+            "transfers": [],
             "works": [],
         }
         self.running: Dict[str, Running] = {}
@@ -76,6 +78,8 @@ class Bench:
             self.measure_scenarios(next(server for server in wanted if server.name == DOCGATE))
         if "growth" in options.only:
             self.measure_growth(next(server for server in wanted if server.name == DOCGATE))
+        if "assets" in options.only:
+            self.measure_transfers(next(server for server in wanted if server.name == DOCGATE))
         self.results["minutes"] = round((time.monotonic() - self.began) / 60, 1)
         self.save()
 
@@ -289,6 +293,33 @@ class Bench:
             kept = "" if growth.keeps_bounds(found) else ", MORE THAN IT MAY"
             say(f"{read.title}: {digits(small)} and {digits(large)} ms{kept}")
             self.save()
+
+    # Files
+
+    def measure_transfers(self, docgate: Server) -> None:
+        if not (self.places.rust / transfers.BINARY).is_file():
+            self.results["remarks"].append(
+                f"Files: not measured, the binary `{transfers.BINARY}` wasn't built."
+            )
+            return
+        length = self.options.file << 20
+        running = docgate.start(self.processes, self.database)
+        token = servers.token(self.places, self.database, "editor", "editor")
+        # What the first use of everything takes isn't the file's.
+        transfers.http_up(running.address, token, 8 << 20)
+        transfers.http_down(running.address, 8 << 20)
+        for number in range(1, self.options.rounds + 1):
+            found = transfers.one_round(self.places, self.database, running, token, length, number)
+            self.results["transfers"] += found
+            told = [
+                f"{run['side']} {run['direction']} {digits(run['bytes'] / run['seconds'] / 2**20)}"
+                for run in found
+            ]
+            most = max(transfers.growth(found))
+            say(f"{self.options.file} MiB, round {number}: {', '.join(told)} MiB a second, {most:.0f} MiB more")
+            self.save()
+        self.processes.end(running.process)
+        transfers.driver(self.places, self.database, "clear", "assets")
 
     def directly(self, node: str, name: str) -> Dict[str, Any]:
         # The warm-up is in the same process: what the engine has compiled is gone with it.

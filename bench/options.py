@@ -13,7 +13,7 @@ from servers import DOCGATE
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 TARGET = ROOT / "target"
-STAGES = ["start", *works.NAMES, "scenarios", "growth"]
+STAGES = ["start", *works.NAMES, "scenarios", "growth", "assets"]
 
 DESCRIPTION = """docgate's benchmark: starts a mongod with a filled shop, docgate and its peers on the same
 documents, drives each in turn with the same load, and writes RESULTS.md, results.svg and results.json.
@@ -24,6 +24,8 @@ without it. Everything runs on this machine and listens on loopback only. Ctrl-C
   bench/run.py                              all of it, about 50 minutes
   bench/run.py --quick                      one short round of everything, into target/bench
   bench/run.py --only product --only cart   some of the work, into target/bench
+  bench/run.py --only assets --servers docgate --products 50
+                                            a file of 1 GiB up and down, into target/bench
   bench/run.py --report-only                the report again, from results.json
 """
 
@@ -67,6 +69,7 @@ def arguments() -> argparse.Namespace:
     number(group, "--accounts", 2_000, "accounts that pay and transfer")
     number(group, "--carts", 2_000, "fresh carts of one run")
     number(group, "--grown", 1_000_000, "documents of each kind where there are many")
+    number(group, "--file", 1_024, "MiB of the file that goes up and down")
     place(group, "--data", TARGET / "bench-data", "folder of the database (target/bench-data)")
     flag(group, "--keep-data", "go on with the shop of the run before, instead of a fresh one")
 
@@ -101,6 +104,7 @@ def checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> arg
         options.rounds, options.seconds, options.starts = 1, 1, 1
         options.products, options.accounts, options.carts = 500, 200, 200
         options.grown = 20_000
+        options.file = 32
     options.out = options.out or (HERE if whole or options.report_only else TARGET / "bench")
     options.rust = options.rust or options.docgate.parent
     return options
@@ -113,7 +117,7 @@ def is_whole(only: List[str], wanted: List[str]) -> bool:
 
 #: What a report tells of the options: none of the paths.
 TOLD = [
-    *("rounds", "seconds", "warm_up", "connections", "starts", "products", "accounts", "carts", "grown"),
+    *("rounds", "seconds", "warm_up", "connections", "starts", "products", "accounts", "carts", "grown", "file"),
     *("threads", "client_processes", "quick", "only", "servers"),
 ]
 

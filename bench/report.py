@@ -6,6 +6,7 @@ from typing import Any, Dict, List
 
 import growth
 import targets
+import transfers
 from options import command
 from results import MAIN, Found, Results, counted, digits, mebibytes, median, spread
 from scenarios import IN_FLIGHT
@@ -87,6 +88,25 @@ def growth_table(found: List[Dict[str, Any]]) -> List[str]:
 def growth_text(found: List[Dict[str, Any]]) -> str:
     few, many = found[0]["counts"]
     return GROWTH_TEXT.format(few=few, many=many, explained=growth.EXPLAINED)
+
+
+def transfer_table(found: List[Dict[str, Any]]) -> List[str]:
+    lines = [
+        "| | docgate, MiB a second | driver's streams | docgate : it | resident before | at the most |",
+        "|---|---|---|---|---:|---:|",
+    ]
+    for direction in transfers.DIRECTIONS:
+        ours = transfers.runs(found, direction, "docgate")
+        if not ours:
+            continue
+        speeds = [spread(transfers.speeds(found, direction, side)) for side in ("docgate", "driver")]
+        before = median([run["residentBefore"] for run in ours])
+        most = max(run["residentBytes"] for run in ours)
+        lines.append(
+            f"| {direction} | {' | '.join(speeds)} | {spread(transfers.ratios(found, direction))} "
+            f"| {mebibytes(before)} | {mebibytes(most)} |"
+        )
+    return lines
 
 
 def server_table(found: Found) -> List[str]:
@@ -186,6 +206,10 @@ def write(results: Results) -> str:
     if results.get("growth"):
         parts += ["## What reads look at", "", growth_text(results["growth"]), ""]
         parts += [*growth_table(results["growth"]), ""]
+    if results.get("transfers"):
+        size = results["transfers"][0]["bytes"] // 2**20
+        parts += ["## Large files", "", TRANSFER_TEXT.format(size=size), ""]
+        parts += [*transfer_table(results["transfers"]), ""]
     if results["servers"]:
         parts += ["## Start and memory", "", START_TEXT, "", *server_table(found), ""]
     versions = [
@@ -222,6 +246,12 @@ next page counts as returned. Times are of one connection, in turn on both, medi
 keys after they were asked for once: so of what the server has in memory. Reads whose bounds are
 one range of an index may look at no other document and at one key more. Text search is an aggregation, of
 which docgate tells no figures."""
+
+TRANSFER_TEXT = """\
+One file of {size:,} MiB that no compression makes smaller: put and got through docgate over HTTP, by a client
+on the same cores, and written and read by the driver's own GridFS streams in a process by itself, without
+HTTP; both with majority writes into the same mongod, in turn. docgate also computes the SHA-256. Memory is
+docgate's: before each transfer, and the most that was seen ten times a second while it went on."""
 
 START_TEXT = """\
 Ready means: docgate's `/health/ready` says 200, a peer says that it serves. Idle is 1.5 s after that,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Callable, List, Optional, Sequence, Tuple
 
 import growth
+import transfers
 from results import MAIN, Found, mebibytes, median, spread
 from scenarios import COMMANDS, FLOWS
 from scenarios import TITLES as SCENARIOS
@@ -69,6 +70,19 @@ def _growth(found: Found) -> Measured:
         return None, ""
     name = max(ratios, key=lambda name: median(ratios[name]))
     return median(ratios[name]), f"{spread(ratios[name])}, highest of {len(reads)}: {name}"
+
+
+def _transfer(direction: str) -> Callable[[Found], Measured]:
+    def measured(found: Found) -> Measured:
+        ratios = transfers.ratios(found.results.get("transfers", []), direction)
+        return (median(ratios), spread(ratios)) if ratios else (None, "")
+
+    return measured
+
+
+def _transfer_memory(found: Found) -> Measured:
+    grown = transfers.growth(found.results.get("transfers", []))
+    return (max(grown), f"**{max(grown):.0f} MiB**") if grown else (None, "")
 
 
 def _ready(found: Found) -> Measured:
@@ -139,6 +153,9 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
     ("likewise, their time with many documents : with few, each", _growth, 1.2, 1.2, "", False),
     ("resident memory, idle", _resident(True), 60, 40, " MiB", False),
     ("resident memory under 256 connections, at the most", _resident(False), 150, 120, " MiB", False),
+    ("a large file up, docgate : the driver's GridFS stream", _transfer("up"), 0.8, 1.0, "", True),
+    ("a large file down, docgate : the driver's GridFS stream", _transfer("down"), 0.8, 1.0, "", True),
+    ("memory that such a file takes, at the most", _transfer_memory, 64, 16, " MiB", False),
     ("from start to ready, MongoDB being there", _ready, 500, 300, " ms", False),
 ]
 

@@ -200,9 +200,13 @@ impl Ids {
 
     /// A random id of 128 bits, base64url: it may act as a capability.
     pub fn random(&self) -> String {
+        BASE64.encode(self.random_bytes())
+    }
+
+    /// 128 random bits.
+    pub fn random_bytes(&self) -> [u8; 16] {
         #[expect(clippy::disallowed_methods, reason = "the one place that draws randomness")]
-        let bits: [u8; 16] = rand::random();
-        BASE64.encode(bits)
+        rand::random()
     }
 
     /// The id that belongs to `parts`, always the same and not to be guessed: 128 bits, base64url.

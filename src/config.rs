@@ -97,6 +97,19 @@ pub struct Config {
     /// Reservations that one SKU holds at the most; shopping stops reserving at half of it.
     pub reservations_per_sku: u32,
 
+    /// Bytes of an asset at the most.
+    pub asset_bytes: u64,
+    /// Media types of assets that are taken, such as `image/png` and `image/*`, by their bytes.
+    pub asset_types: Vec<String>,
+    /// Files of one request at the most.
+    pub asset_files: usize,
+    /// How long an upload or a download may take, in seconds. A file that was replaced stays as long.
+    pub asset_transfer_seconds: u64,
+    /// An upload that hasn't gone on for this long is given up, in seconds.
+    pub asset_stall_seconds: u64,
+    /// Uploads and downloads of one gateway that are under way at the same time.
+    pub max_transfers: usize,
+
     /// Whether this gateway is a subgraph of a composed graph: it then has `_service` and `_entities`
     /// (Apollo Federation 2).
     pub federation: bool,
@@ -258,6 +271,12 @@ impl Default for Config {
             reservation_seconds: 3_600,
             cart_keep_expired: true,
             reservations_per_sku: 1_000,
+            asset_bytes: 4 << 30,
+            asset_types: vec!["*/*".into()],
+            asset_files: 10,
+            asset_transfer_seconds: 3_600,
+            asset_stall_seconds: 300,
+            max_transfers: 256,
             federation: false,
             live_connections: 10_000,
             live_operations: 100,
@@ -490,6 +509,7 @@ impl Config {
             self.reservations_per_sku >= 2 && self.reservations_per_sku <= 10_000,
             "reservations_per_sku must be between 2 and 10000",
         );
+        self.demand_of_assets(&mut demand);
         demand(
             (1..=1_000_000).contains(&self.live_connections)
                 && (1..=10_000).contains(&self.live_operations)
@@ -579,6 +599,29 @@ impl Config {
         demand(
             self.auth_cookie.as_deref().is_none_or(is_cookie_name),
             "auth_cookie isn't the name of a cookie: letters, digits and !#$%&'*+-.^_`|~ are expected",
+        );
+    }
+
+    /// What must hold of the settings about assets.
+    fn demand_of_assets(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(
+            (1..=1 << 40).contains(&self.asset_bytes)
+                && (1..=1_000).contains(&self.asset_files)
+                && self.max_transfers > 0,
+            "asset_bytes must be between 1 and 2^40, asset_files between 1 and 1000, and max_transfers above zero",
+        );
+        demand(
+            self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
+            "asset_types must be media types such as image/png, image/* or */*",
+        );
+        demand(
+            Duration::from_secs(self.asset_stall_seconds)
+                > Duration::from_millis(self.receive_millis) * 2 + self.bound(),
+            "asset_stall_seconds must be longer than two times receive_millis and the bound of a flow (run + command + skew)",
+        );
+        demand(
+            (self.asset_stall_seconds..=7 * 86_400).contains(&self.asset_transfer_seconds),
+            "asset_transfer_seconds must be between asset_stall_seconds and a week",
         );
     }
 

@@ -4,8 +4,9 @@
 //!
 //! Between rooms only operations call operations, downhill:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → {comments, identities}`.
+//! `content → {assets, comments, identities}`.
 
+pub mod assets;
 pub mod carts;
 pub mod catalog;
 pub mod categories;
@@ -48,6 +49,9 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<content::NodeDocument>(),
     declared::<content::RevisionDocument>(),
     declared::<identities::IdentityDocument>(),
+    declared::<assets::AssetDocument>(),
+    declared::<assets::BlobDocument>(),
+    declared::<assets::ChunkDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -92,6 +96,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     transfers::invariants::check(app, &mut report).await?;
     content::invariants::check(app, &mut report).await?;
     identities::invariants::check(app, &mut report).await?;
+    assets::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 
@@ -112,5 +117,6 @@ pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
         ("people", Box::pin(people::sweep::sweep(app))),
         ("content", Box::pin(content::sweep::sweep(app))),
         ("identities", Box::pin(identities::sweep::sweep(app))),
+        ("assets", Box::pin(assets::sweep::sweep(app))),
     ]
 }

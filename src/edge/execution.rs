@@ -4,6 +4,7 @@ use std::{
     net::IpAddr,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use async_graphql::{Request, Response, value};
@@ -35,6 +36,8 @@ pub(super) struct Call {
 pub(super) struct Ready {
     pub(super) prepared: Box<Prepared>,
     observed: Observed,
+    /// How long it may take.
+    pub(super) time: Duration,
 }
 
 impl Edge {
@@ -64,7 +67,7 @@ impl Edge {
         is_explained: bool,
     ) -> BoxStream<'static, Response> {
         if ready.prepared.is_subscription() {
-            let Ready { prepared, observed } = ready;
+            let Ready { prepared, observed, .. } = ready;
             let unseen = Arc::new(Unseen::default());
             let prepared = prepared.with(Arc::clone(&unseen));
             let mut followed = observed.follow();
@@ -96,7 +99,7 @@ impl Edge {
     ) -> Result<Ready, Error> {
         let request = request.data(self.app.clone()).data(caller.requester);
         let (prepared, observed) = self.observer.begin(id, || self.schema.prepare(request))?;
-        Ok(Ready { prepared: Box::new(prepared), observed })
+        Ok(Ready { prepared: Box::new(prepared), observed, time: self.limits.time })
     }
 
     /// Executes a query or a mutation.
@@ -109,11 +112,11 @@ impl Edge {
         id: &str,
         is_explained: bool,
     ) -> Result<Response, Error> {
-        let Ready { prepared, observed } = ready;
+        let Ready { prepared, observed, time } = ready;
         let is_known = prepared.is_known();
         let cost = prepared.cost();
         let log = is_explained.then(observe::Log::default);
-        let run = self.run(prepared, &observed, log.clone()).instrument(observed.span());
+        let run = self.run(prepared, &observed, time, log.clone()).instrument(observed.span());
         let (response, sent) = match run.await {
             Ok(ran) => ran,
             Err(error) => {
@@ -140,6 +143,7 @@ impl Edge {
         &self,
         prepared: Box<Prepared>,
         observed: &Observed,
+        time: Duration,
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
         let room = self.limits.begin()?;
@@ -154,7 +158,6 @@ impl Edge {
         };
         // Boxed, as what is around it moves it several times.
         let execution = observed.watch(Box::pin(execution)).instrument(traces::execute());
-        let time = self.limits.time;
         if must_end {
             // A task of its own: a client that hangs up drops its handler, and must not cut a flow in
             // the middle. Shutdown waits for it. What a query sends has tasks of its own anyway.

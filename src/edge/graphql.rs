@@ -23,10 +23,11 @@ use super::{
     parameters::{Body, Parameters, is_json},
     refusal::{Refusal, refused, with_status},
     server::Peer,
+    uploads,
 };
 use crate::{
     error::Error,
-    graphql::{errors, requester::Role},
+    graphql::{errors, requester::Role, upload::Files},
     traces,
 };
 
@@ -97,19 +98,25 @@ impl Exchange {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
         let (caller, _) = self.caller().await?;
+        if let Some(boundary) = uploads::boundary(&self.head.headers) {
+            return self.with_files(body, boundary, &caller, accepted).await;
+        }
         if !is_json(&self.head.headers) {
-            let error = Error::bad_input("content-type", "must be application/json");
+            let error = Error::bad_input(
+                "content-type",
+                "must be application/json, or multipart/form-data with files",
+            );
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
         let body = self.receive(body).await?;
         let most = self.edge.app.config().max_batch;
         match Body::read(&body, most).map_err(with_status)? {
-            Body::One(parameters) => self.answer(parameters, &caller, accepted).await,
+            Body::One(parameters) => self.answer(parameters, None, &caller, accepted).await,
             Body::Batch(all) => {
                 let accepted = Accepted { stream: None, ..accepted };
                 let mut answers = Vec::with_capacity(all.len());
                 for parameters in all {
-                    let answer = match self.answer(parameters, &caller, accepted).await {
+                    let answer = match self.answer(parameters, None, &caller, accepted).await {
                         Ok(Answer::Whole(whole)) => whole,
                         Ok(Answer::Stream(_)) => self.refusal(not_acceptable()),
                         Err(refusal) => {
@@ -137,7 +144,33 @@ impl Exchange {
         }
         let query = self.head.uri.query().unwrap_or_default();
         let parameters = Parameters::of_query_string(query).map_err(with_status)?;
-        self.answer(parameters, &caller, accepted).await
+        self.answer(parameters, None, &caller, accepted).await
+    }
+
+    /// A request that files come with. A page of another site can send it without being asked about it
+    /// first, so it has to show that it isn't one of those.
+    async fn with_files(
+        &mut self,
+        body: HttpBody,
+        boundary: String,
+        caller: &Caller,
+        accepted: Accepted,
+    ) -> Result<Answer, Refusal> {
+        let headers = &self.head.headers;
+        let is_asked_about = headers.contains_key(header::AUTHORIZATION)
+            || NOT_SIMPLE.iter().any(|name| headers.contains_key(*name));
+        if !is_asked_about {
+            let names = NOT_SIMPLE.join(", ");
+            let reason =
+                format!("one of {names} or Authorization must go with multipart/form-data");
+            return Err((StatusCode::FORBIDDEN, Error::bad_input("headers", reason)));
+        }
+        let _room = self.edge.limits.begin_transfer().map_err(with_status)?;
+        let (parameters, files) = uploads::read(&self.edge, body, boundary).await?;
+        let accepted = Accepted { stream: None, ..accepted };
+        let answer = self.answer(parameters, Some(files.clone()), caller, accepted).await;
+        uploads::discard(&self.edge, &files).await;
+        answer
     }
 
     /// The body, as long as it comes in time.
@@ -165,6 +198,7 @@ impl Exchange {
     async fn answer(
         &mut self,
         mut parameters: Parameters,
+        files: Option<Files>,
         caller: &Caller,
         accepted: Accepted,
     ) -> Result<Answer, Refusal> {
@@ -172,9 +206,15 @@ impl Exchange {
             Error::PersistedQueryNotFound => self.of_document(error),
             error => with_status(error),
         })?;
-        let request = parameters.into_request(text);
+        let mut request = parameters.into_request(text);
+        let mut time = self.edge.limits.time;
+        if let Some(files) = files {
+            time += self.edge.limits.transfer;
+            request = request.data(files);
+        }
         let ready = self.edge.prepare(request, caller.clone(), &self.id);
-        let ready = ready.map_err(|error| self.of_document(error))?;
+        let mut ready = ready.map_err(|error| self.of_document(error))?;
+        ready.time = time;
         let prepared = &ready.prepared;
         if prepared.is_mutation() && self.head.method == Method::GET {
             let error = Error::bad_input("query", "a mutation isn't run by GET: send it by POST");

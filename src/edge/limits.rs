@@ -24,10 +24,13 @@ pub(super) struct Limits {
     hasher: RandomState,
     hops: usize,
     under_way: Arc<Semaphore>,
+    transfers: Arc<Semaphore>,
     /// How long a request may take.
     pub(super) time: Duration,
     /// How long a client may take to send a body.
     pub(super) receive: Duration,
+    /// How long a file may take to come in or go out.
+    pub(super) transfer: Duration,
 }
 
 impl Limits {
@@ -41,8 +44,10 @@ impl Limits {
             hasher: RandomState::new(),
             hops: config.forwarded_hops,
             under_way: Arc::new(Semaphore::new(config.max_requests)),
+            transfers: Arc::new(Semaphore::new(config.max_transfers)),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),
+            transfer: Duration::from_secs(config.asset_transfer_seconds),
         }
     }
 
@@ -66,6 +71,14 @@ impl Limits {
     /// `Overloaded`.
     pub(super) fn begin(&self) -> Result<OwnedSemaphorePermit, Error> {
         Arc::clone(&self.under_way).try_acquire_owned().map_err(|_full| Error::Overloaded)
+    }
+
+    /// Room for one more file on its way in or out, given back when it is dropped.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub(super) fn begin_transfer(&self) -> Result<OwnedSemaphorePermit, Error> {
+        Arc::clone(&self.transfers).try_acquire_owned().map_err(|_full| Error::Overloaded)
     }
 
     /// The address of a client: of the connection, or what the proxies in front say.

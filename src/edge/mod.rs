@@ -1,5 +1,6 @@
 //! HTTP only: the router and what a request passes on its way to the schema.
 
+mod assets;
 pub mod auth;
 mod documents;
 mod execution;
@@ -17,6 +18,7 @@ mod parameters;
 mod refusal;
 mod server;
 mod traces;
+mod uploads;
 
 use std::{sync::Arc, time::Duration};
 
@@ -120,7 +122,8 @@ impl Edge {
             .route("/graphql", post(post_graphql).get(get_graphql))
             .route("/graphql/stream", live::reservations::routes())
             .route("/feeds/{*path}", get(feeds::feed))
-            .layer(DefaultBodyLimit::max(config.body_bytes));
+            .layer(DefaultBodyLimit::max(config.body_bytes))
+            .route("/assets/{*path}", assets::routes());
         if let Some(cors) = cors(&config.cors_origins) {
             routes = routes.layer(cors);
         }
@@ -193,7 +196,15 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
     let layer = CorsLayer::new()
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([graphql::REQUEST_ID, header::RETRY_AFTER, header::ETAG])
+        .expose_headers([
+            graphql::REQUEST_ID,
+            header::RETRY_AFTER,
+            header::ETAG,
+            header::ACCEPT_RANGES,
+            header::CONTENT_DISPOSITION,
+            header::CONTENT_RANGE,
+            header::LOCATION,
+        ])
         .max_age(Duration::from_secs(3_600));
     if origins.iter().any(|origin| origin == "*") {
         // Without credentials: any page could use them.

@@ -35,6 +35,17 @@ impl Parameters {
             None => Err(Error::bad_input(field, "is empty")),
         }
     }
+
+    /// Reads one request from an object.
+    ///
+    /// # Errors
+    /// `BadInput` naming `field`.
+    pub(super) fn of_object(
+        field: &'static str,
+        object: Map<String, Value>,
+    ) -> Result<Self, Error> {
+        serde_json::from_value(Value::Object(object)).map_err(|fault| unreadable(field, &fault))
+    }
 }
 
 /// What a body holds.
@@ -64,10 +75,7 @@ impl Body {
                     let reason = format!("is a list of {}: 1 to {most} requests", all.len());
                     return Err(Error::bad_input("body", reason));
                 }
-                let read = |one| {
-                    serde_json::from_value(Value::Object(one))
-                        .map_err(|fault| unreadable("body", &fault))
-                };
+                let read = |one| Parameters::of_object("body", one);
                 all.into_iter().map(read).collect::<Result<_, _>>().map(Self::Batch)
             }
             _ => Parameters::read("body", body).map(Self::One),

@@ -5,6 +5,7 @@
 //! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
 //! - [`input`]: checks of arguments, each naming its field
 //! - [`page`]: connections with keyset cursors
+//! - [`upload`]: files that come with a request
 //! - [`types`]: the schema's types, read from its text
 //! - [`measure`]: how much an operation asks for
 //! - [`plans`]: each text is read and validated once
@@ -28,6 +29,7 @@ pub mod requester;
 pub mod scalars;
 pub mod subscription;
 pub mod types;
+pub mod upload;
 mod written_out;
 
 use async_graphql::Context;

@@ -9,6 +9,8 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 pub enum NodeKind {
     /// An account for transfers.
     Account,
+    /// A file.
+    Asset,
     /// A cart.
     Cart,
     /// A category of the tree.
@@ -26,8 +28,9 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Account,
+        Self::Asset,
         Self::Cart,
         Self::Category,
         Self::Content,
@@ -41,6 +44,7 @@ impl NodeKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
+            Self::Asset => "asset",
             Self::Cart => "cart",
             Self::Category => "category",
             Self::Content => "content",

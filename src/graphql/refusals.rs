@@ -56,6 +56,10 @@ pub enum ErrorCode {
     CommentRemoved,
     /// The comment was posted too long ago.
     EditWindowOver,
+    /// The file is larger than files may be here.
+    FileTooLarge,
+    /// Files of this media type aren't taken here.
+    MediaTypeNotAllowed,
 }
 
 /// A type that tells why a mutation was refused. It marks what may leave an operation through `?`.

@@ -9,6 +9,8 @@ use icu_decimal::{
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
+use super::upload::Upload;
+
 /// Whether `value` is surely one of that scalar.
 pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
     match scalar {
@@ -23,6 +25,7 @@ pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
         "CurrencyCode" => CurrencyCode::is_valid(value),
         "LocaleTag" => LocaleTag::is_valid(value),
         "Slug" => Slug::is_valid(value),
+        "Upload" => Upload::is_valid(value),
         "_Any" => Any::is_valid(value),
         _ => false,
     }

@@ -146,6 +146,22 @@ impl<T: Stored> Collection<T> {
         self.readers.read_all(timed, value).await?.iter().map(|found| decode(found)).collect()
     }
 
+    /// As [`Self::get_by`], with the server's time in the same answer.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn get_timed_by(
+        &self,
+        key: &'static str,
+        value: &str,
+    ) -> Result<Option<(DateTime, T)>, Error> {
+        let keys = Keys::Unique(key);
+        let lookup = Lookup { keys, fields: Fields::Timed, ..Self::BY_ID };
+        let Some(found) = self.readers.read(lookup, value).await? else { return Ok(None) };
+        let Timed { now, document } = decode(&found)?;
+        Ok(Some((now, document)))
+    }
+
     /// As [`Self::get`], with only some fields, `_id` among them; `T` must be readable from them.
     ///
     /// # Errors
@@ -172,6 +188,11 @@ impl<T: Stored> Collection<T> {
         fields: Fields::All,
         settled: false,
     };
+
+    /// The driver's handle, and how long a read may take.
+    pub(super) fn raw(&self) -> (Raw, Duration) {
+        (self.inner.clone(), self.readers.limit())
+    }
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
         self.readers.read(lookup, value).await?.as_deref().map(decode).transpose()

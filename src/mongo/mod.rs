@@ -6,6 +6,7 @@
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
+//! - [`gridfs`]: the bytes of files, in chunks
 //! - [`expression`]: the few aggregation expressions that guards and updates are made of
 //! - [`keyset`]: pages by the values of their sort keys
 //! - [`lease`]: one holder at a time, with a server deadline
@@ -25,6 +26,7 @@ mod driver;
 pub mod explain;
 pub mod expression;
 pub mod flow;
+pub mod gridfs;
 pub mod guarded;
 pub mod indexes;
 pub mod keyset;

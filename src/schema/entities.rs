@@ -18,6 +18,7 @@ use super::{
 use crate::{
     app::App,
     domains::{
+        assets::types::Asset,
         carts::types::Cart,
         catalog::types::{Album, Book, Film, GenericProduct},
         categories::{
@@ -41,6 +42,7 @@ const MOST: usize = 100;
 pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
     ("Account", NodeKind::Account, &["id"]),
     ("Album", NodeKind::Product, &["id", "sku"]),
+    ("Asset", NodeKind::Asset, &["id"]),
     ("Blog", NodeKind::Content, &["id"]),
     ("BlogEntry", NodeKind::Content, &["id"]),
     ("Book", NodeKind::Product, &["id", "sku"]),
@@ -66,6 +68,7 @@ const PRODUCT: &str = "Product";
 pub enum Entity {
     Account(Account),
     Album(Album),
+    Asset(Asset),
     Blog(Blog),
     BlogEntry(BlogEntry),
     Book(Book),
@@ -86,6 +89,7 @@ impl From<Node> for Entity {
         match node {
             Node::Account(account) => Self::Account(account),
             Node::Album(album) => Self::Album(album),
+            Node::Asset(asset) => Self::Asset(asset),
             Node::Blog(blog) => Self::Blog(blog),
             Node::BlogEntry(entry) => Self::BlogEntry(entry),
             Node::Book(book) => Self::Book(book),

@@ -16,6 +16,10 @@ use futures_util::{Stream, StreamExt};
 use crate::{
     config::Config,
     domains::{
+        assets::{
+            self,
+            types::{FileTooLarge, MediaTypeNotAllowed},
+        },
         carts, catalog,
         categories::{self, types::WouldMakeCircle},
         comments::{
@@ -67,6 +71,7 @@ pub struct Query(
     transfers::resolvers::TransfersQuery,
     content::resolvers::ContentQuery,
     identities::resolvers::IdentitiesQuery,
+    assets::resolvers::AssetsQuery,
     nodes::NodesQuery,
     entities::EntitiesQuery,
 );
@@ -84,6 +89,7 @@ pub struct Mutation(
     transfers::resolvers::TransfersMutation,
     content::resolvers::ContentMutation,
     identities::resolvers::IdentitiesMutation,
+    assets::resolvers::AssetsMutation,
 );
 
 /// Everything that can be followed.
@@ -127,6 +133,8 @@ pub enum UserError {
     ContentConflict(ContentConflict),
     WouldContainItself(WouldContainItself),
     ProofNeeded(ProofNeeded),
+    FileTooLarge(FileTooLarge),
+    MediaTypeNotAllowed(MediaTypeNotAllowed),
 }
 
 /// The whole schema, ready to execute requests.

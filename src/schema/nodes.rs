@@ -7,6 +7,10 @@ use futures_util::future::try_join_all;
 use crate::{
     app::App,
     domains::{
+        assets::{
+            self,
+            types::{Asset, AssetBy},
+        },
         carts::{self, types::Cart},
         catalog::{
             self,
@@ -45,6 +49,7 @@ const MOST: usize = 100;
 pub enum Node {
     Account(Account),
     Album(Album),
+    Asset(Asset),
     Blog(Blog),
     BlogEntry(BlogEntry),
     Book(Book),
@@ -75,6 +80,8 @@ impl From<Content> for Node {
     fn from(content: Content) -> Self {
         match content {
             Content::Page(page) => Self::Page(page),
+            // By its id it is an asset.
+            Content::Photo(photo) => Self::Asset(Asset(photo.into())),
             Content::BlogEntry(entry) => Self::BlogEntry(entry),
             Content::Folder(folder) => Self::Folder(folder),
             Content::Blog(blog) => Self::Blog(blog),
@@ -132,6 +139,12 @@ pub(super) async fn find(
             let found = transfers::operations::account(app, requester, id).await?;
             found.map(|account| Account(account).into())
         }
+        NodeKind::Asset => {
+            let by = AssetBy::Id(id.clone());
+            let found = assets::operations::asset(app, requester, &by).await?;
+            found.map(|asset| Asset::from(asset).into())
+        }
+        NodeKind::Content => None,
         NodeKind::Cart => {
             let found = carts::operations::cart(app, requester, id).await?;
             found.map(|cart| Cart::from(cart).into())

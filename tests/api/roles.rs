@@ -49,6 +49,7 @@ impl Contract {
                     "CurrencyCode" => "\"EUR\"".to_owned(),
                     "LocaleTag" => "\"en\"".to_owned(),
                     "DateTime" => "\"2020-01-01T00:00:00Z\"".to_owned(),
+                    "Upload" => format!("{:?}", docgate::graphql::upload::mark(0)),
                     _ => "\"a\"".to_owned(),
                 },
             },

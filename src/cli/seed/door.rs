@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use async_graphql::{Request, Variables};
+use futures_util::stream;
 use serde_json::Value;
 
 use crate::{
     app::App,
     cli::failure::Failure,
-    graphql::requester::{Requester, Role},
+    graphql::{
+        requester::{Requester, Role},
+        upload::{Files, Piece, mark},
+    },
     schema::GatewaySchema,
 };
 
@@ -16,6 +20,27 @@ use crate::{
 pub(super) struct Door {
     app: App,
     schema: GatewaySchema,
+}
+
+/// A file that goes with an operation.
+pub(super) struct File {
+    /// What it is called.
+    pub(super) name: String,
+    /// What is in it.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl File {
+    /// The file as a request brings it.
+    fn sent(&self) -> Files {
+        let name = Some(self.name.clone());
+        let pieces = [
+            Piece::File { place: 0, name, media_type: None },
+            Piece::Bytes(self.bytes.clone().into()),
+            Piece::End,
+        ];
+        Files::new(stream::iter(pieces.map(Ok)))
+    }
 }
 
 /// Times that an operation is tried while its outcome isn't known; every one has an op id.
@@ -34,12 +59,37 @@ impl Door {
         query: &str,
         variables: Value,
     ) -> Result<Value, Failure> {
+        self.ask_with(who, query, variables, None).await
+    }
+
+    /// As [`Self::ask`], with a file for `input.file`.
+    pub(super) async fn ask_with_file(
+        &self,
+        who: &Requester,
+        query: &str,
+        mut variables: Value,
+        file: File,
+    ) -> Result<Value, Failure> {
+        variables["input"]["file"] = mark(0).into();
+        self.ask_with(who, query, variables, Some(file)).await
+    }
+
+    async fn ask_with(
+        &self,
+        who: &Requester,
+        query: &str,
+        variables: Value,
+        file: Option<File>,
+    ) -> Result<Value, Failure> {
         let mut tries = 1;
         loop {
-            let request = Request::new(query)
+            let mut request = Request::new(query)
                 .variables(Variables::from_json(variables.clone()))
                 .data(self.app.clone())
                 .data(who.clone());
+            if let Some(file) = &file {
+                request = request.data(file.sent());
+            }
             let prepared = self.schema.prepare(request);
             let prepared = prepared.map_err(|error| cannot_be_filled(&error))?;
             let response = self.schema.execute(prepared).await;

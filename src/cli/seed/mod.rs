@@ -5,6 +5,7 @@ mod cut;
 mod door;
 mod goods;
 mod people;
+mod pictures;
 mod products;
 mod random;
 mod shoppers;
@@ -49,7 +50,8 @@ pub(super) async fn fill(
     let cast = Cast::of(&mut Random::new(7), albums, films, books);
     let products = products::products(count, &cast, &tree);
 
-    site::write(&door, &steps).await?;
+    let galleries = site::write(&door, &steps).await?;
+    pictures::hang(&door, &galleries, &steps).await?;
     goods::plant(&app, &tree, &steps).await?;
     let people = goods::hire(&door, &cast, &steps).await?;
     goods::list(&app, &products, &people, &steps).await?;

@@ -1,5 +1,6 @@
-//! The shop's site: pages, and two blogs in three languages.
+//! The shop's site: pages, galleries, and two blogs in three languages.
 
+use async_graphql::ID;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
@@ -7,16 +8,15 @@ use super::{
     MERCHANT, SHOPPER, Steps,
     door::{Door, someone},
     goods::AT_ONCE,
+    pictures::EDITOR,
     random::Random,
-    texts::{BLOGS, Blog, LANGUAGES, PAGES},
+    texts::{BLOGS, Blog, GALLERY, LANGUAGES, PAGES},
 };
 use crate::{
     cli::failure::Failure,
     graphql::requester::{Requester, Role},
 };
 
-/// Subject of whoever writes the site.
-const EDITOR: &str = "editor";
 /// Entries of one blog in one language.
 const ENTRIES: usize = 12;
 
@@ -28,12 +28,12 @@ struct Piece {
     at: Option<String>,
 }
 
-/// Writes the site; the ids of its blog entries.
-pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<String>, Failure> {
+/// Writes the site; the ids of its galleries, in which nothing is yet.
+pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>, Failure> {
     names(door).await?;
-    let each = PAGES.len() + BLOGS.len() * (ENTRIES + 1) + 1;
+    let each = PAGES.len() + BLOGS.len() * (ENTRIES + 1) + 2;
     let bar = steps.begin("pages and entries", LANGUAGES.len() * each);
-    let mut entries = Vec::new();
+    let mut galleries = Vec::new();
     for (number, language) in LANGUAGES.iter().enumerate() {
         let mut random = Random::new(100 + number as u64);
         let home = json!({ "type": "FOLDER", "slug": language });
@@ -63,11 +63,16 @@ pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<String>, Fai
                 })
                 .buffered(AT_ONCE)
                 .try_collect::<Vec<_>>();
-            entries.extend(written.await?);
+            written.await?;
         }
+        let what = json!({ "type": "GALLERY", "slug": "pictures" });
+        let text = json!({ "title": GALLERY[number] });
+        let gallery = put(door, Some(&folder), piece(what, text, language, 3)).await?;
+        galleries.push(Some(ID(gallery)));
+        bar.inc(1);
     }
     bar.finish();
-    Ok(entries)
+    Ok(galleries)
 }
 
 /// Names by which the demo's people are found; authors are called by them.

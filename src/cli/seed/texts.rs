@@ -75,6 +75,9 @@ pub(super) const PAGES: &[Page] = &[
     },
 ];
 
+/// What galleries are called.
+pub(super) const GALLERY: Text = ["Pictures", "Bilder", "Photos"];
+
 pub(super) const BLOGS: &[Blog] = &[
     Blog {
         slug: "workshop",

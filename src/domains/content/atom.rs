@@ -8,6 +8,7 @@ use mongodb::bson::DateTime;
 use super::{markdown, operations, types::Shown};
 use crate::{
     app::{App, rfc3339},
+    domains::assets::AssetDocument,
     error::Error,
     graphql::node_id::NodeKind,
 };
@@ -32,15 +33,18 @@ pub async fn feed(app: &App, base: &str, path: &str) -> Result<Option<Found>, Er
     if now_at != path {
         return Ok(Some(Found::Moved(now_at.clone())));
     }
-    let updated = entries.iter().chain([&head]).filter_map(Shown::since).max();
     let mut shown = Vec::with_capacity(entries.len());
     for entry in &entries {
-        shown.push(atom_entry(base, entry).await?);
+        shown.push(match entry.shown() {
+            Ok(shown) => atom_entry(base, shown).await?,
+            Err(photo) => atom_photo(base, photo),
+        });
     }
+    let updated = shown.iter().map(|entry| entry.updated).chain([moment(head.since())]).max();
     let feed = Feed {
         title: Text::plain(clean(head.title())),
         id: id_of(&head),
-        updated: moment(updated),
+        updated: updated.unwrap_or_default(),
         lang: head.language().map(|tag| tag.as_str().to_owned()),
         subtitle: head.detail().subtitle.as_deref().map(|subtitle| Text::plain(clean(subtitle))),
         links: vec![
@@ -76,6 +80,27 @@ async fn atom_entry(base: &str, shown: &Shown) -> Result<Entry, Error> {
         }),
         ..Entry::default()
     })
+}
+
+fn atom_photo(base: &str, photo: &AssetDocument) -> Entry {
+    let AssetDocument { metadata, file, published_at, .. } = photo;
+    let category = |tag: &String| Category { term: clean(tag), ..Category::default() };
+    let mut links = vec![link("alternate", format!("{base}{}", metadata.path), None)];
+    if let Some(file) = file {
+        let href = format!("{base}/assets{}", metadata.path);
+        let bytes = link("enclosure", href, Some(&file.media_type));
+        links.push(Link { length: Some(file.length.to_string()), ..bytes });
+    }
+    Entry {
+        title: Text::plain(clean(&metadata.title)),
+        id: format!("urn:docgate:{}", NodeKind::Asset.id(&photo.id).0),
+        updated: moment(file.as_ref().map(|file| file.at)),
+        published: Some(moment(Some(*published_at))),
+        authors: vec![Person { name: clean(&metadata.author.id), ..Person::default() }],
+        categories: metadata.tags.iter().map(category).collect(),
+        links,
+        ..Entry::default()
+    }
 }
 
 /// An identifier that stays when the content moves: RFC 4287, 4.2.6.

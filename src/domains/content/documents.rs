@@ -250,6 +250,11 @@ impl ContentType {
         }
     }
 
+    /// Whether assets may lie in it.
+    pub(super) fn holds_assets(self) -> bool {
+        matches!(self, Self::Folder | Self::Gallery)
+    }
+
     /// Whether `child` may lie in it.
     pub(super) fn may_hold(self, child: Self) -> bool {
         match self {

@@ -13,6 +13,10 @@
 //! and what one may not read isn't looked at. Who may not read something gets the answer of who asks for
 //! what isn't there.
 //!
+//! Pictures are assets (their room owns `assetEntries`): feeds by tag and by parent read both side by side,
+//! each one range in the same order. What lies in folders and galleries follows their paths, and keeps
+//! them from being deleted.
+//!
 //! # Who decides
 //!
 //! The document itself, for everything but `path` and `within`, which come down from what it lies in

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     app::App,
+    domains::assets,
     error::Error,
     graphql::{
         refusals::{AlreadyExists, InUse, InvalidInput, Stop},
@@ -167,9 +168,9 @@ async fn delete_locked(
     }
     // From the mark on nobody begins to put anything into it; who began before is counted, or sees the
     // mark when reading it again.
-    if store::tree(app).has_children(&id).await? {
+    if let Some(refusal) = in_use(app, &id).await? {
         store::tree(app).unmark_deleting(&id, &by).await.decided()?;
-        return Err(InUse::because("other content lies in it").into());
+        return Err(refusal.into());
     }
     if store::bury(app, &id, &by, run).await.decided()?.is_none()
         && store::find(app, &id).await?.is_some_and(|found| found.deleted_at.is_none())
@@ -177,4 +178,14 @@ async fn delete_locked(
         return Err(run.overdue().into());
     }
     Ok(id)
+}
+
+async fn in_use(app: &App, id: &str) -> Result<Option<InUse>, Error> {
+    if store::tree(app).has_children(id).await? {
+        return Ok(Some(InUse::because("other content lies in it")));
+    }
+    if assets::operations::is_parent(app, id).await? {
+        return Ok(Some(InUse::because("assets lie in it")));
+    }
+    Ok(None)
 }

@@ -1,22 +1,27 @@
 //! What readers and editors look up.
 
+use std::cmp::Ordering;
+
 use async_graphql::{ID, connection::Connection};
+use futures_util::future::try_join;
 use mongodb::bson::Bson;
 
 use super::{
     super::{
         documents::TOP,
         store::{self, Way},
-        types::{Content, ContentBy, ContentRevision, ContentsBy, Shown, TextInContent},
+        types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
     },
     checks::checked_tag,
     own_id,
 };
 use crate::{
     app::App,
+    domains::assets::{self, AssetDocument, operations::PhotosBy},
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         page::{Order, Page},
         refusals::InvalidInput,
         requester::Requester,
@@ -73,13 +78,40 @@ pub async fn contents(
 ) -> Result<Connection<String, Content>, Error> {
     let way = checked_way(app, by)?;
     let page = Page::new(app, way.order(), first, after)?;
-    let found = store::list(app, &way, requester, &page).await?;
-    let found: Vec<_> = found
+    let photos = async {
+        match photos_of(&way) {
+            Some(by) => assets::operations::photos(app, requester, by, &page).await,
+            None => Ok(Vec::new()),
+        }
+    };
+    // Side by side: both are in one order, and so is what is made of them.
+    let (found, photos) = try_join(store::list(app, &way, requester, &page), photos).await?;
+    let mut all: Vec<(Vec<Bson>, Content)> = found
         .into_iter()
-        .filter_map(|(position, found)| Some((position, Shown::to(requester, found)?)))
+        .filter_map(|(place, found)| Some((place, Shown::to(requester, found)?.into())))
         .collect();
-    let values = |(position, _): &(Vec<Bson>, _)| position.clone();
-    Ok(page.connection(found, values, |(_, shown)| shown.into()))
+    if !photos.is_empty() {
+        let place = |photo: &AssetDocument| vec![photo.published_at.into(), Bson::from(&photo.id)];
+        all.extend(photos.into_iter().map(|photo| (place(&photo), Photo(photo).into())));
+        all.sort_by(|(left, _), (right, _)| newest_first(left, right));
+    }
+    Ok(page.connection(all, |(place, _)| place.clone(), |(_, content)| content))
+}
+
+/// Where the photos of a feed stand, if it has any.
+fn photos_of(way: &Way) -> Option<PhotosBy<'_>> {
+    match way {
+        Way::Tag(tag) => Some(PhotosBy::Tag(tag)),
+        Way::Parent(id) => Some(PhotosBy::Parent(id)),
+        Way::Type(_) | Way::In(_) | Way::Text { .. } => None,
+    }
+}
+
+/// The order of feeds, by the values of their sort keys.
+fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
+    let at = |values: &[Bson]| values.first().and_then(Bson::as_datetime).copied();
+    let id = |values: &[Bson]| values.last().and_then(Bson::as_str).map(str::to_owned);
+    at(right).cmp(&at(left)).then_with(|| id(left).cmp(&id(right)))
 }
 
 fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
@@ -143,19 +175,18 @@ pub async fn revisions(
     Ok(page.connection(found, |found| vec![found.version.number.into()], ContentRevision::from))
 }
 
-/// What an Atom feed shows: what is at a path, and the newest of what lies right in it. Two commands: what
-/// is at a path is known once it is found.
+/// What an Atom feed shows: what is at a path, and the newest of what lies right in it. What is at a path is
+/// known once it is found; what lies in it is then read side by side.
 pub(in super::super) async fn feed_at(
     app: &App,
     path: &str,
-) -> Result<Option<(Shown, Vec<Shown>)>, Error> {
+) -> Result<Option<(Shown, Vec<Content>)>, Error> {
     let anyone = Requester::default();
     let Some(head) = at_path(app, &anyone, input::path("path", path)?).await? else {
         return Ok(None);
     };
-    let way = Way::Parent(head.node().id.clone());
-    let page = Page::new(app, way.order(), None, None)?;
-    let found = store::list(app, &way, &anyone, &page).await?.into_iter();
-    let entries = found.take(20).filter_map(|(_, found)| Shown::to(&anyone, found)).collect();
+    let by = ContentsBy::Parent(NodeKind::Content.id(&head.node().id));
+    let entries = contents(app, &anyone, &by, None, None).await?;
+    let entries = entries.edges.into_iter().map(|edge| edge.node).collect();
     Ok(Some((head, entries)))
 }

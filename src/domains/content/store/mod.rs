@@ -9,6 +9,7 @@ use mongodb::bson::{Document, doc};
 use super::documents::{NodeDocument, RevisionDocument};
 use crate::{
     app::App,
+    domains::assets,
     error::Error,
     graphql::page::Page,
     mongo::{
@@ -38,7 +39,11 @@ impl Grown for Nodes<'_> {
         tree(self.0)
     }
 
-    async fn hand_on(&self, _node: &NodeDocument) -> Result<(), Error> {
+    async fn hand_on(&self, node: &NodeDocument) -> Result<(), Error> {
+        let NodeDocument { id, metadata, cv, .. } = node;
+        if metadata.kind.holds_assets() {
+            assets::operations::repath(self.0, id, &metadata.path, *cv).await?;
+        }
         Ok(())
     }
 }

@@ -17,9 +17,9 @@ pub enum ContentBy {
 /// Which content, of what you may read and is published by now; newest first, except for text.
 #[derive(Debug, OneofObject)]
 pub enum ContentsBy {
-    /// What has this tag.
+    /// What has this tag, pictures among it.
     Tag(String),
-    /// What lies right in this, by its global id.
+    /// What lies right in this, pictures among it; by its global id.
     Parent(ID),
     /// What is of this type.
     Type(ContentType),

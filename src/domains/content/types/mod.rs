@@ -2,6 +2,7 @@
 
 mod inputs;
 mod nodes;
+mod photo;
 mod results;
 
 pub use inputs::{
@@ -14,6 +15,7 @@ pub use nodes::{
     Blog, BlogEntry, Content, ContentRevision, ContentType, Folder, Gallery, Page, ReaderRole,
     Shown,
 };
+pub use photo::Photo;
 pub use results::{
     ContentConflict, CreateContentResult, DeleteContentResult, DeletedContent, EditContentResult,
     MoveContentResult, PublishContentResult, RestoreContentResult, SetContentAccessResult,

@@ -3,12 +3,15 @@
 use async_graphql::{Context, Enum, ID, Interface, Object, Result};
 use mongodb::bson;
 
-use super::super::{
-    documents::{self, Detail, NodeDocument, Revised, RevisionDocument},
-    markdown,
+use super::{
+    super::{
+        documents::{self, Detail, NodeDocument, Revised, RevisionDocument},
+        markdown,
+    },
+    photo::Photo,
 };
 use crate::{
-    domains::comments::Discussion,
+    domains::{assets::AssetDocument, comments::Discussion},
     graphql::{
         node_id::NodeKind,
         requester,
@@ -68,6 +71,11 @@ impl ReaderRole {
     pub(in super::super) fn name(self) -> &'static str {
         let found = Self::ALL.into_iter().find(|(own, _)| *own == self);
         found.map_or("", |(_, role)| role.name())
+    }
+
+    /// Those that are stored.
+    pub(super) fn of(names: &[String]) -> Vec<Self> {
+        names.iter().filter_map(|name| Self::from_name(name)).collect()
     }
 
     fn from_name(name: &str) -> Option<Self> {
@@ -198,10 +206,25 @@ impl Shown {
 )]
 pub enum Content {
     Page(Page),
+    Photo(Photo),
     BlogEntry(BlogEntry),
     Folder(Folder),
     Blog(Blog),
     Gallery(Gallery),
+}
+
+impl Content {
+    /// What it is made of: a document of this room, or a picture.
+    pub(in super::super) fn shown(&self) -> std::result::Result<&Shown, &AssetDocument> {
+        match self {
+            Self::Page(Page(shown))
+            | Self::BlogEntry(BlogEntry(shown))
+            | Self::Folder(Folder(shown))
+            | Self::Blog(Blog(shown))
+            | Self::Gallery(Gallery(shown)) => Ok(shown),
+            Self::Photo(Photo(photo)) => Err(photo),
+        }
+    }
 }
 
 impl From<Shown> for Content {
@@ -278,8 +301,7 @@ macro_rules! content_type {
 
             /// The roles that may read it; none: everyone.
             async fn access(&self) -> Vec<ReaderRole> {
-                let names = self.0.node.metadata.access.iter();
-                names.filter_map(|name| ReaderRole::from_name(name)).collect()
+                ReaderRole::of(&self.0.node.metadata.access)
             }
 
             /// Who made it.
@@ -369,6 +391,13 @@ content_type! {
 /// Who made some content.
 #[derive(Debug)]
 pub struct ContentAuthor(documents::Author);
+
+impl ContentAuthor {
+    /// Someone of whom no name is known.
+    pub(super) fn of(id: &str) -> Self {
+        Self(documents::Author { id: id.to_owned(), name: id.to_owned() })
+    }
+}
 
 /// Who made some content.
 #[Object]

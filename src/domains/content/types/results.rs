@@ -2,6 +2,7 @@
 
 use async_graphql::{ID, SimpleObject, Union};
 
+use super::super::documents::ContentType;
 use super::nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown};
 use crate::graphql::{
     node_id::NodeKind,
@@ -24,12 +25,12 @@ macro_rules! content_result {
 
         impl From<Shown> for $name {
             fn from(shown: Shown) -> Self {
-                match Content::from(shown) {
-                    Content::Page(page) => Self::Page(page),
-                    Content::BlogEntry(entry) => Self::BlogEntry(entry),
-                    Content::Folder(folder) => Self::Folder(folder),
-                    Content::Blog(blog) => Self::Blog(blog),
-                    Content::Gallery(gallery) => Self::Gallery(gallery),
+                match shown.node().metadata.kind {
+                    ContentType::Page => Self::Page(Page(shown)),
+                    ContentType::BlogEntry => Self::BlogEntry(BlogEntry(shown)),
+                    ContentType::Folder => Self::Folder(Folder(shown)),
+                    ContentType::Blog => Self::Blog(Blog(shown)),
+                    ContentType::Gallery => Self::Gallery(Gallery(shown)),
                 }
             }
         }

@@ -1,0 +1,131 @@
+//! What `docgate check` verifies of assets.
+
+use std::collections::{BTreeSet, HashMap};
+
+use futures_util::TryStreamExt;
+use mongodb::bson::DateTime;
+use sha2::{Digest, Sha256};
+
+use super::{
+    documents::{AssetDocument, FileFacts, ParentDocument, TOP, listed},
+    store, sweep,
+};
+use crate::{app::App, domains::Report, error::Error, mongo::gridfs::CHUNK};
+
+/// Blobs that are looked at together.
+const PAGE: usize = 500;
+
+/// Each file is whole, no blob is without an asset, paths and lists are as they should be.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    let mut parents = HashMap::new();
+    let collect = |parent: ParentDocument| {
+        parents.insert(parent.id, parent.metadata.path);
+        Ok(())
+    };
+    app.collection().for_each(collect).await?;
+    let mut files = Vec::new();
+    report.rule("assets: paths and lists are what parent, slug, tags and access imply");
+    app.collection()
+        .for_each(|asset: AssetDocument| {
+            if let Some(fault) = fault_of(&asset, &parents) {
+                report.broken(format!("asset {:?} {fault}", asset.id));
+            }
+            files.extend(asset.file.map(|file| (asset.id, file)));
+            Ok(())
+        })
+        .await?;
+
+    report.rule("assets: each file has its blob with all chunks, of that length and digest");
+    for (id, file) in &files {
+        if let Some(fault) = fault_of_file(app, file).await? {
+            report.broken(format!("asset {id:?}: {fault}"));
+        }
+    }
+
+    report.rule("assets: every blob has an asset that names it, or was let go");
+    let everything = DateTime::MAX;
+    let mut after = None;
+    loop {
+        let page = store::chunks(app).files(after, PAGE).await?;
+        for blob in sweep::nameless(app, &page, everything).await? {
+            let known = store::find_blob(app, blob).await?;
+            if known.is_none_or(|known| known.metadata.remove_after.is_none()) {
+                report.broken(format!("blob {blob} has chunks and no asset"));
+            }
+        }
+        after = page.last().copied();
+        if page.len() < PAGE {
+            break;
+        }
+    }
+    after = None;
+    loop {
+        let page = store::blob_ids(app, after, i64::try_from(PAGE).unwrap_or(0)).await?;
+        let kept: Vec<_> = page.iter().filter(|(_, gone)| !gone).map(|(id, _)| *id).collect();
+        for blob in sweep::nameless(app, &kept, everything).await? {
+            report.broken(format!("blob {blob} has no asset"));
+        }
+        after = page.last().map(|(id, _)| *id);
+        if page.len() < PAGE {
+            return Ok(());
+        }
+    }
+}
+
+fn fault_of(asset: &AssetDocument, parents: &HashMap<String, String>) -> Option<String> {
+    let above = match &asset.metadata.parent_id {
+        None => Some(TOP),
+        Some(parent) => parents.get(parent).map(String::as_str),
+    };
+    let Some(above) = above else { return Some("lies in content that isn't there".to_owned()) };
+    let path = format!("{}/{}", above.trim_end_matches('/'), asset.metadata.slug.as_str());
+    if asset.metadata.path != path {
+        return Some(format!("has path {:?}, implied is {path:?}", asset.metadata.path));
+    }
+    let implied = if asset.file.is_some() { listed(&asset.metadata) } else { Vec::new() };
+    let (implied, found) = (implied.iter().collect::<BTreeSet<_>>(), asset.listed.iter().collect());
+    if implied != found {
+        return Some(format!("stands in {found:?}, implied is {implied:?}"));
+    }
+    if asset.file.is_none() && asset.upload.is_none() && asset.deleting.is_none() {
+        return Some("has neither a file nor an upload".to_owned());
+    }
+    None
+}
+
+async fn fault_of_file(app: &App, file: &FileFacts) -> Result<Option<String>, Error> {
+    let Some(blob) = store::find_blob(app, file.blob).await? else {
+        return Ok(Some(format!("blob {} isn't there", file.blob)));
+    };
+    if blob.metadata.remove_after.is_some() {
+        return Ok(Some(format!("blob {} was let go", file.blob)));
+    }
+    if blob.length != file.length || usize::try_from(blob.chunk_size) != Ok(CHUNK) {
+        return Ok(Some(format!(
+            "blob {} is of {} bytes, not {}",
+            blob.id, blob.length, file.length
+        )));
+    }
+    let length = u64::try_from(file.length).unwrap_or(0);
+    let chunks = store::chunks(app);
+    let (found, expected) = (chunks.count(file.blob).await?, length.div_ceil(CHUNK as u64));
+    if found != expected {
+        return Ok(Some(format!("blob {} has {found} chunks, not {expected}", blob.id)));
+    }
+    let mut digest = Sha256::new();
+    let mut bytes = std::pin::pin!(chunks.read(file.blob, length, 0..length));
+    loop {
+        match bytes.try_next().await {
+            Ok(Some(piece)) => digest.update(&piece),
+            Ok(None) => break,
+            Err(Error::Internal(fault)) => return Ok(Some(fault.to_string())),
+            Err(error) => return Err(error),
+        }
+    }
+    let digest = hex::encode(digest.finalize());
+    let is_same = digest == file.digest;
+    Ok((!is_same).then(|| format!("blob {} has digest {digest}, not {}", blob.id, file.digest)))
+}

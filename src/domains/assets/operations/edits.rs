@@ -1,0 +1,100 @@
+//! Edits and tags.
+
+use async_graphql::ID;
+use mongodb::bson::DateTime;
+
+use super::{
+    super::{
+        documents::AssetDocument,
+        store::{self, Changes},
+        types::{AttributeInput, EditAssetResult, TagAssetResult, UntagAssetResult},
+    },
+    checks, not_found, own_id,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::refusals::{Conflict, InvalidInput, Stop},
+};
+
+/// What changes of an asset, as it was asked for; what is absent stays.
+#[derive(Debug)]
+pub struct Edit {
+    /// Global id of the asset.
+    pub asset: ID,
+    /// Its nonce as the caller read it.
+    pub nonce: ID,
+    /// The title.
+    pub title: Option<String>,
+    /// Names of the roles that may read it.
+    pub access: Option<Vec<String>>,
+    /// From when on readers see it.
+    pub publish_at: Option<DateTime>,
+    /// All its attributes but those that come from the file.
+    pub attributes: Option<Vec<AttributeInput>>,
+}
+
+/// Edits an asset as the caller read it.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAssetResult>> {
+    let Edit { asset, nonce, title, access, publish_at, attributes } = edit;
+    let id = own_id(&asset)?;
+    let changes = Changes {
+        title: title.map(|title| checks::title(&title)).transpose()?,
+        access: access.map(|access| checks::access(&access)).transpose()?,
+        published_at: publish_at,
+        attributes: attributes.map(|given| checks::attributes(&given)).transpose()?,
+    };
+    let next = app.ids().random();
+    let edited = store::edit(app, &id, &nonce, &changes, &next, checks::ATTRIBUTES).await;
+    if let Some(edited) = edited.decided()? {
+        return Ok(edited);
+    }
+    let asset = there(app, &id).await?.ok_or_else(|| not_found(&id))?;
+    if asset.metadata.nonce != *nonce {
+        return Err(Conflict::stale_nonce(asset.metadata.nonce).into());
+    }
+    Err(too_many("attributes", checks::ATTRIBUTES).into())
+}
+
+/// Adds tags; those that it has stay.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn tag(
+    app: &App,
+    asset: &ID,
+    tags: &[String],
+) -> Result<AssetDocument, Stop<TagAssetResult>> {
+    let (id, tags) = (own_id(asset)?, checks::tags(tags)?);
+    let tagged = store::change_tags(app, &id, &tags, &[], checks::TAGS).await.decided()?;
+    if let Some(tagged) = tagged {
+        return Ok(tagged);
+    }
+    there(app, &id).await?.ok_or_else(|| not_found(&id))?;
+    Err(too_many("tags", checks::TAGS).into())
+}
+
+/// Removes tags; one that it hasn't is as good as removed.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn untag(
+    app: &App,
+    asset: &ID,
+    tags: &[String],
+) -> Result<AssetDocument, Stop<UntagAssetResult>> {
+    let (id, tags) = (own_id(asset)?, checks::tags(tags)?);
+    let untagged = store::change_tags(app, &id, &[], &tags, checks::TAGS).await.decided()?;
+    untagged.ok_or_else(|| not_found(&id).into())
+}
+
+async fn there(app: &App, id: &str) -> Result<Option<AssetDocument>, Error> {
+    Ok(store::find(app, id).await?.filter(|asset| asset.whole().is_some()))
+}
+
+fn too_many(field: &str, most: usize) -> InvalidInput {
+    InvalidInput::new(field, format!("would be too many: an asset has at most {most}"))
+}

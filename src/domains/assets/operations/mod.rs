@@ -1,0 +1,228 @@
+//! The rules of assets.
+
+mod checks;
+mod download;
+mod edits;
+mod finish;
+mod media;
+mod put;
+mod receive;
+mod removal;
+mod replace;
+mod upload;
+
+use async_graphql::ID;
+use mongodb::bson::{Bson, DateTime};
+
+pub use download::{bytes, is_shown_inline};
+pub use edits::{Edit, edit, tag, untag};
+pub use put::{Expectation, Put, PutRefusal, Putting, put};
+pub use removal::delete;
+pub(super) use removal::{dispose, let_go};
+pub use replace::{Replacement, replace};
+pub use upload::{NewAsset, upload};
+
+use super::{
+    documents::{AssetDocument, TOP},
+    store::{self, Condition, Test, Way},
+    types::{
+        AssetBy, AssetsBy, AttributeCondition, AttributeRange, AttributesFilter, DateRange,
+        NumberRange, TextRange,
+    },
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        node_id::NodeKind,
+        page::Page,
+        refusals::{InvalidInput, NotFound},
+        requester::{Requester, Role},
+        scalars::Slug,
+    },
+};
+
+/// The asset, where the caller may read it.
+///
+/// # Errors
+/// `BadInput`, `Unavailable` or `Internal`.
+pub async fn asset(
+    app: &App,
+    requester: &Requester,
+    by: &AssetBy,
+) -> Result<Option<AssetDocument>, Error> {
+    let found = match by {
+        AssetBy::Id(id) => {
+            store::find_by(app, "_id", &input::id("by.id", NodeKind::Asset, id)?).await?
+        }
+        AssetBy::Path(path) => {
+            if !is_path(path) {
+                return Err(Error::bad_input("by.path", "isn't a path such as /travel/tram"));
+            }
+            store::find_by(app, "metadata.path", path).await?
+        }
+    };
+    Ok(found.filter(|(now, asset)| may_read(asset, requester, *now)).map(|(_, asset)| asset))
+}
+
+/// Whether a text is a path: slugs, each behind a `/`.
+pub fn is_path(text: &str) -> bool {
+    let steps = text.strip_prefix('/').filter(|_| text.len() <= 2_000);
+    steps.is_some_and(|steps| steps.split('/').all(|step| Slug::parse_slug(step).is_some()))
+}
+
+/// Whether the caller may read it: it is whole, published by now and for everyone or for one of the
+/// caller's roles. Editors read everything.
+fn may_read(asset: &AssetDocument, requester: &Requester, now: DateTime) -> bool {
+    let access = &asset.metadata.access;
+    let is_for = |role: &Role| access.iter().any(|name| name == role.name());
+    asset.whole().is_some()
+        && (requester.has(Role::Editor)
+            || (asset.published_at <= now
+                && (access.is_empty() || requester.roles.iter().any(is_for))))
+}
+
+/// A page of assets that the caller may read, each with its place in the order.
+///
+/// # Errors
+/// `BadInput` naming the argument, or trouble.
+pub async fn assets(
+    app: &App,
+    requester: &Requester,
+    by: &AssetsBy,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<(Page, Vec<(Vec<Bson>, AssetDocument)>), Error> {
+    let way = match by {
+        AssetsBy::Tag(tag) => Way::Tag(input::text("by.tag", tag, 1..=checks::TAG)?),
+        AssetsBy::Parent(id) => Way::Parent(Some(input::id("by.parent", NodeKind::Content, id)?)),
+        AssetsBy::Root(true) => Way::Parent(None),
+        AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),
+        AssetsBy::Attributes(filter) => attributes(filter)?,
+    };
+    let page = Page::new(app, way.order(), first, after)?;
+    let found = store::list(app, &way, requester, &page).await?;
+    Ok((page, found))
+}
+
+/// Conditions of one list at the most.
+const CONDITIONS: usize = 5;
+
+fn attributes(AttributesFilter { all, owner }: &AttributesFilter) -> Result<Way, InvalidInput> {
+    if !(1..=CONDITIONS).contains(&all.len()) {
+        let reason = format!("takes 1 to {CONDITIONS} conditions");
+        return Err(InvalidInput::new("by.attributes.all", reason));
+    }
+    let all = all
+        .iter()
+        .enumerate()
+        .map(|(at, condition)| tested(&format!("by.attributes.all.{at}"), condition));
+    let mut all: Vec<_> = all.collect::<Result<_, _>>()?;
+    // The index is entered by the first: by the one that fits the fewest.
+    all.sort_by_key(|condition| match condition.test {
+        Test::Equals(_) => 0,
+        Test::Between(..) => 1,
+        Test::Exists => 2,
+    });
+    let id = |owner| input::id("by.attributes.owner", NodeKind::Content, owner);
+    let owner = owner.as_ref().map(|owner| id(owner)).transpose()?;
+    Ok(Way::Attributes { all, owner })
+}
+
+fn tested(field: &str, condition: &AttributeCondition) -> Result<Condition, InvalidInput> {
+    let AttributeCondition { key, eq, range, exists } = condition;
+    let key = input::text(&format!("{field}.key"), key, 1..=checks::KEY)?;
+    let test = match (eq, range, exists) {
+        (Some(value), None, None) => Test::Equals(checks::value(&format!("{field}.eq"), value)?),
+        (None, Some(range), None) => between(&format!("{field}.range"), range)?,
+        (None, None, Some(true)) => Test::Exists,
+        (None, None, Some(false)) => {
+            return Err(InvalidInput::new(&format!("{field}.exists"), "takes true alone"));
+        }
+        _ => {
+            let reason = "needs exactly one of eq, range and exists";
+            return Err(InvalidInput::new(field, reason));
+        }
+    };
+    Ok(Condition { key, test })
+}
+
+fn between(field: &str, range: &AttributeRange) -> Result<Test, InvalidInput> {
+    let text = |bound: &Option<String>| {
+        let checked = |text| input::text(field, text, 0..=checks::VALUE).map(Bson::from);
+        bound.as_ref().map(|text| checked(text)).transpose()
+    };
+    let (from, to) = match range {
+        AttributeRange::Text(TextRange { from, to }) => (text(from)?, text(to)?),
+        AttributeRange::Number(NumberRange { from, to }) => {
+            (from.map(Bson::from), to.map(Bson::from))
+        }
+        AttributeRange::Date(DateRange { from, to }) => {
+            (from.map(|from| from.0.into()), to.map(|to| to.0.into()))
+        }
+    };
+    if from.is_none() && to.is_none() {
+        return Err(InvalidInput::new(field, "needs from, to or both"));
+    }
+    Ok(Test::Between(from, to))
+}
+
+/// Which photos stand in a feed of content.
+#[derive(Debug, Clone, Copy)]
+pub enum PhotosBy<'a> {
+    /// Those with a tag.
+    Tag(&'a str),
+    /// Those in a folder or gallery.
+    Parent(&'a str),
+}
+
+/// The photos of a feed, as far as the caller may read them: what comes behind the page's cursor. The page
+/// is in the order of `publishedAt`, newest first, and `_id`.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn photos(
+    app: &App,
+    requester: &Requester,
+    by: PhotosBy<'_>,
+    page: &Page,
+) -> Result<Vec<AssetDocument>, Error> {
+    let way = match by {
+        PhotosBy::Tag(tag) => Way::Tag(tag.to_owned()),
+        PhotosBy::Parent(id) => Way::Parent(Some(id.to_owned())),
+    };
+    store::list_photos(app, &way, requester, page).await
+}
+
+/// Lets the assets in a parent follow it to another path; `version` is that of the path. It may be
+/// repeated, and overtaken by a later one.
+///
+/// # Errors
+/// `Unavailable` or `Internal`; it is to be repeated.
+pub async fn repath(app: &App, parent: &str, path: &str, version: i64) -> Result<u64, Error> {
+    store::update_paths(app, parent, path, version, None).await
+}
+
+/// Whether any asset lies in a parent, one whose upload is under way included: then it can't be deleted.
+/// Whoever asks has marked the parent as being deleted before.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn is_parent(app: &App, parent: &str) -> Result<bool, Error> {
+    store::is_parent(app, parent).await
+}
+
+/// The path of what has this slug in a parent of that path.
+fn path_in(parent: &str, slug: &Slug) -> String {
+    let above = if parent == TOP { "" } else { parent };
+    format!("{above}/{}", slug.as_str())
+}
+
+fn not_found(id: &str) -> NotFound {
+    NotFound::of(NodeKind::Asset, id)
+}
+
+fn own_id(id: &ID) -> Result<String, InvalidInput> {
+    input::id("asset", NodeKind::Asset, id)
+}

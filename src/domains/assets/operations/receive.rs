@@ -1,0 +1,187 @@
+//! Files on their way in: looked at by their beginning, then written chunk by chunk.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream::BoxStream};
+use mongodb::bson::oid::ObjectId;
+use sha2::{Digest, Sha256};
+
+use super::{
+    super::{
+        documents::{BlobDocument, BlobMetadata, FileFacts, Upload},
+        store,
+        types::{FileTooLarge, MediaTypeNotAllowed},
+    },
+    checks,
+    media::{self, Media},
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{refusals::Stop, upload::Incoming},
+    mongo::{Outcome, Run, gridfs::CHUNK},
+};
+
+/// A file whose beginning was read and looked at.
+pub(super) struct Opened {
+    /// What it is called.
+    pub(super) name: String,
+    /// What it is.
+    pub(super) media: Media,
+    head: Vec<u8>,
+    rest: BoxStream<'static, Result<Bytes, Error>>,
+    since: Instant,
+}
+
+/// Reads the beginning of a file. Nothing was written yet.
+///
+/// # Errors
+/// It isn't taken here, or its beginning doesn't come.
+pub(super) async fn open<U>(app: &App, incoming: Incoming) -> Result<Opened, Stop<U>>
+where
+    U: From<FileTooLarge> + From<MediaTypeNotAllowed>,
+{
+    let since = Instant::now();
+    let Incoming { name, media_type, bytes: mut rest } = incoming;
+    let mut head = Vec::new();
+    let mut is_all = false;
+    while head.len() < CHUNK {
+        let Some(piece) = rest.next().await.transpose()? else {
+            is_all = true;
+            break;
+        };
+        head.extend_from_slice(&piece);
+    }
+    let config = app.config();
+    if head.len() as u64 > config.asset_bytes {
+        return Err(FileTooLarge::above(config.asset_bytes).into());
+    }
+    let (head, media) = media::look(head, is_all, media_type).await;
+    if !config.asset_types.iter().any(|allowed| is_of(&media.kind, allowed)) {
+        return Err(MediaTypeNotAllowed::new(&media.kind, &config.asset_types).into());
+    }
+    Ok(Opened { name: checks::file_name(&name), media, head, rest, since })
+}
+
+/// Whether a media type is the allowed one, or one of the allowed kind.
+fn is_of(media_type: &str, allowed: &str) -> bool {
+    allowed == "*/*"
+        || allowed == media_type
+        || allowed.strip_suffix('*').is_some_and(|kind| media_type.starts_with(kind))
+}
+
+/// Why a file didn't come in.
+pub(super) enum Ended {
+    /// By the client's doing: all that was sent to MongoDB was answered.
+    Client(Error),
+    /// The file is larger than files may be.
+    TooLarge,
+    /// Someone else has the upload; all that was sent to MongoDB was answered.
+    Lost,
+    /// Nobody knows what was written: the sweep removes it.
+    Failed(Error),
+}
+
+impl Opened {
+    /// SHA-256 of all its bytes, which are written nowhere.
+    ///
+    /// # Errors
+    /// They don't come.
+    pub(super) async fn digest(mut self) -> Result<String, Error> {
+        let mut digest = Sha256::new();
+        digest.update(&self.head);
+        while let Some(piece) = self.rest.next().await {
+            digest.update(&piece?);
+        }
+        Ok(hex::encode(digest.finalize()))
+    }
+
+    /// Writes it into the blob of an upload, and the blob's own document behind it.
+    pub(super) async fn store(
+        mut self,
+        app: &App,
+        id: &str,
+        upload: &Upload,
+        run: &Run,
+    ) -> Result<(FileFacts, Media), Ended> {
+        let mut writer = store::chunks(app).write(upload.blob);
+        let most = app.config().asset_bytes;
+        let longest = Duration::from_secs(app.config().asset_transfer_seconds);
+        let pause = Duration::from_secs(app.config().asset_stall_seconds) / 4;
+        let mut renewed = Instant::now();
+        writer.write(&self.head).await.map_err(Ended::Failed)?;
+        self.head = Vec::new();
+        while let Some(piece) = self.rest.next().await {
+            let ended = match piece {
+                Ok(piece) if writer.length() + piece.len() as u64 <= most => {
+                    writer.write(&piece).await.map_err(Ended::Failed)?;
+                    None
+                }
+                Ok(_) => Some(Ended::TooLarge),
+                Err(error) => Some(Ended::Client(error)),
+            };
+            let ended = ended.or_else(|| {
+                let reason = "took longer than an upload may";
+                let is_late = self.since.elapsed() > longest;
+                is_late.then(|| Ended::Client(Error::bad_input("body", reason)))
+            });
+            let ended = match ended {
+                None if renewed.elapsed() >= pause => {
+                    renewed = Instant::now();
+                    match store::renew(app, id, &upload.token).await {
+                        Outcome::Applied(_) => None,
+                        Outcome::Refused => Some(Ended::Lost),
+                        Outcome::Unknown(error) => return Err(Ended::Failed(error)),
+                    }
+                }
+                ended => ended,
+            };
+            if let Some(ended) = ended {
+                writer.wait().await.map_err(Ended::Failed)?;
+                return Err(ended);
+            }
+        }
+        let written = writer.finish().await.map_err(Ended::Failed)?;
+        let file = FileFacts {
+            blob: upload.blob,
+            length: i64::try_from(written.length).unwrap_or(i64::MAX),
+            digest: hex::encode(written.digest),
+            media_type: self.media.kind.clone(),
+            name: self.name,
+            width: self.media.size.map(|(width, _)| width),
+            height: self.media.size.map(|(_, height)| height),
+            at: run.now(),
+        };
+        match store::insert_blob(app, blob(&file)).await {
+            Outcome::Applied(()) => Ok((file, self.media)),
+            Outcome::Refused => Err(Ended::Failed(Error::internal("a blob's id was taken"))),
+            Outcome::Unknown(error) => Err(Ended::Failed(error)),
+        }
+    }
+}
+
+fn blob(file: &FileFacts) -> BlobDocument {
+    BlobDocument {
+        id: file.blob,
+        length: file.length,
+        chunk_size: i32::try_from(CHUNK).unwrap_or(i32::MAX),
+        upload_date: file.at,
+        filename: file.name.clone(),
+        metadata: BlobMetadata {
+            content_type: file.media_type.clone(),
+            sha256: file.digest.clone(),
+            remove_after: None,
+        },
+    }
+}
+
+/// An upload that begins now. Its blob's id tells when.
+pub(super) fn begin(app: &App, op: &str, run: &Run) -> Upload {
+    let seconds = u32::try_from(run.now().timestamp_millis() / 1_000).unwrap_or(u32::MAX);
+    let mut id = [0; 12];
+    id[..4].copy_from_slice(&seconds.to_be_bytes());
+    id[4..].copy_from_slice(&app.ids().random_bytes()[..8]);
+    let blob = ObjectId::from_bytes(id);
+    Upload { token: app.ids().random(), blob, at: run.now(), op: op.to_owned() }
+}

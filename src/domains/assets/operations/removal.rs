@@ -1,0 +1,89 @@
+//! What goes: deleted assets, and blobs that no asset names any more.
+
+use async_graphql::ID;
+use mongodb::bson::oid::ObjectId;
+
+use super::{
+    super::{documents::AssetDocument, store, types::DeleteAssetResult},
+    not_found, own_id,
+};
+use crate::{
+    app::App,
+    domains::comments,
+    error::Error,
+    graphql::refusals::{Conflict, Stop},
+};
+
+/// Deletes an asset; answers with its own id. Downloads that have begun come to their end.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn delete(
+    app: &App,
+    asset: &ID,
+    nonce: Option<&ID>,
+) -> Result<String, Stop<DeleteAssetResult>> {
+    let id = own_id(asset)?;
+    let nonce = nonce.map(|nonce| nonce.as_str());
+    if let Some(gone) = store::mark_deleting(app, &id, nonce).await.decided()? {
+        settle(app, &gone).await;
+        return Ok(id);
+    }
+    match store::find(app, &id).await? {
+        Some(asset) if asset.whole().is_some() => {
+            Err(Conflict::stale_nonce(asset.metadata.nonce).into())
+        }
+        _ => Err(not_found(&id).into()),
+    }
+}
+
+/// Carries out what was decided about an asset's former blobs. What fails is left to the sweep: the
+/// decision stands.
+pub(super) async fn settle(app: &App, asset: &AssetDocument) {
+    if asset.outbox.is_empty() && asset.deleting.is_none() {
+        return;
+    }
+    if let Err(error) = dispose(app, asset).await {
+        tracing::warn!(asset = asset.id, ?error, "blobs are left to the sweep");
+    }
+}
+
+/// As [`settle`]. It may be repeated by anyone.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: the rest is still to be done.
+pub(in super::super) async fn dispose(app: &App, asset: &AssetDocument) -> Result<(), Error> {
+    for removal in &asset.outbox {
+        if removal.shown {
+            let_go(app, removal.blob).await?;
+        } else {
+            discard(app, removal.blob).await?;
+        }
+    }
+    if asset.deleting.is_some() {
+        if let Some(discussion) = &asset.discussion {
+            comments::operations::forget(app, &discussion.id).await?;
+        }
+        // Nothing comes into its outbox any more.
+        store::remove_settled(app, &asset.id).await.decided()?;
+    } else if !asset.outbox.is_empty() {
+        store::settle_removals(app, asset).await.decided()?;
+    }
+    Ok(())
+}
+
+/// A blob that readers got stays until the last download that may have begun is over.
+pub(in super::super) async fn let_go(app: &App, blob: ObjectId) -> Result<bool, Error> {
+    let transfer = i64::try_from(app.config().asset_transfer_seconds).unwrap_or(i64::MAX);
+    let slack = i64::try_from(app.bounds().one().as_millis()).unwrap_or(i64::MAX);
+    let millis = transfer.saturating_mul(1_000).saturating_add(slack);
+    // Refused: it was let go before, or is gone.
+    Ok(store::retire(app, blob, millis).await.decided()?.is_some())
+}
+
+/// Removes a blob that nobody saw.
+pub(super) async fn discard(app: &App, blob: ObjectId) -> Result<(), Error> {
+    store::chunks(app).remove(blob).await?;
+    store::remove_blob(app, blob).await.decided()?;
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Another file for an asset.
+
+use async_graphql::ID;
+
+use super::{
+    super::{
+        documents::AssetDocument,
+        store::{self, Expected, Purpose},
+        types::ReplaceAssetResult,
+    },
+    finish::{Begun, with_file},
+    not_found, own_id, receive,
+    removal::settle,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        refusals::{Conflict, InUse, Stop},
+        upload::Incoming,
+    },
+    mongo::flow::{Op, Standing},
+};
+
+/// Another file, as it was asked for.
+#[derive(Debug)]
+pub struct Replacement {
+    /// Global id of the asset.
+    pub asset: ID,
+    /// Its nonce as the caller read it.
+    pub nonce: Option<ID>,
+    /// The caller's idempotency key.
+    pub op_id: Option<ID>,
+}
+
+/// Gives an asset another file. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn replace(
+    app: &App,
+    subject: &str,
+    replacement: Replacement,
+    incoming: Incoming,
+) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
+    let Replacement { asset, nonce, op_id } = replacement;
+    let id = own_id(&asset)?;
+    let nonce = nonce.map(|nonce| nonce.0);
+    let op = input::op(app, &[subject, "replaceAsset"], op_id.as_ref(), &(&id, &nonce))?;
+    let expected = nonce.map_or(Expected::Any, Expected::Nonce);
+    replace_expected(app, &id, &expected, &op, op_id.is_some(), incoming).await
+}
+
+/// Gives the version of an asset that is expected another file.
+pub(super) async fn replace_expected(
+    app: &App,
+    id: &str,
+    expected: &Expected,
+    op: &Op,
+    is_repeatable: bool,
+    incoming: Incoming,
+) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
+    let run = app.begin().await?;
+    let asset = there(app, id).await?;
+    if is_repeatable && asset.ops.iter().any(|record| record.id.as_ref() == Some(&op.id)) {
+        let digest = receive::open::<ReplaceAssetResult>(app, incoming).await?.digest().await?;
+        return match with_file(op, &digest).standing(&op.id, &asset.ops) {
+            Standing::Applied => Ok(asset),
+            _ => Err(Conflict::other_input().into()),
+        };
+    }
+    if !expected.is(&asset) {
+        return Err(Conflict::stale_nonce(asset.metadata.nonce).into());
+    }
+    let opened = receive::open(app, incoming).await?;
+    let upload = receive::begin(app, &op.id, &run);
+    let purpose = Purpose::Replace(expected);
+    let Some(asset) = store::take_upload(app, id, &upload, purpose).await.decided()? else {
+        let asset = there(app, id).await?;
+        return Err(match asset.upload {
+            _ if !expected.is(&asset) => Conflict::stale_nonce(asset.metadata.nonce).into(),
+            Some(_) => InUse::because("another upload of this asset is under way").into(),
+            None => Error::unavailable("another upload of this asset has just ended").into(),
+        });
+    };
+    // What a call that is taken over has written.
+    settle(app, &asset).await;
+    let op = is_repeatable.then_some(op);
+    Begun { asset, upload, purpose, op }.fill(app, opened, &run).await
+}
+
+async fn there(app: &App, id: &str) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
+    let asset = store::find(app, id).await?.filter(|asset| asset.whole().is_some());
+    asset.ok_or_else(|| not_found(id).into())
+}

@@ -1,0 +1,259 @@
+//! Creation, with the first file.
+
+use async_graphql::ID;
+use mongodb::bson::DateTime;
+
+use super::{
+    super::{
+        documents::{
+            AssetDocument, AssetKind, Attribute, Author, Metadata, ParentDocument, TOP, Upload,
+        },
+        store::{self, Purpose},
+        types::{AttributeInput, UploadAssetResult},
+    },
+    checks,
+    finish::{Begun, with_file},
+    path_in,
+    receive::{self, Opened},
+    removal::{dispose, settle},
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{
+        input,
+        node_id::NodeKind,
+        refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
+        scalars::Slug,
+        upload::Incoming,
+    },
+    mongo::{Run, Version, flow::Op},
+};
+
+/// An asset to be created, as it was asked for.
+#[derive(Debug, Default)]
+pub struct NewAsset {
+    /// Global id of the folder or gallery that it goes into.
+    pub parent: Option<ID>,
+    /// Its step in paths.
+    pub slug: Option<Slug>,
+    /// The title.
+    pub title: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its attributes.
+    pub attributes: Vec<AttributeInput>,
+    /// Names of the roles that may read it.
+    pub access: Option<Vec<String>>,
+    /// From when on readers see it.
+    pub publish_at: Option<DateTime>,
+    /// The caller's idempotency key.
+    pub op_id: Option<ID>,
+}
+
+/// What was asked for, checked.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) parent: Option<String>,
+    pub(super) slug: Option<Slug>,
+    pub(super) title: Option<String>,
+    pub(super) tags: Vec<String>,
+    pub(super) attributes: Vec<Attribute>,
+    pub(super) access: Option<Vec<String>>,
+    pub(super) publish_at: Option<DateTime>,
+}
+
+/// How often a slug is tried for that others give up at the same moment.
+const TRIES: usize = 5;
+
+/// Creates an asset. Once per op id.
+///
+/// # Errors
+/// A refusal, or trouble.
+pub async fn upload(
+    app: &App,
+    subject: &str,
+    new: NewAsset,
+    incoming: Incoming,
+) -> Result<AssetDocument, Stop<UploadAssetResult>> {
+    let NewAsset { parent, slug, title, tags, attributes, access, publish_at, op_id } = new;
+    let parent =
+        parent.map(|parent| input::id("parent", NodeKind::Content, &parent)).transpose()?;
+    let asked = Asked {
+        parent,
+        slug,
+        title: title.map(|title| checks::title(&title)).transpose()?,
+        tags: checks::tags(&tags)?,
+        attributes: checks::attributes(&attributes)?,
+        access: access.map(|access| checks::access(&access)).transpose()?,
+        publish_at,
+    };
+    let Asked { parent, slug, title, tags, attributes, access, publish_at } = &asked;
+    let digested = (parent, slug, title, tags, attributes, access, publish_at);
+    let op = input::op(app, &[subject, "uploadAsset"], op_id.as_ref(), &digested)?;
+    if op_id.is_some() {
+        // A repeat whose first call was applied is answered, whatever became of the parent.
+        if let Some(found) = store::find(app, &op.id).await?.filter(|found| found.origin.is_some())
+        {
+            let opened = receive::open(app, incoming).await?;
+            return repeated(found, &op, opened).await;
+        }
+    }
+    create(app, subject, asked, &op, op_id.is_some(), incoming).await
+}
+
+/// Creates an asset whose input was checked; its `_id` is that of the op.
+pub(super) async fn create(
+    app: &App,
+    subject: &str,
+    asked: Asked,
+    op: &Op,
+    is_repeatable: bool,
+    incoming: Incoming,
+) -> Result<AssetDocument, Stop<UploadAssetResult>> {
+    let (run, parent) = open_parent(app, asked.parent.as_deref()).await?;
+    let opened = receive::open(app, incoming).await?;
+    let slug = asked.slug.clone().or_else(|| checks::slug_of(&opened.name));
+    let slug = slug
+        .or_else(|| checks::slug_of(&op.id))
+        .ok_or_else(|| InvalidInput::new("slug", "can't be made from the file's name: give one"))?;
+    let upload = receive::begin(app, &op.id, &run);
+    let asset = placed(subject, asked, slug, &opened, op, parent.as_ref(), &upload, &run);
+    let begun = match begin(app, asset, op, upload).await? {
+        Ok(begun) => Begun { op: is_repeatable.then_some(op), ..begun },
+        Err(applied) => return repeated(applied, op, opened).await,
+    };
+    if !settle_place(app, &begun.asset).await? {
+        begun.give_up(app).await;
+        let parent = begun.asset.metadata.parent_id.as_deref().unwrap_or_default();
+        return Err(NotFound::of(NodeKind::Content, parent).into());
+    }
+    begun.fill(app, opened, &run).await
+}
+
+/// The parent as the new asset takes it over.
+async fn open_parent(
+    app: &App,
+    parent: Option<&str>,
+) -> Result<(Run, Option<ParentDocument>), Stop<UploadAssetResult>> {
+    let Some(id) = parent else { return Ok((app.begin().await?, None)) };
+    let (run, parent) = store::open_parent(app, id).await?;
+    let parent = parent.filter(ParentDocument::takes_assets);
+    let parent = parent.ok_or_else(|| NotFound::of(NodeKind::Content, id))?;
+    Ok((run, Some(parent)))
+}
+
+#[expect(clippy::too_many_arguments, reason = "all that a document is made of")]
+fn placed(
+    subject: &str,
+    asked: Asked,
+    slug: Slug,
+    opened: &Opened,
+    op: &Op,
+    parent: Option<&ParentDocument>,
+    upload: &Upload,
+    run: &Run,
+) -> AssetDocument {
+    let inherited = || parent.map(|parent| parent.metadata.access.clone()).unwrap_or_default();
+    AssetDocument {
+        id: op.id.clone(),
+        metadata: Metadata {
+            nonce: upload.token.clone(),
+            kind: AssetKind::File,
+            parent_id: asked.parent,
+            path: path_in(parent.map_or(TOP, |parent| &parent.metadata.path), &slug),
+            slug,
+            title: asked.title.unwrap_or_else(|| opened.name.clone()),
+            created: run.now(),
+            author: Author { id: subject.to_owned() },
+            tags: asked.tags,
+            access: asked.access.unwrap_or_else(inherited),
+        },
+        attributes: asked.attributes,
+        file: None,
+        upload: Some(upload.clone()),
+        outbox: Vec::new(),
+        published_at: asked.publish_at.unwrap_or(run.now()),
+        listed: Vec::new(),
+        parent_cv: parent.map_or(0, |parent| parent.cv),
+        copying: parent.map(|_| run.now()),
+        deleting: None,
+        discussion: None,
+        input: op.input.clone(),
+        origin: None,
+        ops: Vec::new(),
+        v: Version,
+    }
+}
+
+/// Takes the slug, or takes over what a cut call of the same op has begun. `Err` where that op was
+/// applied.
+async fn begin<'a>(
+    app: &App,
+    asset: AssetDocument,
+    op: &'a Op,
+    upload: Upload,
+) -> Result<Result<Begun<'a>, AssetDocument>, Stop<UploadAssetResult>> {
+    let purpose = Purpose::First { input: &op.input };
+    for _ in 0..TRIES {
+        if store::insert(app, asset.clone()).await.decided()?.is_some() {
+            return Ok(Ok(Begun { asset, upload, purpose, op: None }));
+        }
+        let (parent, slug) = (asset.metadata.parent_id.as_deref(), &asset.metadata.slug);
+        let holder = match store::find(app, &op.id).await? {
+            Some(own) => Some(own),
+            None => store::find_slug(app, parent, slug).await?,
+        };
+        match holder {
+            None => {}
+            Some(holder) if holder.deleting.is_some() => dispose(app, &holder).await?,
+            Some(own) if own.id == op.id => {
+                if own.origin.is_some() {
+                    return Ok(Err(own));
+                }
+                if own.input != op.input {
+                    return Err(Conflict::other_input().into());
+                }
+                let taken = store::take_upload(app, &own.id, &upload, purpose).await.decided()?;
+                if let Some(asset) = taken {
+                    settle(app, &asset).await;
+                    return Ok(Ok(Begun { asset, upload, purpose, op: None }));
+                }
+            }
+            Some(holder) if holder.file.is_some() => {
+                return Err(AlreadyExists::new("file", holder.metadata.path).into());
+            }
+            Some(_) => {
+                return Err(InUse::because("another upload to this path is under way").into());
+            }
+        }
+    }
+    Err(Error::unavailable("the slug is taken and freed again and again").into())
+}
+
+/// Holds a new asset against its parent once more; false where that is gone or going.
+async fn settle_place(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
+    let Some(parent) = &asset.metadata.parent_id else { return Ok(true) };
+    let parent = store::find_parent(app, parent).await?.filter(ParentDocument::stays);
+    let Some(parent) = parent else { return Ok(false) };
+    if parent.cv > asset.parent_cv {
+        let path = &parent.metadata.path;
+        store::update_paths(app, &parent.id, path, parent.cv, Some(&asset.id)).await?;
+    }
+    // Refused: a call that is taken over had done it.
+    store::confirm(app, &asset.id).await.decided()?;
+    Ok(true)
+}
+
+/// The answer to a call whose op was applied before: the asset as it now stands, if the file is the same.
+async fn repeated(
+    asset: AssetDocument,
+    op: &Op,
+    opened: Opened,
+) -> Result<AssetDocument, Stop<UploadAssetResult>> {
+    let digest = opened.digest().await?;
+    if asset.deleting.is_none() && asset.origin.as_ref() == Some(&with_file(op, &digest).input) {
+        return Ok(asset);
+    }
+    Err(Conflict::other_input().into())
+}

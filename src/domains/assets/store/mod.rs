@@ -1,0 +1,259 @@
+//! Every MongoDB call of assets.
+
+mod blobs;
+mod lists;
+mod uploads;
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+pub(super) use blobs::{
+    blob_ids, chunks, find_blob, insert_blob, list_due_blobs, list_named, remove_blob, retire,
+};
+pub(super) use lists::{Condition, Test, Way, list, list_photos};
+pub(super) use uploads::{
+    Expected, Finish, Purpose, abandon, finish, list_stalled, remove_settled, renew,
+    settle_removals, take_upload,
+};
+
+use super::documents::{AssetDocument, Attribute, EDITORS, EVERYONE, ParentDocument, TOP};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::scalars::Slug,
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        expression::{append, array, both, choose, filter, literal, map, stored, whole},
+        guarded::Guarded,
+    },
+};
+
+/// The asset whose `key` is that, for readers, with the server's time.
+pub(super) async fn find_by(
+    app: &App,
+    key: &'static str,
+    value: &str,
+) -> Result<Option<(DateTime, AssetDocument)>, Error> {
+    app.collection::<AssetDocument>().get_timed_by(key, value).await
+}
+
+pub(super) async fn find(app: &App, id: &str) -> Result<Option<AssetDocument>, Error> {
+    app.collection::<AssetDocument>().get_settled(id).await
+}
+
+/// What holds a slug in a parent, also where it isn't there for readers.
+pub(super) async fn find_slug(
+    app: &App,
+    parent: Option<&str>,
+    slug: &Slug,
+) -> Result<Option<AssetDocument>, Error> {
+    let filter = doc! { "metadata.parentId": parent, "metadata.slug": slug.as_str() };
+    let list = List { filter, limit: 1, ..List::default() };
+    Ok(app.collection::<AssetDocument>().list(list).await?.pop())
+}
+
+/// Whether any asset lies in a parent, one that is under way included.
+pub(super) async fn is_parent(app: &App, parent: &str) -> Result<bool, Error> {
+    let filter = doc! { "metadata.parentId": parent };
+    Ok(app.collection::<AssetDocument>().count(filter, 1).await? > 0)
+}
+
+/// Opens a run with the content that an asset is to lie in.
+pub(super) async fn open_parent(
+    app: &App,
+    id: &str,
+) -> Result<(Run, Option<ParentDocument>), Error> {
+    app.collection::<ParentDocument>().open(app.bounds(), id).await
+}
+
+pub(super) async fn find_parent(app: &App, id: &str) -> Result<Option<ParentDocument>, Error> {
+    app.collection::<ParentDocument>().get_settled(id).await
+}
+
+pub(super) async fn find_parent_by_path(
+    app: &App,
+    path: &str,
+) -> Result<Option<ParentDocument>, Error> {
+    let filter = doc! { "metadata.path": path };
+    let list = List { filter, limit: 2, ..List::default() };
+    let found = app.collection::<ParentDocument>().list(list).await?;
+    Ok(found.into_iter().find(ParentDocument::takes_assets))
+}
+
+pub(super) async fn insert(app: &App, asset: AssetDocument) -> Outcome<()> {
+    app.collection().insert(asset).await
+}
+
+/// Ends a creation's doubt: the parent was there after the asset was.
+pub(super) async fn confirm(app: &App, id: &str) -> Outcome<AssetDocument> {
+    let still = doc! { "_id": id, "copying": { "$exists": true } };
+    app.collection().guarded(still, doc! { "$unset": { "copying": "" } }).apply().await
+}
+
+/// Lets the assets of a parent (or `only` this one of them) that show an older path follow it.
+pub(super) async fn update_paths(
+    app: &App,
+    parent: &str,
+    path: &str,
+    version: i64,
+    only: Option<&str>,
+) -> Result<u64, Error> {
+    let mut filter = doc! { "metadata.parentId": parent, "parentCv": { "$lt": version } };
+    if let Some(only) = only {
+        filter.insert("_id", only);
+    }
+    let above = if path == TOP { "" } else { path };
+    let set = doc! { "$set": {
+        "metadata.path": { "$concat": [literal(above), "/", "$metadata.slug"] },
+        "parentCv": version,
+    } };
+    app.collection::<AssetDocument>().update_many(filter, vec![set], Vec::new()).await
+}
+
+/// What an edit changes; what is absent stays.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub title: Option<String>,
+    pub access: Option<Vec<String>>,
+    pub published_at: Option<DateTime>,
+    /// In the place of all that don't come from the file.
+    pub attributes: Option<Vec<Attribute>>,
+}
+
+/// Edits an asset as it was read: its nonce is still that.
+pub(super) async fn edit(
+    app: &App,
+    id: &str,
+    nonce: &str,
+    changes: &Changes,
+    next: &str,
+    most: usize,
+) -> Outcome<AssetDocument> {
+    let mut set = doc! { "metadata.nonce": literal(next) };
+    if let Some(title) = &changes.title {
+        set.insert("metadata.title", literal(title));
+    }
+    if let Some(access) = &changes.access {
+        set.insert("metadata.access", literal(access.clone()));
+    }
+    if let Some(at) = changes.published_at {
+        set.insert("publishedAt", at);
+    }
+    let mut condition = doc! { "metadata.nonce": nonce };
+    if let Some(attributes) = &changes.attributes {
+        let count = i64::try_from(attributes.len()).unwrap_or(i64::MAX);
+        let of_file = of_file(array("attributes"));
+        set.insert("attributes", concat(literal(stored(attributes)), of_file.clone()));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let room = doc! { "$lte": [{ "$add": [{ "$size": of_file }, count] }, most] };
+        condition = both(condition, doc! { "$expr": room });
+    }
+    change(app, id, condition, vec![doc! { "$set": set }]).apply().await
+}
+
+/// Adds and removes tags, in one order that is always the same. Refused where there would be too many.
+pub(super) async fn change_tags(
+    app: &App,
+    id: &str,
+    add: &[String],
+    remove: &[String],
+    most: usize,
+) -> Outcome<AssetDocument> {
+    let left = doc! { "$setDifference": ["$metadata.tags", literal(remove.to_vec())] };
+    let tags = doc! { "$setUnion": [left, literal(add.to_vec())] };
+    let room = doc! { "$expr": {
+        "$lte": [{ "$size": &tags }, i64::try_from(most).unwrap_or(i64::MAX)],
+    } };
+    let sorted = doc! { "$sortArray": { "input": tags, "sortBy": 1 } };
+    change(app, id, room, vec![doc! { "$set": { "metadata.tags": sorted } }]).apply().await
+}
+
+/// A change of an asset that readers get.
+fn change(
+    app: &App,
+    id: &str,
+    condition: Document,
+    mut stages: Vec<Document>,
+) -> Guarded<AssetDocument> {
+    let there = doc! { "_id": id, "file": { "$exists": true }, "deleting": { "$exists": false } };
+    stages.push(relist());
+    app.collection().guarded(both(condition, there), stages)
+}
+
+/// Decides a deletion: from here on the asset is gone for everyone, and its blobs are to be removed.
+pub(super) async fn mark_deleting(
+    app: &App,
+    id: &str,
+    nonce: Option<&str>,
+) -> Outcome<AssetDocument> {
+    let mut guard =
+        doc! { "_id": id, "file": { "$exists": true }, "deleting": { "$exists": false } };
+    if let Some(nonce) = nonce {
+        guard.insert("metadata.nonce", nonce);
+    }
+    let gone = doc! { "$set": { "deleting": "$$NOW", "outbox": let_go("file", true) } };
+    let upload = doc! { "$set": { "outbox": let_go("upload", false) } };
+    let unset = doc! { "$unset": ["file", "upload"] };
+    app.collection().guarded(guard, vec![gone, upload, unset, relist()]).apply().await
+}
+
+/// Expression of the outbox with the blob that `field` names, where there is one, in it too.
+fn let_go(field: &str, shown: bool) -> Bson {
+    let entry = whole(doc! { "blob": format!("${field}.blob"), "shown": shown, "at": "$$NOW" });
+    let none = doc! { "$eq": [{ "$type": format!("${field}.blob") }, "missing"] };
+    choose(none, array("outbox"), append(array("outbox"), vec![entry]))
+}
+
+/// Expression of two arrays one behind the other.
+fn concat(left: impl Into<Bson>, right: impl Into<Bson>) -> Bson {
+    Bson::Document(doc! { "$concatArrays": [left.into(), right.into()] })
+}
+
+/// Beginning of the keys of attributes that come from the file itself.
+pub(super) const OF_FILE: &str = "exif:";
+
+/// Expression of those attributes that come from the file.
+fn of_file(attributes: impl Into<Bson>) -> Bson {
+    filter(attributes, doc! { "$eq": [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
+}
+
+/// Expression of those attributes that don't.
+fn of_people(attributes: impl Into<Bson>) -> Bson {
+    filter(attributes, doc! { "$ne": [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
+}
+
+/// The stage that writes `listed` anew, as [`listed`](super::documents::listed) has it; an asset that
+/// readers don't get stands in no list.
+fn relist() -> Document {
+    let audiences = choose(
+        doc! { "$eq": ["$metadata.access", []] },
+        literal(vec![EVERYONE]),
+        doc! { "$setUnion": ["$metadata.access", [EDITORS]] },
+    );
+    let tags = map("$metadata.tags", doc! { "$concat": ["tag ", "$$this"] });
+    let parent = doc! { "$concat": ["parent ", { "$ifNull": ["$metadata.parentId", ""] }] };
+    let each = doc! { "$map": {
+        "input": append(tags, vec![parent.into()]),
+        "as": "list",
+        "in": { "$concat": ["$$this", " ", "$$list"] },
+    } };
+    let all = doc! { "$reduce": {
+        "input": audiences,
+        "initialValue": [],
+        "in": { "$concatArrays": ["$$value", each] },
+    } };
+    let hidden = doc! { "$eq": [{ "$type": "$file" }, "missing"] };
+    doc! { "$set": { "listed": choose(hidden, Bson::Array(vec![]), all) } }
+}
+
+/// Assets with a field, `copying`, `deleting` or `outbox.at`, from before `before`.
+pub(super) async fn list_left_behind(
+    app: &App,
+    field: &'static str,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<AssetDocument>, Error> {
+    let filter = doc! { field: { "$lt": before } };
+    let sort = doc! { field: 1 };
+    app.collection::<AssetDocument>().list(List { filter, sort, limit, ..List::default() }).await
+}

@@ -1,0 +1,135 @@
+//! A file on its way out.
+
+use std::ops::Range;
+
+use async_graphql::ID;
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use futures_util::StreamExt;
+use headers::{AcceptRanges, ContentLength, ContentRange, ETag, HeaderMapExt as _, LastModified};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::time::timeout;
+
+use super::{
+    super::Edge,
+    Problem, caller,
+    conditions::{Verdict, judge},
+};
+use crate::{
+    domains::assets::{AssetDocument, FileFacts, operations, types::AssetBy},
+    error::Error,
+    graphql::node_id,
+};
+
+pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Problem> {
+    let caller = caller(edge, head).await?;
+    let path = head.uri.path().strip_prefix("/assets").unwrap_or_default();
+    let by = named(path).ok_or_else(|| Problem::not_found(path))?;
+    let found = timeout(edge.limits.time, operations::asset(&edge.app, &caller.requester, &by));
+    let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
+    let found = found.and_then(|asset| asset.file.clone().map(|file| (asset, file)));
+    let (asset, file) = found.ok_or_else(|| Problem::not_found(path))?;
+    let length = u64::try_from(file.length).map_err(Error::internal)?;
+    let tag: ETag = tag(&file).parse().map_err(|_| Error::internal("a tag of digits"))?;
+    let modified = file.at.to_system_time();
+    let mut headers = described(&asset, &file);
+    headers.typed_insert(tag.clone());
+    headers.typed_insert(LastModified::from(modified));
+    headers.typed_insert(AcceptRanges::bytes());
+    let (status, range) = match judge(&head.method, &head.headers, &tag, modified, length) {
+        Verdict::Whole => (StatusCode::OK, 0..length),
+        Verdict::Part(range) => {
+            let told = ContentRange::bytes(range.clone(), length).map_err(|_| odd())?;
+            headers.typed_insert(told);
+            (StatusCode::PARTIAL_CONTENT, range)
+        }
+        Verdict::NotModified => return Ok((StatusCode::NOT_MODIFIED, headers).into_response()),
+        Verdict::Unexpected => {
+            let why = "the file isn't the one that was expected";
+            return Err(Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why));
+        }
+        Verdict::Beyond => return Err(Problem::Beyond(length)),
+    };
+    headers.typed_insert(ContentLength(range.end - range.start));
+    Ok((status, headers, body(edge, &file, range)?).into_response())
+}
+
+/// What a path below `/assets` names: an id, which has letters that no slug has, or a path.
+fn named(path: &str) -> Option<AssetBy> {
+    let id = path.strip_prefix('/')?;
+    if node_id::decode(id).is_some_and(|(kind, _)| kind == node_id::NodeKind::Asset) {
+        return Some(AssetBy::Id(ID::from(id)));
+    }
+    operations::is_path(path).then(|| AssetBy::Path(path.to_owned()))
+}
+
+/// The bytes, read as they go, as long as there is room for them.
+fn body(edge: &Edge, file: &FileFacts, range: Range<u64>) -> Result<Body, Problem> {
+    let room = edge.limits.begin_transfer()?;
+    let bytes = operations::bytes(&edge.app, file, range);
+    Ok(Body::from_stream(bytes.map(move |piece| {
+        let _held = &room;
+        if let Err(error) = &piece {
+            tracing::warn!(?error, "a download ended early");
+        }
+        piece
+    })))
+}
+
+/// The strong tag of a file, as it stands in `ETag`.
+pub(super) fn tag(file: &FileFacts) -> String {
+    format!("\"{}\"", file.digest)
+}
+
+/// What the headers say of a file, whatever is sent of it.
+fn described(asset: &AssetDocument, file: &FileFacts) -> HeaderMap {
+    let is_public = asset.metadata.access.is_empty();
+    // It may be replaced at any time, so caches have to ask; the answer is short.
+    let caching = if is_public { "public, no-cache" } else { "private, no-cache" };
+    let charset = if file.media_type.starts_with("text/") { "; charset=utf-8" } else { "" };
+    let mut headers = HeaderMap::new();
+    let mut insert = |name: HeaderName, value: String| {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    };
+    insert(header::CONTENT_TYPE, format!("{}{charset}", file.media_type));
+    insert(header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned());
+    insert(header::CACHE_CONTROL, caching.to_owned());
+    insert(header::VARY, "Authorization, Cookie".to_owned());
+    insert(header::CONTENT_DISPOSITION, disposition(file));
+    headers
+}
+
+/// All but what a parameter's value may hold as it is.
+/// <https://www.rfc-editor.org/rfc/rfc8187#section-3.2.1>
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'^')
+    .remove(b'_')
+    .remove(b'`')
+    .remove(b'|')
+    .remove(b'~');
+
+/// Whether a browser shows or saves it, and under which name; twice, for clients that know ASCII alone.
+fn disposition(file: &FileFacts) -> String {
+    let kind = if operations::is_shown_inline(&file.media_type) { "inline" } else { "attachment" };
+    let plain =
+        |c: char| if c.is_ascii_graphic() && !"\"\\%".contains(c) || c == ' ' { c } else { '_' };
+    let ascii: String = file.name.chars().map(plain).collect();
+    let encoded = utf8_percent_encode(&file.name, ENCODED);
+    format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
+}
+
+fn odd() -> Error {
+    Error::internal("a range that isn't one")
+}

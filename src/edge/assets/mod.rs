@@ -1,0 +1,51 @@
+//! `/assets/…`: files by their id or path, with ranges and conditions; `PUT` takes one in.
+//! <https://www.rfc-editor.org/rfc/rfc9110>
+
+mod conditions;
+mod download;
+mod problem;
+mod upload;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, request::Parts},
+    response::Response,
+    routing::{MethodRouter, get},
+};
+
+use super::{Edge, auth::Caller, graphql};
+use problem::Problem;
+
+/// What one path of them takes.
+pub(super) fn routes() -> MethodRouter<Edge> {
+    get(get_asset).put(put_asset)
+}
+
+/// `GET` and `HEAD`: of the latter the body is dropped before anything of it is read.
+async fn get_asset(State(edge): State<Edge>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    let answered = download::answer(&edge, &head).await;
+    end(&edge, &head, answered)
+}
+
+async fn put_asset(State(edge): State<Edge>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let answered = upload::answer(&edge, &head, body).await;
+    end(&edge, &head, answered)
+}
+
+/// Who asks, unless they ask too often.
+async fn caller(edge: &Edge, head: &Parts) -> Result<Caller, Problem> {
+    let caller = edge.authenticator.caller(&head.headers).await?;
+    edge.limits.admit(&caller.requester, edge.address(head))?;
+    Ok(caller)
+}
+
+fn end(edge: &Edge, head: &Parts, answered: Result<Response, Problem>) -> Response {
+    let id = graphql::request_id(edge, &head.headers);
+    let mut response = answered.unwrap_or_else(|problem| problem.answer(edge, &id));
+    if let Ok(id) = HeaderValue::try_from(id) {
+        response.headers_mut().insert(graphql::REQUEST_ID, id);
+    }
+    response
+}

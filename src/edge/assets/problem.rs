@@ -1,0 +1,79 @@
+//! Why there is no file: in the form in which GraphQL tells its errors.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use headers::{ContentRange, HeaderMapExt as _};
+use serde_json::json;
+
+use super::super::{
+    Edge,
+    refusal::{refused, with_status},
+};
+use crate::{error::Error, graphql::errors};
+
+/// Why there is no file.
+#[derive(Debug)]
+pub(super) enum Problem {
+    /// Trouble, or a request that can't be used.
+    Error(StatusCode, Error),
+    /// A refusal, with its stable code.
+    Refused(StatusCode, &'static str, String),
+    /// A range that begins behind the end of a file of this length.
+    Beyond(u64),
+}
+
+impl Problem {
+    pub(super) fn refused(status: StatusCode, code: &'static str, why: impl Into<String>) -> Self {
+        Self::Refused(status, code, why.into())
+    }
+
+    /// Nothing is there, or nothing for this caller.
+    pub(super) fn not_found(path: &str) -> Self {
+        Self::refused(StatusCode::NOT_FOUND, "NOT_FOUND", format!("there is no asset {path:?}"))
+    }
+
+    pub(super) fn answer(self, edge: &Edge, id: &str) -> Response {
+        let told = |code: &str, message: &str| json!([{ "message": message, "extensions": { "code": code } }]);
+        let mut length = None;
+        let (status, errors) = match self {
+            Self::Error(status, error) => {
+                edge.observer.rejected(id, &error);
+                (status, json!(errors::finish(refused(error), id).errors))
+            }
+            Self::Refused(status, code, message) => (status, told(code, &message)),
+            Self::Beyond(bytes) => {
+                length = Some(ContentRange::unsatisfied_bytes(bytes));
+                let message =
+                    format!("the range begins behind the end: the file has {bytes} bytes");
+                (StatusCode::RANGE_NOT_SATISFIABLE, told("BAD_USER_INPUT", &message))
+            }
+        };
+        let mut response = (status, Json(json!({ "errors": errors }))).into_response();
+        let head = response.headers_mut();
+        head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        head.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if let Some(length) = length {
+            head.typed_insert(length);
+        }
+        match status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                head.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::UNAUTHORIZED => {
+                head.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let (status, error) = with_status(error);
+        Self::Error(status, error)
+    }
+}

@@ -1,0 +1,173 @@
+//! A file on its way in, by `PUT`.
+
+use axum::{
+    Json,
+    body::Body,
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use futures_util::{StreamExt, stream};
+use headers::{ContentLength, HeaderMapExt as _};
+use serde_json::json;
+use tracing::Instrument as _;
+
+use super::{
+    super::{Edge, uploads},
+    Problem, caller,
+    download::tag,
+};
+use crate::{
+    domains::assets::{
+        AssetDocument,
+        operations::{self, Expectation, Put, PutRefusal, Putting},
+    },
+    error::Error,
+    graphql::{
+        node_id::NodeKind,
+        refusals::Stop,
+        requester::{Role, Who},
+        scalars::Slug,
+        upload::{Files, Incoming, Piece},
+    },
+    traces,
+};
+
+pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Problem> {
+    let caller = caller(edge, head).await?;
+    Who::Role(Role::Editor).check_requester(&caller.requester)?;
+    let (parent, slug) = place(head.uri.path())?;
+    let put = Put { parent, slug, expectation: expectation(&head.headers)? };
+    sound(edge, &head.headers)?;
+    let room = edge.limits.begin_transfer()?;
+    let bytes = uploads::arriving(body, edge.limits.receive);
+    let file = Piece::File { place: 0, name: None, media_type: None };
+    let pieces = stream::iter([Ok(file)])
+        .chain(bytes.map(|piece| piece.map(Piece::Bytes)))
+        .chain(stream::iter([Ok(Piece::End)]));
+    let files = Files::new(pieces);
+    let bytes = files.first("body").await?;
+    let media_type = text(&head.headers, &header::CONTENT_TYPE);
+    let name = put.slug.as_str().to_owned();
+    let incoming = Incoming { name, media_type: media_type.map(str::to_owned), ..bytes };
+    let (app, subject) = (edge.app.clone(), caller.requester.subject()?.to_owned());
+    let putting = async move {
+        let _room = room;
+        operations::put(&app, &subject, put, incoming).await
+    };
+    // A task of its own: a client that hangs up must not cut it in the middle.
+    let putting = edge.app.tasks().spawn(putting.instrument(traces::behind("put")));
+    let put = putting.await.map_err(Error::internal)?;
+    uploads::discard(edge, &files).await;
+    match put {
+        Ok(Putting::Created(asset)) => Ok(told(StatusCode::CREATED, &asset)),
+        Ok(Putting::Replaced(asset)) => Ok(told(StatusCode::OK, &asset)),
+        Err(Stop::Failed(error)) => Err(error.into()),
+        Err(Stop::Refused(refusal)) => Err(problem(refusal)),
+    }
+}
+
+/// Path of the folder or gallery, and the last step.
+fn place(path: &str) -> Result<(String, Slug), Problem> {
+    let path = path.strip_prefix("/assets").unwrap_or_default();
+    let sound = operations::is_path(path).then(|| path.rsplit_once('/')).flatten();
+    let (parent, slug) = sound
+        .and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)))
+        .ok_or_else(|| {
+        let reason = "isn't a path of slugs such as /assets/travel/tram: a slug has 1 to 64 \
+                          lower-case letters, digits and single hyphens between them";
+        Error::bad_input("path", reason)
+    })?;
+    let parent = if parent.is_empty() { "/" } else { parent };
+    Ok((parent.to_owned(), slug))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// What must be there.
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-13.1>
+fn expectation(headers: &HeaderMap) -> Result<Expectation, Error> {
+    let none = text(headers, &header::IF_NONE_MATCH);
+    let some: Vec<_> = headers
+        .get_all(header::IF_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .collect();
+    match (none, some.as_slice()) {
+        (None, []) => Ok(Expectation::Any),
+        (Some("*"), []) => Ok(Expectation::Nothing),
+        (None, ["*"]) => Ok(Expectation::Something),
+        (None, tags) => {
+            // A weak tag never matches here.
+            let digest = |tag: &&str| Some(tag.strip_prefix('"')?.strip_suffix('"')?.to_owned());
+            Ok(Expectation::Digests(tags.iter().filter_map(digest).collect()))
+        }
+        _ => Err(Error::bad_input("if-none-match", "takes * alone, and not beside if-match")),
+    }
+}
+
+/// What the headers say of the body can be taken.
+fn sound(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.contains_key(header::CONTENT_RANGE) {
+        return Err(Error::bad_input("content-range", "a file is put as a whole").into());
+    }
+    if text(headers, &header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        let error = Error::bad_input("content-encoding", "a file is put as it is");
+        return Err(Problem::Error(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
+    }
+    let most = edge.app.config().asset_bytes;
+    if headers.typed_get::<ContentLength>().is_some_and(|length| length.0 > most) {
+        return Err(too_large(format!("the file is larger than {most} bytes")));
+    }
+    Ok(())
+}
+
+fn too_large(why: String) -> Problem {
+    Problem::refused(StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE", why)
+}
+
+fn problem(refusal: PutRefusal) -> Problem {
+    match refusal {
+        PutRefusal::NotFound(missing) => {
+            Problem::refused(StatusCode::NOT_FOUND, "NOT_FOUND", missing.message)
+        }
+        PutRefusal::InUse(in_use) => {
+            Problem::refused(StatusCode::CONFLICT, "IN_USE", in_use.message)
+        }
+        PutRefusal::Unexpected => {
+            let why = "what is there isn't what was expected";
+            Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why)
+        }
+        PutRefusal::FileTooLarge(large) => too_large(large.message),
+        PutRefusal::MediaTypeNotAllowed(of) => Problem::refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "MEDIA_TYPE_NOT_ALLOWED",
+            of.message,
+        ),
+    }
+}
+
+fn told(status: StatusCode, asset: &AssetDocument) -> Response {
+    let metadata = &asset.metadata;
+    let file = asset.file.as_ref();
+    let told = json!({
+        "id": *NodeKind::Asset.id(&asset.id),
+        "path": metadata.path,
+        "mediaType": file.map(|file| &file.media_type),
+        "length": file.map(|file| file.length),
+        "sha256": file.map(|file| &file.digest),
+    });
+    let mut response = (status, Json(told)).into_response();
+    let head = response.headers_mut();
+    head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(location) = HeaderValue::try_from(format!("/assets{}", metadata.path)) {
+        head.insert(header::LOCATION, location);
+    }
+    if let Some(Ok(tag)) = file.map(|file| HeaderValue::try_from(tag(file))) {
+        head.insert(header::ETAG, tag);
+    }
+    response
+}

@@ -1,0 +1,199 @@
+//! Requests that files come with.
+//! <https://github.com/jaydenseric/graphql-multipart-request-spec>
+//!
+//! The files are read by the operation itself, while they come. So they must stand behind `operations`
+//! and `map`, as the specification has it, and in the order in which they are used.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+};
+use futures_util::{Stream, StreamExt};
+use multer::{Multipart, parse_boundary};
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use super::{
+    Edge,
+    parameters::Parameters,
+    refusal::{Refusal, with_status},
+};
+use crate::{
+    error::Error,
+    graphql::upload::{Files, Piece, cut_short, mark},
+};
+
+/// Bytes of a request that are still taken in when it was answered, so that its client reads that.
+const DISCARDED: usize = 1 << 20;
+
+/// What stands between the parts, where the body is said to have parts.
+pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
+    let content_type = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    parse_boundary(content_type).ok()
+}
+
+/// Bytes as they come, each within the time that a client has.
+pub(super) fn arriving(
+    body: Body,
+    patience: Duration,
+) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
+    let mut body = body.into_data_stream();
+    async_stream::try_stream! {
+        loop {
+            match timeout(patience, body.next()).await {
+                Ok(None) => return,
+                Ok(Some(Ok(bytes))) => yield bytes,
+                Ok(Some(Err(_hung_up))) => Err(cut_short())?,
+                Err(_elapsed) => Err(late())?,
+            }
+            // The reader of parts takes in whatever is there before it gives anything out. It is to
+            // get one piece at a time, or it would hold the whole body.
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn late() -> Error {
+    Error::bad_input("body", "didn't come in time")
+}
+
+/// The request, and its files, which are still to come.
+///
+/// # Errors
+/// It can't be read, or has too many files.
+pub(super) async fn read(
+    edge: &Edge,
+    body: Body,
+    boundary: String,
+) -> Result<(Parameters, Files), Refusal> {
+    let config = edge.app.config();
+    let mut parts = Multipart::new(arriving(body, edge.limits.receive), boundary);
+    let texts = async {
+        let operations = text(&mut parts, "operations", config.body_bytes).await?;
+        let map = text(&mut parts, "map", config.body_bytes).await?;
+        Ok((operations, map))
+    };
+    let texts = timeout(edge.limits.receive, texts).await;
+    let (operations, map) = texts.unwrap_or(Err((StatusCode::REQUEST_TIMEOUT, late())))?;
+    let (parameters, places) =
+        marked(&operations, &map, config.asset_files).map_err(with_status)?;
+    Ok((parameters, Files::new(pieces(parts, places))))
+}
+
+/// The next part, which must be a text of that name.
+async fn text(
+    parts: &mut Multipart<'static>,
+    name: &'static str,
+    most: usize,
+) -> Result<Vec<u8>, Refusal> {
+    let part = parts.next_field().await.map_err(|fault| with_status(unreadable(fault)))?;
+    let Some(mut part) = part.filter(|part| part.name() == Some(name)) else {
+        let reason = "must be there: operations first, then map, then the files";
+        return Err(with_status(Error::bad_input(name, reason)));
+    };
+    let mut text = Vec::new();
+    while let Some(bytes) = part.chunk().await.map_err(|fault| with_status(unreadable(fault)))? {
+        if text.len() + bytes.len() > most {
+            let reason = format!("is larger than {most} bytes");
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, Error::bad_input(name, reason)));
+        }
+        text.extend_from_slice(&bytes);
+    }
+    Ok(text)
+}
+
+/// The request with a mark in each variable that a file goes into, and the place that each mark names
+/// by the name of the file's part.
+fn marked(
+    operations: &[u8],
+    map: &[u8],
+    most: usize,
+) -> Result<(Parameters, BTreeMap<String, usize>), Error> {
+    if operations.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        let reason = "is a list: with files, a request has one operation";
+        return Err(Error::bad_input("operations", reason));
+    }
+    let operations: Map<String, Value> = serde_json::from_slice(operations)
+        .map_err(|_| Error::bad_input("operations", "isn't a GraphQL request in JSON"))?;
+    let map: BTreeMap<String, Vec<String>> = serde_json::from_slice(map).map_err(|_| {
+        Error::bad_input(
+            "map",
+            "isn't an object of lists of paths, such as {\"0\": [\"variables.file\"]}",
+        )
+    })?;
+    if map.len() > most {
+        let reason = format!("names {} files: at most {most} go with a request", map.len());
+        return Err(Error::bad_input("map", reason));
+    }
+    let mut operations = Value::Object(operations);
+    let mut places = BTreeMap::new();
+    for (place, (name, paths)) in map.into_iter().enumerate() {
+        let [path] = paths.as_slice() else {
+            let reason = "a file goes into exactly one variable";
+            return Err(Error::bad_input(format!("map.{name}"), reason));
+        };
+        let null = path
+            .strip_prefix("variables.")
+            .and_then(|_| target(&mut operations, path))
+            .filter(|value| value.is_null());
+        let Some(null) = null else {
+            let reason = format!("{path:?} isn't a variable that is null");
+            return Err(Error::bad_input(format!("map.{name}"), reason));
+        };
+        *null = Value::from(mark(place));
+        places.insert(name, place);
+    }
+    let Value::Object(operations) = operations else { return Err(Error::internal("an object")) };
+    Ok((Parameters::of_object("operations", operations)?, places))
+}
+
+/// The value at a path of keys and indexes between dots.
+fn target<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
+    path.split('.').try_fold(value, |value, step| match value {
+        Value::Object(fields) => fields.get_mut(step),
+        Value::Array(values) => values.get_mut(step.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// The parts that are left, as long as someone reads them.
+fn pieces(
+    mut parts: Multipart<'static>,
+    places: BTreeMap<String, usize>,
+) -> impl Stream<Item = Result<Piece, Error>> + Send + 'static {
+    async_stream::try_stream! {
+        while let Some(mut part) = parts.next_field().await.map_err(unreadable)? {
+            let Some(place) = part.name().and_then(|name| places.get(name)).copied() else {
+                continue;
+            };
+            let name = part.file_name().map(str::to_owned);
+            let media_type = part.content_type().map(ToString::to_string);
+            yield Piece::File { place, name, media_type };
+            while let Some(bytes) = part.chunk().await.map_err(unreadable)? {
+                yield Piece::Bytes(bytes);
+            }
+            yield Piece::End;
+        }
+    }
+}
+
+/// What the reader of parts says; what the body's own stream had said comes back as it was.
+fn unreadable(fault: multer::Error) -> Error {
+    match fault {
+        multer::Error::StreamReadFailed(source) => {
+            source.downcast::<Error>().map_or_else(|_| cut_short(), |error| *error)
+        }
+        multer::Error::IncompleteStream
+        | multer::Error::IncompleteHeaders
+        | multer::Error::IncompleteFieldData { .. } => cut_short(),
+        fault => Error::bad_input("body", format!("isn't multipart/form-data: {fault}")),
+    }
+}
+
+/// Takes in what nobody wanted, if it isn't much.
+pub(super) async fn discard(edge: &Edge, files: &Files) {
+    // The rest of a body that doesn't come is no loss.
+    timeout(edge.limits.receive, files.discard(DISCARDED)).await.unwrap_or_default();
+}

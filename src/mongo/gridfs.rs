@@ -1,0 +1,323 @@
+//! Bytes in GridFS, as any tool of MongoDB reads them: a file is cut into chunks, each a document, and
+//! one more document says what the file is. That one is written last, and belongs to a room.
+//! <https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md>
+//!
+//! The driver's own streams take nothing in while a chunk is on its way and can't begin in the middle
+//! of a file. Here the next chunks are gathered, or asked for, while those before are on their way.
+
+use std::{fmt, mem, ops::Range, time::Duration};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use mongodb::bson::{Document, RawDocumentBuf, doc, oid::ObjectId, raw::cstr, spec::BinarySubtype};
+use sha2::{Digest, Sha256};
+use tokio::task::JoinHandle;
+
+use super::{
+    collection::{Collection, Stored},
+    driver::{List, Raw, find_many, insert},
+    indexes::{Index, Key, Kind},
+};
+use crate::error::Error;
+
+/// Bytes of each chunk but the last: what the specification recommends.
+pub const CHUNK: usize = 255 * 1024;
+/// Chunks of one command.
+const TOGETHER: usize = 4;
+/// Commands of one download that are on their way or waited for.
+const AHEAD: usize = 2;
+/// For removing a file, of which there may be many chunks.
+const REMOVING: Duration = Duration::from_secs(300);
+
+/// The indexes of a collection of files, as drivers make them.
+pub const FILES: Index = Index {
+    name: "filename_1_uploadDate_1",
+    keys: &[("filename", Key::Up), ("uploadDate", Key::Up)],
+    kind: Kind::Plain,
+    serves: "files by name, for other tools",
+};
+
+/// The indexes of a collection of chunks, as drivers make them.
+pub const CHUNKS: &[Index] = &[Index {
+    name: "files_id_1_n_1",
+    keys: &[("files_id", Key::Up), ("n", Key::Up)],
+    kind: Kind::Unique,
+    serves: "the chunks of a file, in order",
+}];
+
+/// The collection that holds the chunks of one bucket.
+#[derive(Clone)]
+pub struct Chunks {
+    raw: Raw,
+    limit: Duration,
+}
+
+impl fmt::Debug for Chunks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Chunks({})", self.raw.name())
+    }
+}
+
+impl Chunks {
+    /// Those in the collection of `T`.
+    pub fn of<T: Stored>(collection: &Collection<T>) -> Self {
+        let (raw, limit) = collection.raw();
+        Self { raw, limit }
+    }
+
+    /// Writes a new file.
+    pub fn write(&self, file: ObjectId) -> Writer {
+        Writer {
+            chunks: self.clone(),
+            file,
+            next: 0,
+            filling: Vec::with_capacity(CHUNK),
+            full: Vec::with_capacity(TOGETHER),
+            sent: None,
+            digest: Sha256::new(),
+            length: 0,
+        }
+    }
+
+    /// These bytes of a file that has `length` of them, in order. A chunk that is missing or of another
+    /// size ends it with an error.
+    pub fn read(
+        &self,
+        file: ObjectId,
+        length: u64,
+        bytes: Range<u64>,
+    ) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
+        let size = CHUNK as u64;
+        let (first, end) = (bytes.start / size, bytes.end.div_ceil(size));
+        let end = if bytes.is_empty() { first } else { end };
+        let chunks = self.clone();
+        stream::iter((first..end).step_by(TOGETHER))
+            .map(move |from| {
+                let chunks = chunks.clone();
+                let upto = end.min(from + TOGETHER as u64);
+                async move { chunks.find(file, length, from..upto).await }
+            })
+            .buffered(AHEAD)
+            .map_ok(|found| stream::iter(found.into_iter().map(Ok)))
+            .try_flatten()
+            .map_ok(move |(start, chunk)| {
+                // What of this chunk was asked for.
+                let from = bytes.start.saturating_sub(start);
+                let upto = (bytes.end - start).min(chunk.len() as u64);
+                let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+                chunk.slice(place(from)..place(upto))
+            })
+    }
+
+    /// Some chunks, each with the place at which it begins.
+    async fn find(
+        &self,
+        file: ObjectId,
+        length: u64,
+        numbers: Range<u64>,
+    ) -> Result<Vec<(u64, Bytes)>, Error> {
+        let number = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+        let list = List {
+            filter: doc! {
+                "files_id": file,
+                "n": { "$gte": number(numbers.start), "$lt": number(numbers.end) },
+            },
+            sort: doc! { "files_id": 1, "n": 1 },
+            limit: number(numbers.end - numbers.start),
+            projection: None,
+            hint: Some(CHUNKS[0].name),
+        };
+        let found = find_many(self.raw.clone(), list, self.limit).await?;
+        let mut found = found.into_iter();
+        numbers
+            .map(|number| {
+                let start = number * CHUNK as u64;
+                let chunk = found.next().and_then(|document| taken(document, number));
+                let expected = (CHUNK as u64).min(length.saturating_sub(start));
+                let whole = chunk.filter(|chunk| chunk.len() as u64 == expected);
+                let missing = || Error::internal(format!("chunk {number} of {file} isn't whole"));
+                Ok((start, whole.ok_or_else(missing)?))
+            })
+            .collect()
+    }
+
+    /// Removes all chunks of a file.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some may have been removed, and it may be repeated.
+    pub async fn remove(&self, file: ObjectId) -> Result<u64, Error> {
+        let raw = self.raw.clone();
+        let removed = self.raw.send_within(REMOVING, "delete", async move {
+            Ok(raw.delete_many(doc! { "files_id": file }).await?.deleted_count)
+        });
+        removed.await
+    }
+
+    /// How many chunks a file has.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn count(&self, file: ObjectId) -> Result<u64, Error> {
+        let (raw, limit) = (self.raw.clone(), self.limit);
+        let counted = self.raw.send("aggregate", async move {
+            raw.count_documents(doc! { "files_id": file }).max_time(limit).await
+        });
+        counted.await
+    }
+
+    /// The files that there are chunks of, behind `after`, in order. Of each file one key of the index
+    /// is looked at.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn files(
+        &self,
+        after: Option<ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<ObjectId>, Error> {
+        let mut found: Vec<ObjectId> = Vec::new();
+        while found.len() < limit {
+            let after = found.last().copied().or(after);
+            let list = List {
+                filter: after
+                    .map(|after| doc! { "files_id": { "$gt": after } })
+                    .unwrap_or_default(),
+                sort: doc! { "files_id": 1, "n": 1 },
+                limit: 1,
+                projection: Some(doc! { "_id": 0, "files_id": 1 }),
+                hint: Some(CHUNKS[0].name),
+            };
+            let next = find_many(self.raw.clone(), list, self.limit).await?;
+            let Some(next) = next.first() else { break };
+            let next = Document::try_from(next).map_err(Error::internal)?;
+            found.push(next.get_object_id("files_id").map_err(Error::internal)?);
+        }
+        Ok(found)
+    }
+}
+
+/// The bytes of a chunk where it is the one of that number, without copying them.
+fn taken(document: RawDocumentBuf, number: u64) -> Option<Bytes> {
+    /// A document that stands for its bytes.
+    struct Data(RawDocumentBuf);
+
+    impl AsRef<[u8]> for Data {
+        fn as_ref(&self) -> &[u8] {
+            self.0.get_binary("data").map_or(&[], |data| data.bytes)
+        }
+    }
+
+    let found = document.get_i32("n").ok().and_then(|n| u64::try_from(n).ok());
+    (found == Some(number)).then(|| Bytes::from_owner(Data(document)))
+}
+
+/// A file on its way in. The chunks that are full go out while the next ones fill; nobody sees them
+/// before the file's own document is there.
+pub struct Writer {
+    chunks: Chunks,
+    file: ObjectId,
+    /// Number of the chunk that fills.
+    next: i32,
+    filling: Vec<u8>,
+    full: Vec<RawDocumentBuf>,
+    /// The command on its way.
+    sent: Option<JoinHandle<Result<Vec<usize>, Error>>>,
+    digest: Sha256,
+    length: u64,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Writer({} of {})", self.length, self.file)
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes.
+    pub length: u64,
+    /// Their SHA-256.
+    pub digest: [u8; 32],
+}
+
+impl Writer {
+    /// Bytes so far.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Takes the next bytes, and waits where two commands would be on their way.
+    ///
+    /// # Errors
+    /// Chunks from before couldn't be written, or nobody knows whether they were.
+    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        self.digest.update(bytes);
+        self.length += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(CHUNK - self.filling.len()));
+            self.filling.extend_from_slice(now);
+            bytes = later;
+            if self.filling.len() == CHUNK {
+                self.fill()?;
+            }
+            if self.full.len() == TOGETHER {
+                self.send().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The chunk is full, or the last.
+    fn fill(&mut self) -> Result<(), Error> {
+        self.full.push(document(self.file, self.next, &self.filling));
+        self.filling.clear();
+        self.next = self.next.checked_add(1).ok_or_else(|| Error::internal("too many chunks"))?;
+        Ok(())
+    }
+
+    async fn send(&mut self) -> Result<(), Error> {
+        self.wait().await?;
+        let full = mem::replace(&mut self.full, Vec::with_capacity(TOGETHER));
+        self.sent = Some(tokio::spawn(insert(self.chunks.raw.clone(), full)));
+        Ok(())
+    }
+
+    /// Waits for the command on its way.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub async fn wait(&mut self) -> Result<(), Error> {
+        let Some(sent) = self.sent.take() else { return Ok(()) };
+        match sent.await.map_err(Error::internal)?? {
+            taken if taken.is_empty() => Ok(()),
+            _ => Err(Error::internal("a chunk's number was taken")),
+        }
+    }
+
+    /// Writes what is left. All chunks are on a majority then.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub async fn finish(mut self) -> Result<Written, Error> {
+        if !self.filling.is_empty() {
+            self.fill()?;
+        }
+        if !self.full.is_empty() {
+            self.send().await?;
+        }
+        self.wait().await?;
+        Ok(Written { length: self.length, digest: self.digest.finalize().into() })
+    }
+}
+
+/// A chunk as it is stored.
+fn document(file: ObjectId, number: i32, bytes: &[u8]) -> RawDocumentBuf {
+    let data = mongodb::bson::raw::RawBinaryRef { subtype: BinarySubtype::Generic, bytes };
+    let mut document = RawDocumentBuf::new();
+    document.append(cstr!("_id"), ObjectId::new());
+    document.append(cstr!("files_id"), file);
+    document.append(cstr!("n"), number);
+    document.append(cstr!("data"), data);
+    document
+}

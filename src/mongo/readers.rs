@@ -82,7 +82,7 @@ impl Lookup {
             Fields::Only(fields) => {
                 Some(fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect())
             }
-            Fields::Timed => Some(doc! { self.key: 1, "now": "$$NOW", "document": "$$ROOT" }),
+            Fields::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
     app::App,
     domains::{
         assets::{
-            self,
+            self, AssetDocument,
             types::{Asset, AssetBy},
         },
         carts::{self, types::Cart},
@@ -81,7 +81,7 @@ impl From<Content> for Node {
         match content {
             Content::Page(page) => Self::Page(page),
             // By its id it is an asset.
-            Content::Photo(photo) => Self::Asset(Asset(photo.into())),
+            Content::Photo(photo) => Self::Asset(AssetDocument::from(photo).into()),
             Content::BlogEntry(entry) => Self::BlogEntry(entry),
             Content::Folder(folder) => Self::Folder(folder),
             Content::Blog(blog) => Self::Blog(blog),
@@ -144,7 +144,6 @@ pub(super) async fn find(
             let found = assets::operations::asset(app, requester, &by).await?;
             found.map(|asset| Asset::from(asset).into())
         }
-        NodeKind::Content => None,
         NodeKind::Cart => {
             let found = carts::operations::cart(app, requester, id).await?;
             found.map(|cart| Cart::from(cart).into())

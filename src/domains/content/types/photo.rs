@@ -26,89 +26,89 @@ pub struct Photo(pub(in super::super) AssetDocument);
 #[Object]
 impl Photo {
     /// Global id.
-    async fn id(&self) -> ID {
+    pub async fn id(&self) -> ID {
         NodeKind::Asset.id(&self.0.id)
     }
 
     /// Its step in paths; no other asset beside it has the same.
-    async fn slug(&self) -> &Slug {
+    pub(super) async fn slug(&self) -> &Slug {
         &self.0.metadata.slug
     }
 
     /// The slugs from the root to itself, such as `/en/gallery/tram`.
-    async fn path(&self) -> &str {
+    pub(super) async fn path(&self) -> &str {
         &self.0.metadata.path
     }
 
     /// Global id of what it lies in; null for a root.
-    async fn parent_id(&self) -> Option<ID> {
+    pub(super) async fn parent_id(&self) -> Option<ID> {
         self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
     }
 
     /// Null: pictures are asked for where they are.
-    async fn redirected_from(&self) -> Option<&str> {
+    pub(super) async fn redirected_from(&self) -> Option<&str> {
         None
     }
 
     /// The title.
-    async fn title(&self) -> &str {
+    pub(super) async fn title(&self) -> &str {
         &self.0.metadata.title
     }
 
     /// Null: a picture speaks none.
-    async fn language(&self) -> Option<&LocaleTag> {
+    pub(super) async fn language(&self) -> Option<&LocaleTag> {
         None
     }
 
     /// Empty: a picture has no text.
-    async fn body(&self) -> &str {
+    pub(super) async fn body(&self) -> &str {
         ""
     }
 
     /// Empty: a picture has no text.
-    async fn html(&self) -> Result<String> {
+    pub(super) async fn html(&self) -> Result<String> {
         Ok(String::new())
     }
 
     /// Its tags, sorted.
-    async fn tags(&self) -> &[String] {
+    pub(super) async fn tags(&self) -> &[String] {
         &self.0.metadata.tags
     }
 
     /// The roles that may read it; none: everyone.
-    async fn access(&self) -> Vec<ReaderRole> {
+    pub(super) async fn access(&self) -> Vec<ReaderRole> {
         ReaderRole::of(&self.0.metadata.access)
     }
 
     /// Who made it.
-    async fn author(&self) -> ContentAuthor {
+    pub(super) async fn author(&self) -> ContentAuthor {
         ContentAuthor::of(&self.0.metadata.author.id)
     }
 
     /// When it was made.
-    async fn created_at(&self) -> DateTime {
+    pub(super) async fn created_at(&self) -> DateTime {
         self.0.metadata.created.into()
     }
 
     /// When readers saw it first.
-    async fn published_at(&self) -> Option<DateTime> {
+    pub(super) async fn published_at(&self) -> Option<DateTime> {
         Some(self.0.published_at.into())
     }
 
     /// When its present file came.
-    async fn updated_at(&self) -> Option<DateTime> {
+    pub(super) async fn updated_at(&self) -> Option<DateTime> {
         self.file().map(|file| file.at.into())
     }
 
     /// What people say about it; null where no discussion was opened.
-    async fn discussion(&self) -> Option<Discussion> {
+    pub(super) async fn discussion(&self) -> Option<Discussion> {
         self.0.discussion.clone().map(Discussion)
     }
 
     /// Null: pictures have no drafts. For others than editors also an error.
     ///
     /// Who: editor.
-    async fn draft(&self, context: &Context<'_>) -> Result<Option<ContentDraft>> {
+    pub(super) async fn draft(&self, context: &Context<'_>) -> Result<Option<ContentDraft>> {
         Who::Role(Role::Editor).check_requester(requester(context))?;
         Ok(None)
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     shop::{account, placed, stocked},
-    support::{Client, Gateway, key, short_bounds},
+    support::{Client, Gateway, key, short_bounds, token},
 };
 
 const NODES: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }";
@@ -43,6 +43,10 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         "mutation($input: TransferInput!) { transfer(input: $input) { ... on Transfer { id } } }";
     let transfer = shopper.field(query, json!({ "input": input })).await;
     let transfer = transfer["id"].as_str().expect("a transfer").to_owned();
+    let put = reqwest::Client::new().put(format!("http://{}/assets/it", gateway.address));
+    let put = put.bearer_auth(token("an-editor", &["editor"])).body("it").send().await;
+    let asset: Value = put.expect("an answer").json().await.expect("JSON");
+    let asset = asset["id"].as_str().expect("an asset").to_owned();
     vec![
         ("Account", purse, true),
         ("Cart", cart, true),
@@ -51,6 +55,7 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         ("Person", person, false),
         ("Book", product, false),
         ("Transfer", transfer, true),
+        ("Asset", asset, false),
     ]
 }
 

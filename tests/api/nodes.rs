@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     content,
     shop::{account, placed, stocked},
-    support::{Client, Gateway, key, short_bounds},
+    support::{Client, Gateway, key, short_bounds, token},
 };
 
 const NODES: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }";
@@ -44,6 +44,10 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         "mutation($input: TransferInput!) { transfer(input: $input) { ... on Transfer { id } } }";
     let transfer = shopper.field(query, json!({ "input": input })).await;
     let transfer = transfer["id"].as_str().expect("a transfer").to_owned();
+    let put = reqwest::Client::new().put(format!("http://{}/assets/it", gateway.address));
+    let put = put.bearer_auth(token("an-editor", &["editor"])).body("it").send().await;
+    let asset: Value = put.expect("an answer").json().await.expect("JSON");
+    let asset = asset["id"].as_str().expect("an asset").to_owned();
     vec![
         ("Account", purse, true),
         ("Cart", cart, true),
@@ -53,6 +57,7 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         ("Book", product, false),
         ("Transfer", transfer, true),
         ("Page", content::put(gateway, "PAGE", "page", None).await, false),
+        ("Asset", asset, false),
     ]
 }
 

@@ -11,6 +11,7 @@ const SUITES = [
   "websocket",
   "sse",
   "apollo",
+  "upload",
   "urql",
   "relay",
   "codegen",

@@ -5,7 +5,7 @@ use std::ops::Range;
 use async_graphql::ID;
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use futures_util::StreamExt;
@@ -54,6 +54,9 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Proble
         Verdict::Beyond => return Err(Problem::Beyond(length)),
     };
     headers.typed_insert(ContentLength(range.end - range.start));
+    if head.method == Method::HEAD {
+        return Ok((status, headers).into_response());
+    }
     Ok((status, headers, body(edge, &file, range)?).into_response())
 }
 

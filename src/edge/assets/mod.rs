@@ -21,7 +21,7 @@ pub(super) fn routes() -> MethodRouter<Edge> {
     get(get_asset).put(put_asset)
 }
 
-/// `GET` and `HEAD`: of the latter the body is dropped before anything of it is read.
+/// `GET` and `HEAD`.
 async fn get_asset(State(edge): State<Edge>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let answered = download::answer(&edge, &head).await;

@@ -134,7 +134,7 @@ async fn a_gateway_that_is_full_of_transfers_says_so() {
         (refused.status().as_u16(), super::header(refused.headers(), "retry-after")),
         (503, "1")
     );
-    assert_eq!(door.request(Method::HEAD, "/it").send().await.expect("an answer").status(), 503);
+    assert_eq!(door.request(Method::HEAD, "/it").send().await.expect("an answer").status(), 200);
     while reading.chunk().await.expect("bytes").is_some() {}
     assert_eq!(door.get("/it", &[]).await.status(), 200);
 }

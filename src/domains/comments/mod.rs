@@ -1,6 +1,7 @@
 //! Comments and reviews.
 
 mod documents;
+pub mod import;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;

@@ -18,7 +18,8 @@ pub const LAYOUTS: [&str; 3] = ["PER_DOCUMENT", "PAGED", "EMBEDDED"];
 const OPEN: &str = "mutation($input: OpenDiscussionInput!) { openDiscussion(input: $input) {
     __typename ... on Discussion { layout commentCount } ... on UserError { code message }
     ... on InvalidInput { field } } }";
-const MIGRATE: &str = "mutation($input: MigrateDiscussionInput!) { migrateDiscussion(input: $input) {
+const MIGRATE: &str =
+    "mutation($input: MigrateDiscussionInput!) { migrateDiscussion(input: $input) {
     __typename ... on Discussion { layout commentCount } ... on UserError { code message }
     ... on InvalidInput { field } ... on DiscussionFull { comments } } }";
 const COMMENT: &str = "fragment C on Comment {
@@ -83,9 +84,10 @@ pub async fn all(client: &Client, field: &str, variables: Value, first: i32) -> 
     );
     let query = match field {
         _ if field.starts_with("comments(") => query.replace(", $slug: String = \"\"", ""),
-        _ => query
-            .replace(", $order: CommentOrder = CHRONOLOGICAL", "")
-            .replace("String = \"\"", if field.starts_with("subthread") { "String!" } else { "String" }),
+        _ => query.replace(", $order: CommentOrder = CHRONOLOGICAL", "").replace(
+            "String = \"\"",
+            if field.starts_with("subthread") { "String!" } else { "String" },
+        ),
     };
     let mut found = Vec::new();
     let mut after = Value::Null;

@@ -119,10 +119,7 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
     }
     let code = gateway
         .anonymous()
-        .error_code(
-            &super::mutation("postComment"),
-            json!({ "input": { "on": on, "text": "a" } }),
-        )
+        .error_code(&super::mutation("postComment"), json!({ "input": { "on": on, "text": "a" } }))
         .await;
     assert_eq!(code, "UNAUTHENTICATED");
     assert!(gateway.snapshot().await == before);

@@ -16,7 +16,7 @@ use super::{
     TEXT, begin, checked_slug,
     finish::{Finished, finish},
     migrate::carry,
-    no_comment, parent_of,
+    no_comment, no_parent, parent_of,
 };
 use crate::{
     app::App,
@@ -171,7 +171,7 @@ impl Desk<'_> {
         }
         let now = store::settled(self.app, &self.parent).await?;
         let same = now.filter(|now| now.id == self.discussion.id);
-        let gone = || NotFound::of(self.parent.kind.node(), &self.parent.key);
+        let gone = || no_parent(&self.parent);
         self.discussion = *same.ok_or_else(gone)?;
         Ok(())
     }

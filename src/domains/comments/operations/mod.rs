@@ -13,9 +13,7 @@ pub use migrate::migrate;
 pub(super) use migrate::settle;
 pub use open::{forget, open};
 pub use post::{post, review};
-pub use reads::{
-    Listed, comment, comments, comments_by, discussion, followed, position_by, replies, subthread,
-};
+pub use reads::{Listed, comment, comments, comments_by, discussion, followed, replies, subthread};
 
 use async_graphql::ID;
 
@@ -42,7 +40,7 @@ pub const LEVELS: usize = 250;
 const SLUG: usize = LEVELS * 33;
 
 /// What a global id says is discussed.
-fn parent_of(field: &str, id: &ID) -> Result<Parent, InvalidInput> {
+pub(super) fn parent_of(field: &str, id: &ID) -> Result<Parent, InvalidInput> {
     let none = || InvalidInput::new(field, "isn't the id of anything that can be discussed");
     let parent = Parent::of(id).ok_or_else(none)?;
     input::key(field, &parent.key).map_err(|_| none())?;
@@ -55,6 +53,11 @@ fn checked_slug(field: &str, slug: &str) -> Result<String, InvalidInput> {
         return Err(InvalidInput::new(field, "isn't the slug of any comment"));
     }
     Ok(slug.to_owned())
+}
+
+/// Nothing like that is there, or not for this caller.
+fn no_parent(parent: &Parent) -> NotFound {
+    NotFound::new(parent.kind.name(), parent.id().0)
 }
 
 /// No such comment, or not for this caller.
@@ -72,7 +75,7 @@ async fn begin(
     let discussion = match found {
         Some(Some(discussion)) => Ok(discussion),
         Some(None) => Err(NotFound::new("discussion", parent.id().0)),
-        None => Err(NotFound::of(parent.kind.node(), &parent.key)),
+        None => Err(no_parent(parent)),
     };
     Ok((run, discussion))
 }

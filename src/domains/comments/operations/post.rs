@@ -14,7 +14,7 @@ use super::{
     LEVELS, TEXT, begin, checked_slug, find,
     finish::{Finished, finish},
     migrate::carry,
-    no_comment, parent_of,
+    no_comment, no_parent, parent_of,
 };
 use crate::{
     app::App,
@@ -81,7 +81,7 @@ pub async fn post(
     match place(app, &run, &parent, discussion, &posting, seen).await? {
         Ok(comment) => Ok(comment),
         Err(Unposted::Full(total)) => Err(DiscussionFull::new(total).into()),
-        Err(Unposted::Gone) => Err(NotFound::of(parent.kind.node(), &parent.key).into()),
+        Err(Unposted::Gone) => Err(no_parent(&parent).into()),
         Err(Unposted::GivenUp) => Err(Conflict::given_up().into()),
         Err(Unposted::OtherInput) => Err(Conflict::other_input().into()),
     }
@@ -164,7 +164,8 @@ async fn place(
     posting: &Posting,
     seen: Document,
 ) -> Result<Result<CommentDocument, Unposted>, Error> {
-    let mut names = Names::of(&posting.id);
+    // A longer name is taken where another comment has the shorter one.
+    let mut length = 8;
     let mut left: Option<Place> = None;
     loop {
         if discussion.taken.len() >= TAKEN {
@@ -182,7 +183,8 @@ async fn place(
             }
         }
         let now = Place::now(parent, &discussion);
-        let comment = posting.comment(&now, names.next(), run.now());
+        let name = CommentDocument::short(&posting.id, length);
+        let comment = posting.comment(&now, &name, run.now());
         let storage = now.storage();
         let inserted = storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?;
         let comment = match inserted {
@@ -195,8 +197,11 @@ async fn place(
                 return Ok(Err(Unposted::OtherInput));
             }
             Inserted::Exists(there) => there,
+            Inserted::SlugTaken if name.len() < length => {
+                return Err(Error::internal("two comments of one id"));
+            }
             Inserted::SlugTaken => {
-                names.lengthen()?;
+                length *= 2;
                 continue;
             }
             Inserted::Refused => match store::settled(app, parent).await? {
@@ -304,33 +309,5 @@ impl Posting {
             sealed: false,
             v: Version,
         }
-    }
-}
-
-/// Short names for a comment, made from its id. A longer one is taken where another comment has the
-/// shorter.
-struct Names {
-    whole: String,
-    length: usize,
-}
-
-impl Names {
-    fn of(id: &str) -> Self {
-        use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-        // All ids of comments are 128 bits in base64url.
-        let bits = BASE64.decode(id).unwrap_or_else(|_| id.as_bytes().to_vec());
-        Self { whole: hex::encode(bits), length: 8 }
-    }
-
-    fn next(&self) -> &str {
-        &self.whole[..self.length.min(self.whole.len())]
-    }
-
-    fn lengthen(&mut self) -> Result<(), Error> {
-        if self.length >= self.whole.len() {
-            return Err(Error::internal("two comments of one id"));
-        }
-        self.length *= 2;
-        Ok(())
     }
 }

@@ -178,18 +178,16 @@ async fn what_a_discussion_was_told_is_forgotten() {
         { "discussion.touchedAt": { "$exists": true } },
     ], "_id": { "$in": LAYOUTS.to_vec() } };
     assert_eq!(gateway.raw("products").count_documents(left).await.expect("a count"), 0);
-    // One that isn't settled is remembered.
+    // Something that is due long since, as a gateway left it that died.
     let on = docgate::graphql::node_id::NodeKind::Product.id("PAGED").0;
     posted(&gateway.shopper("anna"), &on, "late", None).await;
     let due = doc! { "kind": "EDIT", "tag": "late:2", "at": DateTime::from_millis(0),
     "count": 0, "reviews": 0, "stars": 0 };
-    let id = gateway.raw("commentPages").find_one(doc! {}).await.expect("a page").expect("a page");
-    let entry = id.get_array("entries").expect("entries").last().and_then(|one| one.as_document());
-    let entry = entry.expect("a comment").get_str("id").expect("an id").to_owned();
+    let page = gateway.raw("commentPages").find_one(doc! {}).await.expect("read").expect("a page");
+    let set = doc! { "entries.0.due": due };
     gateway
         .raw("commentPages")
-        .update_one(doc! { "entries.id": &entry }, doc! { "$set": { "entries.$[one].due": due } })
-        .array_filters(vec![doc! { "one.id": &entry }])
+        .update_one(doc! { "_id": page.get("_id") }, doc! { "$set": set })
         .await
         .expect("due");
     gateway.sweep().await;

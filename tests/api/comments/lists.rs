@@ -124,8 +124,14 @@ async fn a_thread_of_250_levels_has_its_end_there() {
 async fn rename(gateway: &Gateway, slug: &str, name: &str, at: i64) {
     let key = format!("{at:013}.{name}/");
     let set = doc! { "slug": name, "sortKey": key, "at": DateTime::from_millis(at) };
+    let there = gateway.snapshot().await.remove("comments").expect("comments");
+    let id = there
+        .iter()
+        .find(|one| one.get_str("slug").is_ok_and(|own| own == slug))
+        .expect("it")
+        .get("_id");
     let renamed =
-        gateway.raw("comments").update_one(doc! { "slug": slug }, doc! { "$set": set }).await;
+        gateway.raw("comments").update_one(doc! { "_id": id }, doc! { "$set": set }).await;
     assert_eq!(renamed.expect("renamed").modified_count, 1);
 }
 

@@ -36,6 +36,9 @@ use crate::{
 const TEXT: usize = 4_000;
 /// Levels of a thread at the most: a sort key has some 25 bytes for each.
 pub const LEVELS: usize = 250;
+/// What a discussion keeps of what it was told lately, at the most; those who look before they tell it may
+/// be a few more together.
+const TAKEN: usize = 1_000;
 /// Longest slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;
 
@@ -63,6 +66,14 @@ fn no_parent(parent: &Parent) -> NotFound {
 /// No such comment, or not for this caller.
 fn no_comment(slug: &str) -> NotFound {
     NotFound::new("comment", slug)
+}
+
+/// There is room to tell the discussion something.
+fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
+    if discussion.taken.len() >= TAKEN {
+        return Err(Error::RateLimited("too many comments on this are still being settled"));
+    }
+    Ok(())
 }
 
 /// Begins a run with the discussion of something that the caller may see.

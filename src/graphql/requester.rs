@@ -99,6 +99,8 @@ pub enum Who {
     SignedIn,
     /// Anyone with this role, and admins.
     Role(Role),
+    /// Anyone with one of these roles, and admins.
+    Either(Role, Role),
 }
 
 impl Who {
@@ -108,6 +110,9 @@ impl Who {
         requester.subject()?;
         match self {
             Self::Role(role) if !requester.has(role) => Err(Error::Forbidden(role.name())),
+            Self::Either(one, other) if !requester.has(one) && !requester.has(other) => {
+                Err(Error::Forbidden(one.name()))
+            }
             _ => Ok(()),
         }
     }

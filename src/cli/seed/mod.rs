@@ -10,6 +10,7 @@ mod products;
 mod random;
 mod shoppers;
 mod site;
+mod talk;
 mod texts;
 mod tree;
 mod words;
@@ -59,6 +60,7 @@ pub(super) async fn fill(
 
     let shoppers = shoppers::arrive(&door, 40, &steps).await?;
     shoppers::share(&door, &shoppers, &steps).await?;
+    talk::talk(&app, &door, &products, &shoppers, &steps).await?;
     let visits = Visits { door: &door, shoppers: &shoppers, products: &products };
     // A small shop has few visitors, so that it isn't sold out.
     let few = (count / 10).min(24);

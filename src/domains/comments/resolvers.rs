@@ -29,8 +29,8 @@ pub struct CommentsQuery;
 
 type Page = Option<Connection<String, Comment>>;
 
-fn connection((page, way, found): Listed) -> Connection<String, Comment> {
-    page.connection(found, |comment| way.position(comment), Comment)
+fn connection((page, found): Listed) -> Connection<String, Comment> {
+    page.connection(found, |(position, _)| position.clone(), |(_, comment)| Comment(comment))
 }
 
 #[Object]
@@ -120,8 +120,7 @@ impl CommentsQuery {
             None => requester.subject()?.to_owned(),
         };
         let after = after.as_deref();
-        let (page, found) = operations::comments_by(app, requester, &author, first, after).await?;
-        Ok(page.connection(found, operations::position_by, Comment))
+        Ok(connection(operations::comments_by(app, requester, &author, first, after).await?))
     }
 }
 
@@ -132,10 +131,10 @@ pub struct CommentsMutation;
 #[Object]
 impl CommentsMutation {
     /// Opens the discussion of something. The same call sent again is answered with the discussion.
-    /// Discussions of products are the merchant's.
+    /// Products are a merchant's to open, everything else is an editor's.
     ///
-    /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    /// Who: editor or merchant.
+    #[graphql(guard = "Who::Either(Role::Editor, Role::Merchant)")]
     async fn open_discussion(
         &self,
         context: &Context<'_>,
@@ -146,10 +145,10 @@ impl CommentsMutation {
     }
 
     /// Moves a discussion to another layout while comments arrive. Nothing is lost on the way, and the same
-    /// call sent again goes on with it.
+    /// call sent again goes on with it. Products are a merchant's to move, everything else is an editor's.
     ///
-    /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
+    /// Who: editor or merchant.
+    #[graphql(guard = "Who::Either(Role::Editor, Role::Merchant)")]
     async fn migrate_discussion(
         &self,
         context: &Context<'_>,

@@ -1,1 +1,213 @@
-//! To be written.
+//! Every flow, cut at every command that it sends, swept, and repeated.
+
+use docgate::graphql::node_id::NodeKind;
+use serde_json::{Value, json};
+
+use super::{discussed, migrate, mutation, posted, shown, texts};
+use crate::support::{Client, Gateway, cuts, short_bounds};
+
+/// A discussed product of one's own.
+struct Subject {
+    sku: String,
+    on: String,
+    /// What the flow asks for.
+    input: Value,
+}
+
+async fn prepare(gateway: &Gateway, n: usize, layout: &str) -> Subject {
+    let sku = format!("{layout}-{n}");
+    let on = discussed(gateway, &sku, layout).await;
+    posted(&gateway.shopper("early"), &on, "early", None).await;
+    Subject { sku, on, input: Value::Null }
+}
+
+/// Sends it, whatever comes of it.
+async fn send(client: &Client, name: &str, input: &Value) {
+    let _cut = client.send(&mutation(name), json!({ "input": input })).await;
+}
+
+async fn posts_once(layout: &str) {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let mut subject = prepare(gateway, n, layout).await;
+            subject.input = json!({ "on": subject.on, "text": "cut", "opId": "op" });
+            subject
+        },
+        async |gateway, subject: &Subject| {
+            send(&gateway.shopper("anna"), "postComment", &subject.input).await;
+        },
+        async |gateway, case| {
+            let Subject { sku, on, .. } = &case.subject;
+            assert_eq!(texts(gateway, on).await, ["early", "cut"], "{:?} {}", case.way, case.at);
+            assert_eq!(shown(gateway, sku).await["commentCount"], 2);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_that_is_cut_anywhere_is_made_once_per_document() {
+    posts_once("PER_DOCUMENT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_that_is_cut_anywhere_is_made_once_in_pages() {
+    posts_once("PAGED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_that_is_cut_anywhere_is_made_once_embedded() {
+    posts_once("EMBEDDED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_that_is_cut_anywhere_counts_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let mut subject = prepare(gateway, n, "PAGED").await;
+            subject.input = json!({ "sku": subject.sku, "stars": 4, "text": "cut" });
+            subject
+        },
+        async |gateway, subject: &Subject| {
+            send(&gateway.shopper("anna"), "reviewProduct", &subject.input).await;
+        },
+        async |gateway, case| {
+            let rating = shown(gateway, &case.subject.sku).await["rating"].clone();
+            let expected = json!({ "count": 1, "average": 4.0 });
+            assert_eq!(rating, expected, "{:?} {}", case.way, case.at);
+        },
+    )
+    .await;
+}
+
+/// A review of 4 stars of anna's in that layout.
+async fn reviewed(gateway: &Gateway, n: usize, layout: &str) -> (Subject, Value) {
+    let subject = prepare(gateway, n, layout).await;
+    let input = json!({ "sku": subject.sku, "stars": 4, "text": "before" });
+    let review = super::does(&gateway.shopper("anna"), "reviewProduct", input).await;
+    (subject, review)
+}
+
+async fn edits_once(layout: &str) {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let (mut subject, review) = reviewed(gateway, n, layout).await;
+            subject.input = json!({
+                "on": subject.on, "slug": review["slug"], "nonce": review["nonce"],
+                "text": "after", "stars": 1,
+            });
+            subject
+        },
+        async |gateway, subject: &Subject| {
+            send(&gateway.shopper("anna"), "editComment", &subject.input).await;
+        },
+        async |gateway, case| {
+            let Subject { sku, on, .. } = &case.subject;
+            let found = texts(gateway, on).await;
+            assert_eq!(found, ["early", "after"], "{:?} {}", case.way, case.at);
+            let shown = shown(gateway, sku).await;
+            assert_eq!(shown["rating"], json!({ "count": 1, "average": 1.0 }));
+            assert_eq!(shown["latestComments"][0]["text"], "after");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_that_is_cut_anywhere_is_made_once_per_document() {
+    edits_once("PER_DOCUMENT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_that_is_cut_anywhere_is_made_once_embedded() {
+    edits_once("EMBEDDED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_is_cut_anywhere_is_made_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let (mut subject, review) = reviewed(gateway, n, "PAGED").await;
+            subject.input = json!({ "on": subject.on, "slug": review["slug"] });
+            subject
+        },
+        async |gateway, subject: &Subject| {
+            send(&gateway.shopper("anna"), "removeComment", &subject.input).await;
+        },
+        async |gateway, case| {
+            let Subject { sku, on, .. } = &case.subject;
+            let found = texts(gateway, on).await;
+            assert_eq!(found, ["early", "(removed)"], "{:?} {}", case.way, case.at);
+            let shown = shown(gateway, sku).await;
+            assert_eq!((&shown["rating"], &shown["commentCount"]), (&Value::Null, &json!(1)));
+        },
+    )
+    .await;
+}
+
+async fn moves_whole(from: &'static str, to: &'static str) {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let subject = prepare(gateway, n, from).await;
+            posted(&gateway.shopper("anna"), &subject.on, "second", None).await;
+            subject
+        },
+        async |gateway, subject: &Subject| {
+            let input = json!({ "input": { "on": subject.on, "to": to } });
+            let _cut = gateway.merchant().send(super::MIGRATE, input).await;
+        },
+        async |gateway, case| {
+            let Subject { sku, on, .. } = &case.subject;
+            let found = texts(gateway, on).await;
+            assert_eq!(found, ["early", "second"], "{:?} {}", case.way, case.at);
+            let shown = shown(gateway, sku).await;
+            assert_eq!((&shown["layout"], &shown["commentCount"]), (&json!(to), &json!(2)));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_into_pages_that_is_cut_anywhere_loses_nothing() {
+    moves_whole("PER_DOCUMENT", "PAGED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_into_the_document_that_is_cut_anywhere_loses_nothing() {
+    moves_whole("PAGED", "EMBEDDED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_out_of_the_document_that_is_cut_anywhere_loses_nothing() {
+    moves_whole("EMBEDDED", "PER_DOCUMENT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_that_was_cut_before_a_move_is_made_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let mut subject = prepare(gateway, n, "PER_DOCUMENT").await;
+            subject.input = json!({ "on": subject.on, "text": "cut", "opId": "op" });
+            subject
+        },
+        async |gateway, subject: &Subject| {
+            send(&gateway.shopper("anna"), "postComment", &subject.input).await;
+            // By a gateway of its own: where this one was cut, that one goes on.
+            let other = gateway.sibling().await;
+            migrate(&other, &subject.on, "PAGED").await;
+        },
+        async |gateway, case| {
+            let Subject { sku, on, .. } = &case.subject;
+            assert_eq!(texts(gateway, on).await, ["early", "cut"], "{:?} {}", case.way, case.at);
+            assert_eq!(shown(gateway, sku).await["commentCount"], 2);
+            assert_eq!(on, &NodeKind::Product.id(sku).0);
+        },
+    )
+    .await;
+}

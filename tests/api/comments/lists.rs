@@ -1,1 +1,368 @@
-//! To be written.
+//! Lists: by time, by threads, replies, one thread, one author; each page one range.
+
+use docgate::domains::comments::operations::LEVELS;
+use mongodb::bson::{DateTime, Document, doc};
+use serde_json::{Value, json};
+
+use super::{COMMENTS, LAYOUTS, REPLIES, SUBTHREAD, all, discussed, of_texts, post, posted};
+use crate::support::{Gateway, commands};
+
+/// A small tree: each comment's text is the way to it.
+async fn tree(gateway: &Gateway, on: &str) -> Vec<(String, String)> {
+    let anna = gateway.shopper("anna");
+    let mut slugs: Vec<(String, String)> = Vec::new();
+    for way in ["a", "b", "a.a", "c", "a.b", "b.a", "a.a.a", "a.c", "b.a.a", "a.a.b"] {
+        let parent = way.rsplit_once('.').map(|(parent, _)| parent);
+        let parent = parent
+            .map(|parent| slugs.iter().find(|(way, _)| way == parent).expect("a parent").1.clone());
+        let slug = posted(&anna, on, way, parent.as_deref()).await;
+        slugs.push((way.to_owned(), slug));
+        // In different milliseconds, so that the order is told by time.
+        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    }
+    slugs
+}
+
+const THREADED: [&str; 10] = ["a", "a.a", "a.a.a", "a.a.b", "a.b", "a.c", "b", "b.a", "b.a.a", "c"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_are_listed_in_pages_of_any_size() {
+    let gateway = Gateway::start().await;
+    for layout in ["PER_DOCUMENT", "EMBEDDED"] {
+        let on = discussed(&gateway, layout, layout).await;
+        let slugs = tree(&gateway, &on).await;
+        let slug = |way: &str| slugs.iter().find(|(own, _)| own == way).expect("a way").1.clone();
+        let anyone = gateway.anonymous();
+        for first in [1, 3, 10] {
+            let threaded = json!({ "on": on, "order": "THREADED" });
+            let found = all(&anyone, COMMENTS, threaded, first).await;
+            assert_eq!(of_texts(&found), THREADED, "{layout} {first}");
+            for comment in &found {
+                let way = comment["text"].as_str().expect("a text");
+                assert_eq!(comment["slug"], slug(way).as_str());
+                let parent = way.rsplit_once('.').map(|(parent, _)| slug(parent));
+                assert_eq!(comment["parentSlug"], json!(parent));
+                assert_eq!(comment["depth"], way.matches('.').count());
+            }
+            for (top, below) in [
+                ("a", vec!["a", "a.a", "a.a.a", "a.a.b", "a.b", "a.c"]),
+                ("b.a", vec!["b.a", "b.a.a"]),
+                ("c", vec!["c"]),
+            ] {
+                let variables = json!({ "on": on, "slug": slug(top) });
+                let found = all(&anyone, SUBTHREAD, variables, first).await;
+                assert_eq!(of_texts(&found), below, "{layout} {first}");
+            }
+            for (to, level) in [
+                (None, vec!["a", "b", "c"]),
+                (Some("a"), vec!["a.a", "a.b", "a.c"]),
+                (Some("a.a"), vec!["a.a.a", "a.a.b"]),
+                (Some("c"), vec![]),
+            ] {
+                let variables = json!({ "on": on, "slug": to.map(slug) });
+                let found = all(&anyone, REPLIES, variables, first).await;
+                assert_eq!(of_texts(&found), level, "{layout} {first} {to:?}");
+            }
+        }
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_pages_cant_serve_is_refused() {
+    let gateway = Gateway::start().await;
+    let on = discussed(&gateway, "a", "PAGED").await;
+    let slug = posted(&gateway.shopper("anna"), &on, "flat", None).await;
+    let before = gateway.snapshot().await;
+    let reply = post(&gateway.shopper("anna"), &on, "a reply", Some(&slug)).await;
+    assert_eq!(reply["code"], "NOT_SERVED_BY_LAYOUT", "{reply:#}");
+    assert!(gateway.snapshot().await == before);
+    for (field, argument) in [
+        ("comments(on: $on, order: THREADED)", "order"),
+        ("replies(on: $on)", "on"),
+        ("subthread(on: $on, slug: $slug)", "on"),
+    ] {
+        let query = format!(
+            "query($on: ID!, $slug: String!) {{ {field} {{ edges {{ cursor }} }} comment(on: $on, slug: $slug) {{ slug }} }}"
+        );
+        let response = gateway.anonymous().run(&query, json!({ "on": on, "slug": slug })).await;
+        let error = &response["errors"][0]["extensions"];
+        assert_eq!(
+            (&error["code"], &error["field"]),
+            (&json!("BAD_USER_INPUT"), &json!(argument)),
+            "{response:#}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_of_250_levels_has_its_end_there() {
+    let gateway = Gateway::start().await;
+    let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
+    let anna = gateway.shopper("anna");
+    let mut slug: Option<String> = None;
+    for level in 0..LEVELS {
+        slug = Some(posted(&anna, &on, &format!("level {level}"), slug.as_deref()).await);
+    }
+    let before = gateway.snapshot().await;
+    let refused = post(&anna, &on, "too deep", slug.as_deref()).await;
+    assert_eq!(refused["field"], "input.parentSlug", "{refused:#}");
+    assert!(gateway.snapshot().await == before);
+    let expected: Vec<_> = (0..LEVELS).map(|level| format!("level {level}")).collect();
+    let threaded = json!({ "on": on, "order": "THREADED" });
+    assert_eq!(of_texts(&all(&anna, COMMENTS, threaded, 60).await), expected);
+    let top = slug.as_deref().and_then(|slug| slug.split('/').next()).expect("a root").to_owned();
+    let below = json!({ "on": on, "slug": top });
+    assert_eq!(of_texts(&all(&anna, SUBTHREAD, below, 100).await), expected);
+    let deepest = json!({ "on": on, "slug": slug });
+    let query = "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { depth } }";
+    assert_eq!(anna.field(query, deepest).await["depth"], LEVELS - 1);
+    gateway.assert_sound().await;
+}
+
+/// Gives a comment another name and another time, as two that met by chance would have.
+async fn rename(gateway: &Gateway, slug: &str, name: &str, at: i64) {
+    let key = format!("{at:013}.{name}/");
+    let set = doc! { "slug": name, "sortKey": key, "at": DateTime::from_millis(at) };
+    let there = gateway.snapshot().await.remove("comments").expect("comments");
+    let id = there
+        .iter()
+        .find(|one| one.get_str("slug").is_ok_and(|own| own == slug))
+        .expect("it")
+        .get("_id");
+    let renamed =
+        gateway.raw("comments").update_one(doc! { "_id": id }, doc! { "$set": set }).await;
+    assert_eq!(renamed.expect("renamed").modified_count, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_begin_alike_and_times_that_are_close() {
+    let gateway = Gateway::start().await;
+    let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
+    let anna = gateway.shopper("anna");
+    // The last millisecond of a second and the first of the next; siblings of one millisecond, the name
+    // of one the beginning of the other's.
+    let comments = [
+        ("first", "abcdef01", 1_700_000_000_999),
+        ("second", "abcdef012345", 1_700_000_000_999),
+        ("third", "00000000", 1_700_000_001_000),
+        ("fourth", "abcdef01234567890", 1_700_000_001_000),
+    ];
+    for (text, name, at) in comments {
+        let slug = posted(&anna, &on, text, None).await;
+        rename(&gateway, &slug, name, at).await;
+    }
+    for (text, to) in [("below first", "abcdef01"), ("below second", "abcdef012345")] {
+        posted(&anna, &on, text, Some(to)).await;
+    }
+    for first in [1, 2, 100] {
+        let threaded = json!({ "on": on, "order": "THREADED" });
+        let found = all(&anna, COMMENTS, threaded, first).await;
+        let expected = ["first", "below first", "second", "below second", "third", "fourth"];
+        assert_eq!(of_texts(&found), expected, "{first}");
+        let by_time = all(&anna, COMMENTS, json!({ "on": on }), first).await;
+        let times: Vec<_> = by_time.iter().map(|one| one["postedAt"].as_str()).collect();
+        assert!(times.is_sorted(), "{times:?}");
+        assert_eq!(by_time.len(), 6);
+        let again = all(&anna, COMMENTS, json!({ "on": on }), first).await;
+        assert_eq!(by_time, again);
+        for (slug, below) in [
+            ("abcdef01", vec!["first", "below first"]),
+            ("abcdef012345", vec!["second", "below second"]),
+        ] {
+            let found = all(&anna, SUBTHREAD, json!({ "on": on, "slug": slug }), first).await;
+            assert_eq!(of_texts(&found), below);
+        }
+    }
+}
+
+/// The commands of a response with what each looked at and returned.
+fn looked(response: &Value) -> Vec<(String, i64, i64)> {
+    let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
+    let number = |one: &Value, name: &str| one[name].as_i64().unwrap_or(-1);
+    sent.iter()
+        .zip(commands(response))
+        .map(|(one, name)| (name, number(one, "docsExamined"), number(one, "returned")))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_looks_at_what_it_returns() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        for number in 0..30 {
+            posted(&anna, &on, &format!("{number}"), None).await;
+        }
+        let query = "query($on: ID!, $after: String) {
+            comments(on: $on, order: CHRONOLOGICAL, first: 10, after: $after) {
+                edges { node { text } } pageInfo { endCursor } } }";
+        let mut after = Value::Null;
+        for _ in 0..2 {
+            let response = anna.run(query, json!({ "on": on, "after": after })).await;
+            let looked = looked(&response);
+            let (name, examined, returned) = looked.last().expect("a command");
+            match layout {
+                "PER_DOCUMENT" => {
+                    assert_eq!((looked.len(), name.as_str()), (2, "find comments"));
+                    assert!((*examined, *returned) == (11, 11) || *examined == 12, "{looked:?}");
+                }
+                "PAGED" => {
+                    assert_eq!((looked.len(), name.as_str()), (2, "find commentPages"));
+                    assert_eq!((*examined, *returned), (1, 1));
+                }
+                _ => {
+                    assert_eq!((looked.len(), name.as_str()), (1, "find products"));
+                    assert_eq!((*examined, *returned), (1, 1));
+                }
+            }
+            after = response["data"]["comments"]["pageInfo"]["endCursor"].clone();
+        }
+        let one = "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { text } }";
+        let slug = posted(&anna, &on, "one", None).await;
+        let response = anna.run(one, json!({ "on": on, "slug": slug })).await;
+        assert_eq!(response["data"]["comment"]["text"], "one");
+        for (name, examined, returned) in looked(&response) {
+            assert_eq!((examined, returned), (1, 1), "{layout} {name}");
+        }
+    }
+    let on = docgate::graphql::node_id::NodeKind::Product.id("PER_DOCUMENT").0;
+    let top = posted(&anna, &on, "top", None).await;
+    for number in 0..15 {
+        posted(&anna, &on, &format!("reply {number}"), Some(&top)).await;
+    }
+    for field in [
+        "comments(on: $on, order: THREADED, first: 10)",
+        "replies(on: $on, slug: $slug, first: 10)",
+        "subthread(on: $on, slug: $slug, first: 10)",
+    ] {
+        let query = format!(
+            "query($on: ID!, $slug: String!) {{ {field} {{ edges {{ cursor }} }}
+                again: {field} {{ edges {{ cursor }} }} }}"
+        )
+        .replace("again: ", "again: ");
+        let query = query.split("again: ").next().map(|one| format!("{one} }}")).expect("a query");
+        let query = query.replace("$slug: String!", "$slug: String = \"\"");
+        let query = if field.contains("$slug") {
+            query.replace("$slug: String = \"\"", "$slug: String!")
+        } else {
+            query.replace(", $slug: String = \"\"", "")
+        };
+        let response = anna.run(&query, json!({ "on": on, "slug": top })).await;
+        assert!(response.get("errors").is_none(), "{response:#}");
+        for (name, examined, returned) in looked(&response) {
+            assert_eq!(examined, returned, "{field} {name}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_author_finds_own_comments_in_every_layout() {
+    let gateway = Gateway::start().await;
+    let (anna, berta) = (gateway.shopper("anna"), gateway.shopper("berta"));
+    let mut expected = Vec::new();
+    for layout in LAYOUTS {
+        discussed(&gateway, layout, layout).await;
+    }
+    for number in 0..12 {
+        let layout = LAYOUTS[number % 3];
+        let on = docgate::graphql::node_id::NodeKind::Product.id(layout).0;
+        posted(&anna, &on, &format!("{layout} {number}"), None).await;
+        posted(&berta, &on, "another's", None).await;
+        expected.insert(0, format!("{layout} {number}"));
+    }
+    let query = "query($author: ID, $first: Int, $after: String) {
+        commentsBy(author: $author, first: $first, after: $after) {
+            edges { node { text author on slug } } pageInfo { hasNextPage endCursor } } }";
+    let moderator = gateway.user("mod", &["moderator"]);
+    for (client, author) in
+        [(&anna, Value::Null), (&anna, json!("anna")), (&moderator, json!("anna"))]
+    {
+        for first in [1, 5, 12] {
+            let (mut found, mut after) = (Vec::new(), Value::Null);
+            loop {
+                let variables = json!({ "author": author, "first": first, "after": after });
+                let response = client.run(query, variables).await;
+                let mut sent = commands(&response);
+                sent.sort();
+                assert_eq!(sent, ["find authoredComments", "find comments"]);
+                let page = &response["data"]["commentsBy"];
+                let edges = page["edges"].as_array().expect("edges");
+                found.extend(edges.iter().map(|edge| edge["node"].clone()));
+                if page["pageInfo"]["hasNextPage"] == false {
+                    break;
+                }
+                after = page["pageInfo"]["endCursor"].clone();
+            }
+            assert_eq!(of_texts(&found), expected, "{first}");
+            assert!(found.iter().all(|one| one["author"] == "anna"));
+        }
+    }
+    let others = json!({ "author": "anna" });
+    assert_eq!(berta.error_code(query, others.clone()).await, "FORBIDDEN");
+    assert_eq!(gateway.anonymous().error_code(query, others).await, "UNAUTHENTICATED");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn content_is_seen_and_discussed_by_who_may() {
+    let gateway = Gateway::start().await;
+    let nodes = gateway.raw("nodes");
+    let touched = mongodb::IndexModel::builder()
+        .keys(doc! { "discussion.touchedAt": 1 })
+        .options(
+            mongodb::options::IndexOptions::builder()
+                .name("discussion_touched".to_owned())
+                .partial_filter_expression(doc! { "discussion.touchedAt": { "$exists": true } })
+                .build(),
+        )
+        .build();
+    nodes.create_index(touched).await.expect("an index");
+    let (past, future) = (DateTime::from_millis(0), DateTime::from_millis(4_000_000_000_000));
+    let page = |id: &str, live: Option<DateTime>, access: Vec<&str>| -> Document {
+        let mut page = doc! { "_id": id, "metadata": { "access": access } };
+        if let Some(at) = live {
+            page.insert("live", doc! { "at": at });
+        }
+        page
+    };
+    let pages = [
+        page("public", Some(past), vec![]),
+        page("staff", Some(past), vec!["analyst"]),
+        page("later", Some(future), vec![]),
+        page("draft", None, vec![]),
+    ];
+    nodes.insert_many(pages).await.expect("pages");
+    let id = |key: &str| {
+        use base64::Engine as _;
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(format!("content:{key}"))
+    };
+    let editor = gateway.user("eva", &["editor"]);
+    for key in ["public", "staff", "later", "draft"] {
+        let input = json!({ "input": { "on": id(key), "layout": "PER_DOCUMENT" } });
+        assert_eq!(gateway.merchant().error_code(super::OPEN, input).await, "FORBIDDEN");
+        assert_eq!(
+            super::open(&editor, &id(key), "PER_DOCUMENT").await["__typename"],
+            "Discussion"
+        );
+        posted(&editor, &id(key), "by the editor", None).await;
+    }
+    let query = "query($on: ID!) { comments(on: $on, order: CHRONOLOGICAL) { edges { cursor } } }";
+    let analyst = gateway.user("ada", &["analyst"]);
+    for (client, sees) in [
+        (&gateway.shopper("anna"), vec!["public"]),
+        (&analyst, vec!["public", "staff"]),
+        (&editor, vec!["public", "staff", "later", "draft"]),
+    ] {
+        for key in ["public", "staff", "later", "draft"] {
+            let found = client.field(query, json!({ "on": id(key) })).await;
+            assert_eq!(found != Value::Null, sees.contains(&key), "{key}");
+            let said = post(client, &id(key), "me too", None).await;
+            let expected = if sees.contains(&key) { "Comment" } else { "NotFound" };
+            assert_eq!(said["__typename"], expected, "{key}");
+        }
+    }
+    let found = gateway.anonymous().field(query, json!({ "on": id("staff") })).await;
+    assert_eq!(found, Value::Null);
+    gateway.assert_sound().await;
+}

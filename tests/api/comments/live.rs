@@ -1,1 +1,59 @@
-//! To be written.
+//! `commentAdded`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{LAYOUTS, discussed, does, posted};
+use crate::support::Gateway;
+
+const ADDED: &str = "subscription($on: ID!) { commentAdded(on: $on) { slug text author } }";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comments_are_heard_as_they_are_posted() {
+    let gateway = Gateway::start().await;
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        let anna = gateway.shopper("anna");
+        let mut slugs = Vec::new();
+        for number in 0..12 {
+            slugs.push(posted(&anna, &on, &format!("before {number}"), None).await);
+        }
+        let mut socket = gateway.session(None).await;
+        socket.subscribe("1", ADDED, json!({ "on": on })).await;
+        // What was there before isn't told, and what changes of it neither: not even what comes among
+        // the newest because another goes.
+        socket.is_silent(Duration::from_millis(500)).await;
+        for slug in &slugs[10..] {
+            does(&anna, "removeComment", json!({ "on": on, "slug": slug })).await;
+        }
+        socket.is_silent(Duration::from_millis(500)).await;
+        for number in 0..3 {
+            let slug = posted(&anna, &on, &format!("after {number}"), None).await;
+            let heard = socket.next("1").await;
+            let comment = &heard["data"]["commentAdded"];
+            assert_eq!(comment["slug"], slug.as_str(), "{heard:#}");
+            assert_eq!(comment["text"], format!("after {number}"));
+        }
+        // A price is no comment.
+        gateway.reprice(layout, 50).await;
+        socket.is_silent(Duration::from_millis(500)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_is_to_be_heard_the_stream_ends() {
+    let gateway = Gateway::start().await;
+    gateway.product("silent", 100, "EUR").await;
+    for key in ["silent", "nothing"] {
+        let on = docgate::graphql::node_id::NodeKind::Product.id(key);
+        let mut socket = gateway.session(None).await;
+        socket.subscribe("1", ADDED, json!({ "on": on })).await;
+        assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
+    }
+    let mut socket = gateway.session(None).await;
+    socket.subscribe("1", ADDED, json!({ "on": "a" })).await;
+    let heard = socket.hear().await;
+    assert!(heard.to_string().contains("BAD_USER_INPUT"), "{heard:#}");
+    assert_ne!(heard["payload"], Value::Null);
+}

@@ -1,1 +1,217 @@
-//! To be written.
+//! Moving a discussion to another layout while comments arrive.
+
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt, future::join_all, stream};
+use mongodb::bson::doc;
+use serde_json::{Value, json};
+
+use super::{
+    COMMENTS, LAYOUTS, all, discussed, does, migrate, of_texts, open, posted, shown, slug, texts,
+};
+use crate::support::{Gateway, short_bounds};
+
+fn directions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let from = LAYOUTS.into_iter();
+    from.flat_map(|from| {
+        LAYOUTS.into_iter().filter(move |to| *to != from).map(move |to| (from, to))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discussion_moves_while_comments_arrive() {
+    let gateway = Gateway::with(|config| {
+        short_bounds(config);
+        config.flow_run_millis = 3_000;
+        config.flow_command_millis = 1_500;
+    })
+    .await;
+    let mut moved = Vec::new();
+    for (from, to) in directions() {
+        let sku = format!("{from}-{to}");
+        let on = discussed(&gateway, &sku, from).await;
+        let posting = |number: usize| {
+            let client = gateway.shopper(&format!("s{}", number % 7));
+            let text = format!("text {number}");
+            let input = json!({ "on": on, "text": text, "opId": format!("op {number}") });
+            async move { (number, does(&client, "postComment", input).await) }
+        };
+        let before: BTreeMap<_, _> = stream::iter((0..30).map(posting))
+            .buffer_unordered(8)
+            .collect::<Vec<_>>()
+            .await
+            .into_iter()
+            .collect();
+        // Half of those that come meanwhile are repeats of what was posted before.
+        let (during, said, edited) = tokio::join!(
+            stream::iter((15..75).map(posting)).buffer_unordered(16).collect::<Vec<_>>(),
+            async {
+                tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+                // Two at once: one moves it, the other finds it moving.
+                join_all([migrate(&gateway, &on, to), migrate(&gateway, &on, to)]).await
+            },
+            async {
+                tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+                let (number, comment) = before.iter().next().expect("a comment");
+                let input = json!({
+                    "on": on, "slug": comment["slug"], "nonce": comment["nonce"], "text": "edited",
+                });
+                let author = gateway.shopper(&format!("s{}", number % 7));
+                let edited = does(&author, "editComment", input).await;
+                let gone = json!({ "on": on, "slug": before[&1]["slug"] });
+                (edited, does(&gateway.shopper("s1"), "removeComment", gone).await)
+            }
+        );
+        assert!(said.iter().all(|one| one["layout"] == to), "{from} {to} {said:#?}");
+        assert_eq!(edited.0["text"], "edited", "{from} {to} {:#}", edited.0);
+        assert_eq!(edited.1["removedBy"], "AUTHOR", "{from} {to} {:#}", edited.1);
+        for (number, said) in &during {
+            assert_eq!(said["__typename"], "Comment", "{from} {to} {said:#}");
+            if let Some(earlier) = before.get(number) {
+                assert_eq!(said["slug"], earlier["slug"], "{from} {to}");
+            }
+        }
+        let mut expected: Vec<_> = (2..75).map(|number| format!("text {number}")).collect();
+        expected.extend(["edited".to_owned(), "(removed)".to_owned()]);
+        expected.sort();
+        let mut found = texts(&gateway, &on).await;
+        found.sort();
+        assert_eq!(found, expected, "{from} {to}");
+        assert_eq!(shown(&gateway, &sku).await["commentCount"], 74);
+        moved.push((sku, on, before, expected));
+    }
+    gateway.sweep().await;
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    for (sku, on, before, expected) in moved {
+        let mut found = texts(&gateway, &on).await;
+        found.sort();
+        assert_eq!(found, expected, "{sku}, swept");
+        // Repeats are known, wherever the comment is by now.
+        for (number, earlier) in before.iter().skip(2) {
+            let client = gateway.shopper(&format!("s{}", number % 7));
+            let (text, op) = (format!("text {number}"), format!("op {number}"));
+            let input = json!({ "on": on, "text": text, "opId": op });
+            assert_eq!(does(&client, "postComment", input).await["slug"], earlier["slug"]);
+        }
+        assert_eq!(texts(&gateway, &on).await.len(), 75);
+        let product = gateway.raw("products").find_one(doc! { "_id": &sku }).await;
+        let product = product.expect("read").expect("a product");
+        let discussion = product.get_document("discussion").expect("a discussion");
+        assert!(!discussion.contains_key("migration"), "{sku} {discussion}");
+    }
+    // Each store is where it should be, and nothing else is left.
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_outlast_a_time_in_pages() {
+    let gateway = Gateway::with(short_bounds).await;
+    let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
+    let anna = gateway.shopper("anna");
+    let top = posted(&anna, &on, "top", None).await;
+    posted(&anna, &on, "other", None).await;
+    let reply = json!({ "on": on, "text": "below", "parentSlug": top, "opId": "reply" });
+    let below = slug(&does(&anna, "postComment", reply.clone()).await);
+    posted(&anna, &on, "deep", Some(&below)).await;
+    let threaded = json!({ "on": on, "order": "THREADED" });
+    let expected = ["top", "below", "deep", "other"];
+    for to in ["PAGED", "EMBEDDED", "PER_DOCUMENT", "EMBEDDED", "PAGED", "PER_DOCUMENT"] {
+        let moved = migrate(&gateway, &on, to).await;
+        assert_eq!(moved["layout"], to, "{moved:#}");
+        let hurried = if to == "PAGED" { "PER_DOCUMENT" } else { "PAGED" };
+        let refused = migrate(&gateway, &on, hurried).await;
+        assert_eq!(refused["code"], "IN_USE", "{refused:#}");
+        // A reply that is there is known also where replies aren't taken.
+        assert_eq!(does(&anna, "postComment", reply.clone()).await["slug"], below.as_str());
+        assert_eq!(texts(&gateway, &on).await.len(), 4);
+        gateway.sweep().await;
+        gateway.sweep().await;
+        gateway.assert_sound().await;
+        if to != "PAGED" {
+            let found = all(&anna, COMMENTS, threaded.clone(), 2).await;
+            assert_eq!(of_texts(&found), expected, "{to}");
+        }
+    }
+    // It is posted to again after all that, below what was posted before.
+    posted(&anna, &on, "new", Some(&below)).await;
+    let found = all(&anna, COMMENTS, threaded, 2).await;
+    assert_eq!(of_texts(&found), ["top", "below", "deep", "new", "other"]);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cant_move_is_refused_and_changes_nothing() {
+    let gateway = Gateway::start().await;
+    let on = discussed(&gateway, "a", "PAGED").await;
+    let client = gateway.shopper("anna");
+    let many = (0..101).map(|number| {
+        let (client, on) = (client.clone(), on.clone());
+        async move { posted(&client, &on, &format!("{number}"), None).await }
+    });
+    stream::iter(many).buffer_unordered(16).collect::<Vec<_>>().await;
+    gateway.product("silent", 100, "EUR").await;
+    let silent = docgate::graphql::node_id::NodeKind::Product.id("silent").0;
+    let before = gateway.snapshot().await;
+    let refused = migrate(&gateway, &on, "EMBEDDED").await;
+    assert_eq!(
+        (&refused["code"], &refused["comments"]),
+        (&json!("DISCUSSION_FULL"), &json!(101)),
+        "{refused:#}"
+    );
+    assert_eq!(migrate(&gateway, &silent, "EMBEDDED").await["__typename"], "NotFound");
+    assert_eq!(migrate(&gateway, &on, "PAGED").await["layout"], "PAGED");
+    let input = json!({ "input": { "on": on, "to": "PER_DOCUMENT" } });
+    assert_eq!(client.error_code(super::MIGRATE, input.clone()).await, "FORBIDDEN");
+    let editor = gateway.user("eva", &["editor"]);
+    assert_eq!(editor.error_code(super::MIGRATE, input).await, "FORBIDDEN");
+    assert!(gateway.snapshot().await == before);
+    assert_eq!(open(&gateway.merchant(), &on, "PAGED").await["commentCount"], 101);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_whole_while_a_discussion_moves() {
+    let gateway = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    for (from, to) in directions() {
+        let sku = format!("{from}-{to}");
+        let on = discussed(&gateway, &sku, from).await;
+        let anna = gateway.shopper("anna");
+        for number in 0..25 {
+            posted(&anna, &on, &format!("{number:02}"), None).await;
+        }
+        // As a gateway leaves it that was cut before it copied anything.
+        let raise = doc! {
+            "$inc": { "discussion.epoch": 1_i64 },
+            "$set": {
+                "discussion.layout": to,
+                "discussion.firstPage": 1_i64,
+                "discussion.migration": {
+                    "from": from, "at": mongodb::bson::DateTime::from_millis(1), "taken": [],
+                },
+            },
+        };
+        gateway.raw("products").update_one(doc! { "_id": &sku }, raise).await.expect("raised");
+        posted(&anna, &on, "25", None).await;
+        let expected: Vec<_> = (0..26).map(|number| format!("{number:02}")).collect();
+        for first in [1, 7, 100] {
+            let found = all(&gateway.anonymous(), COMMENTS, json!({ "on": on }), first).await;
+            assert_eq!(of_texts(&found), expected, "{from} {to} {first}");
+        }
+        let one = "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { text } }";
+        let all = all(&gateway.anonymous(), COMMENTS, json!({ "on": on }), 100).await;
+        for comment in &all {
+            let variables = json!({ "on": on, "slug": comment["slug"] });
+            let found = gateway.anonymous().field(one, variables).await;
+            assert_eq!(found["text"], comment["text"]);
+        }
+        let own =
+            anna.field("{ commentsBy(first: 100) { edges { node { text on } } } }", json!({}));
+        let own = own.await;
+        let here = own["edges"].as_array().expect("edges").iter();
+        let here = here.filter(|edge| edge["node"]["on"] == Value::from(on.as_str())).count();
+        assert_eq!(here, 26, "{from} {to}");
+        assert_eq!(migrate(&gateway, &on, to).await["layout"], to);
+        assert_eq!(texts(&gateway, &on).await, expected, "{from} {to}");
+    }
+    gateway.assert_sound().await;
+}

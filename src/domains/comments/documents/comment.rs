@@ -1,6 +1,7 @@
 //! Comments as they are stored: one shape in every layout.
 
 use async_graphql::Enum;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,14 @@ pub enum Remover {
 }
 
 impl CommentDocument {
+    /// A short name made from a comment's id, of up to 32 characters.
+    pub fn short(id: &str, length: usize) -> String {
+        // Ids of comments are 128 bits in base64url.
+        let mut name = hex::encode(BASE64.decode(id).unwrap_or_else(|_| id.as_bytes().to_vec()));
+        name.truncate(length);
+        name
+    }
+
     /// The last level of a sort key. Milliseconds have 13 digits from 2001 to 2286, so that text sorts as
     /// time does.
     pub fn level(at: DateTime, name: &str) -> String {

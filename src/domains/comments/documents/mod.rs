@@ -6,9 +6,12 @@
 mod comment;
 mod parent;
 
-pub use comment::{AuthoredComment, CommentDocument, Due, DueKind, PageDocument, Removed, Remover};
-pub(super) use parent::of_kind;
-pub use parent::{Kind, OpenDiscussion, Parent, ParentDocument, ParentKind, Products, Taken};
+pub use comment::{AuthoredComment, CommentDocument, PageDocument};
+pub(super) use comment::{Due, DueKind, Removed, Remover};
+pub(super) use parent::{
+    Assets, Contents, Kind, OpenDiscussion, Parent, ParentDocument, ParentKind, Products, Taken,
+    of_kind,
+};
 
 use async_graphql::Enum;
 use mongodb::bson::DateTime;

@@ -2,16 +2,15 @@
 
 use std::marker::PhantomData;
 
-use mongodb::bson::{DateTime, Document, doc};
+use async_graphql::ID;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::{CommentDocument, CommentExcerpt, Layout, Rating};
 use crate::{
-    graphql::{
-        node_id::{self, NodeKind},
-        requester::{Requester, Role},
-    },
-    mongo::{Stored, indexes::Index},
+    graphql::requester::{Requester, Role},
+    mongo::{Stored, expression::both, indexes::Index},
 };
 
 /// The kinds of documents that can be discussed.
@@ -20,44 +19,73 @@ use crate::{
 pub enum ParentKind {
     /// A product.
     Product,
+    /// A page, an entry of a blog, and what groups them.
+    Content,
+    /// A picture or another file.
+    Asset,
 }
 
 /// A kind of documents that can be discussed, as a type.
-pub trait Kind: Send + Sync + 'static {
+pub(in super::super) trait Kind: Send + Sync + 'static {
+    /// Which.
+    const KIND: ParentKind;
     /// Where they are.
     const COLLECTION: &'static str;
 }
 
-/// Products.
-pub struct Products;
+macro_rules! kinds {
+    ($($name:ident of $kind:ident in $collection:literal,)+) => {
+        $(
+            pub(in super::super) struct $name;
 
-impl Kind for Products {
-    const COLLECTION: &'static str = "products";
+            impl Kind for $name {
+                const KIND: ParentKind = ParentKind::$kind;
+                const COLLECTION: &'static str = $collection;
+            }
+        )+
+    };
 }
 
-/// Does something with the collection of a parent's kind.
+kinds! {
+    Products of Product in "products",
+    Contents of Content in "nodes",
+    Assets of Asset in "assetEntries",
+}
+
+/// Does something with the document type `Own` of a kind.
 macro_rules! of_kind {
-    ($kind:expr, $own:ident => $does:expr) => {
+    ($kind:expr, $own:ident => $does:expr) => {{
+        use $crate::domains::comments::documents::{
+            Assets, Contents, ParentDocument, ParentKind, Products,
+        };
         match $kind {
-            $crate::domains::comments::documents::ParentKind::Product => {
-                type $own = $crate::domains::comments::documents::ParentDocument<
-                    $crate::domains::comments::documents::Products,
-                >;
+            ParentKind::Product => {
+                type $own = ParentDocument<Products>;
+                $does
+            }
+            ParentKind::Content => {
+                type $own = ParentDocument<Contents>;
+                $does
+            }
+            ParentKind::Asset => {
+                type $own = ParentDocument<Assets>;
                 $does
             }
         }
-    };
+    }};
 }
 pub(in super::super) use of_kind;
 
 impl ParentKind {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Product];
+    pub const ALL: [Self; 3] = [Self::Product, Self::Content, Self::Asset];
 
-    /// What its global ids say.
-    pub fn node(self) -> NodeKind {
+    /// For people; global ids begin with it.
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Product => NodeKind::Product,
+            Self::Product => "product",
+            Self::Content => "content",
+            Self::Asset => "asset",
         }
     }
 
@@ -70,14 +98,33 @@ impl ParentKind {
     pub fn role(self) -> Role {
         match self {
             Self::Product => Role::Merchant,
+            Self::Content | Self::Asset => Role::Editor,
         }
     }
 
     /// Guard: the caller may see it.
-    pub fn seen_by(self, _requester: &Requester) -> Document {
-        match self {
-            Self::Product => doc! { "deletedAt": { "$exists": false } },
+    pub fn seen_by(self, requester: &Requester) -> Document {
+        let is_due = |field: &str| {
+            let due = doc! { "$lte": [format!("${field}"), "$$NOW"] };
+            doc! { field: { "$exists": true }, "$expr": due }
+        };
+        let there = match self {
+            Self::Product | Self::Content => doc! { "deletedAt": { "$exists": false } },
+            Self::Asset => doc! { "file": { "$exists": true }, "deleting": { "$exists": false } },
+        };
+        if self == Self::Product || requester.has(Role::Editor) {
+            return there;
         }
+        let published = match self {
+            Self::Content => doc! { "$or": [is_due("live.at"), is_due("next.at")] },
+            _ => is_due("publishedAt"),
+        };
+        let roles: Vec<_> = requester.roles.iter().map(|role| Bson::from(role.name())).collect();
+        let open = doc! { "$or": [
+            { "metadata.access.0": { "$exists": false } },
+            { "metadata.access": { "$in": roles } },
+        ] };
+        both(there, both(published, open))
     }
 }
 
@@ -93,37 +140,69 @@ pub struct Parent {
 impl Parent {
     /// The one of a global id; `None` where that isn't one of something that can be discussed.
     pub fn of(id: &str) -> Option<Self> {
-        let (node, key) = node_id::decode(id)?;
-        let kind = ParentKind::ALL.into_iter().find(|kind| kind.node() == node)?;
-        Some(Self { kind, key })
+        let text = String::from_utf8(BASE64.decode(id).ok()?).ok()?;
+        let (name, key) = text.split_once(':')?;
+        let kind = ParentKind::ALL.into_iter().find(|kind| kind.name() == name)?;
+        Some(Self { kind, key: key.to_owned() })
     }
 
-    /// Its global id.
-    pub fn id(&self) -> async_graphql::ID {
-        self.kind.node().id(&self.key)
+    /// Its global id, as [`crate::graphql::node_id`] makes them.
+    pub fn id(&self) -> ID {
+        ID(BASE64.encode([self.kind.name(), ":", &self.key].concat()))
     }
 }
 
 /// A discussed document, as far as this room reads and writes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "")]
-pub struct ParentDocument<K: Kind> {
+pub(in super::super) struct ParentDocument<K: Kind> {
     /// Its key.
     #[serde(rename = "_id")]
-    pub key: String,
+    pub(in super::super) key: String,
     /// Its discussion, if one was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discussion: Option<Box<OpenDiscussion>>,
-    /// Of a product: set when it was deleted.
+    pub(in super::super) discussion: Option<Box<OpenDiscussion>>,
+    /// Set when it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<DateTime>,
+    deleted_at: Option<DateTime>,
+    /// Of an asset: set when it was given up or deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deleting: Option<Bson>,
+    /// Of content and assets: who may see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<Access>,
+    /// Of content: what readers see from a time on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    live: Option<Edition>,
+    /// Of content: what readers see after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next: Option<Edition>,
+    /// Of an asset: its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<Document>,
+    /// Of an asset: from when on readers see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    published_at: Option<DateTime>,
     #[serde(skip)]
     kind: PhantomData<fn() -> K>,
 }
 
+/// Names of the roles that may see something; of none: everyone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Access {
+    #[serde(default)]
+    access: Vec<String>,
+}
+
+/// From when on readers see something.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Edition {
+    at: DateTime,
+}
+
 impl<K: Kind> ParentDocument<K> {
     /// What lists need of it: not what it was told lately.
-    pub const FIELDS: &'static [&'static str] = &[
+    pub(in super::super) const FIELDS: &'static [&'static str] = &[
         "_id",
         "deletedAt",
         "discussion.id",
@@ -142,10 +221,32 @@ impl<K: Kind> ParentDocument<K> {
         "discussion.migration.at",
         "discussion.migration.copiedAt",
     ];
+    /// Whether the server's time tells who may see it.
+    pub(in super::super) const IS_TIMED: bool = !matches!(K::KIND, ParentKind::Product);
 
-    /// Whether the caller may see it.
-    pub fn is_seen_by(&self, _requester: &Requester) -> bool {
-        self.deleted_at.is_none()
+    /// Whether the caller may see it at that time of the server's; the same as
+    /// [`ParentKind::seen_by`].
+    pub(in super::super) fn is_seen_by(
+        &self,
+        requester: &Requester,
+        now: Option<DateTime>,
+    ) -> bool {
+        let is_due = |at: Option<DateTime>| at.is_some_and(|at| now.is_some_and(|now| at <= now));
+        let edition = |edition: &Option<Edition>| edition.as_ref().map(|edition| edition.at);
+        let (is_there, is_published) = match K::KIND {
+            ParentKind::Product => return self.deleted_at.is_none(),
+            ParentKind::Content => (
+                self.deleted_at.is_none(),
+                is_due(edition(&self.live)) || is_due(edition(&self.next)),
+            ),
+            ParentKind::Asset => {
+                (self.file.is_some() && self.deleting.is_none(), is_due(self.published_at))
+            }
+        };
+        let access = self.metadata.as_ref().map_or(&[][..], |metadata| &metadata.access);
+        let is_open = access.is_empty()
+            || requester.roles.iter().any(|role| access.iter().any(|name| name == role.name()));
+        is_there && (requester.has(Role::Editor) || is_published && is_open)
     }
 }
 
@@ -184,6 +285,9 @@ pub struct OpenDiscussion {
     /// What it was told lately.
     #[serde(default)]
     pub taken: Vec<Taken>,
+    /// Names of the bulks of comments that were imported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imported: Vec<String>,
     /// The comments, where they are embedded.
     #[serde(default)]
     pub entries: Vec<CommentDocument>,

@@ -16,7 +16,7 @@ use super::{
     TEXT, begin, checked_slug,
     finish::{Finished, finish},
     migrate::carry,
-    no_comment, parent_of,
+    no_comment, no_parent, parent_of, uncrowded,
 };
 use crate::{
     app::App,
@@ -71,6 +71,7 @@ pub async fn edit(
             if old.at <= earliest {
                 return Err(EditWindowOver::new(app.config().comment_edit_seconds).into());
             }
+            uncrowded(&desk.discussion)?;
             let new = edited(&desk.run, &old, &text, change.stars, &next);
             let place = Place::now(&desk.parent, &desk.discussion);
             let edit = place.storage().edit(app, &place, &old, &new, earliest, &desk.run).await;
@@ -113,6 +114,7 @@ pub async fn remove(
                 return Ok(old);
             }
             let by = if old.author == subject { Remover::Author } else { Remover::Moderator };
+            uncrowded(&desk.discussion)?;
             let new = blank(app, &desk.run, &old, by);
             let place = Place::now(&desk.parent, &desk.discussion);
             let removal = place.storage().blank(app, &place, &old, &new, &desk.run).await;
@@ -171,7 +173,7 @@ impl Desk<'_> {
         }
         let now = store::settled(self.app, &self.parent).await?;
         let same = now.filter(|now| now.id == self.discussion.id);
-        let gone = || NotFound::of(self.parent.kind.node(), &self.parent.key);
+        let gone = || no_parent(&self.parent);
         self.discussion = *same.ok_or_else(gone)?;
         Ok(())
     }

@@ -8,12 +8,11 @@
 use async_graphql::ID;
 use mongodb::bson::DateTime;
 
-use super::super::types::DiscussionFull;
 use super::{
     super::{
         documents::{CommentDocument, Layout, OpenDiscussion, Parent},
         store::{self, BATCH, CAP, Place},
-        types::MigrateDiscussionResult,
+        types::{DiscussionFull, MigrateDiscussionResult},
     },
     begin,
     open::may_write,

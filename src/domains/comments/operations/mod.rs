@@ -13,9 +13,7 @@ pub use migrate::migrate;
 pub(super) use migrate::settle;
 pub use open::{forget, open};
 pub use post::{post, review};
-pub use reads::{
-    Listed, comment, comments, comments_by, discussion, followed, position_by, replies, subthread,
-};
+pub use reads::{Listed, comment, comments, comments_by, discussion, followed, replies, subthread};
 
 use async_graphql::ID;
 
@@ -38,11 +36,14 @@ use crate::{
 const TEXT: usize = 4_000;
 /// Levels of a thread at the most: a sort key has some 25 bytes for each.
 pub const LEVELS: usize = 250;
+/// What a discussion keeps of what it was told lately, at the most; those who look before they tell it may
+/// be a few more together.
+const TAKEN: usize = 1_000;
 /// Longest slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;
 
 /// What a global id says is discussed.
-fn parent_of(field: &str, id: &ID) -> Result<Parent, InvalidInput> {
+pub(super) fn parent_of(field: &str, id: &ID) -> Result<Parent, InvalidInput> {
     let none = || InvalidInput::new(field, "isn't the id of anything that can be discussed");
     let parent = Parent::of(id).ok_or_else(none)?;
     input::key(field, &parent.key).map_err(|_| none())?;
@@ -57,9 +58,22 @@ fn checked_slug(field: &str, slug: &str) -> Result<String, InvalidInput> {
     Ok(slug.to_owned())
 }
 
+/// Nothing like that is there, or not for this caller.
+fn no_parent(parent: &Parent) -> NotFound {
+    NotFound::new(parent.kind.name(), parent.id().0)
+}
+
 /// No such comment, or not for this caller.
 fn no_comment(slug: &str) -> NotFound {
     NotFound::new("comment", slug)
+}
+
+/// There is room to tell the discussion something.
+fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
+    if discussion.taken.len() >= TAKEN {
+        return Err(Error::RateLimited("too many comments on this are still being settled"));
+    }
+    Ok(())
 }
 
 /// Begins a run with the discussion of something that the caller may see.
@@ -72,7 +86,7 @@ async fn begin(
     let discussion = match found {
         Some(Some(discussion)) => Ok(discussion),
         Some(None) => Err(NotFound::new("discussion", parent.id().0)),
-        None => Err(NotFound::of(parent.kind.node(), &parent.key)),
+        None => Err(no_parent(parent)),
     };
     Ok((run, discussion))
 }

@@ -8,13 +8,13 @@ use super::{
         store,
         types::OpenDiscussionResult,
     },
-    parent_of,
+    no_parent, parent_of,
 };
 use crate::{
     app::App,
     error::Error,
     graphql::{
-        refusals::{AlreadyExists, NotFound, Stop},
+        refusals::{AlreadyExists, Stop},
         requester::Requester,
     },
 };
@@ -41,7 +41,7 @@ pub async fn open(
         Some(Some(discussion)) if discussion.layout == layout => Ok(discussion),
         Some(Some(_)) => Err(AlreadyExists::new("discussion", on.0.clone()).into()),
         Some(None) => Err(run.overdue().into()),
-        None => Err(NotFound::of(parent.kind.node(), &parent.key).into()),
+        None => Err(no_parent(&parent).into()),
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     LEVELS, TEXT, begin, checked_slug, find,
     finish::{Finished, finish},
     migrate::carry,
-    no_comment, parent_of,
+    no_comment, no_parent, parent_of, uncrowded,
 };
 use crate::{
     app::App,
@@ -27,9 +27,6 @@ use crate::{
     },
     mongo::{Run, Version},
 };
-
-/// What a discussion was told lately, at the most: more come only while nothing can be settled.
-const TAKEN: usize = 1_000;
 
 /// A comment that is to be posted.
 #[derive(Debug, Clone)]
@@ -66,10 +63,11 @@ pub async fn post(
     let text = input::text("text", &new.text, 1..=TEXT)?;
     let slug = new.parent_slug.as_ref();
     let slug = slug.map(|slug| checked_slug("parentSlug", slug)).transpose()?;
-    let scope = [author, "postComment"];
-    let op = input::op(app, &scope, new.op_id.as_ref(), &(&parent, &slug, &text))?;
+    let op_id = input::op_id(new.op_id.as_ref())?;
     let (run, discussion) = begin(app, &parent, requester).await?;
     let discussion = discussion?;
+    let scope = [author, "postComment", &discussion.id];
+    let op = app.ids().op(&scope, op_id.as_deref(), &(&slug, &text));
     let reply_to = match slug {
         None => (String::new(), String::new()),
         Some(slug) => replied_to(app, &parent, &discussion, slug, &op.id).await?,
@@ -81,7 +79,7 @@ pub async fn post(
     match place(app, &run, &parent, discussion, &posting, seen).await? {
         Ok(comment) => Ok(comment),
         Err(Unposted::Full(total)) => Err(DiscussionFull::new(total).into()),
-        Err(Unposted::Gone) => Err(NotFound::of(parent.kind.node(), &parent.key).into()),
+        Err(Unposted::Gone) => Err(no_parent(&parent).into()),
         Err(Unposted::GivenUp) => Err(Conflict::given_up().into()),
         Err(Unposted::OtherInput) => Err(Conflict::other_input().into()),
     }
@@ -128,7 +126,7 @@ pub async fn review(
 }
 
 /// Slug and sort key of the comment that is replied to. A reply that is there already stays, whatever has
-/// become of the comment since.
+/// become of the comment and of the layout since.
 async fn replied_to(
     app: &App,
     parent: &Parent,
@@ -136,21 +134,22 @@ async fn replied_to(
     slug: String,
     reply: &str,
 ) -> Result<(String, String), Stop<PostCommentResult>> {
-    if discussion.layout == Layout::Paged {
-        return Err(NotServedByLayout::new(discussion.layout).into());
-    }
+    let is_flat = discussion.layout == Layout::Paged;
     let Some(comment) = find(app, parent, discussion, By::Slug(&slug)).await? else {
         return Err(no_comment(&slug).into());
     };
+    if (is_flat || comment.removed.is_some())
+        && find(app, parent, discussion, By::Id(reply)).await?.is_none()
+    {
+        return Err(if is_flat {
+            NotServedByLayout::new(discussion.layout).into()
+        } else {
+            CommentRemoved::new(slug).into()
+        });
+    }
     if slug.split('/').count() >= LEVELS {
         let reason = format!("stands {LEVELS} levels deep, where threads end");
         return Err(InvalidInput::new("parentSlug", reason).into());
-    }
-    if comment.removed.is_some() {
-        // Unless this is a repeat.
-        if find(app, parent, discussion, By::Id(reply)).await?.is_none() {
-            return Err(CommentRemoved::new(slug).into());
-        }
     }
     Ok((slug, comment.sort_key))
 }
@@ -164,12 +163,11 @@ async fn place(
     posting: &Posting,
     seen: Document,
 ) -> Result<Result<CommentDocument, Unposted>, Error> {
-    let mut names = Names::of(&posting.id);
+    // A longer name is taken where another comment has the shorter one.
+    let mut length = 8;
     let mut left: Option<Place> = None;
     loop {
-        if discussion.taken.len() >= TAKEN {
-            return Err(Error::RateLimited("too many comments on this are still being settled"));
-        }
+        uncrowded(&discussion)?;
         // A repeat while the discussion moves: what was posted is copied before anything is posted anew.
         if let Some(migration) = discussion.uncopied()
             && let Some(before) = Place::before(parent, &discussion)
@@ -182,7 +180,8 @@ async fn place(
             }
         }
         let now = Place::now(parent, &discussion);
-        let comment = posting.comment(&now, names.next(), run.now());
+        let name = CommentDocument::short(&posting.id, length);
+        let comment = posting.comment(&now, &name, run.now());
         let storage = now.storage();
         let inserted = storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?;
         let comment = match inserted {
@@ -195,8 +194,11 @@ async fn place(
                 return Ok(Err(Unposted::OtherInput));
             }
             Inserted::Exists(there) => there,
+            Inserted::SlugTaken if name.len() < length => {
+                return Err(Error::internal("two comments of one id"));
+            }
             Inserted::SlugTaken => {
-                names.lengthen()?;
+                length *= 2;
                 continue;
             }
             Inserted::Refused => match store::settled(app, parent).await? {
@@ -304,33 +306,5 @@ impl Posting {
             sealed: false,
             v: Version,
         }
-    }
-}
-
-/// Short names for a comment, made from its id. A longer one is taken where another comment has the
-/// shorter.
-struct Names {
-    whole: String,
-    length: usize,
-}
-
-impl Names {
-    fn of(id: &str) -> Self {
-        use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-        // All ids of comments are 128 bits in base64url.
-        let bits = BASE64.decode(id).unwrap_or_else(|_| id.as_bytes().to_vec());
-        Self { whole: hex::encode(bits), length: 8 }
-    }
-
-    fn next(&self) -> &str {
-        &self.whole[..self.length.min(self.whole.len())]
-    }
-
-    fn lengthen(&mut self) -> Result<(), Error> {
-        if self.length >= self.whole.len() {
-            return Err(Error::internal("two comments of one id"));
-        }
-        self.length *= 2;
-        Ok(())
     }
 }

@@ -25,8 +25,8 @@ use crate::{
     },
 };
 
-/// A page of a list, its order, and the comments.
-pub type Listed = (Page, Way, Vec<CommentDocument>);
+/// A page of a list, and its comments, each with its place in the order.
+pub type Listed = (Page, Vec<(Vec<Bson>, CommentDocument)>);
 
 /// The discussion of something that the caller may see.
 ///
@@ -130,7 +130,7 @@ pub async fn comments_by(
     author: &str,
     first: Option<i32>,
     after: Option<&str>,
-) -> Result<(Page, Vec<CommentDocument>), Error> {
+) -> Result<Listed, Error> {
     let author = input::text("author", author, 1..=128)?;
     if !requester.is(&author) && !requester.has(Role::Moderator) {
         return Err(Error::Forbidden(Role::Moderator.name()));
@@ -145,12 +145,8 @@ pub async fn comments_by(
     });
     found.dedup_by(|later, earlier| later.id == earlier.id);
     found.truncate(page.wanted());
-    Ok((page, found))
-}
-
-/// Values of a comment in the order of [`comments_by`].
-pub fn position_by(comment: &CommentDocument) -> Vec<Bson> {
-    vec![comment.at.into(), Bson::from(&comment.id)]
+    let position = |comment: &CommentDocument| vec![comment.at.into(), Bson::from(&comment.id)];
+    Ok((page, found.into_iter().map(|comment| (position(&comment), comment)).collect()))
 }
 
 /// Collection and key of what is followed by those who follow a discussion.
@@ -215,7 +211,8 @@ async fn list(
         // A store that isn't used any more goes two bounds after it was left: what took longer to read may
         // have missed it.
         if since.elapsed() < app.bounds().one() {
-            return Ok(Some((page, way, found)));
+            let placed = found.into_iter().map(|comment| (way.position(&comment), comment));
+            return Ok(Some((page, placed.collect())));
         }
     }
 }

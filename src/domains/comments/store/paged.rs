@@ -117,6 +117,27 @@ async fn begin(
     Ok(pages(app).insert(page).await.decided()?.map(|()| comment))
 }
 
+/// What is in the way of a comment that no page takes: itself, or another of its slug.
+async fn clash(
+    app: &App,
+    place: &Place,
+    comment: &CommentDocument,
+) -> Result<Option<Inserted>, Error> {
+    let on = place.on();
+    let same = [
+        doc! { "on": &on, "entries.id": &comment.id },
+        doc! { "on": &on, "entries.slug": &comment.slug },
+    ];
+    let list = List { filter: doc! { "$or": same.to_vec() }, limit: 2, ..List::default() };
+    let found = pages(app).list(list).await?;
+    let entries = || found.iter().flat_map(|page| &page.entries);
+    if let Some(same) = entries().find(|other| other.id == comment.id) {
+        return Ok(Some(Inserted::Exists(same.clone())));
+    }
+    let is_taken = entries().any(|other| other.slug == comment.slug);
+    Ok(is_taken.then_some(Inserted::SlugTaken))
+}
+
 fn page_of(place: &Place, number: i64, entries: Vec<CommentDocument>) -> PageDocument {
     let on = place.on();
     PageDocument {
@@ -159,21 +180,17 @@ impl Storage for Paged {
             let is_open = |page: &PageDocument| page.page >= discussion.first_page && !page.full;
             match last {
                 Some(page) if is_open(&page) && page.sealed => return Ok(Inserted::Refused),
-                Some(page) if is_open(&page) => {
-                    // It has room: the comment is there already, or was refused for another reason.
-                    if let Some(there) = self.find(app, place, By::Id(&comment.id)).await? {
-                        return Ok(Inserted::Exists(there));
-                    }
-                    if self.find(app, place, By::Slug(&comment.slug)).await?.is_some() {
-                        return Ok(Inserted::SlugTaken);
-                    }
-                }
+                // It has room: the comment may be there already.
+                Some(page) if is_open(&page) => {}
                 last => {
                     let begun = begin(app, place, discussion, last.as_ref(), &comment, run).await?;
                     if let Some(there) = begun {
                         return Ok(Inserted::Unposted(there));
                     }
                 }
+            }
+            if let Some(clash) = clash(app, place, &comment).await? {
+                return Ok(clash);
             }
         }
         Err(run.overdue())

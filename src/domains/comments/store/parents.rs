@@ -30,8 +30,9 @@ const EXCERPT: usize = 280;
 fn seen<K: Kind>(
     found: Option<ParentDocument<K>>,
     requester: &Requester,
+    now: Option<DateTime>,
 ) -> Option<Option<OpenDiscussion>> {
-    let found = found.filter(|parent| parent.is_seen_by(requester))?;
+    let found = found.filter(|parent| parent.is_seen_by(requester, now))?;
     Some(found.discussion.map(|discussion| *discussion))
 }
 
@@ -42,7 +43,11 @@ pub(in super::super) async fn find(
     requester: &Requester,
 ) -> Result<Option<Option<OpenDiscussion>>, Error> {
     of_kind!(parent.kind, Own => {
-        Ok(seen(app.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?, requester))
+        if Own::IS_TIMED {
+            return Ok(open(app, parent, requester).await?.1);
+        }
+        let found = app.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?;
+        Ok(seen(found, requester, None))
     })
 }
 
@@ -54,7 +59,7 @@ pub(in super::super) async fn open(
 ) -> Result<(Run, Option<Option<OpenDiscussion>>), Error> {
     of_kind!(parent.kind, Own => {
         let (run, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
-        Ok((run, seen(found, requester)))
+        Ok((run, seen(found, requester, Some(run.now()))))
     })
 }
 
@@ -113,6 +118,7 @@ pub(in super::super) async fn open_discussion(
         since: run.now(),
         first_page: 0,
         taken: Vec::new(),
+        imported: Vec::new(),
         entries: Vec::new(),
         migration: None,
         touched_at: None,
@@ -162,6 +168,36 @@ pub(in super::super) async fn take(
     let (untaken, update) = taking(comment, run);
     let now = doc! { "discussion.id": &discussion.id, "discussion.epoch": discussion.epoch };
     write(app, parent, both(both(seen, now), untaken), update, run).await
+}
+
+/// Takes the comments of a bulk of that name, newest first, where it didn't before.
+pub(in super::super) async fn take_all(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    bulk: &str,
+    comments: &[CommentDocument],
+    run: &Run,
+) -> Result<(), Error> {
+    let guard = doc! {
+        "discussion.id": &discussion.id,
+        "discussion.epoch": discussion.epoch,
+        "discussion.imported": { "$ne": bulk },
+    };
+    let count = i64::try_from(comments.len()).map_err(Error::internal)?;
+    let newest = comments.iter().take(LATEST.unsigned_abs() as usize);
+    let newest: Vec<_> = newest.map(|comment| stored(&excerpt(comment))).collect();
+    let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": LATEST };
+    let update = doc! {
+        "$inc": { "discussion.count": count, "discussion.total": count },
+        "$push": { "discussion.latest": latest, "discussion.imported": bulk },
+    };
+    if write(app, parent, guard, update, run).await.decided()?.is_some() {
+        return Ok(());
+    }
+    let now = settled(app, parent).await?;
+    let is_there = now.is_some_and(|now| now.imported.iter().any(|other| other == bulk));
+    if is_there { Ok(()) } else { Err(run.overdue()) }
 }
 
 /// Gives up what has that tag, where it wasn't told.

@@ -25,6 +25,12 @@ fn comments(app: &App) -> Collection<CommentDocument> {
     app.collection()
 }
 
+/// Inserts comments in bulk; those that are there stay.
+pub(in super::super) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<(), Error> {
+    let _there = comments(app).insert_many(bulk.to_vec()).await?;
+    Ok(())
+}
+
 #[async_trait]
 impl Storage for PerDocument {
     fn serves(&self, _way: &Way) -> bool {

@@ -37,6 +37,13 @@ pub(super) struct Ready {
     observed: Observed,
 }
 
+impl Ready {
+    /// It isn't executed.
+    pub(super) fn refused(self, id: &str, error: &Error) {
+        self.observed.refused(id, error);
+    }
+}
+
 impl Edge {
     /// Executes any operation; a subscription answers until it ends.
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {

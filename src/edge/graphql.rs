@@ -18,6 +18,7 @@ use tracing::Instrument as _;
 use super::{
     Edge,
     auth::Caller,
+    execution::Ready,
     live,
     negotiation::{Accepted, Format, Stream},
     parameters::{Body, Parameters, is_json},
@@ -83,20 +84,20 @@ impl Exchange {
         Self { edge, head, id, format: Format::default(), is_operation: false }
     }
 
-    async fn caller(&self) -> Result<(Caller, IpAddr), Refusal> {
+    async fn caller(&self) -> Result<Caller, Refusal> {
         let headers = &self.head.headers;
         let caller = self.edge.authenticator.caller(headers);
         let caller = caller.instrument(traces::authenticate()).await;
         let caller = caller.map_err(with_status)?;
         let address = self.edge.address(&self.head);
         self.edge.limits.admit(&caller.requester, address).map_err(with_status)?;
-        Ok((caller, address))
+        Ok(caller)
     }
 
     async fn post(&mut self, body: HttpBody) -> Result<Answer, Refusal> {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
-        let (caller, _) = self.caller().await?;
+        let caller = self.caller().await?;
         if !is_json(&self.head.headers) {
             let error = Error::bad_input("content-type", "must be application/json");
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
@@ -129,7 +130,7 @@ impl Exchange {
     async fn get(&mut self) -> Result<Answer, Refusal> {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
-        let (caller, _) = self.caller().await?;
+        let caller = self.caller().await?;
         if caller.by_cookie && !NOT_SIMPLE.iter().any(|name| self.head.headers.contains_key(*name))
         {
             let reason = format!("one of {} must go with a cookie", NOT_SIMPLE.join(", "));
@@ -178,14 +179,14 @@ impl Exchange {
         let prepared = &ready.prepared;
         if prepared.is_mutation() && self.head.method == Method::GET {
             let error = Error::bad_input("query", "a mutation isn't run by GET: send it by POST");
-            return Err((StatusCode::METHOD_NOT_ALLOWED, error));
+            return Err(self.refuse(ready, (StatusCode::METHOD_NOT_ALLOWED, error)));
         }
         let is_explained = self.edge.is_explained(&self.head.headers, caller);
         if prepared.is_subscription() || accepted.single.is_none() {
             let respond = match accepted.stream {
                 Some(Stream::Events) => live::sse::respond,
                 Some(Stream::Multipart) => live::multipart::respond,
-                None => return Err(not_acceptable()),
+                None => return Err(self.refuse(ready, not_acceptable())),
             };
             let answers = self.edge.follow_ready(ready, self.id.clone(), is_explained);
             self.is_operation = true;
@@ -217,8 +218,21 @@ impl Exchange {
             errors: &response.errors,
             extensions: &response.extensions,
         };
-        let body = serde_json::to_vec(&body).unwrap_or_default();
-        Whole { body, status, caching: NO_STORE }
+        match serde_json::to_vec(&body) {
+            Ok(body) => Whole { body, status, caching: NO_STORE },
+            Err(fault) => {
+                tracing::error!(request_id = self.id, %fault, "an answer can't be written");
+                let (status, body) = (StatusCode::INTERNAL_SERVER_ERROR, Vec::new());
+                Whole { body, status, caching: NO_STORE }
+            }
+        }
+    }
+
+    /// An operation isn't run as it is asked for.
+    fn refuse(&mut self, ready: Ready, refusal: Refusal) -> Refusal {
+        self.is_operation = true;
+        ready.refused(&self.id, &refusal.1);
+        refusal
     }
 
     /// Counts what never became an operation.

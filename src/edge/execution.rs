@@ -49,7 +49,7 @@ impl Edge {
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {
         let Call { mut parameters, caller, address } = call;
         let id = self.app.ids().random();
-        let admitted = self.limits.admit(&caller.requester, address);
+        let admitted = self.limits.admit(Some(&caller.requester), address);
         let text = admitted.and_then(|()| self.documents.text(&mut parameters));
         let ready = text.and_then(|text| self.prepare(parameters.into_request(text), caller, &id));
         match ready {

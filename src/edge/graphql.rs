@@ -1,7 +1,9 @@
 //! `/graphql` over HTTP.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{collections::BTreeMap, error::Error as _, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap, error::Error as StdError, net::IpAddr, sync::Arc, time::Duration,
+};
 
 use async_graphql::{Response, ServerError, Value};
 use axum::{
@@ -88,10 +90,11 @@ impl Exchange {
         let headers = &self.head.headers;
         let caller = self.edge.authenticator.caller(headers);
         let caller = caller.instrument(traces::authenticate()).await;
-        let caller = caller.map_err(with_status)?;
         let address = self.edge.address(&self.head);
-        self.edge.limits.admit(&caller.requester, address).map_err(with_status)?;
-        Ok(caller)
+        // Who guesses tokens has a rate too.
+        let requester = caller.as_ref().map(|caller| &caller.requester).ok();
+        self.edge.limits.admit(requester, address).map_err(with_status)?;
+        caller.map_err(with_status)
     }
 
     async fn post(&mut self, body: HttpBody) -> Result<Answer, Refusal> {
@@ -102,14 +105,20 @@ impl Exchange {
             let error = Error::bad_input("content-type", "must be application/json");
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
-        let body = self.receive(body).await?;
+        let body = self.edge.receive(body).await?;
         let most = self.edge.app.config().max_batch;
         match Body::read(&body, most).map_err(with_status)? {
             Body::One(parameters) => self.answer(parameters, &caller, accepted).await,
             Body::Batch(all) => {
                 let accepted = Accepted { stream: None, ..accepted };
                 let mut answers = Vec::with_capacity(all.len());
-                for parameters in all {
+                let address = self.edge.address(&self.head);
+                for (nth, parameters) in all.into_iter().enumerate() {
+                    // The first one was let in with the request.
+                    if nth > 0 {
+                        let admitted = self.edge.limits.admit(Some(&caller.requester), address);
+                        admitted.map_err(with_status)?;
+                    }
                     let answer = match self.answer(parameters, &caller, accepted).await {
                         Ok(Answer::Whole(whole)) => whole,
                         Ok(Answer::Stream(_)) => self.refusal(not_acceptable()),
@@ -141,28 +150,6 @@ impl Exchange {
         self.answer(parameters, &caller, accepted).await
     }
 
-    /// The body, as long as it comes in time.
-    async fn receive(&mut self, body: HttpBody) -> Result<Bytes, Refusal> {
-        let most = self.edge.app.config().body_bytes;
-        match tokio::time::timeout(self.edge.limits.receive, to_bytes(body, most)).await {
-            Ok(Ok(body)) => Ok(body),
-            Ok(Err(fault))
-                if fault.source().is_some_and(|fault| fault.is::<LengthLimitError>()) =>
-            {
-                let error = Error::bad_input("body", format!("is larger than {most} bytes"));
-                Err((StatusCode::PAYLOAD_TOO_LARGE, error))
-            }
-            Ok(Err(_fault)) => {
-                let error = Error::bad_input("body", "can't be read");
-                Err((StatusCode::BAD_REQUEST, error))
-            }
-            Err(_elapsed) => {
-                let error = Error::bad_input("body", "didn't come in time");
-                Err((StatusCode::REQUEST_TIMEOUT, error))
-            }
-        }
-    }
-
     async fn answer(
         &mut self,
         mut parameters: Parameters,
@@ -177,7 +164,7 @@ impl Exchange {
         let ready = self.edge.prepare(request, caller.clone(), &self.id);
         let ready = ready.map_err(|error| self.of_document(error))?;
         let prepared = &ready.prepared;
-        if prepared.is_mutation() && self.head.method == Method::GET {
+        if prepared.is_mutation() && self.head.method != Method::POST {
             let error = Error::bad_input("query", "a mutation isn't run by GET: send it by POST");
             return Err(self.refuse(ready, (StatusCode::METHOD_NOT_ALLOWED, error)));
         }
@@ -290,14 +277,11 @@ impl Exchange {
             }
             _ => {}
         }
-        if self.head.method == Method::GET && status == StatusCode::OK {
+        if self.head.method != Method::POST && status == StatusCode::OK {
             let tag = format!("\"{}\"", BASE64.encode(&Sha256::digest(&body)[..16]));
-            let is_known = self
-                .head
-                .headers
-                .get_all(header::IF_NONE_MATCH)
-                .iter()
-                .any(|known| known.to_str().is_ok_and(|known| known.contains(&tag)));
+            let mut known = self.head.headers.get_all(header::IF_NONE_MATCH).iter();
+            let is_known =
+                known.any(|known| known.to_str().is_ok_and(|known| has_tag(known, &tag)));
             if let Ok(tag) = HeaderValue::try_from(tag) {
                 head.insert(header::ETAG, tag);
             }
@@ -307,6 +291,13 @@ impl Exchange {
         }
         (status, head, body).into_response()
     }
+}
+
+/// Whether a list of entity tags has one that is weakly the same.
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-13.1.2>
+fn has_tag(list: &str, tag: &str) -> bool {
+    let mut tags = list.split(',').map(str::trim);
+    tags.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -336,6 +327,28 @@ fn not_acceptable() -> Refusal {
 }
 
 impl Edge {
+    /// The body, as long as it comes in time.
+    pub(super) async fn receive(&self, body: HttpBody) -> Result<Bytes, Refusal> {
+        let most = self.app.config().body_bytes;
+        match tokio::time::timeout(self.limits.receive, to_bytes(body, most)).await {
+            Ok(Ok(body)) => Ok(body),
+            Ok(Err(fault))
+                if fault.source().is_some_and(<dyn StdError>::is::<LengthLimitError>) =>
+            {
+                let error = Error::bad_input("body", format!("is larger than {most} bytes"));
+                Err((StatusCode::PAYLOAD_TOO_LARGE, error))
+            }
+            Ok(Err(_fault)) => {
+                let error = Error::bad_input("body", "can't be read");
+                Err((StatusCode::BAD_REQUEST, error))
+            }
+            Err(_elapsed) => {
+                let error = Error::bad_input("body", "didn't come in time");
+                Err((StatusCode::REQUEST_TIMEOUT, error))
+            }
+        }
+    }
+
     /// The address of who sent the request.
     pub(super) fn address(&self, head: &Parts) -> IpAddr {
         let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0.ip());

@@ -5,6 +5,7 @@
 #![expect(unreachable_pub, reason = "the tools of tests are public to all of them")]
 
 mod answers;
+mod attacks;
 mod auth;
 mod carts;
 mod catalog;

@@ -24,6 +24,8 @@ const MOST_BYTES: u64 = 4 << 20;
 const EXPECTED: usize = 256;
 /// How often it is looked whether the trusted documents have changed.
 const LOOK: Duration = Duration::from_secs(2);
+/// Characters of an untrusted document that are logged.
+const LONGEST_LOGGED: usize = 4 << 10;
 /// Untrusted documents that are logged, each once; more aren't.
 const MOST_LOGGED: usize = 10_000;
 
@@ -131,6 +133,8 @@ impl Documents {
         let digest: [u8; 32] = Sha256::digest(text).into();
         let mut logged = self.logged.write().unwrap_or_else(PoisonError::into_inner);
         if logged.len() < MOST_LOGGED && logged.insert(digest) {
+            let end = text.char_indices().nth(LONGEST_LOGGED).map_or(text.len(), |(end, _)| end);
+            let text = &text[..end];
             tracing::warn!(sha256 = hex::encode(digest), text, "a document that isn't trusted");
         }
     }

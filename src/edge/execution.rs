@@ -40,12 +40,19 @@ pub(super) struct Ready {
     pub(super) time: Duration,
 }
 
+impl Ready {
+    /// It isn't executed.
+    pub(super) fn refused(self, id: &str, error: &Error) {
+        self.observed.refused(id, error);
+    }
+}
+
 impl Edge {
     /// Executes any operation; a subscription answers until it ends.
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {
         let Call { mut parameters, caller, address } = call;
         let id = self.app.ids().random();
-        let admitted = self.limits.admit(&caller.requester, address);
+        let admitted = self.limits.admit(Some(&caller.requester), address);
         let text = admitted.and_then(|()| self.documents.text(&mut parameters));
         let ready = text.and_then(|text| self.prepare(parameters.into_request(text), caller, &id));
         match ready {

@@ -20,7 +20,6 @@ use super::{
 use crate::{
     domains::content::atom::{self, Found},
     error::Error,
-    graphql::requester::Requester,
 };
 
 /// For how long anyone may keep a feed, and where one has gone.
@@ -32,7 +31,7 @@ pub(super) async fn feed(
     request: Request,
 ) -> Response {
     let (head, _) = request.into_parts();
-    let admitted = edge.limits.admit(&Requester::default(), edge.address(&head));
+    let admitted = edge.limits.admit(None, edge.address(&head));
     let answered = match admitted {
         Ok(()) => find(&edge, &path).await,
         Err(error) => Err(with_status(error)),

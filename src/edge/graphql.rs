@@ -1,7 +1,9 @@
 //! `/graphql` over HTTP.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{collections::BTreeMap, error::Error as _, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap, error::Error as StdError, net::IpAddr, sync::Arc, time::Duration,
+};
 
 use async_graphql::{Response, ServerError, Value};
 use axum::{
@@ -18,8 +20,9 @@ use tracing::Instrument as _;
 use super::{
     Edge,
     auth::Caller,
+    execution::Ready,
     live,
-    negotiation::{Accepted, Format, Stream},
+    negotiation::{Accepted, Format, Stream, is_known},
     parameters::{Body, Parameters, is_json},
     refusal::{Refusal, refused, with_status},
     server::Peer,
@@ -84,20 +87,10 @@ impl Exchange {
         Self { edge, head, id, format: Format::default(), is_operation: false }
     }
 
-    async fn caller(&self) -> Result<(Caller, IpAddr), Refusal> {
-        let headers = &self.head.headers;
-        let caller = self.edge.authenticator.caller(headers);
-        let caller = caller.instrument(traces::authenticate()).await;
-        let caller = caller.map_err(with_status)?;
-        let address = self.edge.address(&self.head);
-        self.edge.limits.admit(&caller.requester, address).map_err(with_status)?;
-        Ok((caller, address))
-    }
-
     async fn post(&mut self, body: HttpBody) -> Result<Answer, Refusal> {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
-        let (caller, _) = self.caller().await?;
+        let caller = self.edge.caller(&self.head).await.map_err(with_status)?;
         if let Some(boundary) = uploads::boundary(&self.head.headers) {
             return self.with_files(body, boundary, &caller, accepted).await;
         }
@@ -108,14 +101,20 @@ impl Exchange {
             );
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
-        let body = self.receive(body).await?;
+        let body = self.edge.receive(body).await?;
         let most = self.edge.app.config().max_batch;
         match Body::read(&body, most).map_err(with_status)? {
             Body::One(parameters) => self.answer(parameters, None, &caller, accepted).await,
             Body::Batch(all) => {
                 let accepted = Accepted { stream: None, ..accepted };
                 let mut answers = Vec::with_capacity(all.len());
-                for parameters in all {
+                let address = self.edge.address(&self.head);
+                for (nth, parameters) in all.into_iter().enumerate() {
+                    // The first one was let in with the request.
+                    if nth > 0 {
+                        let admitted = self.edge.limits.admit(Some(&caller.requester), address);
+                        admitted.map_err(with_status)?;
+                    }
                     let answer = match self.answer(parameters, None, &caller, accepted).await {
                         Ok(Answer::Whole(whole)) => whole,
                         Ok(Answer::Stream(_)) => self.refusal(not_acceptable()),
@@ -136,7 +135,7 @@ impl Exchange {
     async fn get(&mut self) -> Result<Answer, Refusal> {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
-        let (caller, _) = self.caller().await?;
+        let caller = self.edge.caller(&self.head).await.map_err(with_status)?;
         if caller.by_cookie && !NOT_SIMPLE.iter().any(|name| self.head.headers.contains_key(*name))
         {
             let reason = format!("one of {} must go with a cookie", NOT_SIMPLE.join(", "));
@@ -173,28 +172,6 @@ impl Exchange {
         answer
     }
 
-    /// The body, as long as it comes in time.
-    async fn receive(&mut self, body: HttpBody) -> Result<Bytes, Refusal> {
-        let most = self.edge.app.config().body_bytes;
-        match tokio::time::timeout(self.edge.limits.receive, to_bytes(body, most)).await {
-            Ok(Ok(body)) => Ok(body),
-            Ok(Err(fault))
-                if fault.source().is_some_and(|fault| fault.is::<LengthLimitError>()) =>
-            {
-                let error = Error::bad_input("body", format!("is larger than {most} bytes"));
-                Err((StatusCode::PAYLOAD_TOO_LARGE, error))
-            }
-            Ok(Err(_fault)) => {
-                let error = Error::bad_input("body", "can't be read");
-                Err((StatusCode::BAD_REQUEST, error))
-            }
-            Err(_elapsed) => {
-                let error = Error::bad_input("body", "didn't come in time");
-                Err((StatusCode::REQUEST_TIMEOUT, error))
-            }
-        }
-    }
-
     async fn answer(
         &mut self,
         mut parameters: Parameters,
@@ -216,16 +193,16 @@ impl Exchange {
         let mut ready = ready.map_err(|error| self.of_document(error))?;
         ready.time = time;
         let prepared = &ready.prepared;
-        if prepared.is_mutation() && self.head.method == Method::GET {
+        if prepared.is_mutation() && self.head.method != Method::POST {
             let error = Error::bad_input("query", "a mutation isn't run by GET: send it by POST");
-            return Err((StatusCode::METHOD_NOT_ALLOWED, error));
+            return Err(self.refuse(ready, (StatusCode::METHOD_NOT_ALLOWED, error)));
         }
         let is_explained = self.edge.is_explained(&self.head.headers, caller);
         if prepared.is_subscription() || accepted.single.is_none() {
             let respond = match accepted.stream {
                 Some(Stream::Events) => live::sse::respond,
                 Some(Stream::Multipart) => live::multipart::respond,
-                None => return Err(not_acceptable()),
+                None => return Err(self.refuse(ready, not_acceptable())),
             };
             let answers = self.edge.follow_ready(ready, self.id.clone(), is_explained);
             self.is_operation = true;
@@ -257,8 +234,21 @@ impl Exchange {
             errors: &response.errors,
             extensions: &response.extensions,
         };
-        let body = serde_json::to_vec(&body).unwrap_or_default();
-        Whole { body, status, caching: NO_STORE }
+        match serde_json::to_vec(&body) {
+            Ok(body) => Whole { body, status, caching: NO_STORE },
+            Err(fault) => {
+                tracing::error!(request_id = self.id, %fault, "an answer can't be written");
+                let (status, body) = (StatusCode::INTERNAL_SERVER_ERROR, Vec::new());
+                Whole { body, status, caching: NO_STORE }
+            }
+        }
+    }
+
+    /// An operation isn't run as it is asked for.
+    fn refuse(&mut self, ready: Ready, refusal: Refusal) -> Refusal {
+        self.is_operation = true;
+        ready.refused(&self.id, &refusal.1);
+        refusal
     }
 
     /// Counts what never became an operation.
@@ -316,14 +306,9 @@ impl Exchange {
             }
             _ => {}
         }
-        if self.head.method == Method::GET && status == StatusCode::OK {
+        if self.head.method != Method::POST && status == StatusCode::OK {
             let tag = format!("\"{}\"", BASE64.encode(&Sha256::digest(&body)[..16]));
-            let is_known = self
-                .head
-                .headers
-                .get_all(header::IF_NONE_MATCH)
-                .iter()
-                .any(|known| known.to_str().is_ok_and(|known| known.contains(&tag)));
+            let is_known = is_known(&self.head.headers, &tag);
             if let Ok(tag) = HeaderValue::try_from(tag) {
                 head.insert(header::ETAG, tag);
             }
@@ -362,6 +347,38 @@ fn not_acceptable() -> Refusal {
 }
 
 impl Edge {
+    /// Who sent the request, unless they ask too often.
+    pub(super) async fn caller(&self, head: &Parts) -> Result<Caller, Error> {
+        let caller = self.authenticator.caller(&head.headers);
+        let caller = caller.instrument(traces::authenticate()).await;
+        // Who guesses tokens has a rate too.
+        let requester = caller.as_ref().map(|caller| &caller.requester).ok();
+        self.limits.admit(requester, self.address(head))?;
+        caller
+    }
+
+    /// The body, as long as it comes in time.
+    pub(super) async fn receive(&self, body: HttpBody) -> Result<Bytes, Refusal> {
+        let most = self.app.config().body_bytes;
+        match tokio::time::timeout(self.limits.receive, to_bytes(body, most)).await {
+            Ok(Ok(body)) => Ok(body),
+            Ok(Err(fault))
+                if fault.source().is_some_and(<dyn StdError>::is::<LengthLimitError>) =>
+            {
+                let error = Error::bad_input("body", format!("is larger than {most} bytes"));
+                Err((StatusCode::PAYLOAD_TOO_LARGE, error))
+            }
+            Ok(Err(_fault)) => {
+                let error = Error::bad_input("body", "can't be read");
+                Err((StatusCode::BAD_REQUEST, error))
+            }
+            Err(_elapsed) => {
+                let error = Error::bad_input("body", "didn't come in time");
+                Err((StatusCode::REQUEST_TIMEOUT, error))
+            }
+        }
+    }
+
     /// The address of who sent the request.
     pub(super) fn address(&self, head: &Parts) -> IpAddr {
         let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0.ip());

@@ -2,7 +2,7 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     num::NonZeroU32,
     sync::Arc,
     time::Duration,
@@ -51,13 +51,18 @@ impl Limits {
         }
     }
 
-    /// Lets a client's request in, unless it has sent more than its rate allows.
+    /// Lets a client's request in, unless it has sent more than its rate allows. `requester` is none where
+    /// the token didn't hold.
     ///
     /// # Errors
     /// `RateLimited`.
-    pub(super) fn admit(&self, requester: &Requester, address: IpAddr) -> Result<(), Error> {
+    pub(super) fn admit(
+        &self,
+        requester: Option<&Requester>,
+        address: IpAddr,
+    ) -> Result<(), Error> {
         let Some(rates) = &self.rates else { return Ok(()) };
-        let key = match &requester.subject {
+        let key = match requester.and_then(|requester| requester.subject.as_ref()) {
             Some(subject) => self.hasher.hash_one(subject),
             None => self.hasher.hash_one(network(address)),
         };
@@ -84,10 +89,10 @@ impl Limits {
     /// The address of a client: of the connection, or what the proxies in front say.
     pub(super) fn address(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
         let Some(nth) = self.hops.checked_sub(1) else { return peer };
+        // As bytes: what a client writes before a proxy's entry must not make that unreadable.
         let lines = headers.get_all("x-forwarded-for").iter().rev();
-        let addresses =
-            lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
-        addresses.map(str::trim).nth(nth).and_then(|text| text.parse().ok()).unwrap_or(peer)
+        let entries = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+        entries.map(<[u8]>::trim_ascii).nth(nth).and_then(read_address).unwrap_or(peer)
     }
 
     /// Forgets the rates of clients that are gone, again and again.
@@ -99,6 +104,13 @@ impl Limits {
             rates.shrink_to_fit();
         }
     }
+}
+
+/// An address as proxies write it, some of them with a port.
+fn read_address(entry: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(entry).ok()?;
+    let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
+    text.parse().ok().or_else(with_port)
 }
 
 /// What of an address is one client: of IPv6 the network, as a client has any number of addresses.

@@ -24,7 +24,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Request, State},
+    extract::{Request, State},
     http::{HeaderValue, Method, header},
     middleware::from_fn,
     response::{IntoResponse, Redirect, Response},
@@ -122,7 +122,6 @@ impl Edge {
             .route("/graphql", post(post_graphql).get(get_graphql))
             .route("/graphql/stream", live::reservations::routes())
             .route("/feeds/{*path}", get(feeds::feed))
-            .layer(DefaultBodyLimit::max(config.body_bytes))
             .route("/assets/{*path}", assets::routes());
         if let Some(cors) = cors(&config.cors_origins) {
             routes = routes.layer(cors);

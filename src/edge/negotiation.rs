@@ -98,11 +98,11 @@ impl Accepted {
     }
 }
 
-/// Whether the client has it already
-/// ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match)).
+/// Whether the client has what this strong tag stands for.
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-13.1.2>
 pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    entries(headers, IF_NONE_MATCH).any(|known| known == "*" || opaque(known) == opaque(tag))
+    let mut known = entries(headers, IF_NONE_MATCH);
+    known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
 /// The entries of a header that holds a list.

@@ -83,8 +83,46 @@ impl Body {
     }
 }
 
+/// Values of one text in JSON: read, each takes many times the memory of a text with nothing else.
+const MOST_VALUES: usize = 10_000;
+/// Shorter texts can't have many more.
+const SHORT: usize = 16 << 10;
+
+/// Whether it is worth reading.
+///
+/// # Errors
+/// `BadInput` naming `field`: it has too many values.
+pub(super) fn check_values(field: &'static str, text: &[u8]) -> Result<(), Error> {
+    if text.len() > SHORT && values(text) > MOST_VALUES {
+        return Err(Error::bad_input(field, format!("has more than {MOST_VALUES} values")));
+    }
+    Ok(())
+}
+
 fn json<T: DeserializeOwned>(field: &'static str, text: &[u8]) -> Result<T, Error> {
+    check_values(field, text)?;
     serde_json::from_slice(text).map_err(|fault| unreadable(field, &fault))
+}
+
+/// How many values a text in JSON has, about: each is behind a comma or the first in brackets.
+fn values(text: &[u8]) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while let Some(byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b',' | b'[' | b'{' => count += 1,
+            b'"' => {
+                while let Some(byte) = text.get(at) {
+                    at += if *byte == b'\\' { 2 } else { 1 };
+                    if *byte == b'"' {
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    count
 }
 
 fn unreadable(field: &'static str, fault: &serde_json::Error) -> Error {

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::{
     Edge,
-    parameters::Parameters,
+    parameters::{Parameters, check_values},
     refusal::{Refusal, with_status},
 };
 use crate::{
@@ -115,6 +115,8 @@ fn marked(
         let reason = "is a list: with files, a request has one operation";
         return Err(Error::bad_input("operations", reason));
     }
+    check_values("operations", operations)?;
+    check_values("map", map)?;
     let operations: Map<String, Value> = serde_json::from_slice(operations)
         .map_err(|_| Error::bad_input("operations", "isn't a GraphQL request in JSON"))?;
     let map: BTreeMap<String, Vec<String>> = serde_json::from_slice(map).map_err(|_| {

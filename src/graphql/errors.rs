@@ -9,6 +9,9 @@ use async_graphql::{ErrorExtensionValues, Response, ServerError};
 
 use crate::error::Error;
 
+/// Characters of a message of the library.
+const LONGEST_MESSAGE: usize = 1_000;
+
 /// Gives every error of a response its code, and hides what is nobody's business.
 pub fn finish(mut response: Response, request_id: &str) -> Response {
     for error in &mut response.errors {
@@ -38,6 +41,10 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
     let Some(source) = &error.source else {
         // Without a source it is async-graphql's own word about the query text or its variables.
         extensions.set("code", "BAD_USER_INPUT");
+        // It may hold what the client has sent, whole.
+        if let Some((end, _)) = error.message.char_indices().nth(LONGEST_MESSAGE) {
+            error.message.truncate(end);
+        }
         let argument = error.message.strip_prefix("Invalid value for argument \"");
         if let Some((field, _)) = argument.and_then(|rest| rest.split_once('"')) {
             extensions.set("field", field);

@@ -7,7 +7,7 @@
 //! MongoDB, or several.
 //! <https://ibm.github.io/graphql-specs/cost-spec.html> has the idea.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use async_graphql::{
     Name, Number, Positioned, Value, Variables,
@@ -29,9 +29,22 @@ use crate::{config::Config, error::Error};
 const ASSUMED: usize = 10;
 /// What a field of a root type counts.
 const ROOT: usize = 10;
-/// Selections that are looked at, fragments counted wherever they are named: fragments within
-/// fragments can be short and mean very many.
+/// Selections of a text, fragments counted wherever they are named: fragments within fragments can be
+/// short and mean very many.
 const MOST_SELECTIONS: usize = 20_000;
+/// Brackets within each other: the parser goes down into each on the stack of its thread.
+const MOST_NESTED: usize = 128;
+
+/// The limit of costs, which may depend on variables.
+pub(super) const MAX_COST: &str = "max_cost";
+
+/// What was looked at of one text.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    selections: usize,
+    /// Fragments that something named.
+    fragments: HashSet<Name>,
+}
 
 /// What one operation may ask for.
 #[derive(Debug, Clone)]
@@ -63,14 +76,26 @@ impl Limits {
     /// Looks at a text before it is parsed, which costs much more.
     ///
     /// # Errors
-    /// `TooComplex`.
+    /// `TooComplex`, or `BadInput` where it uses a name that is ours.
     pub(super) fn check_text(&self, text: &str) -> Result<(), Error> {
-        match tokens(text.as_bytes()).nth(self.tokens) {
-            Some(()) => {
-                Err(too_complex("max_tokens", format!("has more than {} tokens", self.tokens)))
-            }
-            None => Ok(()),
+        if text.contains(MARK) {
+            return Err(Error::bad_input(
+                "query",
+                format!("{MARK} is a name of the gateway's own"),
+            ));
         }
+        let (mut count, mut nested) = (0, 0_usize);
+        for token in tokens(text.as_bytes()) {
+            count += 1;
+            demand(count, self.tokens, "max_tokens", "tokens")?;
+            match token {
+                b'(' | b'[' | b'{' => nested += 1,
+                b')' | b']' | b'}' => nested = nested.saturating_sub(1),
+                _ => {}
+            }
+            demand(nested, MOST_NESTED, "brackets", "brackets within each other")?;
+        }
+        Ok(())
     }
 }
 
@@ -98,6 +123,7 @@ pub(super) fn measure(
     operation: &OperationDefinition,
     root: &str,
     variables: &Variables,
+    seen: &mut Seen,
 ) -> Result<Measured, Error> {
     let mut walk = Walk {
         types,
@@ -107,7 +133,7 @@ pub(super) fn measure(
         declared: &operation.variable_definitions,
         is_fixed: true,
         open: Vec::new(),
-        selections: 0,
+        seen,
         aliases: 0,
         root_fields: 0,
         directives: operation.directives.len(),
@@ -115,12 +141,45 @@ pub(super) fn measure(
     let cost = walk.set(&operation.selection_set.node, root, 1, None)?;
     if cost > limits.cost {
         let reason = format!("may cost {cost}, more than {}", limits.cost);
-        return Err(too_complex("max_cost", reason));
+        return Err(too_complex(MAX_COST, reason));
     }
     Ok(Measured { cost, is_fixed: walk.is_fixed })
 }
 
-struct Walk<'a> {
+/// Looks at the fragments that no operation names: the library looks at them too before it says so.
+///
+/// # Errors
+/// `TooComplex`.
+pub(super) fn measure_unused(
+    types: &Types,
+    limits: &Limits,
+    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    seen: &mut Seen,
+) -> Result<(), Error> {
+    for (name, fragment) in fragments {
+        if seen.fragments.contains(name) {
+            continue;
+        }
+        let mut walk = Walk {
+            types,
+            limits,
+            fragments,
+            variables: &Variables::default(),
+            declared: &[],
+            is_fixed: true,
+            open: vec![name],
+            seen,
+            aliases: 0,
+            root_fields: 0,
+            directives: 0,
+        };
+        let FragmentDefinition { type_condition, selection_set, .. } = &fragment.node;
+        walk.set(&selection_set.node, &type_condition.node.on.node, 2, None)?;
+    }
+    Ok(())
+}
+
+struct Walk<'a, 's> {
     types: &'a Types,
     limits: &'a Limits,
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
@@ -129,13 +188,13 @@ struct Walk<'a> {
     is_fixed: bool,
     /// Fragments that are being looked at. One that names itself is for the library to refuse.
     open: Vec<&'a Name>,
-    selections: usize,
+    seen: &'s mut Seen,
     aliases: usize,
     root_fields: usize,
     directives: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'a, '_> {
     /// The cost of what is selected of one object; lists in it are `length` long where that is known.
     fn set(
         &mut self,
@@ -151,9 +210,9 @@ impl<'a> Walk<'a> {
         }
         let mut cost: usize = 0;
         for selection in &set.items {
-            self.selections += 1;
+            self.seen.selections += 1;
             self.directives += selection.node.directives().len();
-            demand(self.selections, MOST_SELECTIONS, "selections", "selections")?;
+            demand(self.seen.selections, MOST_SELECTIONS, "selections", "selections")?;
             demand(self.directives, limits.directives, "max_directives", "directives")?;
             let below = match &selection.node {
                 Selection::Field(field) => self.field(&field.node, of, depth, length)?,
@@ -169,6 +228,7 @@ impl<'a> Walk<'a> {
                             let FragmentDefinition { type_condition, selection_set, .. } =
                                 &fragment.node;
                             self.open.push(name);
+                            self.seen.fragments.insert(name.clone());
                             let of = &type_condition.node.on.node;
                             let below = self.set(&selection_set.node, of, depth, length)?;
                             self.open.pop();
@@ -272,43 +332,54 @@ fn demand(found: usize, most: usize, limit: &'static str, what: &str) -> Result<
     Ok(())
 }
 
-/// The names, numbers, strings and signs of a text, as the specification's lexical grammar has them.
-fn tokens(text: &[u8]) -> impl Iterator<Item = ()> {
+/// The first bytes of the names, numbers, strings and signs of a text, as the specification's lexical
+/// grammar has them.
+fn tokens(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut at = 0;
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
-    let position = |at: usize, found: &dyn Fn(&[u8]) -> bool, width: usize| {
-        (at..text.len()).find(|&at| found(&text[at..(at + width).min(text.len())]))
-    };
     std::iter::from_fn(move || {
         loop {
             let rest = text.get(at..)?;
-            match rest.first()? {
-                b' ' | b'\t' | b'\r' | b'\n' | b',' => at += 1,
-                b'#' => at = position(at, &|found| found == b"\n", 1)?,
-                b'"' if rest.starts_with(b"\"\"\"") => {
-                    let end = position(at + 3, &|found| found == b"\"\"\"", 3);
-                    at = end.map_or(text.len(), |end| end + 3);
-                    return Some(());
+            let first = *rest.first()?;
+            match first {
+                b' ' | b'\t' | b'\r' | b'\n' | b',' => {
+                    at += 1;
+                    continue;
                 }
+                b'#' => {
+                    at += rest.iter().take_while(|byte| !matches!(byte, b'\r' | b'\n')).count();
+                    continue;
+                }
+                b'"' if rest.starts_with(BLOCK) => at += block(rest),
                 b'"' => {
                     at += 1;
                     while let Some(byte) = text.get(at) {
                         at += if *byte == b'\\' { 2 } else { 1 };
-                        if matches!(byte, b'"' | b'\n') {
+                        if matches!(byte, b'"' | b'\n' | b'\r') {
                             break;
                         }
                     }
-                    return Some(());
                 }
-                first if word(first) => {
-                    at += rest.iter().take_while(|byte| word(byte)).count();
-                    return Some(());
-                }
-                _ => {
-                    at += if rest.starts_with(b"...") { 3 } else { 1 };
-                    return Some(());
-                }
+                _ if word(&first) => at += rest.iter().take_while(|byte| word(byte)).count(),
+                _ => at += if rest.starts_with(b"...") { 3 } else { 1 },
             }
+            return Some(first);
         }
     })
+}
+
+/// What block strings begin and end with.
+const BLOCK: &[u8] = b"\"\"\"";
+
+/// The length of the block string that a text begins with.
+fn block(text: &[u8]) -> usize {
+    let mut at = BLOCK.len();
+    while at < text.len() {
+        let rest = &text[at..];
+        if rest.starts_with(BLOCK) {
+            return at + BLOCK.len();
+        }
+        at += if rest.starts_with(b"\\\"\"\"") { 1 + BLOCK.len() } else { 1 };
+    }
+    at
 }

@@ -15,8 +15,8 @@ use async_graphql::{
     parser::{
         parse_query,
         types::{
-            DocumentOperations, ExecutableDocument, Field, FragmentDefinition, OperationDefinition,
-            OperationType, Selection, SelectionSet, VariableDefinition,
+            BaseType, DocumentOperations, ExecutableDocument, Field, FragmentDefinition,
+            OperationDefinition, OperationType, Selection, SelectionSet, VariableDefinition,
         },
     },
 };
@@ -25,7 +25,7 @@ use quick_cache::{Weighter, sync::Cache};
 use super::{
     caching,
     completion::Completion,
-    measure::{Limits, Measured, measure},
+    measure::{Limits, MAX_COST, Measured, Seen, measure, measure_unused},
     types::{QUERY, Types, named},
     written_out::write_out,
 };
@@ -38,6 +38,8 @@ pub(super) const MARK: &str = "__docgateTypename";
 
 /// Bytes of text that are known at the most; what is read of a text takes many times as much.
 const MOST_BYTES: u64 = 512 << 10;
+/// Selections that any text may have when it is written out; longer ones may have more.
+const SELECTIONS: usize = 100;
 /// Longer texts are read each time.
 const LONGEST: usize = 32 << 10;
 /// Texts that are expected; only the first allocation goes by it.
@@ -89,13 +91,13 @@ impl Plan {
         Some(Self { operations: operations.collect(), fragments, is_plain: false })
     }
 
-    /// The same with everything written out, if that can be with at most `most` selections each.
-    fn written_out(&self, types: &Types, most: usize) -> Option<Self> {
+    /// The same with everything written out, if that can be with at most `most` selections together.
+    fn written_out(&self, types: &Types, mut most: usize) -> Option<Self> {
         let mut is_plain = true;
         let write_out = |(key, operation): (&Name, &Operation)| {
             let Operation { definition, cost, max_age } = operation;
             let root = root(definition.node.ty);
-            let written = write_out(types, &self.fragments, definition, root, most)?;
+            let written = write_out(types, &self.fragments, definition, root, &mut most)?;
             is_plain &= written.is_plain;
             let (definition, cost, max_age) = (written.operation, *cost, *max_age);
             Some((key.clone(), Operation { definition, cost, max_age }))
@@ -182,6 +184,56 @@ pub struct Asked {
 }
 
 impl Asked {
+    fn of(plan: Arc<Plan>, operation: Name, variables: &Variables) -> Self {
+        let holds = variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
+        let holds = holds.map(|(name, _)| name.clone()).collect();
+        Self { plan, operation, holds }
+    }
+
+    /// What was read isn't read again.
+    fn fill(&self, request: &mut Request, is_valid: bool) {
+        let operation = &self.plan.operations[&self.operation].definition;
+        let operations = if is_valid {
+            // One operation is enough, and by itself it has no name.
+            request.operation_name = None;
+            DocumentOperations::Single(operation.clone())
+        } else if self.operation.is_empty() {
+            DocumentOperations::Single(operation.clone())
+        } else {
+            let all = self.plan.operations.iter();
+            let all = all.map(|(name, operation)| (name.clone(), operation.definition.clone()));
+            DocumentOperations::Multiple(all.collect())
+        };
+        let fragments = self.plan.fragments.clone();
+        request.set_parsed_query(ExecutableDocument { operations, fragments });
+    }
+
+    /// What is written out asks the root for each key in one place, so that nothing is done twice; but
+    /// under conditions the same key may still stand in several.
+    fn check_root(&self) -> Result<(), Error> {
+        let operation = self.operation();
+        let (mut keys, mut conditions) = (Vec::new(), 0);
+        root_keys(&operation.selection_set.node, &mut keys, &mut conditions);
+        let count = keys.len();
+        match operation.ty {
+            OperationType::Query => Ok(()),
+            OperationType::Subscription if count == 1 && conditions == 0 => Ok(()),
+            OperationType::Subscription => {
+                let reason = "a subscription has one field of the root, without conditions";
+                Err(Error::bad_input("query", reason))
+            }
+            OperationType::Mutation => {
+                keys.sort_unstable();
+                keys.dedup();
+                if keys.len() == count {
+                    return Ok(());
+                }
+                let reason = "asks in several places for one field of the root, under conditions";
+                Err(Error::bad_input("query", reason))
+            }
+        }
+    }
+
     fn operation(&self) -> &OperationDefinition {
         &self.plan.operations[&self.operation].definition.node
     }
@@ -249,6 +301,21 @@ impl Asked {
     }
 }
 
+/// The keys of a root, and how many of its selections depend on something.
+fn root_keys<'a>(set: &'a SelectionSet, keys: &mut Vec<&'a Name>, conditions: &mut usize) {
+    for selection in &set.items {
+        *conditions += usize::from(!selection.node.directives().is_empty());
+        match &selection.node {
+            Selection::Field(field) if field.node.response_key().node == MARK => {}
+            Selection::Field(field) => keys.push(&field.node.response_key().node),
+            Selection::InlineFragment(fragment) => {
+                root_keys(&fragment.node.selection_set.node, keys, conditions);
+            }
+            Selection::FragmentSpread(_) => *conditions += 1, // none is left when written out
+        }
+    }
+}
+
 fn root(ty: OperationType) -> &'static str {
     match ty {
         OperationType::Query => QUERY,
@@ -310,7 +377,10 @@ impl Plans {
         if !is_known {
             self.limits.check_text(&request.query)?;
         }
-        let plan = known.or_else(|| self.plan(types, &request.query));
+        let plan = match known {
+            Some(plan) => Some(plan),
+            None => self.plan(types, &request.query)?,
+        };
         let chosen = plan.and_then(|plan| plan.chosen(name).cloned().map(|key| (plan, key)));
         let Some((plan, key)) = chosen else {
             return Ok(Read { asked: None, is_known, is_valid: false, cost: 0 });
@@ -323,45 +393,82 @@ impl Plans {
                 given.or_insert_with(|| default.node.clone());
             }
             let given = request.variables.get(&name.node);
+            if let (Some(Value::List(_)), BaseType::Named(_)) = (given, &var_type.node.base) {
+                // How long lists are is measured by what is declared.
+                let reason = format!("is a list: it is of type {}", var_type.node);
+                return Err(Error::bad_input(format!("variables.{}", name.node), reason));
+            }
             if !var_type.node.nullable && given.is_none_or(|given| *given == Value::Null) {
                 let reason = format!("must be given: it is of type {}", var_type.node);
                 return Err(Error::bad_input(format!("variables.{}", name.node), reason));
             }
         }
-        let cost = match cost {
-            Some(cost) => *cost,
-            None => self.measure(types, &plan.fragments, operation, &request.variables)?.cost,
-        };
-        let is_valid = is_known && types.admits(&operation.node, &request.variables);
-        let operations = if is_valid {
-            // One operation is enough, and by itself it has no name.
-            request.operation_name = None;
-            DocumentOperations::Single(operation.clone())
-        } else if key.is_empty() {
-            DocumentOperations::Single(operation.clone())
+        // What nothing asks for would be kept for as long as a subscription is open.
+        let declared = &operation.node.variable_definitions;
+        let is_declared = |name: &Name| declared.iter().any(|one| one.node.name.node == *name);
+        request.variables.retain(|name, _| is_declared(name));
+        let cost = if let Some(cost) = cost {
+            *cost
         } else {
-            let all = plan.operations.iter();
-            let all = all.map(|(name, operation)| (name.clone(), operation.definition.clone()));
-            DocumentOperations::Multiple(all.collect())
+            let (variables, mut seen) = (&request.variables, Seen::default());
+            self.measure(types, &plan.fragments, operation, variables, &mut seen)?.cost
         };
-        let fragments = plan.fragments.clone();
-        request.set_parsed_query(ExecutableDocument { operations, fragments });
-        let holds = request.variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
-        let holds = holds.map(|(name, _)| name.clone()).collect();
-        let asked = Some(Asked { plan, operation: key, holds });
-        Ok(Read { asked, is_known, is_valid, cost })
+        let asked = Asked::of(plan, key, &request.variables);
+        let is_valid = is_known && types.admits(asked.operation(), &request.variables);
+        asked.fill(request, is_valid);
+        Ok(Read { asked: Some(asked), is_known, is_valid, cost })
+    }
+
+    /// Knows a text for which the schema's rules hold from now on, and readies the request to be executed
+    /// as every later one.
+    ///
+    /// # Errors
+    /// `TooComplex` or `BadInput`: what it asks for can't be done once and in order.
+    pub fn learn(
+        &self,
+        types: &Types,
+        request: &mut Request,
+        asked: &Asked,
+    ) -> Result<(Asked, bool), Error> {
+        let text = &request.query;
+        let plan = match asked.plan.written_out(types, SELECTIONS + text.len() / 4) {
+            Some(written_out) => Arc::new(written_out),
+            None if asked.operation().ty == OperationType::Query => Arc::clone(&asked.plan),
+            None => {
+                let reason = "has more selections than can be written out".to_owned();
+                return Err(Error::TooComplex { limit: "selections", reason });
+            }
+        };
+        let asked = Asked::of(plan, asked.operation.clone(), &request.variables);
+        asked.check_root()?;
+        if text.len() <= LONGEST {
+            self.known.insert(text.clone(), Arc::clone(&asked.plan));
+        }
+        let is_valid = types.admits(asked.operation(), &request.variables);
+        asked.fill(request, is_valid);
+        Ok((asked, is_valid))
     }
 
     /// Reads a text that isn't known; `None` where it can't be.
-    fn plan(&self, types: &Types, text: &str) -> Option<Arc<Plan>> {
-        let mut plan = Plan::read(types, text)?;
-        let none = Variables::default();
+    ///
+    /// # Errors
+    /// `TooComplex` or `BadInput`: one of its operations, whichever is chosen. The rules are checked for
+    /// all of them.
+    fn plan(&self, types: &Types, text: &str) -> Result<Option<Arc<Plan>>, Error> {
+        let Some(mut plan) = Plan::read(types, text) else { return Ok(None) };
+        let (none, mut seen) = (Variables::default(), Seen::default());
         for operation in plan.operations.values_mut() {
-            let measured = self.measure(types, &plan.fragments, &operation.definition, &none);
-            let fixed = measured.ok().filter(|measured| measured.is_fixed);
-            operation.cost = fixed.map(|measured| measured.cost);
+            let definition = &operation.definition;
+            operation.cost =
+                match self.measure(types, &plan.fragments, definition, &none, &mut seen) {
+                    Ok(measured) => Some(measured.cost).filter(|_| measured.is_fixed),
+                    // It may be less with the variables that come.
+                    Err(Error::TooComplex { limit: MAX_COST, .. }) => None,
+                    Err(error) => return Err(error),
+                };
         }
-        Some(Arc::new(plan))
+        measure_unused(types, &self.limits, &plan.fragments, &mut seen)?;
+        Ok(Some(Arc::new(plan)))
     }
 
     fn measure(
@@ -370,16 +477,9 @@ impl Plans {
         fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
         operation: &Positioned<OperationDefinition>,
         variables: &Variables,
+        seen: &mut Seen,
     ) -> Result<Measured, Error> {
         let operation = &operation.node;
-        measure(types, &self.limits, fragments, operation, root(operation.ty), variables)
-    }
-
-    /// Keeps a text for which the schema's rules hold.
-    pub fn keep(&self, types: &Types, text: String, asked: &Asked) {
-        if text.len() <= LONGEST {
-            let written_out = asked.plan.written_out(types, text.len()).map(Arc::new);
-            self.known.insert(text, written_out.unwrap_or_else(|| Arc::clone(&asked.plan)));
-        }
+        measure(types, &self.limits, fragments, operation, root(operation.ty), variables, seen)
     }
 }

@@ -28,12 +28,12 @@ pub(super) struct WrittenOut {
 /// Writes out an operation for which the schema's rules hold; `None` where it asks about the schema
 /// itself, or would have more than `most` selections: fragments within fragments can be short and
 /// mean very many.
-pub(super) fn write_out(
-    types: &Types,
-    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
-    operation: &Positioned<OperationDefinition>,
+pub(super) fn write_out<'a>(
+    types: &'a Types,
+    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    operation: &'a Positioned<OperationDefinition>,
     root: &str,
-    most: usize,
+    most: &'a mut usize,
 ) -> Option<WrittenOut> {
     let mut writer = Writer { types, fragments, left: most, is_plain: true };
     let set = &operation.node.selection_set;
@@ -46,7 +46,7 @@ pub(super) fn write_out(
 struct Writer<'a> {
     types: &'a Types,
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
-    left: usize,
+    left: &'a mut usize,
     is_plain: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
         places: &mut HashMap<&'a Name, usize>,
     ) -> Option<()> {
         for selection in &set.items {
-            self.left = self.left.checked_sub(1)?;
+            *self.left = self.left.checked_sub(1)?;
             let (condition, below) = match &selection.node {
                 Selection::Field(field) if !field.node.directives.is_empty() => {
                     wanted.push(Wanted::Unsure(selection));

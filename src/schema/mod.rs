@@ -5,13 +5,13 @@ pub mod entities;
 pub mod nodes;
 pub mod subgraph;
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{any::Any, future::ready, sync::Arc, time::Duration};
 
 use async_graphql::{
-    Interface, MergedObject, MergedSubscription, Name, Request, Response, SDLExportOptions, Schema,
-    SchemaBuilder, ValidationMode, parser::parse_schema,
+    Interface, MergedObject, MergedSubscription, Name, Pos, Request, Response, SDLExportOptions,
+    Schema, SchemaBuilder, ValidationMode, parser::parse_schema,
 };
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 
 use crate::{
     config::Config,
@@ -215,19 +215,14 @@ impl Prepared {
 impl GatewaySchema {
     /// Executes a query or mutation.
     pub async fn execute(&self, prepared: Prepared) -> Response {
-        let Prepared { request, read: Read { asked, is_known, is_valid, .. } } = prepared;
+        let prepared = match self.learned(prepared).await {
+            Ok(prepared) => prepared,
+            Err(answer) => return answer,
+        };
+        let Prepared { request, read: Read { asked, is_valid, .. } } = prepared;
+        let library = if is_valid { &self.quick } else { &self.strict };
         // Boxed: the library's future is large, and this one is moved a few times.
-        if is_valid {
-            let response = Box::pin(self.quick.execute(request)).await;
-            return self.complete(asked.as_ref(), response);
-        }
-        let new = (!is_known).then(|| request.query.clone());
-        let response = Box::pin(self.strict.execute(request)).await;
-        if let (Some(text), Some(asked)) = (new, &asked)
-            && is_of_execution(&response)
-        {
-            self.plans.keep(&self.types, text, asked);
-        }
+        let response = Box::pin(library.execute(request)).await;
         self.complete(asked.as_ref(), response)
     }
 
@@ -236,11 +231,48 @@ impl GatewaySchema {
         &self,
         prepared: Prepared,
     ) -> impl Stream<Item = Response> + Send + use<> {
-        let Prepared { request, read: Read { asked, is_valid, .. } } = prepared;
         let schema = self.clone();
-        let library = if is_valid { &self.quick } else { &self.strict };
-        let responses = library.execute_stream(request);
-        responses.map(move |response| schema.complete(asked.as_ref(), response))
+        let answers = async move {
+            let prepared = match schema.learned(prepared).await {
+                Ok(prepared) => prepared,
+                Err(answer) => return stream::once(ready(answer)).boxed(),
+            };
+            let Prepared { request, read: Read { asked, is_valid, .. } } = prepared;
+            let library = if is_valid { &schema.quick } else { &schema.strict };
+            let responses = library.execute_stream(request);
+            responses.map(move |response| schema.complete(asked.as_ref(), response)).boxed()
+        };
+        stream::once(answers).flatten()
+    }
+
+    /// A text that is new is checked by all rules before any of it is executed, and then executed in the
+    /// same form as later: how often something is done mustn't depend on who asked before.
+    async fn learned(&self, prepared: Prepared) -> Result<Prepared, Response> {
+        let Prepared { mut request, mut read } = prepared;
+        let Some(asked) = read.asked.take_if(|_| !read.is_known) else {
+            return Ok(Prepared { request, read });
+        };
+        let check = Request::new(request.query.clone()).variables(request.variables.clone());
+        let mut check = check.only_introspection();
+        check.operation_name.clone_from(&request.operation_name);
+        if let Ok(document) = request.parsed_query() {
+            check.set_parsed_query(document.clone());
+        }
+        let checked = Box::pin(self.strict.execute(check)).await;
+        let is_sound = match &checked.errors[..] {
+            [error] if asked.is_subscription() => error.message == SOUND_SUBSCRIPTION,
+            _ => is_of_execution(&checked),
+        };
+        if !is_sound {
+            return Err(self.complete(Some(&asked), checked));
+        }
+        let learned = self.plans.learn(&self.types, &mut request, &asked);
+        let (asked, is_valid) = learned.map_err(|error| {
+            let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
+            error.locations.clear();
+            Response::from_errors(vec![error])
+        })?;
+        Ok(Prepared { request, read: Read { asked: Some(asked), is_valid, ..read } })
     }
 
     /// Reads the text of a request. What the schema's rules don't allow is told when it is executed.
@@ -276,6 +308,9 @@ impl GatewaySchema {
         response
     }
 }
+
+/// What the library says to a subscription for which all rules hold where it is to answer once.
+const SOUND_SUBSCRIPTION: &str = "Subscriptions are not supported on this transport.";
 
 /// Whether the request was executed: faults of the request itself are at no field.
 fn is_of_execution(response: &Response) -> bool {

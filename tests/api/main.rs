@@ -6,6 +6,7 @@
 
 mod answers;
 mod assets;
+mod attacks;
 mod auth;
 mod carts;
 mod catalog;

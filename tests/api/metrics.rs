@@ -164,6 +164,23 @@ async fn requests_that_are_no_operation_are_counted_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_operation_that_is_not_run_as_asked_for_counts_once() {
+    let gateway = Gateway::start().await;
+    let text = "mutation { openAccount(input: {currency: \"EUR\"}) { __typename } }";
+    let url = reqwest::Url::parse_with_params(&gateway.anonymous().url, [("query", text)]);
+    let answer = http().get(url.expect("a URL")).send().await.expect("an answer");
+    assert_eq!(answer.status(), 405);
+    let samples = Samples::of(&gateway).await;
+    let counted = |outcome| {
+        let labels = format!("type=\"mutation\",field=\"openAccount\",outcome=\"{outcome}\"");
+        format!("docgate_operations_total{{{labels}}}")
+    };
+    assert_is(samples.get(&counted("BAD_USER_INPUT")), 1.0);
+    assert!(!samples.has_text(&counted("gone")), "nobody hung up");
+    assert!(!samples.has_text("docgate_requests_rejected_total{"), "it was an operation");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_hangs_up_is_told_from_one_that_was_answered() {
     let gateway = Gateway::start().await;
     let slow = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 1_000 };

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::{
     super::Edge,
-    Problem, caller,
+    Problem,
     conditions::{Verdict, judge},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Problem> {
-    let caller = caller(edge, head).await?;
+    let caller = edge.caller(head).await?;
     let path = head.uri.path().strip_prefix("/assets").unwrap_or_default();
     let by = named(path).ok_or_else(|| Problem::not_found(path))?;
     let found = timeout(edge.limits.time, operations::asset(&edge.app, &caller.requester, &by));

@@ -13,7 +13,7 @@ use axum::{
     routing::{MethodRouter, get},
 };
 
-use super::{Edge, auth::Caller, graphql};
+use super::{Edge, graphql};
 use problem::Problem;
 
 /// What one path of them takes.
@@ -32,13 +32,6 @@ async fn put_asset(State(edge): State<Edge>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let answered = upload::answer(&edge, &head, body).await;
     end(&edge, &head, answered)
-}
-
-/// Who asks, unless they ask too often.
-async fn caller(edge: &Edge, head: &Parts) -> Result<Caller, Problem> {
-    let caller = edge.authenticator.caller(&head.headers).await?;
-    edge.limits.admit(&caller.requester, edge.address(head))?;
-    Ok(caller)
 }
 
 fn end(edge: &Edge, head: &Parts, answered: Result<Response, Problem>) -> Response {

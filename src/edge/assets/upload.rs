@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 
 use super::{
     super::{Edge, uploads},
-    Problem, caller,
+    Problem,
     download::tag,
 };
 use crate::{
@@ -33,7 +33,7 @@ use crate::{
 };
 
 pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Problem> {
-    let caller = caller(edge, head).await?;
+    let caller = edge.caller(head).await?;
     Who::Role(Role::Editor).check_requester(&caller.requester)?;
     let (parent, slug) = place(head.uri.path())?;
     let put = Put { parent, slug, expectation: expectation(&head.headers)? };

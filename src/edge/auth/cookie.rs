@@ -12,9 +12,12 @@ use crate::error::Error;
 pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Error> {
     let mut found = None;
     for header in headers.get_all(COOKIE) {
-        let cookies = header.to_str().map_err(|_| Error::BadToken)?;
-        for (own, value) in cookies.split(';').filter_map(|cookie| cookie.trim().split_once('=')) {
-            if own == name && found.replace(value).is_some() {
+        for cookie in header.as_bytes().split(|byte| *byte == b';') {
+            // Those of others may hold what they like.
+            let Some(value) = cookie.trim_ascii().strip_prefix(name.as_bytes()) else { continue };
+            let Some(value) = value.strip_prefix(b"=") else { continue };
+            let value = std::str::from_utf8(value).map_err(|_| Error::BadToken)?;
+            if found.replace(value).is_some() {
                 return Err(Error::BadToken);
             }
         }

@@ -61,6 +61,10 @@ struct Envelope<'a> {
 /// Reads a message of a client; what is wrong with it goes into the reason of the close.
 pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
     use Protocol::{Legacy, Transport};
+    // A structure would also be read from a list of its fields.
+    if !text.trim_start().starts_with('{') {
+        return Err("not a message: isn't an object".to_owned());
+    }
     let Envelope { kind, id, payload } =
         serde_json::from_str(text).map_err(|fault| format!("not a message: {fault}"))?;
     let id = || id.filter(|id| !id.is_empty()).ok_or(format!("{kind} without an id"));

@@ -121,7 +121,8 @@ async fn operations_share_a_reserved_stream() {
             assert_eq!(visitor.open().await.status(), 404);
             return;
         }
-        assert_eq!(visitor.stop("late").await, 200);
+        let stopped = visitor.stop("late").await;
+        assert!(matches!(stopped, 200 | 404), "{stopped}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("the stream outlives its connection");

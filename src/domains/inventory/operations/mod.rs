@@ -123,7 +123,7 @@ pub async fn take(
     cap: u32,
     run: &Run,
 ) -> Result<Taken, Error> {
-    for _ in 0..TAKE_TRIES {
+    loop {
         if store::take(app, sku, holder, tag, quantity, cap, run).await.decided()?.is_some() {
             return Ok(Taken::Taken);
         }
@@ -142,15 +142,11 @@ pub async fn take(
             return Ok(Taken::Full);
         }
         if run.is_over() {
-            break;
+            return Err(run.overdue());
         }
         // Nothing of that holds now: it was so for a moment.
     }
-    Err(run.overdue())
 }
-
-/// How often a take is tried again whose refusal nothing explains any more.
-const TAKE_TRIES: usize = 3;
 
 /// Returns what a take took that its decider has given up. Nothing to return is as good.
 ///

@@ -38,7 +38,7 @@ pub async fn receive(
     let Some(product) = catalog::operations::product(app, sku).await? else {
         return Err(NotFound::new("product", sku).into());
     };
-    for _ in 0..RECEIPT_TRIES {
+    loop {
         if let Some(stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
             return Ok(stock);
         }
@@ -46,6 +46,9 @@ pub async fn receive(
         if let Some(stock) = store::find(app, sku).await? {
             // Closed with an earlier product of this SKU: opened again for the one that is there now.
             if stock.deleting && stock.deleted.as_ref() != Some(&product.incarnation) {
+                if run.is_over() {
+                    return Err(run.overdue().into());
+                }
                 store::revive(app, sku, stock.deleted.as_ref(), &run).await.decided()?;
                 continue;
             }
@@ -58,7 +61,7 @@ pub async fn receive(
                     let reason = "too many receipts of this SKU within the hour";
                     return Err(Error::RateLimited(reason).into());
                 }
-                Standing::New if run.is_over() => break,
+                Standing::New if run.is_over() => return Err(run.overdue().into()),
                 // The first receipt came after the refusal.
                 Standing::New => continue,
             }
@@ -69,12 +72,7 @@ pub async fn receive(
         }
         // Another first receipt came at the same moment: this one is the second.
     }
-    Err(run.overdue().into())
 }
-
-/// A receipt meets stock that is to be opened again, and another first receipt of the SKU before and
-/// after it has looked for one, once each at the most.
-const RECEIPT_TRIES: usize = 4;
 
 fn first_receipt(sku: &str, quantity: i64, op: &Op, run: &Run) -> StockDocument {
     StockDocument {

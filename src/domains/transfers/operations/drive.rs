@@ -13,9 +13,6 @@ use crate::{
     mongo::{Outcome, Run, Version},
 };
 
-/// How often a debit or credit is sent that was refused for no reason that still holds.
-const TRIES: usize = 3;
-
 /// What became of a debit or a credit.
 enum Moved {
     /// The balance has changed, by this or an earlier command for the same transfer.
@@ -210,7 +207,7 @@ async fn written_or_moved(
 }
 
 async fn debit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Moved, Error> {
-    for _ in 0..TRIES {
+    loop {
         if store::debit(app, transfer, run).await.decided()?.is_some() {
             return Ok(Moved::Made);
         }
@@ -223,16 +220,18 @@ async fn debit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Move
                 // It is owed: it waits until the account has it.
                 Some(_) if transfer.kind == TransferKind::Refund => return Ok(Moved::Due),
                 Some(reason) => return Ok(Moved::Hindered(reason)),
-                None if source.pending.len() >= MOST_PENDING => break,
+                None if source.pending.len() >= MOST_PENDING => {
+                    return Err(Error::unavailable("the source is too busy"));
+                }
+                // It was so for a moment.
                 None => {}
             },
         }
     }
-    Err(Error::unavailable("the source is too busy"))
 }
 
 async fn credit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Moved, Error> {
-    for _ in 0..TRIES {
+    loop {
         if store::credit(app, transfer, run).await.decided()?.is_some() {
             return Ok(Moved::Made);
         }
@@ -247,7 +246,6 @@ async fn credit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Mov
             }
         }
     }
-    Err(Error::unavailable("the destination is too busy"))
 }
 
 /// Why the source can't give, if it can't.

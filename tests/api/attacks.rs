@@ -1,0 +1,221 @@
+//! What is sent to bring a gateway down, or round its limits.
+
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+use mongodb::bson::doc;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::support::{Client, Gateway, http, live::TRANSPORT};
+
+/// Code and limit, or field, of a refusal that comes at once.
+async fn refused(client: &Client, body: Value) -> (String, String) {
+    let since = Instant::now();
+    let request = http().post(&client.url).json(&body);
+    let answer = request.send().await.expect("an answer").text().await.expect("a body");
+    assert!(since.elapsed() < Duration::from_secs(5), "after {:?}", since.elapsed());
+    assert!(answer.len() < 10_000, "{} bytes", answer.len());
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!(answer.get("data"), None, "{answer:#}");
+    let extensions = &answer["errors"][0]["extensions"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let limit = if extensions["limit"].is_null() { "field" } else { "limit" };
+    (text(&extensions["code"]), text(&extensions[limit]))
+}
+
+/// Fragments each of which names the next one twice.
+fn doubling(count: usize, on: &str) -> String {
+    let mut text = format!("fragment f{count} on {on} {{ __typename }}");
+    for at in 0..count {
+        write!(text, " fragment f{at} on {on} {{ ...f{0} ...f{0} }}", at + 1).expect("a string");
+    }
+    text
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_text_takes_the_gateway_down_or_holds_it_up() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let brackets = format!("{{ a(x: {}{}) }}", "[".repeat(1_900), "]".repeat(1_900));
+    let default =
+        format!("query($a: Int = {}{}) {{ __typename }}", "[".repeat(1_900), "]".repeat(1_900));
+    let other = format!(
+        "query A {{ __typename }} query B {{ node(id: \"x\") {{ ...f0 }} }} {}",
+        doubling(46, "Node")
+    );
+    let unused = format!("query A {{ __typename }} {}", doubling(46, "Node"));
+    let many = "__typename ".repeat(5_000);
+    let comment = format!("#\r{{ {many} }}");
+    let block = format!("{{ f(x: \"\"\"\\\"\"\"\"\"\") {{ {many} }} }}");
+    let echo = format!("{{ a(x: \"{}\" }} §", "x".repeat(500_000));
+    let complex = "QUERY_TOO_COMPLEX";
+    for (text, code, limit) in [
+        (brackets, complex, "brackets"),
+        (default, complex, "brackets"),
+        (other, complex, "selections"),
+        (unused, complex, "selections"),
+        (comment, complex, "max_tokens"),
+        (block, complex, "max_tokens"),
+        (echo, "BAD_USER_INPUT", ""),
+    ] {
+        let body = json!({ "query": text, "operationName": "A" });
+        let told = refused(&client, body).await;
+        assert_eq!((told.0.as_str(), told.1.as_str()), (code, limit), "{}", &text[..40]);
+    }
+    let zeros = json!({ "query": "{ __typename }", "variables": { "x": vec![0; 100_000] } });
+    assert_eq!(refused(&client, zeros).await, ("BAD_USER_INPUT".into(), "body".into()));
+    assert_eq!(client.data("{ __typename }", json!({})).await["__typename"], "Query");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_the_gateways_own_name_is_not_for_clients() {
+    let gateway = Gateway::with(|config| config.introspection = false).await;
+    let client = gateway.anonymous();
+    for text in [
+        "{ a: __typename __docgateTypename: categorySubtree(path: \"/\", first: 100) { nodes { id } } }",
+        "{ __docgateTypename: __schema { types { name } } }",
+    ] {
+        let told = refused(&client, json!({ "query": text })).await;
+        assert_eq!(told, ("BAD_USER_INPUT".into(), "query".into()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cost_is_not_got_round_by_what_variables_are_declared_as() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let text = "query($ids: ID!) { nodes(ids: $ids) { id } }";
+    for _ in 0..2 {
+        let body = json!({ "query": text, "variables": { "ids": vec!["x"; 100] } });
+        let told = refused(&client, body).await;
+        assert_eq!(told, ("BAD_USER_INPUT".into(), "variables.ids".into()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mutation_named_in_two_places_is_done_once_also_the_first_time() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let carts = gateway.raw("carts");
+    let text = "mutation($to: OpenCartInput!) { openCart(input: $to) { ... on Cart { id } } ...F }
+        fragment F on Mutation { openCart(input: $to) { ... on Cart { also: id } } }";
+    for count in 1..=2 {
+        let opened = client
+            .data(text, json!({ "to": { "currency": "EUR", "policy": "AT_CHECKOUT" } }))
+            .await;
+        let cart = &opened["openCart"];
+        assert!(cart["id"].is_string(), "{opened:#}");
+        assert_eq!(cart["id"], cart["also"]);
+        assert_eq!(carts.count_documents(doc! {}).await.expect("a number"), count);
+    }
+    let under = "mutation($to: OpenCartInput!, $is: Boolean!) {
+        openCart(input: $to) { __typename } openCart(input: $to) @include(if: $is) { __typename }
+    }";
+    let variables = json!({ "to": { "currency": "EUR", "policy": "AT_CHECKOUT" }, "is": true });
+    assert_eq!(client.error_code(under, variables).await, "BAD_USER_INPUT");
+    assert_eq!(carts.count_documents(doc! {}).await.expect("a number"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_never_changes_anything() {
+    let gateway = Gateway::start().await;
+    let text =
+        "mutation { openCart(input: {currency: \"EUR\", policy: AT_CHECKOUT}) { __typename } }";
+    let url = reqwest::Url::parse_with_params(&gateway.anonymous().url, [("query", text)]);
+    let asked = http().head(url.expect("a URL")).send().await.expect("an answer");
+    assert_eq!(asked.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(gateway.raw("carts").count_documents(doc! {}).await.expect("a number"), 0);
+    let stream = format!("http://{}/graphql/stream", gateway.address);
+    let reserved = http().put(&stream).send().await.expect("an answer");
+    let token = reserved.text().await.expect("a token");
+    let with_token = |method| http().request(method, format!("{stream}?token={token}")).send();
+    let looked = with_token(Method::HEAD).await.expect("an answer");
+    assert_eq!(looked.status(), StatusCode::METHOD_NOT_ALLOWED);
+    let opened = with_token(Method::GET).await.expect("an answer");
+    assert_eq!(opened.status(), StatusCode::OK, "it is still there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_has_one_field_wherever_it_stands() {
+    let gateway = Gateway::start().await;
+    gateway.stocked("a", 5).await;
+    let mut socket = gateway.session(None).await;
+    let far =
+        "subscription { ...F } fragment F on Subscription { stockChanged(sku: \"a\") { sku } }";
+    for id in ["first", "second"] {
+        socket.subscribe(id, far, json!({})).await;
+        assert_eq!(socket.next(id).await["data"]["stockChanged"]["sku"], "a");
+    }
+    let two =
+        "subscription { a: stockChanged(sku: \"a\") { sku } b: stockChanged(sku: \"a\") { sku } }";
+    socket.subscribe("two", two, json!({})).await;
+    let told = socket.hear().await;
+    let errors =
+        if told["type"] == "error" { &told["payload"] } else { &told["payload"]["errors"] };
+    assert_eq!(errors[0]["extensions"]["code"], "BAD_USER_INPUT", "{told:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rates_hold_for_whoever_has_no_sound_token_for_batches_and_for_reservations() {
+    let gateway = Gateway::with(|config| {
+        config.requests_per_second = 1;
+        config.requests_burst = 3;
+        config.forwarded_hops = 1;
+        config.max_batch = 10;
+    })
+    .await;
+    let url = gateway.anonymous().url;
+    let stream = format!("{url}/stream");
+    let post = |from: &str, body: Value| {
+        http().post(&url).header("x-forwarded-for", from.as_bytes()).json(&body)
+    };
+    let status = async |request: reqwest::RequestBuilder| {
+        request.send().await.expect("an answer").status().as_u16()
+    };
+    let one = json!({ "query": "{ __typename }" });
+    for expected in [401, 401, 401, 429] {
+        let forged = post("198.51.100.1", one.clone()).bearer_auth("forged");
+        assert_eq!(status(forged).await, expected);
+    }
+    assert_eq!(status(post("198.51.100.2", json!([one, one, one, one]))).await, 429);
+    for expected in [201, 201, 201, 429] {
+        let reserve = http().put(&stream).header("x-forwarded-for", "198.51.100.3");
+        assert_eq!(status(reserve).await, expected);
+    }
+    // The proxy's own entry counts, whatever stands before it, and with its port.
+    for expected in [200, 200, 200, 429] {
+        let odd: &[u8] = b"\xff, 198.51.100.4:1234";
+        let request = http().post(&url).header("x-forwarded-for", odd).json(&one);
+        assert_eq!(status(request).await, expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_begins_an_operation_on_a_stream_has_to_come_in_time() {
+    let gateway = Gateway::with(|config| config.receive_millis = 300).await;
+    let reserved = http().put(format!("http://{}/graphql/stream", gateway.address)).send().await;
+    let token = reserved.expect("an answer").text().await.expect("a token");
+    let mut slow = tokio::net::TcpStream::connect(gateway.address).await.expect("connected");
+    let head = format!(
+        "POST /graphql/stream?token={token} HTTP/1.1\r\nhost: x\r\n\
+         content-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    slow.write_all(head.as_bytes()).await.expect("written");
+    let mut read = [0; 12];
+    let answered = tokio::time::timeout(Duration::from_secs(5), slow.read_exact(&mut read)).await;
+    answered.expect("in time").expect("an answer");
+    assert_eq!(&read, b"HTTP/1.1 408");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_an_object() {
+    let gateway = Gateway::start().await;
+    let mut socket = gateway.socket(TRANSPORT).await;
+    socket.say(json!(["connection_init", null, null])).await;
+    let (code, reason) = socket.closed().await;
+    assert_eq!((code, reason.as_str()), (4400, "not a message: isn't an object"));
+}

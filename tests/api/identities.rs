@@ -1,10 +1,13 @@
 //! Names by which users are found: who may have one, and who is told.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use docgate::config::Config;
 use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, cuts, short_bounds};
+use crate::support::{Client, Gateway, commands, cuts, mongod_port, proxy::Cut, short_bounds};
 
 const CLAIM: &str = "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) {
     __typename ... on Identity { kind value userId }
@@ -42,6 +45,65 @@ async fn holder(gateway: &Gateway, identity: &Value) -> Value {
     gateway.service().field(FIND, json!({ "identity": identity })).await["id"].clone()
 }
 
+fn username(name: &str) -> Value {
+    json!({ "username": name })
+}
+
+/// Changes a username of somebody, as a service: what was said, or nothing where it is unavailable.
+async fn change(gateway: &Gateway, user: &str, from: &str, to: &str) -> Option<Value> {
+    let input = json!({ "from": username(from), "to": username(to), "userId": user });
+    let response = gateway.service().run(CHANGE, json!({ "input": input })).await;
+    if let Some(error) = response["errors"].get(0) {
+        assert_eq!(error["extensions"]["code"], "UNAVAILABLE", "{response:#}");
+        return None;
+    }
+    Some(response["data"]["changeIdentity"].clone())
+}
+
+/// The names of a user, as told to that user.
+async fn names_of(gateway: &Gateway, user: &str) -> Vec<String> {
+    let own = gateway.shopper(user).field(OWN, json!({ "first": 100 })).await;
+    let nodes = own["nodes"].as_array().expect("nodes");
+    nodes.iter().map(|one| one["value"].as_str().expect("a value").to_owned()).collect()
+}
+
+/// Bounds so long that nothing which a test holds back ends by them.
+fn long_bounds(config: &mut Config) {
+    config.flow_run_millis = 30_000;
+    config.flow_command_millis = 15_000;
+}
+
+/// The last commands of a change, by how many come behind them.
+const DECIDE: usize = 2;
+const CONFIRM: usize = 1;
+const SETTLE: usize = 0;
+
+/// Has the proxy hold one of the last commands of the next change, which is to send as many as one that
+/// this sends: of a name that the user has not, or one that the user has already.
+async fn hold_next_change(gateway: &Gateway, has_both: bool, behind: usize) {
+    let user = &gateway.app_name;
+    let [old, new] = ["old", "new"].map(|of| format!("{user}-{of}"));
+    give(gateway, username(&old), user).await;
+    if has_both {
+        give(gateway, username(&new), user).await;
+    }
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.record();
+    change(gateway, user, &old, &new).await.expect("an answer");
+    let at = proxy.seen().len() - 1 - behind;
+    assert_eq!(proxy.seen()[at].command, "findAndModify");
+    proxy.cut(at, Cut::Hold);
+}
+
+/// Whom a page names that somebody makes.
+async fn author(gateway: &Gateway, user: &str, slug: &str) -> Value {
+    let text = json!({ "title": "t" });
+    let input = json!({ "input": { "type": "PAGE", "slug": slug, "text": text } });
+    let create = "mutation($input: CreateContentInput!) { createContent(input: $input) {
+        ... on Content { author { id name } } } }";
+    gateway.user(user, &["editor"]).field(create, input).await["author"].clone()
+}
+
 async fn refused(
     gateway: &Gateway,
     client: &Client,
@@ -72,6 +134,8 @@ async fn a_name_is_claimed_with_a_proof_by_one_alone() {
     assert_eq!(anna.field(CLAIM, json!({ "input": claim })).await, made);
     assert!(gateway.snapshot().await == before, "a repeat changes nothing");
     assert_eq!(holder(&gateway, &address).await, "anna");
+    give(&gateway, email("J\u{30c}an@example.org"), "anna").await;
+    assert_eq!(holder(&gateway, &email("\u{1f0}an@example.org")).await, "anna");
 
     // Who has proved that the name is theirs is told that it is taken.
     let shown = proof(&gateway, &address, "ben").await;
@@ -228,64 +292,240 @@ async fn a_change_gives_one_name_for_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_changes_that_cross_none_loses_a_name() {
-    let gateway = Gateway::start().await;
-    let service = gateway.service();
+    let gateway = Gateway::with(short_bounds).await;
     for round in 0..6 {
-        let name = |of: &str| json!({ "username": format!("{of}-{round}") });
-        give(&gateway, name("anna"), "anna").await;
-        give(&gateway, name("ben"), "ben").await;
+        let [anna, ben, new] = ["anna", "ben", "new"].map(|of| format!("{of}-{round}"));
+        give(&gateway, username(&anna), &anna).await;
+        give(&gateway, username(&ben), &ben).await;
         // Both want the same new name, and each the other's.
-        let change = |user: &str, from: &str, to: &str| {
-            let input = json!({ "from": name(from), "to": name(to), "userId": user });
-            let service = service.clone();
-            async move { service.run(CHANGE, json!({ "input": input })).await }
-        };
-        tokio::join!(
-            change("anna", "anna", "new"),
-            change("ben", "ben", "new"),
-            change("anna", "anna", "ben"),
-            change("ben", "ben", "anna"),
+        let said = tokio::join!(
+            change(&gateway, &anna, &anna, &new),
+            change(&gateway, &ben, &ben, &new),
+            change(&gateway, &anna, &anna, &ben),
+            change(&gateway, &ben, &ben, &anna),
         );
-        for user in ["anna", "ben"] {
-            let own = service.field(OWN, json!({ "user": user, "first": 100 })).await;
-            let own = own["nodes"].as_array().expect("nodes").clone();
-            let of_round = |one: &&Value| {
-                one["value"].as_str().expect("a value").ends_with(&format!("-{round}"))
-            };
-            let count = own.iter().filter(of_round).count();
-            assert_eq!(count, 1, "{user} has one of them: {own:#?}");
+        let mut all = Vec::new();
+        for (user, said) in [(&anna, [said.0, said.2]), (&ben, [said.1, said.3])] {
+            let names = names_of(&gateway, user).await;
+            assert!(!names.is_empty(), "{user}: {said:#?}");
+            let made = |said: &&Value| said["__typename"] == "Identity";
+            let made: Vec<_> = said.iter().flatten().filter(made).collect();
+            assert!(made.len() <= 1, "a name is changed once: {said:#?}");
+            for said in said.iter().flatten() {
+                let known = ["Identity", "AlreadyExists", "NotFound"].map(Value::from);
+                assert!(known.contains(&said["__typename"]), "{said:#}");
+            }
+            if let Some(made) = made.first() {
+                assert!(names.iter().any(|name| made["value"] == **name), "{names:?} {said:#?}");
+            } else if said.iter().all(Option::is_some) {
+                assert_eq!(names, [user.clone()], "nothing changed: {said:#?}");
+            }
+            all.extend(names);
         }
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count, "each name has one holder: {all:?}");
+    }
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    for (round, of) in (0..6).flat_map(|round| [(round, "anna"), (round, "ben")]) {
+        let names = names_of(&gateway, &format!("{of}-{round}")).await;
+        assert_eq!(names.len(), 1, "{of}-{round}: {names:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_is_cut_anywhere_happens_or_not() {
-    cuts::everywhere(
+async fn of_two_names_that_are_swapped_one_is_left() {
+    let gateway = Gateway::behind_proxy(long_bounds).await;
+    let other = gateway.sibling().await;
+    give(&gateway, username("one"), "anna").await;
+    give(&gateway, username("two"), "anna").await;
+    hold_next_change(&gateway, true, DECIDE).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let (there, back) = tokio::join!(change(&gateway, "anna", "one", "two"), async {
+        proxy.reached().await;
+        let back = change(&other, "anna", "two", "one").await;
+        let release = json!({ "input": { "identity": username("two") } });
+        let code = other.shopper("anna").error_code(RELEASE, release).await;
+        assert_eq!(code, "UNAVAILABLE", "what is to come in a name's place isn't let go");
+        proxy.release().await;
+        back
+    });
+    assert_eq!(there.expect("an answer")["value"], "two");
+    assert_eq!(back, None, "it can't be said what the other does");
+    assert_eq!(names_of(&other, "anna").await, ["two"]);
+    other.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_names_that_are_swapped_by_many_one_is_left() {
+    let gateway = Gateway::with(short_bounds).await;
+    let mut has_changed = Vec::new();
+    for round in 0..8 {
+        let user = format!("anna-{round}");
+        let (one, two) = (format!("one-{round}"), format!("two-{round}"));
+        give(&gateway, username(&one), &user).await;
+        give(&gateway, username(&two), &user).await;
+        let said = join_all((0..6).map(|n| {
+            let (from, to) = if n % 2 == 0 { (&one, &two) } else { (&two, &one) };
+            change(&gateway, &user, from, to)
+        }));
+        let said = said.await;
+        assert!(!names_of(&gateway, &user).await.is_empty(), "{said:#?}");
+        has_changed.push(said.iter().flatten().any(|said| said["__typename"] == "Identity"));
+    }
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    for (round, has_changed) in has_changed.into_iter().enumerate() {
+        let names = names_of(&gateway, &format!("anna-{round}")).await;
+        assert!(!names.is_empty() && (names.len() == 1 || !has_changed), "{round}: {names:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_name_is_changed_its_user_is_found() {
+    let gateway = Gateway::behind_proxy(long_bounds).await;
+    let other = gateway.sibling().await;
+    give(&gateway, username("old"), "anna").await;
+    hold_next_change(&gateway, false, CONFIRM).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let (said, ()) = tokio::join!(change(&gateway, "anna", "old", "new"), async {
+        proxy.reached().await;
+        assert_eq!(holder(&other, &username("old")).await, "anna");
+        let find = json!({ "identity": username("old") });
+        assert_eq!(other.shopper("anna").field(FIND, find).await["id"], "anna");
+        assert_eq!(names_of(&other, "anna").await, ["old"]);
+        assert_eq!(author(&other, "anna", "page").await["name"], "old");
+        proxy.release().await;
+    });
+    assert_eq!(said.expect("an answer")["value"], "new");
+    assert_eq!(names_of(&other, "anna").await, ["new"]);
+    assert_eq!(author(&other, "anna", "another").await["name"], "new");
+    assert_eq!(holder(&other, &username("old")).await, Value::Null);
+    other.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_overtaken_changes_no_name_that_was_claimed_again() {
+    let one = Gateway::behind_proxy(long_bounds).await;
+    let two = Gateway::over(mongod_port(), true, one.database.name(), long_bounds).await;
+    let other = one.sibling().await;
+    give(&other, username("old"), "anna").await;
+    // The second run finds the mark of the first, and renews it.
+    hold_next_change(&two, true, DECIDE).await;
+    hold_next_change(&one, false, DECIDE).await;
+    let [one_proxy, two_proxy] = [&one, &two].map(|of| of.proxy.as_ref().expect("a proxy"));
+    let (first, second) = tokio::join!(change(&one, "anna", "old", "new"), async {
+        one_proxy.reached().await;
+        let (second, ()) = tokio::join!(change(&two, "anna", "old", "new"), async {
+            two_proxy.reached().await;
+            let input = json!({ "input": { "identity": username("old") } });
+            let released = other.shopper("anna").field(RELEASE, input).await;
+            assert_eq!(released["__typename"], "ReleasedIdentity");
+            two_proxy.release().await;
+        });
+        assert_eq!(give(&other, username("old"), "anna").await["userId"], "anna");
+        one_proxy.release().await;
+        second
+    });
+    assert_eq!(second.expect("an answer")["__typename"], "NotFound");
+    assert_eq!(first.expect("an answer")["__typename"], "NotFound");
+    assert_eq!(names_of(&other, "anna").await, ["old"]);
+    other.assert_sound().await;
+    assert_eq!(give(&other, username("new"), "ben").await["userId"], "ben");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_claims_a_name_that_was_changed_finishes_the_change() {
+    let gateway = Gateway::behind_proxy(long_bounds).await;
+    let other = gateway.sibling().await;
+    give(&gateway, username("old"), "anna").await;
+    hold_next_change(&gateway, false, SETTLE).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let (said, ()) = tokio::join!(change(&gateway, "anna", "old", "new"), async {
+        proxy.reached().await;
+        let input = json!({ "input": { "identity": username("new") } });
+        let released = other.shopper("anna").field(RELEASE, input).await;
+        assert_eq!(released["__typename"], "ReleasedIdentity");
+        assert_eq!(give(&other, username("old"), "ben").await["userId"], "ben");
+        proxy.release().await;
+    });
+    assert_eq!(said.expect("an answer")["value"], "new");
+    assert_eq!(holder(&other, &username("old")).await, "ben");
+    assert_eq!(names_of(&other, "anna").await, Vec::<String>::new());
+    other.assert_sound().await;
+}
+
+/// Cuts changes everywhere; `has_both`: the user has the new name already.
+async fn cut_changes(has_both: bool) {
+    let users = AtomicUsize::new(0);
+    let called = |number: usize| ["anna", "old", "new"].map(|of| format!("{of}-{number}"));
+    // Also as long as neither a repeat nor a sweep has finished it.
+    let judge_all = async |gateway: &Gateway| {
+        for number in 1..=users.load(Ordering::Relaxed) {
+            let [user, old, new] = called(number);
+            let names = names_of(gateway, &user).await;
+            assert!(!names.is_empty(), "{user} is found");
+            for (client, name) in [gateway.shopper(&user), gateway.service()]
+                .iter()
+                .flat_map(|client| [(client, &old), (client, &new)])
+            {
+                let found = client.field(FIND, json!({ "identity": username(name) })).await;
+                let expected = if names.contains(name) { json!(user) } else { Value::Null };
+                assert_eq!(found["id"], expected, "{user} has {names:?}");
+            }
+        }
+    };
+    cuts::everywhere_then(
         short_bounds,
         async |gateway, number| {
-            give(gateway, json!({ "username": format!("old-{number}") }), "anna").await;
+            let [user, old, new] = called(number);
+            give(gateway, username(&old), &user).await;
+            if has_both {
+                give(gateway, username(&new), &user).await;
+            }
+            users.store(number, Ordering::Relaxed);
             number
         },
         async |gateway, number| {
-            let (from, to) = (format!("old-{number}"), format!("new-{number}"));
-            let input = json!({
-                "from": { "username": from }, "to": { "username": to }, "userId": "anna",
-            });
+            let [user, from, to] = called(*number);
+            let input = json!({ "from": username(&from), "to": username(&to), "userId": user });
             let sent = gateway.service().send(CHANGE, json!({ "input": input })).await;
-            if let Ok((_, response)) = sent
-                && let Some(error) = response["errors"].get(0)
-            {
-                assert_eq!(error["extensions"]["code"], "UNAVAILABLE", "{response:#}");
+            if let Ok((_, response)) = sent {
+                if let Some(error) = response["errors"].get(0) {
+                    assert_eq!(error["extensions"]["code"], "UNAVAILABLE", "{response:#}");
+                } else {
+                    assert_eq!(response["data"]["changeIdentity"]["value"], to, "{response:#}");
+                }
             }
         },
         async |gateway, case| {
-            let number = case.subject;
-            let old = holder(gateway, &json!({ "username": format!("old-{number}") })).await;
-            let new = holder(gateway, &json!({ "username": format!("new-{number}") })).await;
-            assert_eq!((old, new), (Value::Null, json!("anna")), "{case:?}");
+            let [user, _, new] = called(case.subject);
+            assert_eq!(names_of(gateway, &user).await, [new], "{case:?}");
+        },
+        async |gateway| {
+            judge_all(gateway).await;
+            gateway.sweep().await;
+            gateway.assert_sound().await;
+            judge_all(gateway).await;
+            for number in 1..=users.load(Ordering::Relaxed) {
+                let count = names_of(gateway, &format!("anna-{number}")).await.len();
+                assert!(count == 1 || (has_both && count == 2), "anna-{number} has {count}");
+            }
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_is_cut_anywhere_happens_or_not() {
+    cut_changes(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_to_a_name_of_ones_own_that_is_cut_anywhere_happens_or_not() {
+    cut_changes(true).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -313,9 +553,11 @@ async fn a_change_that_died_on_its_way_loses_nothing() {
     // Given up before its decision: the new name is free again.
     give(&gateway, json!({ "username": "one" }), "anna").await;
     let at = DateTime::from_millis(1_000);
+    let one = identities.find_one(doc! { "_id": "username:one" }).await.expect("an answer");
+    let since = *one.expect("it is there").get_datetime("since").expect("a time");
     let taken = doc! {
         "_id": "username:two", "name": { "kind": "username", "value": "two" }, "userId": "anna",
-        "since": at, "pending": { "insteadOf": "username:one", "at": at }, "v": 1,
+        "since": at, "pending": { "insteadOf": "username:one", "since": since, "at": at }, "v": 1,
     };
     identities.insert_one(taken).await.expect("inserted");
     assert_eq!(holder(&gateway, &json!({ "username": "two" })).await, Value::Null);
@@ -330,8 +572,8 @@ async fn a_change_that_died_on_its_way_loses_nothing() {
     };
     let waits = doc! {
         "_id": "username:four", "name": { "kind": "username", "value": "four" },
-        "userId": "carl", "since": at, "pending": { "insteadOf": "username:three", "at": at },
-        "v": 1,
+        "userId": "carl", "since": at, "v": 1,
+        "pending": { "insteadOf": "username:three", "since": at, "at": at },
     };
     identities.insert_many([moved, waits]).await.expect("inserted");
     let report = docgate::domains::check(&gateway.app).await.expect("a report");
@@ -350,6 +592,8 @@ async fn names_that_cant_be_used_are_told_by_their_field() {
     let service = gateway.service();
     for (identity, field) in [
         (email("nobody"), "input.identity.email"),
+        (email("anna\u{200b}@example.org"), "input.identity.email"),
+        (json!({ "username": "an\u{3164}na" }), "input.identity.username"),
         (json!({ "username": "a b" }), "input.identity.username"),
         (json!({ "phone": "0221" }), "input.identity.phone"),
         (
@@ -372,17 +616,38 @@ async fn names_that_cant_be_used_are_told_by_their_field() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_author_is_called_by_the_username() {
     let gateway = Gateway::start().await;
-    let page = |slug: &str| {
-        let text = json!({ "title": "t" });
-        json!({ "input": { "type": "PAGE", "slug": slug, "text": text } })
-    };
-    let create = "mutation($input: CreateContentInput!) { createContent(input: $input) {
-        ... on Content { author { id name } } } }";
-    let editor = gateway.user("u-1", &["editor"]);
-    let made = editor.field(create, page("one")).await;
-    assert_eq!(made["author"], json!({ "id": "u-1", "name": "u-1" }));
+    assert_eq!(author(&gateway, "u-1", "one").await, json!({ "id": "u-1", "name": "u-1" }));
     give(&gateway, email("anna@example.org"), "u-1").await;
     give(&gateway, json!({ "username": "Anna" }), "u-1").await;
-    let made = editor.field(create, page("two")).await;
-    assert_eq!(made["author"], json!({ "id": "u-1", "name": "anna" }));
+    assert_eq!(author(&gateway, "u-1", "two").await, json!({ "id": "u-1", "name": "anna" }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_sees_names_that_would_be_stored_otherwise() {
+    let gateway = Gateway::start().await;
+    give(&gateway, email("anna@example.org"), "anna").await;
+    give(&gateway, json!({ "phone": "+49 221 123456" }), "anna").await;
+    let oidc = json!({ "issuer": "https://id.example.org", "subject": "A#b" });
+    give(&gateway, json!({ "oidc": oidc }), "anna").await;
+    gateway.assert_sound().await;
+    let identities = gateway.database.collection::<Document>("identities");
+    let at = DateTime::from_millis(1_000);
+    for (kind, value) in [
+        ("email", "Anna@example.org"),
+        ("email", "an\u{200d}na@example.org"),
+        ("email", "j\u{30c}an@example.org"),
+        ("username", "An"),
+        ("phone", "0049221123456"),
+        ("oidc", "https://id.example.org"),
+    ] {
+        let id = format!("{kind}:{value}");
+        let odd = doc! {
+            "_id": &id, "name": { "kind": kind, "value": value }, "userId": "ben", "since": at, "v": 1,
+        };
+        identities.insert_one(odd).await.expect("inserted");
+        let report = docgate::domains::check(&gateway.app).await.expect("a report");
+        let broken = report.rules.iter().flat_map(|(_, broken)| broken).count();
+        assert_eq!(broken, 1, "{id}");
+        identities.delete_one(doc! { "_id": &id }).await.expect("removed");
+    }
 }

@@ -21,7 +21,7 @@ pub struct IdentityDocument {
     pub user_id: String,
     /// Server time at which the user got it.
     pub since: DateTime,
-    /// Set while it waits for a change to be decided: it isn't the user's yet.
+    /// Set while it waits for a change to be decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
     /// Key of the name in whose place it came.
@@ -60,12 +60,18 @@ pub enum Kind {
     Oidc,
 }
 
-/// The mark of a change that isn't decided.
+/// The mark of a change that isn't finished. Two changes of a user from one name to another differ in
+/// `since`: whoever let go of a name and got it again has it since later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
     /// Key of the name in whose place it is to come.
     pub instead_of: String,
+    /// Server time at which the user got that name.
+    pub since: DateTime,
+    /// Set where the user has the new name already, and may not let go of it meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
     /// Server time of the last run that took it.
     pub at: DateTime,
 }
@@ -90,14 +96,14 @@ impl Kind {
 }
 
 impl IdentityDocument {
-    /// Whether that user has the name.
-    pub(super) fn is_of(&self, user: &str) -> bool {
-        self.is_held() && self.user_id == user
+    /// Whether the user has the name.
+    pub(super) fn is_held(&self) -> bool {
+        self.released_at.is_none() && self.pending.as_ref().is_none_or(|pending| pending.kept)
     }
 
-    /// Whether anybody has it.
-    pub(super) fn is_held(&self) -> bool {
-        self.released_at.is_none() && self.pending.is_none()
+    /// Whether the user is found by it: also by one that was let go for another until that one is there.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_held() || self.moved_to.is_some()
     }
 }
 

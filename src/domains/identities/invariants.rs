@@ -2,20 +2,24 @@
 
 use std::collections::HashMap;
 
-use super::documents::IdentityDocument;
+use super::{documents::IdentityDocument, normal};
 use crate::{app::App, domains::Report, error::Error};
 
-/// Each name is stored under its own key, and no change is half done.
+/// Each name is stored under its own key and in its normal form, and no change is half done.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    let mut odd = Vec::new();
     let mut waiting = HashMap::new();
     let mut moved = Vec::new();
     report.rule("identities: each name is stored under its own key");
     let each = |identity: IdentityDocument| {
         if identity.key != identity.name.key() {
             report.broken(format!("{:?} is {:?}", identity.key, identity.name));
+        }
+        if !normal::is_normal(&identity.name) {
+            odd.push(identity.key.clone());
         }
         let both = identity.released_at.is_some() && identity.pending.is_some();
         if both || (identity.moved_to.is_some() && identity.released_at.is_none()) {
@@ -31,6 +35,10 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     };
     app.collection().for_each(each).await?;
 
+    report.rule("identities: each name is written as it would be stored today");
+    for key in odd {
+        report.broken(format!("{key:?} isn't"));
+    }
     report.rule("identities: no name waits for a change that is over");
     for (key, instead_of) in waiting {
         report.broken(format!("{key:?} waits to come instead of {instead_of:?}"));

@@ -1,6 +1,7 @@
 //! Names as they are compared: whoever writes a name in another way means the same.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
+use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
 
 use super::{
     documents::{Kind, Name},
@@ -26,6 +27,22 @@ pub(super) fn name(field: &str, given: &IdentityInput) -> Result<Name, InvalidIn
     Ok(Name { kind, value })
 }
 
+/// Whether a name as it was stored would be stored so today.
+pub(super) fn is_normal(name: &Name) -> bool {
+    let value = &name.value;
+    let again = match name.kind {
+        Kind::Email => email("", value),
+        Kind::Username => username("", value),
+        Kind::Phone => phone("", value),
+        Kind::Oidc => {
+            // No issuer holds a `#`.
+            let (of, who) = value.split_once('#').unwrap_or_default();
+            issuer("", of).and_then(|of| Ok(format!("{of}#{}", subject("", who)?)))
+        }
+    };
+    again.is_ok_and(|again| again == *value)
+}
+
 /// An address in lower case, its domain in ASCII as the domain name system has it. Lower case before the
 /// `@` too: [RFC 5321](https://www.rfc-editor.org/rfc/rfc5321#section-2.4) leaves that to the receiving
 /// host, and none tells people apart by it.
@@ -33,8 +50,10 @@ fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
     let wrong = || InvalidInput::new(field, "isn't an e-mail address");
     let text = input::text(field, given.trim(), 3..=254)?;
     let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
-    let local = nfkc().normalize(local).to_lowercase();
-    let odd = |c: char| c.is_whitespace() || c.is_control() || "()<>[]:;@\\,\"".contains(c);
+    let local = folded(local);
+    let odd = |c: char| {
+        c.is_whitespace() || c.is_control() || is_unseen(c) || "()<>[]:;@\\,\"".contains(c)
+    };
     let dots = local.starts_with('.') || local.ends_with('.') || local.contains("..");
     if local.is_empty() || local.len() > 64 || dots || local.contains(odd) {
         return Err(wrong());
@@ -47,15 +66,12 @@ fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
     if address.len() > 254 { Err(wrong()) } else { Ok(address) }
 }
 
-/// A username of letters, digits and `.`, `_`, `-` between them, in the form of
-/// [NFKC](https://www.unicode.org/reports/tr15/) and in lower case.
+/// A username of letters, digits and `.`, `_`, `-` between them.
 fn username(field: &str, given: &str) -> Result<String, InvalidInput> {
     let text = input::text(field, given.trim(), 1..=64)?;
-    // Lower case may leave what isn't normal.
-    let lower = nfkc().normalize(&text).to_lowercase();
-    let name = nfkc().normalize(&lower).into_owned();
+    let name = folded(&text);
     let mark = |c: char| matches!(c, '.' | '_' | '-');
-    let fits = |c: char| c.is_alphanumeric() || mark(c);
+    let fits = |c: char| (c.is_alphanumeric() && !is_unseen(c)) || mark(c);
     let count = name.chars().count();
     if !(3..=64).contains(&count)
         || !name.chars().all(fits)
@@ -107,8 +123,18 @@ fn subject(field: &str, given: &str) -> Result<String, InvalidInput> {
     Ok(text)
 }
 
-fn nfkc() -> ComposingNormalizerBorrowed<'static> {
-    ComposingNormalizerBorrowed::new_nfkc()
+/// In lower case and in the form of [NFKC](https://www.unicode.org/reports/tr15/).
+fn folded(text: &str) -> String {
+    let nfkc = ComposingNormalizerBorrowed::new_nfkc();
+    // Lower case may leave what isn't normal.
+    let lower = nfkc.normalize(text).to_lowercase();
+    nfkc.normalize(&lower).into_owned()
+}
+
+/// Whether a character isn't shown: two names must not look the same by it. See
+/// [`Default_Ignorable_Code_Point`](https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point).
+fn is_unseen(c: char) -> bool {
+    CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
 #[cfg(test)]
@@ -126,6 +152,7 @@ mod tests {
         assert_eq!(email("anna@bücher.example"), Some("anna@xn--bcher-kva.example".into()));
         assert_eq!(email("ａｎｎａ@example.org"), Some("anna@example.org".into()));
         assert_eq!(email("anna+shop@example.org"), Some("anna+shop@example.org".into()));
+        assert_eq!(email("J\u{30c}@example.org"), email("\u{1f0}@example.org"));
         for bad in [
             "",
             "anna",
@@ -137,6 +164,10 @@ mod tests {
             "a@b@example.org",
             "anna@-example.org",
             "a..b@example.org",
+            "anna\u{200b}@example.org",
+            "an\u{200d}na@example.org",
+            "an\u{3164}na@example.org",
+            "an\u{ad}na@example.org",
         ] {
             assert_eq!(email(bad), None, "{bad}");
         }
@@ -151,6 +182,21 @@ mod tests {
         assert_eq!(username("e\u{301}mile"), Some("émile".into()));
         for bad in ["", "ab", "-anna", "anna.", "anna berg", "anna@berg", "a\u{200b}nna", "$anna"] {
             assert_eq!(username(bad), None, "{bad}");
+        }
+        assert_eq!(username("an\u{3164}na"), None, "a letter that isn't shown");
+    }
+
+    #[test]
+    fn what_is_normal_stays_as_it_is() {
+        // Where scripts are; behind it are Chinese characters and nothing else that is written.
+        for c in '\0'..='\u{1ffff}' {
+            for text in [format!("xy{c}"), format!("x{c}\u{301}\u{30c}y")] {
+                let address = format!("{text}@example.org");
+                for given in [IdentityInput::Username(text), IdentityInput::Email(address)] {
+                    let Ok(name) = name("identity", &given) else { continue };
+                    assert!(is_normal(&name), "{given:?} is {name:?}");
+                }
+            }
         }
     }
 
@@ -168,6 +214,10 @@ mod tests {
         };
         let id = "https://id.example.org";
         assert_eq!(oidc(id, "A#b"), Some("https://id.example.org#A#b".into()));
+        let stored = |kind, value: &str| is_normal(&Name { kind, value: value.into() });
+        assert!(stored(Kind::Oidc, "https://id.example.org#A#b"));
+        assert!(!stored(Kind::Oidc, "https://id.example.org"));
+        assert!(stored(Kind::Phone, "+49221123456") && !stored(Kind::Phone, "0049221123456"));
         assert_eq!(oidc("http://id.example.org", "a"), None);
         assert_eq!(oidc("https://id.example.org?a", "a"), None);
         assert_eq!(oidc(id, "a b"), None);

@@ -48,7 +48,7 @@ pub async fn user_by(
     identity: &IdentityInput,
 ) -> Result<Option<String>, Error> {
     let name = normal::name("identity", identity)?;
-    let found = store::find(app, &name).await?.filter(IdentityDocument::is_held);
+    let found = store::find(app, &name).await?.filter(IdentityDocument::is_known);
     let told =
         |found: &IdentityDocument| requester.has(Role::Service) || requester.is(&found.user_id);
     Ok(found.filter(told).map(|found| found.user_id))
@@ -161,41 +161,45 @@ fn taken_by_another(name: &Name) -> AlreadyExists {
     AlreadyExists::new("user with the identity", &name.value)
 }
 
-/// Takes a name for a user, tentatively where it is to come `instead_of` another. `None`: someone else
-/// has it.
+/// Takes a name for a user, tentatively where it is to come in the place of an `old` one. `None`: someone
+/// else has it.
 async fn take(
     app: &App,
     name: &Name,
     user: &str,
-    instead_of: Option<&str>,
+    old: Option<&IdentityDocument>,
     run: &Run,
 ) -> Result<Option<IdentityDocument>, Error> {
     for _ in 0..TRIES {
-        let mut taken = store::insert(app, name, user, instead_of, run).await.decided()?;
+        let mut taken = store::insert(app, name, user, old, run).await.decided()?;
         if taken.is_none() {
-            taken = store::take_stone(app, name, user, instead_of, run).await.decided()?;
+            taken = store::take_stone(app, name, user, old, run).await.decided()?;
         }
-        if let (None, Some(instead_of)) = (&taken, instead_of) {
-            taken = store::renew(app, name, user, instead_of, run).await.decided()?;
+        if let (None, Some(old)) = (&taken, old) {
+            taken = store::keep(app, name, old, run).await.decided()?;
         }
         if taken.is_some() {
             return Ok(taken);
         }
         match store::find_settled(app, &name.key()).await? {
-            Some(found) if found.is_of(user) => return Ok(Some(found)),
-            Some(found) if found.pending.is_some() && found.user_id == user => {
-                return Err(Error::unavailable("another change is about to take the name"));
+            // Its change is finished before anyone may have it.
+            Some(found) if found.released_at.is_some() => {
+                finish(app, &found).await?;
             }
-            Some(found) if found.released_at.is_none() => return Ok(None),
-            // Its change is finished before anyone else may have it.
-            Some(IdentityDocument { key, user_id, moved_to: Some(to), .. }) => {
-                finish(app, &key, &user_id, &to).await?;
-            }
-            _ if run.is_over() => return Err(run.overdue()),
+            Some(found) if found.user_id != user => return Ok(None),
+            Some(found) if old.is_none() && found.is_held() => return Ok(Some(found)),
+            Some(found) if !end(app, &found).await? => return Err(undecided()),
             _ => {}
+        }
+        if run.is_over() {
+            return Err(run.overdue());
         }
     }
     Err(Error::unavailable("the name comes and goes"))
+}
+
+fn undecided() -> Error {
+    Error::unavailable("a change of the name isn't decided")
 }
 
 /// Lets go of a name. Repeated within two bounds it is answered as the first time.
@@ -210,14 +214,28 @@ pub async fn release(
     let caller = caller(requester, asked.user_id.as_ref())?;
     let name = normal::name("identity", &asked.identity)?;
     let run = app.begin().await?;
-    if store::release(app, &name, &caller.user, None, &run).await.decided()?.is_some() {
-        return Ok(name);
+    for _ in 0..TRIES {
+        if store::release(app, &name, &caller.user, &run).await.decided()?.is_some() {
+            return Ok(name);
+        }
+        let found = store::find_settled(app, &name.key()).await?;
+        let found = found.filter(|found| found.user_id == caller.user);
+        let found = found.ok_or_else(|| not_found(&name))?;
+        if found.released_at.is_some() {
+            finish(app, &found).await?;
+            return Ok(name);
+        }
+        if !found.is_held() {
+            return Err(not_found(&name).into());
+        }
+        if run.is_over() {
+            return Err(run.overdue().into());
+        }
+        if !end(app, &found).await? {
+            return Err(undecided().into());
+        }
     }
-    match store::find_settled(app, &name.key()).await? {
-        Some(found) if found.released_at.is_some() && found.user_id == caller.user => Ok(name),
-        Some(found) if found.is_of(&caller.user) => Err(run.overdue().into()),
-        _ => Err(not_found(&name).into()),
-    }
+    Err(Error::unavailable("the name comes and goes").into())
 }
 
 fn not_found(name: &Name) -> NotFound {
@@ -241,66 +259,62 @@ pub async fn change(
     }
     let (run, old) = store::open(app, &from).await?;
     admit(app, &caller, &to, asked.proof.as_deref(), run.now())?;
-    let (user, new_key) = (&caller.user, to.key());
-    if old.as_ref().is_some_and(|old| went_to(old, user, &new_key)) {
-        return Ok(finish(app, &from.key(), user, &new_key).await?);
+    let user = &caller.user;
+    if let Some(old) = old.filter(|old| old.user_id == *user) {
+        if old.is_held() {
+            // Before the new name is taken: of two changes that wait for each other none goes on.
+            if !end(app, &old).await? {
+                return Err(undecided().into());
+            }
+            let taken = take(app, &to, user, Some(&old), &run).await?;
+            let taken = taken.ok_or_else(|| taken_by_another(&to))?;
+            let decided = store::decide(app, &old, &taken.key, &run).await.decided()?;
+            if let Some(decided) = decided {
+                if let Some(new) = finish(app, &decided).await? {
+                    return Ok(new);
+                }
+            } else if !end(app, &taken).await? {
+                return Err(undecided().into());
+            }
+        } else {
+            finish(app, &old).await?;
+        }
     }
-    if !old.is_some_and(|old| old.is_of(user)) {
-        // A repeat of what was finished long ago.
-        let new = store::find_settled(app, &new_key).await?;
-        let new = new.filter(|new| new.is_of(user) && new.instead_of == Some(from.key()));
-        return new.ok_or_else(|| not_found(&from).into());
-    }
-    let taken = take(app, &to, user, Some(&from.key()), &run).await?;
-    let taken = taken.ok_or_else(|| taken_by_another(&to))?;
-    if store::release(app, &from, user, Some(&new_key), &run).await.decided()?.is_some() {
-        return Ok(finish(app, &from.key(), user, &new_key).await?);
-    }
-    let old = store::find_settled(app, &from.key()).await?;
-    if old.as_ref().is_some_and(|old| went_to(old, user, &new_key)) {
-        return Ok(finish(app, &from.key(), user, &new_key).await?);
-    }
-    if old.is_some_and(|old| old.is_of(user)) {
-        // Only the deadline can have refused it: a repeat takes the name again, or the sweep gives it
-        // back.
-        return Err(run.overdue().into());
-    }
-    give_back(app, &taken).await?;
-    Err(not_found(&from).into())
+    // Finished before, or by another run.
+    let new = store::find_settled(app, &to.key()).await?;
+    let is_of = |new: &IdentityDocument| new.is_held() && new.user_id == *user;
+    let new = new.filter(|new| is_of(new) && new.instead_of == Some(from.key()));
+    new.ok_or_else(|| not_found(&from).into())
 }
 
-/// Whether the name was let go by the change to that other name.
-fn went_to(old: &IdentityDocument, user: &str, new_key: &str) -> bool {
-    old.released_at.is_some() && old.user_id == user && old.moved_to.as_deref() == Some(new_key)
-}
-
-/// Ends a change that was decided. May be repeated by anyone.
+/// Finishes the change by which a name was let go, if it was by one. May be repeated by anyone. Answers
+/// with the new name where this gave it.
 pub(super) async fn finish(
     app: &App,
-    from: &str,
-    user: &str,
-    to: &str,
-) -> Result<IdentityDocument, Error> {
-    let confirmed = store::confirm(app, to, user, from).await.decided()?;
-    store::settle(app, from, user, to).await.decided()?;
-    confirmed.ok_or_else(|| Error::unavailable("the new name was let go meanwhile"))
+    old: &IdentityDocument,
+) -> Result<Option<IdentityDocument>, Error> {
+    let Some(moved_to) = &old.moved_to else { return Ok(None) };
+    // Refused where it was done before: what became of the name since then is its user's business.
+    let confirmed = store::confirm(app, moved_to, old).await.decided()?;
+    store::settle(app, old, moved_to).await.decided()?;
+    Ok(confirmed)
 }
 
-/// Gives back what a change has taken that can't be decided any more.
-pub(super) async fn give_back(app: &App, taken: &IdentityDocument) -> Result<(), Error> {
-    let Some(pending) = &taken.pending else { return Ok(()) };
-    let IdentityDocument { key, user_id, .. } = taken;
-    store::withdraw(app, key, user_id, &pending.instead_of, pending.at).await.decided()?;
-    Ok(())
-}
-
-/// Ends a change of which the sweep found the new name waiting.
-pub(super) async fn end(app: &App, waiting: &IdentityDocument) -> Result<(), Error> {
-    let Some(pending) = &waiting.pending else { return Ok(()) };
+/// Ends the change for which a name waits, if it does, forwards or backwards. `false`: a run may still
+/// decide it. None can once the user has let go of the old name, even if it was claimed again.
+pub(super) async fn end(app: &App, waiting: &IdentityDocument) -> Result<bool, Error> {
+    let Some(pending) = &waiting.pending else { return Ok(true) };
     let old = store::find_settled(app, &pending.instead_of).await?;
-    if old.is_some_and(|old| went_to(&old, &waiting.user_id, &waiting.key)) {
-        finish(app, &pending.instead_of, &waiting.user_id, &waiting.key).await?;
-        return Ok(());
+    let is_same =
+        |old: &IdentityDocument| old.user_id == waiting.user_id && old.since == pending.since;
+    match old.filter(is_same) {
+        Some(old) if old.released_at.is_none() => return Ok(false),
+        Some(old) if old.moved_to.as_ref() == Some(&waiting.key) => {
+            finish(app, &old).await?;
+        }
+        _ => {
+            store::withdraw(app, waiting).await.decided()?;
+        }
     }
-    give_back(app, waiting).await
+    Ok(true)
 }

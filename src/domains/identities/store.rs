@@ -10,7 +10,7 @@ use crate::{
     mongo::{
         Outcome, Run, Version,
         collection::List,
-        expression::{choose, literal, starts_with},
+        expression::{choose, literal, starts_with, whole},
     },
 };
 
@@ -27,16 +27,14 @@ pub(super) async fn open(app: &App, name: &Name) -> Result<(Run, Option<Identity
     app.collection::<IdentityDocument>().open(app.bounds(), &name.key()).await
 }
 
-/// The names of a user, those that are being let go or waited for among them.
+/// The names by which a user is found.
 pub(super) async fn list_of(
     app: &App,
     page: &Page,
     user: &str,
 ) -> Result<Vec<IdentityDocument>, Error> {
-    let held = doc! {
-        "userId": user, "releasedAt": { "$exists": false }, "pending": { "$exists": false },
-    };
-    let list = List { hint: Some("user"), ..page.list(held) };
+    let known = doc! { "userId": user, "$nor": unknown() };
+    let list = List { hint: Some("user"), ..page.list(known) };
     app.collection::<IdentityDocument>().list(list).await
 }
 
@@ -47,21 +45,34 @@ pub(super) async fn find_username(
 ) -> Result<Option<IdentityDocument>, Error> {
     let filter = doc! {
         "userId": user, "_id": starts_with(&format!("{}:", Kind::Username.name())),
-        "releasedAt": { "$exists": false }, "pending": { "$exists": false },
+        "$nor": unknown(),
     };
     let list = List { filter, limit: 1, hint: Some("user"), ..List::default() };
     Ok(app.collection::<IdentityDocument>().list(list).await?.pop())
 }
 
-/// Takes a name that isn't there, for a user or, with `instead_of`, for a change.
+/// What [`IdentityDocument::is_known`] isn't true of.
+fn unknown() -> [Document; 2] {
+    [
+        doc! { "pending.at": { "$exists": true }, "pending.kept": { "$ne": true } },
+        doc! { "releasedAt": { "$exists": true }, "movedTo": { "$exists": false } },
+    ]
+}
+
+/// Takes a name that isn't there, for a user or for the change of an `old` name.
 pub(super) async fn insert(
     app: &App,
     name: &Name,
     user: &str,
-    instead_of: Option<&str>,
+    old: Option<&IdentityDocument>,
     run: &Run,
 ) -> Outcome<IdentityDocument> {
-    let pending = instead_of.map(|key| Pending { instead_of: key.to_owned(), at: run.now() });
+    let pending = old.map(|old| Pending {
+        instead_of: old.key.clone(),
+        since: old.since,
+        kept: false,
+        at: run.now(),
+    });
     let identity = IdentityDocument {
         key: name.key(),
         name: name.clone(),
@@ -80,104 +91,122 @@ pub(super) async fn insert(
     }
 }
 
-/// Takes a name whose stone is there, for a user or, with `instead_of`, for a change.
+/// Takes a name whose stone is there, for a user or for the change of an `old` name.
 pub(super) async fn take_stone(
     app: &App,
     name: &Name,
     user: &str,
-    instead_of: Option<&str>,
+    old: Option<&IdentityDocument>,
     run: &Run,
 ) -> Outcome<IdentityDocument> {
     let stone = doc! {
         "_id": name.key(), "releasedAt": { "$exists": true }, "movedTo": { "$exists": false },
     };
     let mut set = doc! { "userId": literal(user), "since": "$$NOW" };
-    if let Some(instead_of) = instead_of {
-        set.insert("pending", pending(instead_of));
+    if let Some(old) = old {
+        set.insert("pending", whole(pending(old)));
     }
     let gone = doc! { "$unset": ["releasedAt", "insteadOf"] };
     app.collection().guarded(stone, vec![gone, doc! { "$set": set }]).within(run).apply().await
 }
 
-/// Takes a name again that this change of this user has taken before.
-pub(super) async fn renew(
+/// Takes a name for the change of an `old` one where it is the user's already, which is to stay so, or
+/// where this change has taken it before.
+pub(super) async fn keep(
     app: &App,
     name: &Name,
-    user: &str,
-    instead_of: &str,
+    old: &IdentityDocument,
     run: &Run,
 ) -> Outcome<IdentityDocument> {
-    let set = doc! { "$set": { "pending": pending(instead_of) } };
-    let waiting = waiting(&name.key(), user, instead_of);
-    app.collection().guarded(waiting, vec![set]).within(run).apply().await
+    let (key, user) = (name.key(), &old.user_id);
+    let either = [held(&key, user), waiting(&key, user, &old.key, old.since)];
+    let guard = doc! { "_id": &key, "$or": either };
+    let marked = doc! { "$eq": [{ "$type": "$pending" }, "object"] };
+    let before = choose(marked, "$pending", doc! { "kept": true });
+    let mark = doc! { "$mergeObjects": [before, pending(old)] };
+    app.collection()
+        .guarded(guard, vec![doc! { "$set": { "pending": mark } }])
+        .within(run)
+        .apply()
+        .await
 }
 
-fn pending(instead_of: &str) -> Document {
-    doc! { "$mergeObjects": [{ "insteadOf": literal(instead_of), "at": "$$NOW" }] }
+/// The mark of the change of an `old` name, as expressions.
+fn pending(old: &IdentityDocument) -> Document {
+    doc! { "insteadOf": literal(&old.key), "since": old.since, "at": "$$NOW" }
 }
 
-fn waiting(key: &str, user: &str, instead_of: &str) -> Document {
-    doc! { "_id": key, "userId": user, "pending.insteadOf": instead_of }
+/// That the user has the name and that no change needs it.
+fn held(key: &str, user: &str) -> Document {
+    let none = doc! { "$exists": false };
+    doc! { "_id": key, "userId": user, "releasedAt": none.clone(), "pending": none }
 }
 
-/// Lets go of a name that the user has; with `moved_to`, as the decision of a change.
+/// Lets go of a name that the user has.
 pub(super) async fn release(
     app: &App,
     name: &Name,
     user: &str,
-    moved_to: Option<&str>,
     run: &Run,
 ) -> Outcome<IdentityDocument> {
-    let held = doc! {
-        "_id": name.key(), "userId": user,
-        "releasedAt": { "$exists": false }, "pending": { "$exists": false },
-    };
-    let mut set = doc! { "releasedAt": "$$NOW" };
-    if let Some(moved_to) = moved_to {
-        set.insert("movedTo", literal(moved_to));
-    }
-    app.collection().guarded(held, vec![doc! { "$set": set }]).within(run).apply().await
+    let set = vec![doc! { "$set": { "releasedAt": "$$NOW" } }];
+    app.collection().guarded(held(&name.key(), user), set).within(run).apply().await
 }
 
-/// Gives a user the name that a change, now decided, has taken, or that the user had already.
+/// Decides a change: lets go of the old name, which the user has had since it was read, for the new one.
+pub(super) async fn decide(
+    app: &App,
+    old: &IdentityDocument,
+    moved_to: &str,
+    run: &Run,
+) -> Outcome<IdentityDocument> {
+    let mut guard = held(&old.key, &old.user_id);
+    guard.insert("since", old.since);
+    let set = doc! { "releasedAt": "$$NOW", "movedTo": literal(moved_to) };
+    app.collection().guarded(guard, vec![doc! { "$set": set }]).within(run).apply().await
+}
+
+/// Gives a user the name that waits for a change, which is decided: that of `old`.
 pub(super) async fn confirm(
     app: &App,
     key: &str,
-    user: &str,
-    instead_of: &str,
+    old: &IdentityDocument,
 ) -> Outcome<IdentityDocument> {
-    let guard = doc! {
-        "_id": key, "userId": user, "releasedAt": { "$exists": false },
-        "pending.insteadOf": { "$in": [instead_of, null] },
-    };
-    let waits = doc! { "$eq": [{ "$type": "$pending" }, "object"] };
-    let since = choose(waits, "$$NOW", "$since");
-    let set = doc! { "$set": { "insteadOf": literal(instead_of), "since": since } };
+    let guard = waiting(key, &old.user_id, &old.key, old.since);
+    let since = choose(doc! { "$eq": ["$pending.kept", true] }, "$since", "$$NOW");
+    let set = doc! { "$set": { "insteadOf": literal(&old.key), "since": since } };
     app.collection().guarded(guard, vec![set, doc! { "$unset": "pending" }]).apply().await
+}
+
+/// That the name waits for that change.
+fn waiting(key: &str, user: &str, instead_of: &str, since: DateTime) -> Document {
+    doc! {
+        "_id": key, "userId": user, "pending.insteadOf": instead_of, "pending.since": since,
+    }
 }
 
 /// Notes on the old name that the change is finished: the stone may be claimed.
 pub(super) async fn settle(
     app: &App,
-    key: &str,
-    user: &str,
+    old: &IdentityDocument,
     moved_to: &str,
 ) -> Outcome<IdentityDocument> {
-    let moved = doc! { "_id": key, "userId": user, "movedTo": moved_to };
+    let IdentityDocument { key, user_id, since, .. } = old;
+    let moved = doc! { "_id": key, "userId": user_id, "since": *since, "movedTo": moved_to };
     app.collection().guarded(moved, doc! { "$unset": { "movedTo": "" } }).apply().await
 }
 
-/// Takes back a name that a change, which can't be decided any more, has taken at `at`. A stone stays.
-pub(super) async fn withdraw(
-    app: &App,
-    key: &str,
-    user: &str,
-    instead_of: &str,
-    at: DateTime,
-) -> Outcome<IdentityDocument> {
-    let mut guard = waiting(key, user, instead_of);
-    guard.insert("pending.at", at);
-    let stages = vec![doc! { "$set": { "releasedAt": "$$NOW" } }, doc! { "$unset": "pending" }];
+/// Takes the mark of a change, which can't be decided any more, from the name that waits for it. What
+/// wasn't the user's becomes a stone.
+pub(super) async fn withdraw(app: &App, found: &IdentityDocument) -> Outcome<IdentityDocument> {
+    let IdentityDocument { key, user_id, pending, .. } = found;
+    let Some(Pending { instead_of, since, kept, at }) = pending else { return Outcome::Refused };
+    let mut guard = waiting(key, user_id, instead_of, *since);
+    guard.insert("pending.at", *at);
+    let mut stages = vec![doc! { "$unset": "pending" }];
+    if !kept {
+        stages.push(doc! { "$set": { "releasedAt": "$$NOW" } });
+    }
     app.collection().guarded(guard, stages).apply().await
 }
 

@@ -21,13 +21,19 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     let before = DateTime::from_millis(now - app.bounds().quiet_millis());
     let mut tally = Tally::default();
     for waiting in store::list_pending(app, before, MOST).await? {
-        tally.add(&waiting.key, end(app, &waiting).await.map(|()| true));
+        tally.add(&waiting.key, end_quiet(app, &waiting).await.map(|()| true));
     }
     for old in store::list_moved(app, before, MOST).await? {
-        let IdentityDocument { key, user_id, moved_to, .. } = &old;
-        let Some(to) = moved_to else { continue };
-        tally.add(key, finish(app, key, user_id, to).await.map(|_| true));
+        tally.add(&old.key, finish(app, &old).await.map(|_| true));
     }
     let stones = store::remove_stones(app, before).await?;
     Ok(tally.finished()? + stones)
+}
+
+/// Ends the change of a name that waited for so long that no run can decide it any more.
+async fn end_quiet(app: &App, waiting: &IdentityDocument) -> Result<(), Error> {
+    if !end(app, waiting).await? {
+        store::withdraw(app, waiting).await.decided()?;
+    }
+    Ok(())
 }

@@ -300,7 +300,7 @@ pub struct OpenDiscussion {
     /// The layout that its comments are being moved from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
-    /// Set while something may be left to be done.
+    /// Set while something may be left to be done: when the oldest of it was begun, or earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_at: Option<DateTime>,
 }

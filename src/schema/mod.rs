@@ -24,7 +24,9 @@ use crate::{
         categories::{self, types::WouldMakeCircle},
         comments::{
             self,
-            types::{CommentRemoved, DiscussionFull, EditWindowOver, NotServedByLayout},
+            types::{
+                CommentConflict, CommentRemoved, DiscussionFull, EditWindowOver, NotServedByLayout,
+            },
         },
         content::{
             self,
@@ -117,6 +119,7 @@ pub enum UserError {
     DiscussionFull(DiscussionFull),
     NotServedByLayout(NotServedByLayout),
     CommentRemoved(CommentRemoved),
+    CommentConflict(CommentConflict),
     EditWindowOver(EditWindowOver),
     InsufficientStock(InsufficientStock),
     CartNotActive(CartNotActive),

@@ -1,5 +1,7 @@
-//! What people say about the shop's goods: a discussion in each layout, one of them long, and reviews.
+//! What people say about the shop's goods and in its blog: a discussion in each layout, one of them long, and
+//! reviews.
 
+use async_graphql::ID;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use mongodb::bson::DateTime;
 use serde_json::json;
@@ -8,6 +10,7 @@ use super::{
     MERCHANT, Steps,
     door::{Door, someone},
     goods::{AT_ONCE, text},
+    pictures::EDITOR,
     products::Product,
     random::Random,
     shoppers::Shopper,
@@ -17,7 +20,10 @@ use crate::{
     app::App,
     cli::failure::Failure,
     domains::comments::import::{self, ImportComment},
-    graphql::{node_id::NodeKind, requester::Role},
+    graphql::{
+        node_id::NodeKind,
+        requester::{Requester, Role},
+    },
 };
 
 const OPEN: &str = "mutation($on: ID!, $layout: DiscussionLayout!) {
@@ -25,6 +31,8 @@ const OPEN: &str = "mutation($on: ID!, $layout: DiscussionLayout!) {
         __typename ... on UserError { code message }
     }
 }";
+
+const FIND: &str = "query($path: String!) { content(by: {path: $path}) { id } }";
 
 const POST: &str = "mutation($on: ID!, $parent: String, $text: String!, $op: ID!) {
     postComment(input: {on: $on, parentSlug: $parent, text: $text, opId: $op}) {
@@ -42,13 +50,16 @@ const REVIEW: &str = "mutation($sku: ID!, $stars: Int!, $text: String!) {
 const LONG: usize = 10_000;
 const PAGED: usize = 250;
 const SHORT: usize = 30;
+/// Comments on an entry of the blog, and where that is.
+const BLOG: usize = 20;
+const ENTRY: &str = "/en/workshop/a-new-bench";
 /// Products that were reviewed.
 const REVIEWED: usize = 60;
 /// When the long discussion began: the first of January 2025.
 const BEGAN: i64 = 1_735_689_600_000;
 
 /// The second product's discussion is embedded, the third one's in pages, the fourth one's is long; products
-/// after them were reviewed.
+/// after them were reviewed. An entry of the blog is discussed as well.
 pub(super) async fn talk(
     app: &App,
     door: &Door,
@@ -57,25 +68,39 @@ pub(super) async fn talk(
     steps: &Steps,
 ) -> Result<(), Failure> {
     let [_, short, paged, long, others @ ..] = products else { return Ok(()) };
-    let bar = steps.begin("comments", LONG + PAGED + SHORT);
-    let on = open(door, long, "PER_DOCUMENT").await?;
-    import::import(app, &on, "the beginning", &long_discussion()).await?;
+    let merchant = someone(MERCHANT, &[Role::Merchant]);
+    let of = |product: &Product| NodeKind::Product.id(&product.sku);
+    let bar = steps.begin("comments", LONG + PAGED + SHORT + BLOG);
+    let long = of(long);
+    open(door, &merchant, &long, "PER_DOCUMENT").await?;
+    import::import(app, &long, "the beginning", &long_discussion()).await?;
     bar.inc(LONG as u64);
-    open(door, paged, "PAGED").await?;
-    let posts = (0..PAGED).map(|number| post(door, paged, shoppers, number, None));
+    let paged = of(paged);
+    open(door, &merchant, &paged, "PAGED").await?;
+    let posts = (0..PAGED).map(|number| {
+        let said = SAID.pick(&mut Random::new(5_500 + number as u64));
+        post(door, &paged, shoppers, number, said, None)
+    });
     stream::iter(posts)
         .buffer_unordered(AT_ONCE)
         .inspect_ok(|_| bar.inc(1))
         .try_collect::<Vec<_>>()
         .await?;
-    open(door, short, "EMBEDDED").await?;
-    let mut slugs: Vec<String> = Vec::new();
-    let mut random = Random::new(3_000);
-    for number in 0..SHORT {
-        let to =
-            (number > 3 && random.chance(60)).then(|| slugs[random.below(slugs.len())].clone());
-        slugs.push(post(door, short, shoppers, number, to).await?);
-        bar.inc(1);
+    let editor = someone(EDITOR, &[Role::Editor]);
+    let entry = door.ask(&editor, FIND, json!({ "path": ENTRY })).await?;
+    let entry = ID(text(&entry["content"]["id"]));
+    let threads = [(&merchant, of(short), SHORT, SAID), (&editor, entry, BLOG, THOUGHT)];
+    for (who, on, count, phrases) in threads {
+        open(door, who, &on, "EMBEDDED").await?;
+        let mut slugs: Vec<String> = Vec::new();
+        let mut random = Random::new(3_000);
+        for number in 0..count {
+            let to =
+                (number > 3 && random.chance(60)).then(|| slugs[random.below(slugs.len())].clone());
+            let said = phrases.pick(&mut random);
+            slugs.push(post(door, &on, shoppers, number, said, to).await?);
+            bar.inc(1);
+        }
     }
     bar.finish();
 
@@ -84,16 +109,16 @@ pub(super) async fn talk(
     let bar = steps.begin("reviews", reviewed.len());
     stream::iter(reviewed.into_iter().enumerate())
         .map(|(number, product)| {
-            let bar = &bar;
+            let (bar, merchant) = (&bar, &merchant);
             async move {
-                open(door, product, "PER_DOCUMENT").await?;
+                open(door, merchant, &NodeKind::Product.id(&product.sku), "PER_DOCUMENT").await?;
                 let mut random = Random::new(4_000 + number as u64);
                 let first = random.below(shoppers.len());
                 let count = random.below(9).min(shoppers.len());
                 for shopper in shoppers.iter().cycle().skip(first).take(count) {
                     let stars = 5 - random.below(5).min(random.below(5)).min(random.below(4));
                     let variables =
-                        json!({ "sku": product.sku, "stars": stars, "text": said(&mut random) });
+                        json!({ "sku": product.sku, "stars": stars, "text": SAID.pick(&mut random) });
                     door.ask(&shopper.who, REVIEW, variables).await?;
                 }
                 bar.inc(1);
@@ -107,28 +132,23 @@ pub(super) async fn talk(
     Ok(())
 }
 
-async fn open(door: &Door, product: &Product, layout: &str) -> Result<async_graphql::ID, Failure> {
-    let on = NodeKind::Product.id(&product.sku);
-    let merchant = someone(MERCHANT, &[Role::Merchant]);
-    door.ask(&merchant, OPEN, json!({ "on": on, "layout": layout })).await?;
-    Ok(on)
+async fn open(door: &Door, who: &Requester, on: &ID, layout: &str) -> Result<(), Failure> {
+    door.ask(who, OPEN, json!({ "on": on, "layout": layout })).await?;
+    Ok(())
 }
 
 /// Posts a comment and answers its slug.
 async fn post(
     door: &Door,
-    product: &Product,
+    on: &ID,
     shoppers: &[Shopper],
     number: usize,
+    said: String,
     to: Option<String>,
 ) -> Result<String, Failure> {
     let mut random = Random::new(5_000 + number as u64);
-    let variables = json!({
-        "on": NodeKind::Product.id(&product.sku),
-        "parent": to,
-        "text": said(&mut random),
-        "op": format!("demo-comment-{}-{number}", product.sku),
-    });
+    let op = format!("demo-comment-{}-{number}", on.0);
+    let variables = json!({ "on": on, "parent": to, "text": said, "op": op });
     let who = &random.favour(shoppers).who;
     Ok(text(&door.ask(who, POST, variables).await?["postComment"]["slug"]))
 }
@@ -144,7 +164,7 @@ fn long_discussion() -> Vec<ImportComment> {
             .then(|| number - 1 - random.below(number.min(40)).min(random.below(40)));
         all.push(ImportComment {
             author: format!("shopper-{}", random.below(400)),
-            text: said(&mut random),
+            text: SAID.pick(&mut random),
             reply_to,
             at: DateTime::from_millis(at),
         });
@@ -152,8 +172,15 @@ fn long_discussion() -> Vec<ImportComment> {
     all
 }
 
-fn said(random: &mut Random) -> String {
-    const OPENINGS: &[&str] = &[
+/// How comments begin and end.
+struct Phrases {
+    openings: &'static [&'static str],
+    endings: &'static [&'static str],
+}
+
+/// Of goods.
+const SAID: Phrases = Phrases {
+    openings: &[
         "I came to this by way of {place} and stayed for the {noun}.",
         "Bought it for my brother, kept it myself.",
         "Has anyone else noticed the {noun} halfway through?",
@@ -164,8 +191,8 @@ fn said(random: &mut Random) -> String {
         "A little worn at the edges, like everything from {place}.",
         "You have to give it time.",
         "The description says little about the {noun}, which is the best of it.",
-    ];
-    const ENDINGS: &[&str] = &[
+    ],
+    endings: &[
         "",
         " Worth every cent.",
         " Would buy it again.",
@@ -174,8 +201,32 @@ fn said(random: &mut Random) -> String {
         " And no, the {noun} is not a mistake.",
         " I agree with what was said above.",
         " Can somebody tell me where to find the earlier edition?",
-    ];
-    let said = [random.pick(OPENINGS), random.pick(ENDINGS)].concat();
-    said.replace("{place}", random.pick(PLACES))
-        .replace("{noun}", &random.pick(NOUNS).to_lowercase())
+    ],
+};
+
+/// Of an entry in the blog.
+const THOUGHT: Phrases = Phrases {
+    openings: &[
+        "I had wondered about the {noun} for years.",
+        "We do it the other way round in {place}, and it holds as well.",
+        "Thank you for writing this down.",
+        "My father built his own, and it is still in use.",
+        "The part about the {noun} made me laugh.",
+        "Is there a picture of it anywhere?",
+    ],
+    endings: &[
+        "",
+        " Please write more of this.",
+        " How long did it take?",
+        " I will try it on Sunday.",
+        " Greetings from {place}.",
+    ],
+};
+
+impl Phrases {
+    fn pick(&self, random: &mut Random) -> String {
+        let said = [random.pick(self.openings), random.pick(self.endings)].concat();
+        said.replace("{place}", random.pick(PLACES))
+            .replace("{noun}", &random.pick(NOUNS).to_lowercase())
+    }
 }

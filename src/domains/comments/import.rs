@@ -39,7 +39,6 @@ pub async fn import(
     bulk: &[ImportComment],
 ) -> Result<(), Error> {
     let parent = parent_of("on", on)?;
-    let run = app.begin().await?;
     let discussion = store::settled(app, &parent).await?;
     let per_document = discussion.filter(|discussion| {
         discussion.layout == Layout::PerDocument && discussion.migration.is_none()
@@ -82,6 +81,8 @@ pub async fn import(
     for batch in comments.chunks(BATCH) {
         store::insert_all(app, batch).await?;
     }
+    // Only now: so many inserts may take longer than a run.
+    let run = app.begin().await?;
     comments.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
     store::take_all(app, &parent, &discussion, name, &comments, &run).await
 }

@@ -18,7 +18,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut discussions = Vec::new();
     store::for_each(app, |parent, discussion| discussions.push((parent, discussion))).await?;
     let mut faults: HashMap<&str, Vec<String>> = HashMap::new();
-    let mut expected_copies: HashMap<String, CommentDocument> = HashMap::new();
+    let mut copies = Copies::default();
     let mut stores = HashSet::new();
     for (parent, discussion) in &discussions {
         let comments = read(app, parent, discussion).await?;
@@ -28,9 +28,12 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         let place = Place::now(parent, discussion);
         stores.insert((place.on(), place.layout));
         stores.extend(Place::before(parent, discussion).map(|old| (old.on(), old.layout)));
-        if !place.storage().lists_authors() && discussion.migration.is_none() {
-            let copied = comments.into_iter().filter(|comment| comment.due.is_none());
-            expected_copies.extend(copied.map(|comment| (comment.id.clone(), comment)));
+        if discussion.migration.is_some() {
+            copies.moving.insert(discussion.id.clone());
+        } else if !place.storage().lists_authors() {
+            for comment in comments {
+                copies.of.insert(comment.id.clone(), comment);
+            }
         }
     }
     for rule in [COUNTED, LATEST, RATED, UNIQUE, CAPPED, TOLD] {
@@ -50,7 +53,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         }
     }
     report.rule("comments: authors' lists have a copy of every comment that isn't a document");
-    check_copies(app, report, expected_copies).await
+    copies.check(app, report).await
 }
 
 const COUNTED: &str = "comments: a discussion counts the comments that aren't removed";
@@ -131,27 +134,38 @@ fn faults_of(
     faults
 }
 
-async fn check_copies(
-    app: &App,
-    report: &mut Report,
-    mut expected: HashMap<String, CommentDocument>,
-) -> Result<(), Error> {
-    for copy in store::list_copies(app).await? {
-        let same = |comment: &CommentDocument| {
-            comment.version == copy.version
-                && comment.text == copy.comment.text
-                && comment.stars == copy.comment.stars
-                && comment.removed == copy.comment.removed
-                && (comment.at, &comment.slug) == (copy.at, &copy.comment.slug)
-        };
-        if let Some(comment) = expected.remove(&copy.id)
-            && !same(&comment)
-        {
-            report.broken(format!("{} is another", copy.id));
+/// The copies that should be there.
+#[derive(Default)]
+struct Copies {
+    /// The comments that have one. Where something is still due, it may be missing or another.
+    of: HashMap<String, CommentDocument>,
+    /// Discussions that move: theirs come and go.
+    moving: HashSet<String>,
+}
+
+impl Copies {
+    async fn check(mut self, app: &App, report: &mut Report) -> Result<(), Error> {
+        for copy in store::list_copies(app).await? {
+            let same = |comment: &CommentDocument| {
+                comment.version == copy.version
+                    && comment.text == copy.comment.text
+                    && comment.stars == copy.comment.stars
+                    && comment.removed == copy.comment.removed
+                    && (comment.at, &comment.slug) == (copy.at, &copy.comment.slug)
+            };
+            match self.of.remove(&copy.id) {
+                Some(comment) if comment.due.is_none() && !same(&comment) => {
+                    report.broken(format!("{} is another", copy.id));
+                }
+                None if !self.moving.contains(&copy.discussion) => {
+                    report.broken(format!("{} is a copy of nothing", copy.id));
+                }
+                _ => {}
+            }
         }
+        for missing in self.of.into_values().filter(|comment| comment.due.is_none()) {
+            report.broken(format!("{} is missing", missing.id));
+        }
+        Ok(())
     }
-    for missing in expected.into_keys() {
-        report.broken(format!("{missing} is missing"));
-    }
-    Ok(())
 }

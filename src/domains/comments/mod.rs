@@ -22,10 +22,11 @@
 //! ```
 //!
 //! A comment that is due to be posted is seen by nobody. `taken` keeps what was told from being told
-//! twice; the sweep forgets it when the comment's `settledAt` is two bounds old. A post that can't be
-//! taken (its caller may see the document no more) is made void there before it is withdrawn.
-//! What makes room among the newest is refilled from what was read, guarded by `discussion.version`,
-//! which edits and removals raise.
+//! twice; the sweep forgets it when the comment's `settledAt` is two bounds old. `touchedAt` is when the
+//! oldest of what is left to be done was begun. A post that can't be taken (its caller may see the
+//! document no more) is made void there before it is withdrawn. What makes room among the newest is
+//! refilled from what was read and taken, guarded by `discussion.version`, which edits and removals
+//! raise, and by `discussion.total`, which posts do.
 //!
 //! A comment's id is made from its op id, a review's from its author, so each is unique in every
 //! layout: by `_id`, by a unique index over pages, by the guard of the discussed document's update.

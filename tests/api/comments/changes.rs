@@ -43,6 +43,8 @@ async fn an_edit_is_everywhere() {
         assert_eq!(edit(&anna, &on, &comment, "after").await, edited);
         let stale = edit(&anna, &on, &comment, "otherwise").await;
         assert_eq!(stale["code"], "CONFLICT", "{stale:#}");
+        assert_eq!(stale["current"]["text"], "after", "{stale:#}");
+        assert_eq!(stale["current"]["nonce"], edited["nonce"]);
         // Nobody else's, no stars, nothing that isn't there.
         for (client, change) in [
             (gateway.shopper("berta"), json!({})),

@@ -1,6 +1,7 @@
 //! Every flow, cut at every command that it sends, swept, and repeated.
 
 use docgate::graphql::node_id::NodeKind;
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{discussed, migrate, mutation, posted, shown, texts};
@@ -87,6 +88,12 @@ async fn reviewed(gateway: &Gateway, n: usize, layout: &str) -> (Subject, Value)
     let subject = prepare(gateway, n, layout).await;
     let input = json!({ "sku": subject.sku, "stars": 4, "text": "before" });
     let review = super::does(&gateway.shopper("anna"), "reviewProduct", input).await;
+    // The discussion rests, as the sweep leaves it when everything is settled.
+    let rest = doc! {
+        "$set": { "discussion.taken": [] }, "$unset": { "discussion.touchedAt": 1 },
+    };
+    let rested = gateway.raw("products").update_one(doc! { "_id": &subject.sku }, rest).await;
+    assert_eq!(rested.expect("rested").modified_count, 1);
     (subject, review)
 }
 
@@ -127,11 +134,15 @@ async fn an_edit_that_is_cut_anywhere_is_made_once_embedded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_removal_that_is_cut_anywhere_is_made_once() {
+async fn an_edit_that_is_cut_anywhere_is_made_once_in_pages() {
+    edits_once("PAGED").await;
+}
+
+async fn removes_once(layout: &str) {
     cuts::everywhere(
         short_bounds,
         async |gateway, n| {
-            let (mut subject, review) = reviewed(gateway, n, "PAGED").await;
+            let (mut subject, review) = reviewed(gateway, n, layout).await;
             subject.input = json!({ "on": subject.on, "slug": review["slug"] });
             subject
         },
@@ -147,6 +158,21 @@ async fn a_removal_that_is_cut_anywhere_is_made_once() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_is_cut_anywhere_is_made_once_per_document() {
+    removes_once("PER_DOCUMENT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_is_cut_anywhere_is_made_once_in_pages() {
+    removes_once("PAGED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_is_cut_anywhere_is_made_once_embedded() {
+    removes_once("EMBEDDED").await;
 }
 
 async fn moves_whole(from: &'static str, to: &'static str) {
@@ -185,6 +211,21 @@ async fn a_move_into_the_document_that_is_cut_anywhere_loses_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_out_of_the_document_that_is_cut_anywhere_loses_nothing() {
     moves_whole("EMBEDDED", "PER_DOCUMENT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_out_of_pages_that_is_cut_anywhere_loses_nothing() {
+    moves_whole("PAGED", "PER_DOCUMENT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_of_documents_into_one_that_is_cut_anywhere_loses_nothing() {
+    moves_whole("PER_DOCUMENT", "EMBEDDED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_of_one_document_into_pages_that_is_cut_anywhere_loses_nothing() {
+    moves_whole("EMBEDDED", "PAGED").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 
 mod changes;
 mod cuts;
+mod late;
 mod lists;
 mod live;
 mod moves;
@@ -50,8 +51,13 @@ pub async fn migrate(gateway: &Gateway, on: &str, to: &str) -> Value {
 /// The operation of one of the mutations that answer with a comment.
 pub fn mutation(name: &str) -> String {
     let input = format!("{}{}Input", name[..1].to_uppercase(), &name[1..]);
+    let conflict = match name {
+        "editComment" => "... on CommentConflict { current { ...C } }",
+        _ => "",
+    };
     format!(
-        "mutation($input: {input}!) {{ {name}(input: $input) {{ __typename ...C {REFUSED} }} }} {COMMENT}"
+        "mutation($input: {input}!) {{
+            {name}(input: $input) {{ __typename ...C {REFUSED} {conflict} }} }} {COMMENT}"
     )
 }
 
@@ -75,7 +81,9 @@ pub fn slug(comment: &Value) -> String {
     comment["slug"].as_str().unwrap_or_else(|| panic!("{comment:#}")).to_owned()
 }
 
-/// A whole list, read in pages of `first`; each page in at most two commands one after the other.
+/// A whole list, read in pages of `first`: each page is one read of the product and one range, of either
+/// store while the discussion moves. One thread also takes the comment on its top, and where pages of
+/// comments are short, two may be too few.
 pub async fn all(client: &Client, field: &str, variables: Value, first: i32) -> Vec<Value> {
     let query = format!(
         "query($on: ID!, $order: CommentOrder = CHRONOLOGICAL, $slug: String = \"\", $first: Int, $after: String) {{
@@ -100,6 +108,13 @@ pub async fn all(client: &Client, field: &str, variables: Value, first: i32) -> 
         let name = field.split('(').next().expect("a name");
         let page = &response["data"][name];
         let edges = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}"));
+        let sent = commands(&response);
+        for read in ["find products", "find comments", "find commentPages"] {
+            let is_thread = name == "subthread" && read == "find comments";
+            let most = if is_thread || read == "find commentPages" { 2 } else { 1 };
+            let times = sent.iter().filter(|one| *one == read).count();
+            assert!(times <= most, "{sent:?}");
+        }
         assert!(edges.len() <= usize::try_from(first).expect("a size"));
         found.extend(edges.iter().map(|edge| edge["node"].clone()));
         if page["pageInfo"]["hasNextPage"] == false {

@@ -3,13 +3,15 @@
 use std::marker::PhantomData;
 
 use async_graphql::ID;
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::{CommentDocument, CommentExcerpt, Layout, Rating};
 use crate::{
-    graphql::requester::{Requester, Role},
+    graphql::{
+        node_id::{self, NodeKind},
+        requester::{Requester, Role},
+    },
     mongo::{Stored, expression::both, indexes::Index},
 };
 
@@ -80,13 +82,18 @@ impl ParentKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Product, Self::Content, Self::Asset];
 
-    /// For people; global ids begin with it.
-    pub fn name(self) -> &'static str {
+    /// Its global ids are of this kind.
+    fn node(self) -> NodeKind {
         match self {
-            Self::Product => "product",
-            Self::Content => "content",
-            Self::Asset => "asset",
+            Self::Product => NodeKind::Product,
+            Self::Content => NodeKind::Content,
+            Self::Asset => NodeKind::Asset,
         }
+    }
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        self.node().name()
     }
 
     /// Where its documents are.
@@ -140,15 +147,14 @@ pub struct Parent {
 impl Parent {
     /// The one of a global id; `None` where that isn't one of something that can be discussed.
     pub fn of(id: &str) -> Option<Self> {
-        let text = String::from_utf8(BASE64.decode(id).ok()?).ok()?;
-        let (name, key) = text.split_once(':')?;
-        let kind = ParentKind::ALL.into_iter().find(|kind| kind.name() == name)?;
-        Some(Self { kind, key: key.to_owned() })
+        let (node, key) = node_id::decode(id)?;
+        let kind = ParentKind::ALL.into_iter().find(|kind| kind.node() == node)?;
+        Some(Self { kind, key })
     }
 
-    /// Its global id, as [`crate::graphql::node_id`] makes them.
+    /// Its global id.
     pub fn id(&self) -> ID {
-        ID(BASE64.encode([self.kind.name(), ":", &self.key].concat()))
+        self.kind.node().id(&self.key)
     }
 }
 
@@ -294,7 +300,7 @@ pub struct OpenDiscussion {
     /// The layout that its comments are being moved from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
-    /// Set while something may be left to be done.
+    /// Set while something may be left to be done: when the oldest of it was begun, or earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_at: Option<DateTime>,
 }
@@ -339,6 +345,18 @@ impl OpenDiscussion {
     /// What became of something that it was to be told.
     pub fn taken(&self, tag: &str) -> Option<&Taken> {
         self.taken.iter().find(|taken| taken.tag == tag)
+    }
+
+    /// Ids of the comments that it was told of lately.
+    pub fn taken_ids(&self) -> Vec<&str> {
+        // The tags of edits and removals are no ids: they have a version.
+        self.taken.iter().filter(|taken| !taken.void).map(|taken| taken.tag.as_str()).collect()
+    }
+
+    /// Whether it counts the comment. One that is still to be settled is counted as soon as it is taken.
+    pub fn shows(&self, comment: &CommentDocument) -> bool {
+        let is_taken = || self.taken(&comment.id).is_some_and(|taken| !taken.void);
+        comment.removed.is_none() && (!comment.is_unposted() || is_taken())
     }
 
     /// The layout before, where not everything is copied yet.

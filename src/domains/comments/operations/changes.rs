@@ -9,7 +9,7 @@ use super::{
         documents::{CommentDocument, Due, DueKind, OpenDiscussion, Parent, Removed, Remover},
         store::{self, By, Place},
         types::{
-            CommentRemoved, EditCommentInput, EditCommentResult, EditWindowOver,
+            CommentConflict, CommentRemoved, EditCommentInput, EditCommentResult, EditWindowOver,
             RemoveCommentResult,
         },
     },
@@ -23,7 +23,7 @@ use crate::{
     error::Error,
     graphql::{
         input,
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
+        refusals::{InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
     },
     mongo::Run,
@@ -62,7 +62,7 @@ pub async fn edit(
                 return Err(CommentRemoved::new(desk.slug).into());
             }
             if old.nonce != nonce {
-                return Err(Conflict::stale_nonce(old.nonce).into());
+                return Err(CommentConflict::with(old).into());
             }
             if change.stars.is_some() && old.stars.is_none() {
                 return Err(InvalidInput::new("stars", "are for reviews only").into());

@@ -157,11 +157,11 @@ pub(super) async fn newest(
     /// As many as the discussed document carries, and the one that was removed.
     const NEWEST: i64 = 11;
     let now = Place::now(parent, discussion);
-    let mut newest = now.storage().newest(app, &now, NEWEST).await?;
+    let mut newest = now.storage().newest(app, &now, discussion, NEWEST).await?;
     if discussion.uncopied().is_some()
         && let Some(before) = Place::before(parent, discussion)
     {
-        for comment in before.storage().newest(app, &before, NEWEST).await? {
+        for comment in before.storage().newest(app, &before, discussion, NEWEST).await? {
             if !newest.iter().any(|other| other.id == comment.id) {
                 newest.push(comment);
             }

@@ -8,7 +8,7 @@ use mongodb::bson::Bson;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, OpenDiscussion},
+        documents::{CommentDocument, Layout, OpenDiscussion, Parent},
         store::{self, By, Place, Way},
         types::CommentOrder,
     },
@@ -108,16 +108,26 @@ pub async fn comment(
         let Some(discussion) = store::find(app, &parent, requester).await?.flatten() else {
             return Ok(None);
         };
-        let found = if discussion.layout == Layout::Embedded && discussion.migration.is_none() {
-            let mut entries = discussion.entries.into_iter();
-            entries.find(|comment| comment.slug == slug && !comment.is_unposted())
-        } else {
-            find(app, &parent, &discussion, By::Slug(&slug)).await?
-        };
+        let found = one(app, &parent, &discussion, &slug).await?;
         if found.is_some() || since.elapsed() < app.bounds().one() {
             return Ok(found);
         }
     }
+}
+
+/// The comment of that slug of a discussion that was read just now.
+async fn one(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    slug: &str,
+) -> Result<Option<CommentDocument>, Error> {
+    if discussion.layout == Layout::Embedded && discussion.migration.is_none() {
+        let mut entries = discussion.entries.iter();
+        let found = entries.find(|comment| comment.slug == slug && !comment.is_unposted());
+        return Ok(found.cloned());
+    }
+    find(app, parent, discussion, By::Slug(slug)).await
 }
 
 /// The comments of an author, newest first. Own comments only, but for moderators.
@@ -186,14 +196,15 @@ async fn list(
         let before = discussion.uncopied().and_then(|_| Place::before(&parent, &discussion));
         let way = match asked {
             Asked::For(way) => way.clone(),
-            Asked::Below(slug) => match find(app, &parent, &discussion, By::Slug(slug)).await? {
+            Asked::Below(slug) => match one(app, &parent, &discussion, slug).await? {
                 Some(top) => Way::Subthread(top.sort_key),
                 None => return Ok(None),
             },
         };
         for place in [Some(&now), before.as_ref()].into_iter().flatten() {
             if !place.storage().serves(&way) {
-                let reason = "asks for threads, and the comments are stored in pages without them";
+                let reason =
+                    "asks for threads, which the discussion's layout PAGED has no index for";
                 return Err(Error::bad_input(field, reason));
             }
         }

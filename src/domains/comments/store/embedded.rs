@@ -155,7 +155,9 @@ impl Storage for Embedded {
     ) -> Outcome<CommentDocument> {
         let comment = both(By::Id(id).filter(), guard);
         let filter = both(there(place), doc! { "discussion.entries": { "$elemMatch": comment } });
-        let change = change.at("discussion.entries.$[comment].");
+        let mut change = change.at("discussion.entries.$[comment].");
+        // Who looks for what is due finds it by the discussion.
+        change.insert("$min", parents::touch(run));
         let which = vec![doc! { "comment.id": id }];
         match update(app, place, filter, change, which, id, Some(run)).await {
             Outcome::Applied(Some(comment)) => Outcome::Applied(comment),
@@ -182,10 +184,11 @@ impl Storage for Embedded {
         &self,
         app: &App,
         place: &Place,
+        discussion: &OpenDiscussion,
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error> {
         let mut there = entries(app, place).await?;
-        there.retain(|comment| !comment.is_unposted() && comment.removed.is_none());
+        there.retain(|comment| discussion.shows(comment));
         by_time(&mut there);
         there.reverse();
         there.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

@@ -361,11 +361,13 @@ pub(super) trait Storage: Send + Sync {
         page: &Page,
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// The newest comments that are posted and not removed, at most `limit`, newest first.
+    /// The newest comments that `discussion` counted when it was read and that aren't removed, at most
+    /// `limit`, newest first.
     async fn newest(
         &self,
         app: &App,
         place: &Place,
+        discussion: &OpenDiscussion,
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error>;
 

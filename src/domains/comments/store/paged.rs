@@ -8,7 +8,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, PageDocument},
-    BATCH, By, CAP, Change, Inserted, Place, Storage, Way, stores_of,
+    By, CAP, Change, Inserted, Place, Storage, Way, stores_of,
 };
 use crate::{
     app::App,
@@ -282,6 +282,7 @@ impl Storage for Paged {
         &self,
         app: &App,
         place: &Place,
+        discussion: &OpenDiscussion,
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -292,9 +293,7 @@ impl Storage for Paged {
             let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
             from = read.last().map(end);
             let entries = read.into_iter().flat_map(|page| page.entries.into_iter().rev());
-            newest.extend(
-                entries.filter(|comment| !comment.is_unposted() && comment.removed.is_none()),
-            );
+            newest.extend(entries.filter(|comment| discussion.shows(comment)));
             if is_end || newest.len() >= wanted {
                 newest.truncate(wanted);
                 return Ok(newest);
@@ -336,10 +335,20 @@ impl Storage for Paged {
         place: &Place,
         after: Option<&(DateTime, String)>,
     ) -> Result<Vec<CommentDocument>, Error> {
-        let from = after.map(|(at, id)| vec![Bson::from(*at), Bson::from(id)]);
-        let list = List { limit: BATCH / CAP, ..behind(place, 1, from.as_deref()) };
-        let read = pages(app).list(list).await?;
-        Ok(read.into_iter().flat_map(|page| page.entries).collect())
+        let mut from = after.map(|(at, id)| vec![Bson::from(*at), Bson::from(id)]);
+        loop {
+            let list = List { limit: 1, ..behind(place, 1, from.as_deref()) };
+            let Some(page) = pages(app).list(list).await?.pop() else { return Ok(Vec::new()) };
+            // Where its last comment was withdrawn, a page ends later than what is left on it.
+            from = Some(end(&page));
+            let is_next = |comment: &CommentDocument| {
+                after.is_none_or(|(at, id)| (comment.at, &comment.id) > (*at, id))
+            };
+            let next: Vec<_> = page.entries.into_iter().filter(is_next).collect();
+            if !next.is_empty() {
+                return Ok(next);
+            }
+        }
     }
 
     async fn copy(

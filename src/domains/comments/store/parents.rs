@@ -126,6 +126,12 @@ pub(in super::super) async fn open_discussion(
     write(app, parent, guard, doc! { "$set": { "discussion": stored(&discussion) } }, run).await
 }
 
+/// What `$min` writes into a discussion in which something is left to be done: when it was begun, where
+/// nothing older is left.
+pub(super) fn touch(run: &Run) -> Document {
+    doc! { "discussion.touchedAt": run.now() }
+}
+
 /// What takes a comment: a guard against doing it twice, and the update.
 pub(super) fn taking(comment: &CommentDocument, run: &Run) -> (Document, Document) {
     let mut increase = doc! { "discussion.count": 1_i64, "discussion.total": 1_i64 };
@@ -142,7 +148,7 @@ pub(super) fn taking(comment: &CommentDocument, run: &Run) -> (Document, Documen
     let update = doc! {
         "$inc": increase,
         "$push": { "discussion.latest": latest, "discussion.taken": taken },
-        "$set": { "discussion.touchedAt": run.now() },
+        "$min": touch(run),
     };
     (doc! { "discussion.taken.tag": { "$ne": &comment.id } }, update)
 }
@@ -214,13 +220,13 @@ pub(in super::super) async fn void(
     let void = doc! { "tag": tag, "at": run.now(), "void": true };
     let update = doc! {
         "$push": { "discussion.taken": void },
-        "$set": { "discussion.touchedAt": run.now() },
+        "$min": touch(run),
     };
     write(app, parent, guard, update, run).await
 }
 
 /// Tells of an edit or a removal. `newest` are the newest comments as they were read when the discussion
-/// had this version; the removed one makes room for one of them.
+/// had this version and this number of comments; the removed one makes room for one of them.
 pub(in super::super) async fn give(
     app: &App,
     parent: &Parent,
@@ -230,11 +236,15 @@ pub(in super::super) async fn give(
     run: &Run,
 ) -> Outcome<OpenDiscussion> {
     let Some(due) = &comment.due else { return Outcome::Refused };
-    let guard = doc! {
+    let mut guard = doc! {
         "discussion.id": &discussion.id,
         "discussion.version": discussion.version,
         "discussion.taken.tag": { "$ne": &due.tag },
     };
+    if comment.removed.is_some() {
+        // One that was taken since may be the one that there is room for.
+        guard.insert("discussion.total", discussion.total);
+    }
     let same = doc! { "$eq": ["$$this.id", literal(&comment.id)] };
     let latest = if comment.removed.is_some() {
         let others = filter("$discussion.latest", doc! { "$not": [same] });
@@ -257,7 +267,7 @@ pub(in super::super) async fn give(
         "discussion.latest": latest,
         "discussion.version": { "$add": ["$discussion.version", 1_i64] },
         "discussion.taken": append(array("discussion.taken"), vec![taken]),
-        "discussion.touchedAt": run.now(),
+        "discussion.touchedAt": { "$min": ["$discussion.touchedAt", run.now()] },
     };
     if due.reviews != 0 || due.stars != 0 {
         for (field, change) in [("count", due.reviews), ("sum", due.stars)] {
@@ -283,11 +293,13 @@ pub(in super::super) async fn migrate(
         "discussion.epoch": discussion.epoch,
         "discussion.migration": { "$exists": false },
     };
+    // What was given up isn't copied.
+    let taken = filter(array("discussion.taken"), doc! { "$ne": ["$$this.void", true] });
     let mut set = doc! {
         "discussion.migration": whole(doc! {
             "from": "$discussion.layout",
             "at": "$$NOW",
-            "taken": array("discussion.taken.tag"),
+            "taken": map(taken, "$$this.tag"),
         }),
         "discussion.layout": literal(stored(&to)),
         "discussion.epoch": { "$add": ["$discussion.epoch", 1_i64] },
@@ -297,7 +309,7 @@ pub(in super::super) async fn migrate(
         "discussion.firstPage": { "$toLong": { "$ceil": {
             "$divide": ["$discussion.total", CAP],
         } } },
-        "discussion.touchedAt": "$$NOW",
+        "discussion.touchedAt": { "$min": ["$discussion.touchedAt", "$$NOW"] },
     };
     if to == Layout::Embedded {
         guard.insert("discussion.total", doc! { "$lte": CAP });
@@ -342,7 +354,8 @@ pub(in super::super) async fn close(
     write(app, parent, guard, doc! { "$unset": gone }, run).await
 }
 
-/// Forgets what it was told under these tags.
+/// Forgets what it was told under these tags. From then on the oldest of what is left tells when something
+/// is to be done.
 pub(in super::super) async fn forget_taken(
     app: &App,
     parent: &Parent,
@@ -351,8 +364,15 @@ pub(in super::super) async fn forget_taken(
     run: &Run,
 ) -> Outcome<OpenDiscussion> {
     let guard = doc! { "discussion.id": &discussion.id };
-    let told = doc! { "tag": { "$in": tags } };
-    write(app, parent, guard, doc! { "$pull": { "discussion.taken": told } }, run).await
+    let told = doc! { "$in": ["$$this.tag", literal(tags)] };
+    let left = filter(array("discussion.taken"), doc! { "$not": [told] });
+    let told = doc! { "$min": "$discussion.taken.at" };
+    let due = doc! { "$min": "$discussion.entries.due.at" };
+    let update = vec![
+        doc! { "$set": { "discussion.taken": left } },
+        doc! { "$set": { "discussion.touchedAt": { "$min": [told, due, "$$NOW"] } } },
+    ];
+    write(app, parent, guard, update, run).await
 }
 
 /// Notes that nothing is left to be done, where nothing was touched since it was read.

@@ -121,10 +121,15 @@ impl Storage for PerDocument {
         &self,
         app: &App,
         place: &Place,
+        discussion: &OpenDiscussion,
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error> {
-        let mut filter = posted();
-        filter.extend(doc! { "on": place.on(), "removed": { "$exists": false } });
+        let taken = doc! { "id": { "$in": discussion.taken_ids() } };
+        let filter = doc! {
+            "on": place.on(),
+            "removed": { "$exists": false },
+            "$or": [posted(), taken],
+        };
         let sort = doc! { "at": -1, "id": -1 };
         let hint = Some("chronological");
         comments(app).list(List { filter, sort, limit, hint, ..List::default() }).await

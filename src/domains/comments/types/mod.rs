@@ -12,7 +12,7 @@ pub use inputs::{
     RemoveCommentInput, ReviewProductInput,
 };
 pub use results::{
-    CommentRemoved, DiscussionFull, EditCommentResult, EditWindowOver, MigrateDiscussionResult,
-    NotServedByLayout, OpenDiscussionResult, PostCommentResult, RemoveCommentResult,
-    ReviewProductResult,
+    CommentConflict, CommentRemoved, DiscussionFull, EditCommentResult, EditWindowOver,
+    MigrateDiscussionResult, NotServedByLayout, OpenDiscussionResult, PostCommentResult,
+    RemoveCommentResult, ReviewProductResult,
 };

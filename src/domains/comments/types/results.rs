@@ -89,6 +89,29 @@ impl EditWindowOver {
     }
 }
 
+/// The comment was changed since you read it: merge with the current one and send again.
+#[derive(Debug, SimpleObject)]
+pub struct CommentConflict {
+    /// `CONFLICT`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The comment as it is now, with its nonce.
+    pub current: Comment,
+}
+
+impl CommentConflict {
+    /// The nonce isn't the current one.
+    pub fn with(current: CommentDocument) -> Self {
+        Self {
+            code: ErrorCode::Conflict,
+            message: "it was changed since you read it; merge and send again".into(),
+            current: Comment(current),
+        }
+    }
+}
+
+impl Refusal for CommentConflict {}
 impl Refusal for DiscussionFull {}
 impl Refusal for NotServedByLayout {}
 impl Refusal for CommentRemoved {}
@@ -132,7 +155,7 @@ pub enum EditCommentResult {
     NotFound(NotFound),
     CommentRemoved(CommentRemoved),
     EditWindowOver(EditWindowOver),
-    Conflict(Conflict),
+    CommentConflict(CommentConflict),
     InvalidInput(InvalidInput),
 }
 

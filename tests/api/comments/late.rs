@@ -1,0 +1,288 @@
+//! What comes too late: posts to something that was hidden meanwhile, takes and removals that overtake one
+//! another, and discussions that never rest.
+
+use std::time::{Duration, Instant};
+
+use docgate::{background, config::Config, domains};
+use mongodb::bson::{DateTime, Document, doc};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::{LAYOUTS, discussed, does, migrate, posted, shown, texts};
+use crate::support::{Client, Gateway, mongod_port, proxy::Cut, short_bounds};
+
+/// Hides a product, or shows it again.
+async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
+    let at = doc! { "deletedAt": DateTime::now() };
+    let update = if is_hidden {
+        doc! { "$set": at }
+    } else {
+        doc! { "$unset": at }
+    };
+    let updated = gateway.raw("products").update_one(doc! { "_id": sku }, update).await;
+    assert_eq!(updated.expect("updated").modified_count, 1);
+}
+
+/// A gateway on the same database whose way to it can be cut.
+async fn proxied(gateway: &Gateway) -> Gateway {
+    let config = gateway.app.config().clone();
+    Gateway::over(mongod_port(), true, gateway.database.name(), |own| *own = config).await
+}
+
+/// Sends it through that gateway, and waits until the first update of a product is under way.
+async fn held(gateway: &Gateway, client: &Client, name: &str, input: &Value) -> JoinHandle<Value> {
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "products" && seen.command == "findAndModify");
+    proxy.cut(0, Cut::Hold);
+    let (client, name, input) = (client.clone(), super::mutation(name), input.clone());
+    let sent = tokio::spawn(async move { client.run(&name, json!({ "input": input })).await });
+    proxy.reached().await;
+    proxy.heal();
+    sent
+}
+
+/// Long enough to be overtaken in, short enough to wait for.
+fn bounds(config: &mut Config) {
+    config.flow_run_millis = 2_000;
+    config.flow_command_millis = 1_000;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_to_what_is_hidden_meanwhile_is_withdrawn() {
+    let gateway = Gateway::behind_proxy(bounds).await;
+    let anna = gateway.shopper("anna");
+    let mut moved = Vec::new();
+    for (layout, to) in
+        [("PAGED", "PER_DOCUMENT"), ("PAGED", "EMBEDDED"), ("PER_DOCUMENT", "PAGED")]
+    {
+        let sku = format!("{layout}-{to}");
+        let on = discussed(&gateway, &sku, layout).await;
+        let mut input = json!({ "on": on, "text": "late" });
+        for before in [0, 3] {
+            for number in 0..before {
+                posted(&anna, &on, &format!("{number}"), None).await;
+            }
+            input["opId"] = json!(format!("late {before}"));
+            let sent = held(&gateway, &anna, "postComment", &input).await;
+            hide(&gateway, &sku, true).await;
+            gateway.proxy.as_ref().expect("a proxy").release().await;
+            let said = sent.await.expect("an answer")["data"]["postComment"].clone();
+            assert_eq!(said["__typename"], "NotFound", "{said:#}");
+            hide(&gateway, &sku, false).await;
+            // Given up is given up, until that is forgotten.
+            let again = does(&anna, "postComment", input.clone()).await;
+            assert_eq!(again["code"], "CONFLICT", "{again:#}");
+            let id = stored(&gateway, &sku).await.get_str("id").expect("an id").to_owned();
+            let (collection, there) = match layout {
+                // No page is ever empty.
+                "PAGED" => ("commentPages", u64::from(before > 0)),
+                _ => ("comments", before),
+            };
+            let collection = gateway.raw(collection);
+            let count = collection.count_documents(doc! { "on": format!("{id}.1") }).await;
+            assert_eq!(count.expect("a count"), there, "{layout}");
+        }
+        assert_eq!(texts(&gateway, &on).await, ["0", "1", "2"], "{layout}");
+        assert_eq!(shown(&gateway, &sku).await["commentCount"], 3);
+        // The last page ended with what was withdrawn.
+        assert_eq!(migrate(&gateway, &on, to).await["layout"], to);
+        assert_eq!(texts(&gateway, &on).await, ["0", "1", "2"], "{layout} {to}");
+        moved.push((on, input));
+    }
+    for _ in 0..2 {
+        gateway.sweep().await;
+        gateway.assert_sound().await;
+    }
+    for (on, input) in moved {
+        assert_eq!(does(&anna, "postComment", input).await["text"], "late");
+        assert_eq!(texts(&gateway, &on).await, ["0", "1", "2", "late"]);
+    }
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_and_not_withdrawn_doesnt_move_along() {
+    let base = Gateway::with(bounds).await;
+    for layout in ["PAGED", "PER_DOCUMENT"] {
+        let on = discussed(&base, layout, layout).await;
+        posted(&base.shopper("anna"), &on, "early", None).await;
+        let gateway = proxied(&base).await;
+        let proxy = gateway.proxy.as_ref().expect("a proxy");
+        let input = json!({ "on": on, "text": "late", "opId": "late" });
+        let sent = held(&gateway, &gateway.shopper("anna"), "postComment", &input).await;
+        hide(&base, layout, true).await;
+        // It dies before it withdraws the comment.
+        proxy.count_only(|seen| seen.collection.starts_with("comment"));
+        proxy.cut_all_from(0, Cut::BeforeForwarding);
+        proxy.release().await;
+        let said = sent.await.expect("an answer");
+        assert_ne!(said["errors"], Value::Null, "{said:#}");
+        hide(&base, layout, false).await;
+        assert_eq!(migrate(&base, &on, "EMBEDDED").await["layout"], "EMBEDDED");
+        assert_eq!(texts(&base, &on).await, ["early"], "{layout}");
+    }
+    for _ in 0..2 {
+        base.sweep().await;
+        base.assert_sound().await;
+    }
+    for layout in ["PAGED", "PER_DOCUMENT"] {
+        assert_eq!(shown(&base, layout).await["commentCount"], 1);
+    }
+}
+
+/// The discussion as it is stored.
+async fn stored(gateway: &Gateway, sku: &str) -> Document {
+    let found = gateway.raw("products").find_one(doc! { "_id": sku }).await;
+    let product = found.expect("read").expect("a product");
+    product.get_document("discussion").expect("a discussion").clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
+    let gateway = Gateway::with(short_bounds).await;
+    let anna = gateway.shopper("anna");
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        posted(&anna, &on, "early", None).await;
+    }
+    let on = discussed(&gateway, "moves", "PER_DOCUMENT").await;
+    posted(&anna, &on, "early", None).await;
+    migrate(&gateway, &on, "PAGED").await;
+    let all = LAYOUTS.into_iter().chain(["moves"]);
+    let quiet = Duration::from_millis(gateway.app.bounds().quiet_millis().unsigned_abs());
+    let (since, mut posts) = (Instant::now(), 1);
+    while since.elapsed() < quiet * 3 / 2 {
+        for sku in all.clone() {
+            let on = docgate::graphql::node_id::NodeKind::Product.id(sku).0;
+            let input = json!({ "input": { "on": on, "text": "and on" } });
+            let _told_or_not = anna.run(&super::mutation("postComment"), input).await;
+        }
+        posts += 1;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    for _ in 0..4 {
+        // With short bounds a command may run out of time; the next pass goes on.
+        let _swept = background::sweep_all(&gateway.app).await;
+    }
+    for sku in all {
+        let discussion = stored(&gateway, sku).await;
+        let taken = discussion.get_array("taken").expect("what it was told").len();
+        assert!(taken < posts, "{sku}: {taken} of {posts}");
+        assert!(!discussion.contains_key("migration"), "{discussion}");
+        assert!(discussion.contains_key("touchedAt"), "{discussion}");
+    }
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+    let left = doc! { "discussion.touchedAt": { "$exists": true } };
+    assert_eq!(gateway.raw("products").count_documents(left).await.expect("a count"), 0);
+}
+
+/// Leaves a comment as a gateway does that dies before it settles what the discussion took.
+async fn unsettle(gateway: &Gateway, layout: &str, slug: &str) {
+    let (collection, path) = match layout {
+        "PER_DOCUMENT" => ("comments", ""),
+        "PAGED" => ("commentPages", "entries."),
+        _ => ("products", "discussion.entries."),
+    };
+    let found = gateway.raw(collection).find_one(doc! { format!("{path}slug"): slug }).await;
+    let found = found.expect("read").expect("the comment");
+    let comment = match layout {
+        "PER_DOCUMENT" => found.clone(),
+        _ => {
+            let holder = if layout == "PAGED" {
+                &found
+            } else {
+                found.get_document("discussion").expect("a discussion")
+            };
+            let mut entries = holder.get_array("entries").expect("entries").iter();
+            let is_it = |one: &&mongodb::bson::Bson| {
+                one.as_document().is_some_and(|one| one.get_str("slug") == Ok(slug))
+            };
+            entries.find(is_it).and_then(|one| one.as_document()).expect("the comment").clone()
+        }
+    };
+    let due = doc! {
+        "kind": "POST", "tag": comment.get_str("id").expect("an id"),
+        "at": comment.get_datetime("at").expect("a time"),
+        "count": 1, "reviews": 0, "stars": 0,
+    };
+    let at = if path.is_empty() { String::new() } else { format!("{path}$[comment].") };
+    let update = doc! {
+        "$set": { format!("{at}due"): due }, "$unset": { format!("{at}settledAt"): 1 },
+    };
+    let collection = gateway.raw(collection);
+    let mut write = collection.update_one(doc! { "_id": found.get("_id") }, update);
+    if !path.is_empty() {
+        write = write.array_filters(vec![doc! { "comment.slug": slug }]);
+    }
+    assert_eq!(write.await.expect("updated").modified_count, 1);
+}
+
+/// Texts of what a product shows as its newest comments.
+async fn newest(gateway: &Gateway, sku: &str) -> Vec<String> {
+    super::of_texts(shown(gateway, sku).await["latestComments"].as_array().expect("a list"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_isnt_settled_yet_is_among_the_newest() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        let mut slugs = Vec::new();
+        for number in 0..12 {
+            slugs.push(posted(&anna, &on, &number.to_string(), None).await);
+            // In different milliseconds, so that the order is told by time.
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+        unsettle(&gateway, layout, &slugs[1]).await;
+        let gone = json!({ "on": on, "slug": slugs[11] });
+        assert_eq!(does(&anna, "removeComment", gone).await["removedBy"], "AUTHOR");
+        let expected: Vec<_> = (1..=10).rev().map(|number| number.to_string()).collect();
+        assert_eq!(newest(&gateway, layout).await, expected, "{layout}");
+    }
+    gateway.sweep().await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
+    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let on = discussed(&base, "a", "PER_DOCUMENT").await;
+    let (slow, remover) = tokio::join!(proxied(&base), proxied(&base));
+    let input = json!({ "on": on, "text": "slow" });
+    let slow_post = held(&slow, &slow.shopper("anna"), "postComment", &input).await;
+    let mut slugs = Vec::new();
+    for number in 0..10 {
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        slugs.push(posted(&base.shopper("anna"), &on, &number.to_string(), None).await);
+    }
+    // It has read the newest, and is about to tell the discussion.
+    let gone = json!({ "on": on, "slug": slugs[9] });
+    let removal = held(&remover, &remover.shopper("anna"), "removeComment", &gone).await;
+    slow.proxy.as_ref().expect("a proxy").release().await;
+    let said = slow_post.await.expect("an answer");
+    assert_eq!(said["data"]["postComment"]["text"], "slow", "{said:#}");
+    remover.proxy.as_ref().expect("a proxy").release().await;
+    let said = removal.await.expect("an answer");
+    assert_eq!(said["data"]["removeComment"]["removedBy"], "AUTHOR", "{said:#}");
+    let expected = ["8", "7", "6", "5", "4", "3", "2", "1", "0", "slow"];
+    assert_eq!(newest(&base, "a").await, expected);
+    base.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_of_nothing_are_reported() {
+    let gateway = Gateway::start().await;
+    let on = discussed(&gateway, "a", "PAGED").await;
+    posted(&gateway.shopper("anna"), &on, "copied", None).await;
+    gateway.assert_sound().await;
+    let copies = gateway.raw("authoredComments");
+    let mut copy = copies.find_one(doc! {}).await.expect("read").expect("a copy");
+    copy.insert("_id", "another");
+    copy.insert("id", "another");
+    copies.insert_one(copy).await.expect("inserted");
+    let report = domains::check(&gateway.app).await.expect("the check runs");
+    let broken: Vec<_> = report.rules.iter().flat_map(|(_, broken)| broken).collect();
+    assert_eq!(broken, ["another is a copy of nothing"]);
+}

@@ -39,8 +39,8 @@ impl AssetsQuery {
         Ok(operations::asset(app(context), requester(context), &by).await?.map(Asset::from))
     }
 
-    /// Assets that you may read: by tag or parent the newest first, by attributes in the order of their
-    /// ids.
+    /// Assets that you may read: by tag or parent the newest first; by attributes in the order of the first
+    /// condition's values, and of their ids.
     ///
     /// Who: everyone.
     async fn assets(

@@ -7,14 +7,14 @@ use super::{
     super::{
         documents::AssetDocument,
         store::{self, Changes},
-        types::{AttributeInput, EditAssetResult, TagAssetResult, UntagAssetResult},
+        types::{AssetConflict, AttributeInput, EditAssetResult, TagAssetResult, UntagAssetResult},
     },
     checks, not_found, own_id,
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::refusals::{Conflict, InvalidInput, Stop},
+    graphql::refusals::{InvalidInput, Stop},
 };
 
 /// What changes of an asset, as it was asked for; what is absent stays.
@@ -54,7 +54,7 @@ pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAsset
     }
     let asset = there(app, &id).await?.ok_or_else(|| not_found(&id))?;
     if asset.metadata.nonce != *nonce {
-        return Err(Conflict::stale_nonce(asset.metadata.nonce).into());
+        return Err(AssetConflict::with(asset).into());
     }
     Err(too_many("attributes", checks::ATTRIBUTES).into())
 }

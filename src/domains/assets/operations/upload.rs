@@ -96,7 +96,7 @@ pub async fn upload(
         if let Some(found) = store::find(app, &op.id).await?.filter(|found| found.origin.is_some())
         {
             let opened = receive::open(app, incoming).await?;
-            return repeated(found, &op, opened).await;
+            return repeated(app, found, &op, opened).await;
         }
     }
     create(app, subject, asked, &op, op_id.is_some(), incoming).await
@@ -111,8 +111,12 @@ pub(super) async fn create(
     is_repeatable: bool,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let (run, parent) = open_parent(app, asked.parent.as_deref()).await?;
+    // Told at once, though the beginning of the file may be long on its way.
+    if asked.parent.is_some() {
+        open_parent(app, asked.parent.as_deref()).await?;
+    }
     let opened = receive::open(app, incoming).await?;
+    let (run, parent) = open_parent(app, asked.parent.as_deref()).await?;
     let slug = asked.slug.clone().or_else(|| checks::slug_of(&opened.name));
     let slug = slug
         .or_else(|| checks::slug_of(&op.id))
@@ -121,7 +125,7 @@ pub(super) async fn create(
     let asset = placed(subject, asked, slug, &opened, op, parent.as_ref(), &upload, &run);
     let begun = match begin(app, asset, op, upload).await? {
         Ok(begun) => Begun { op: is_repeatable.then_some(op), ..begun },
-        Err(applied) => return repeated(applied, op, opened).await,
+        Err(applied) => return repeated(app, applied, op, opened).await,
     };
     if !settle_place(app, &begun.asset).await? {
         begun.give_up(app).await;
@@ -176,8 +180,8 @@ fn placed(
         published_at: asked.publish_at.unwrap_or(run.now()),
         listed: Vec::new(),
         parent_cv: parent.map_or(0, |parent| parent.cv),
-        copying: parent.map(|_| run.now()),
         deleting: None,
+        deleted_at: None,
         discussion: None,
         input: op.input.clone(),
         origin: None,
@@ -206,6 +210,7 @@ async fn begin<'a>(
         };
         match holder {
             None => {}
+            Some(own) if own.deleted_at.is_some() => return Err(was_deleted().into()),
             Some(holder) if holder.deleting.is_some() => dispose(app, &holder).await?,
             Some(own) if own.id == op.id => {
                 if own.origin.is_some() {
@@ -240,20 +245,26 @@ async fn settle_place(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
         let path = &parent.metadata.path;
         store::update_paths(app, &parent.id, path, parent.cv, Some(&asset.id)).await?;
     }
-    // Refused: a call that is taken over had done it.
-    store::confirm(app, &asset.id).await.decided()?;
     Ok(true)
 }
 
 /// The answer to a call whose op was applied before: the asset as it now stands, if the file is the same.
 async fn repeated(
+    app: &App,
     asset: AssetDocument,
     op: &Op,
     opened: Opened,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let digest = opened.digest().await?;
-    if asset.deleting.is_none() && asset.origin.as_ref() == Some(&with_file(op, &digest).input) {
-        return Ok(asset);
+    let digest = opened.digest(app).await?;
+    if asset.origin.as_ref() != Some(&with_file(op, &digest).input) {
+        return Err(Conflict::other_input().into());
     }
-    Err(Conflict::other_input().into())
+    if asset.deleted_at.is_some() {
+        return Err(was_deleted().into());
+    }
+    Ok(asset)
+}
+
+fn was_deleted() -> Conflict {
+    Conflict::because("what this op created was deleted")
 }

@@ -32,7 +32,8 @@ pub enum AssetsBy {
 /// Conditions on attributes, all of which must hold.
 #[derive(Debug, InputObject)]
 pub struct AttributesFilter {
-    /// 1 to 5 conditions; one with `eq` is looked up first.
+    /// 1 to 5 conditions. The first with `eq`, else the first with `range`, else the first is looked up,
+    /// and what it finds is in its order; the others are looked at with each asset that it finds.
     pub all: Vec<AttributeCondition>,
     /// Only in the folder or gallery with this global id.
     pub owner: Option<ID>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     domains::comments::{self, DiscussionSummary},
-    graphql::scalars::Slug,
+    graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Stored, Version,
         flow::OpRecord,
@@ -82,6 +82,9 @@ pub struct Metadata {
     pub path: String,
     /// The title.
     pub title: String,
+    /// The language that it is in, where it speaks one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<LocaleTag>,
     /// Server time of its creation.
     pub created: DateTime,
     /// Who made it.
@@ -107,6 +110,8 @@ pub enum AssetKind {
 pub struct Author {
     /// Subject of the token.
     pub id: String,
+    /// Name as it is shown.
+    pub name: String,
 }
 
 /// One attribute.

@@ -37,7 +37,8 @@
 //!
 //! A command that was long on its way may write a chunk after its file was removed. The sweep looks for
 //! blobs that no asset names, in the order in which a blob can move (`upload`, `file`, `outbox`, let go),
-//! so that none is missed while it does.
+//! so that none is missed while it does. A blob's id tells when its upload began, and nothing is written
+//! later than `asset_transfer_seconds` after that: each look begins so long before the last one.
 //!
 //! # Parents
 //!

@@ -82,6 +82,7 @@ impl AssetsMutation {
             parent: input.parent,
             slug: input.slug,
             title: input.title,
+            language: input.language,
             tags: input.tags,
             attributes: input.attributes,
             access: input.access,
@@ -118,9 +119,10 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: EditAssetInput,
     ) -> Result<EditAssetResult> {
-        let EditAssetInput { asset, nonce, title, access, publish_at, attributes } = input;
+        let EditAssetInput { asset, nonce, title, language, access, publish_at, attributes } =
+            input;
         let publish_at = publish_at.map(|at| at.0);
-        let edit = Edit { asset, nonce, title, access, publish_at, attributes };
+        let edit = Edit { asset, nonce, title, language, access, publish_at, attributes };
         Ok(answer(operations::edit(app(context), edit).await)?)
     }
 

@@ -86,7 +86,7 @@ pub async fn assets(
     after: Option<&str>,
 ) -> Result<(Page, Vec<(Vec<Bson>, AssetDocument)>), Error> {
     let way = match by {
-        AssetsBy::Tag(tag) => Way::Tag(input::text("by.tag", tag, 1..=checks::TAG)?),
+        AssetsBy::Tag(tag) => Way::Tag(input::tag("by.tag", tag)?),
         AssetsBy::Parent(id) => Way::Parent(Some(input::id("by.parent", NodeKind::Content, id)?)),
         AssetsBy::Root(true) => Way::Parent(None),
         AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),

@@ -19,12 +19,13 @@ use super::{
 };
 use crate::{
     app::App,
+    domains::identities,
     error::Error,
     graphql::{
         input,
         node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
-        scalars::Slug,
+        scalars::{LocaleTag, Slug},
         upload::Incoming,
     },
     mongo::{Run, Version, flow::Op},
@@ -39,6 +40,8 @@ pub struct NewAsset {
     pub slug: Option<Slug>,
     /// The title.
     pub title: Option<String>,
+    /// The language that it is in.
+    pub language: Option<LocaleTag>,
     /// Its tags.
     pub tags: Vec<String>,
     /// Its attributes.
@@ -57,6 +60,7 @@ pub(super) struct Asked {
     pub(super) parent: Option<String>,
     pub(super) slug: Option<Slug>,
     pub(super) title: Option<String>,
+    pub(super) language: Option<LocaleTag>,
     pub(super) tags: Vec<String>,
     pub(super) attributes: Vec<Attribute>,
     pub(super) access: Option<Vec<String>>,
@@ -76,20 +80,22 @@ pub async fn upload(
     new: NewAsset,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let NewAsset { parent, slug, title, tags, attributes, access, publish_at, op_id } = new;
+    let NewAsset { parent, slug, title, language, tags, attributes, access, publish_at, op_id } =
+        new;
     let parent =
         parent.map(|parent| input::id("parent", NodeKind::Content, &parent)).transpose()?;
     let asked = Asked {
         parent,
         slug,
         title: title.map(|title| checks::title(&title)).transpose()?,
-        tags: checks::tags(&tags)?,
+        language,
+        tags: input::tags("tags", &tags)?,
         attributes: checks::attributes(&attributes)?,
         access: access.map(|access| checks::access(&access)).transpose()?,
         publish_at,
     };
-    let Asked { parent, slug, title, tags, attributes, access, publish_at } = &asked;
-    let digested = (parent, slug, title, tags, attributes, access, publish_at);
+    let Asked { parent, slug, title, language, tags, attributes, access, publish_at } = &asked;
+    let digested = (parent, slug, title, language, tags, attributes, access, publish_at);
     let op = input::op(app, &[subject, "uploadAsset"], op_id.as_ref(), &digested)?;
     if op_id.is_some() {
         // A repeat whose first call was applied is answered, whatever became of the parent.
@@ -122,7 +128,9 @@ pub(super) async fn create(
         .or_else(|| checks::slug_of(&op.id))
         .ok_or_else(|| InvalidInput::new("slug", "can't be made from the file's name: give one"))?;
     let upload = receive::begin(app, &op.id, &run);
-    let asset = placed(subject, asked, slug, &opened, op, parent.as_ref(), &upload, &run);
+    let name = identities::operations::display_name(app, subject).await?;
+    let author = Author { id: subject.to_owned(), name };
+    let asset = placed(author, asked, slug, &opened, op, parent.as_ref(), &upload, &run);
     let begun = match begin(app, asset, op, upload).await? {
         Ok(begun) => Begun { op: is_repeatable.then_some(op), ..begun },
         Err(applied) => return repeated(app, applied, op, opened).await,
@@ -149,7 +157,7 @@ async fn open_parent(
 
 #[expect(clippy::too_many_arguments, reason = "all that a document is made of")]
 fn placed(
-    subject: &str,
+    author: Author,
     asked: Asked,
     slug: Slug,
     opened: &Opened,
@@ -168,8 +176,9 @@ fn placed(
             path: path_in(parent.map_or(TOP, |parent| &parent.metadata.path), &slug),
             slug,
             title: asked.title.unwrap_or_else(|| opened.name.clone()),
+            language: asked.language,
             created: run.now(),
-            author: Author { id: subject.to_owned() },
+            author,
             tags: asked.tags,
             access: asked.access.unwrap_or_else(inherited),
         },

@@ -19,7 +19,7 @@ use super::documents::{AssetDocument, Attribute, EDITORS, EVERYONE, ParentDocume
 use crate::{
     app::App,
     error::Error,
-    graphql::scalars::Slug,
+    graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Outcome, Run,
         collection::List,
@@ -108,6 +108,7 @@ pub(super) async fn update_paths(
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub title: Option<String>,
+    pub language: Option<LocaleTag>,
     pub access: Option<Vec<String>>,
     pub published_at: Option<DateTime>,
     /// In the place of all that don't come from the file.
@@ -126,6 +127,9 @@ pub(super) async fn edit(
     let mut set = doc! { "metadata.nonce": literal(next) };
     if let Some(title) = &changes.title {
         set.insert("metadata.title", literal(title));
+    }
+    if let Some(language) = &changes.language {
+        set.insert("metadata.language", literal(stored(language)));
     }
     if let Some(access) = &changes.access {
         set.insert("metadata.access", literal(access.clone()));

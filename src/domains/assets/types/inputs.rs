@@ -3,7 +3,7 @@
 use async_graphql::{ID, InputObject, OneofObject};
 
 use crate::graphql::{
-    scalars::{DateTime, Slug},
+    scalars::{DateTime, LocaleTag, Slug},
     upload::Upload,
 };
 
@@ -123,7 +123,9 @@ pub(in super::super) struct UploadAssetInput {
     pub slug: Option<Slug>,
     /// The title, 1 to 300 characters; the file's name when left out.
     pub title: Option<String>,
-    /// At most 50 tags of 1 to 50 characters.
+    /// The language that it is in, where it speaks one.
+    pub language: Option<LocaleTag>,
+    /// At most 30 tags of 1 to 64 characters on one line.
     #[graphql(default)]
     pub tags: Vec<String>,
     /// At most 100 attributes, each key once.
@@ -161,6 +163,8 @@ pub(in super::super) struct EditAssetInput {
     pub nonce: ID,
     /// The title, 1 to 300 characters.
     pub title: Option<String>,
+    /// The language that it is in.
+    pub language: Option<LocaleTag>,
     /// Names of the roles that may read it; an empty list: everyone.
     pub access: Option<Vec<String>>,
     /// From when on readers see it.
@@ -174,7 +178,7 @@ pub(in super::super) struct EditAssetInput {
 pub(in super::super) struct TagAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// Tags of 1 to 50 characters; those that it has stay.
+    /// Tags of 1 to 64 characters on one line; those that it has stay. An asset has 30 at the most.
     pub tags: Vec<String>,
 }
 

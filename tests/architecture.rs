@@ -24,7 +24,8 @@ const LAYERS: &[&[&str]] = &[
 /// The rooms, from the top down: an operation calls only operations of its own level's rooms below.
 const ROOMS: &[&[&str]] = &[
     &["content"],
-    &["assets", "identities"],
+    &["assets"],
+    &["identities"],
     &["orders"],
     &["carts", "payments"],
     &["inventory", "transfers"],

@@ -4,7 +4,7 @@
 //!
 //! Between rooms only operations call operations, downhill:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → {assets, comments, identities}`.
+//! `content → assets → {comments, identities}`.
 
 pub mod assets;
 pub mod carts;

@@ -15,6 +15,7 @@ mod metrics;
 mod negotiation;
 mod observed;
 mod parameters;
+mod parts;
 mod refusal;
 mod server;
 mod traces;

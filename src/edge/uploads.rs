@@ -11,13 +11,14 @@ use axum::{
     http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
 };
 use futures_util::{Stream, StreamExt};
-use multer::{Multipart, parse_boundary};
+use multer::parse_boundary;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::{
     Edge,
     parameters::{Parameters, check_values},
+    parts::Parts,
     refusal::{Refusal, with_status},
 };
 use crate::{
@@ -48,9 +49,6 @@ pub(super) fn arriving(
                 Ok(Some(Err(_hung_up))) => Err(cut_short())?,
                 Err(_elapsed) => Err(late())?,
             }
-            // The reader of parts takes in whatever is there before it gives anything out. It is to
-            // get one piece at a time, or it would hold the whole body.
-            tokio::task::yield_now().await;
         }
     }
 }
@@ -69,7 +67,7 @@ pub(super) async fn read(
     boundary: String,
 ) -> Result<(Parameters, Files), Refusal> {
     let config = edge.app.config();
-    let mut parts = Multipart::new(arriving(body, edge.limits.receive), boundary);
+    let mut parts = Parts::of(arriving(body, edge.limits.receive), boundary);
     let texts = async {
         let operations = text(&mut parts, "operations", config.body_bytes).await?;
         let map = text(&mut parts, "map", config.body_bytes).await?;
@@ -83,18 +81,16 @@ pub(super) async fn read(
 }
 
 /// The next part, which must be a text of that name.
-async fn text(
-    parts: &mut Multipart<'static>,
-    name: &'static str,
-    most: usize,
-) -> Result<Vec<u8>, Refusal> {
-    let part = parts.next_field().await.map_err(|fault| with_status(unreadable(fault)))?;
+async fn text(parts: &mut Parts, name: &'static str, most: usize) -> Result<Vec<u8>, Refusal> {
+    let part = parts.next().await.map_err(|fault| with_status(unreadable(fault)))?;
     let Some(mut part) = part.filter(|part| part.name() == Some(name)) else {
         let reason = "must be there: operations first, then map, then the files";
         return Err(with_status(Error::bad_input(name, reason)));
     };
     let mut text = Vec::new();
-    while let Some(bytes) = part.chunk().await.map_err(|fault| with_status(unreadable(fault)))? {
+    while let Some(bytes) =
+        parts.bytes(&mut part).await.map_err(|fault| with_status(unreadable(fault)))?
+    {
         if text.len() + bytes.len() > most {
             let reason = format!("is larger than {most} bytes");
             return Err((StatusCode::PAYLOAD_TOO_LARGE, Error::bad_input(name, reason)));
@@ -162,18 +158,19 @@ fn target<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
 
 /// The parts that are left, as long as someone reads them.
 fn pieces(
-    mut parts: Multipart<'static>,
+    mut parts: Parts,
     places: BTreeMap<String, usize>,
 ) -> impl Stream<Item = Result<Piece, Error>> + Send + 'static {
     async_stream::try_stream! {
-        while let Some(mut part) = parts.next_field().await.map_err(unreadable)? {
+        while let Some(mut part) = parts.next().await.map_err(unreadable)? {
             let Some(place) = part.name().and_then(|name| places.get(name)).copied() else {
+                while parts.bytes(&mut part).await.map_err(unreadable)?.is_some() {}
                 continue;
             };
             let name = part.file_name().map(str::to_owned);
             let media_type = part.content_type().map(ToString::to_string);
             yield Piece::File { place, name, media_type };
-            while let Some(bytes) = part.chunk().await.map_err(unreadable)? {
+            while let Some(bytes) = parts.bytes(&mut part).await.map_err(unreadable)? {
                 yield Piece::Bytes(bytes);
             }
             yield Piece::End;

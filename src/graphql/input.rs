@@ -67,6 +67,35 @@ pub fn path<'a>(field: &str, value: &'a str) -> Result<&'a str, InvalidInput> {
     Err(InvalidInput::new(field, "isn't a path such as /music/jazz"))
 }
 
+/// Tags of one thing at the most.
+pub const TAGS: usize = 30;
+
+/// Tags: a set, sorted.
+///
+/// # Errors
+/// Names the field, and which of them.
+pub fn tags(field: &str, tags: &[String]) -> Result<Vec<String>, InvalidInput> {
+    at_most(field, tags, TAGS)?;
+    let each = |(at, tag): (usize, &String)| self::tag(&format!("{field}.{at}"), tag);
+    let mut tags = tags.iter().enumerate().map(each).collect::<Result<Vec<_>, _>>()?;
+    tags.sort();
+    tags.dedup();
+    Ok(tags)
+}
+
+/// A tag: 1 to 64 characters on one line.
+///
+/// # Errors
+/// Names the field.
+pub fn tag(field: &str, tag: &str) -> Result<String, InvalidInput> {
+    let tag = text(field, tag, 1..=64)?;
+    if tag.trim() != tag || tag.contains(['\n', '\r', '\t']) {
+        let reason = "takes no line breaks or tabs, and no spaces at its ends";
+        return Err(InvalidInput::new(field, reason));
+    }
+    Ok(tag)
+}
+
 /// A text in lower case, for keys by which it is found. Letter by letter, so that a prefix of the
 /// text gives a prefix of the key.
 pub fn folded(text: &str) -> String {

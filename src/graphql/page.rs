@@ -118,7 +118,12 @@ fn decode(cursor: &str, signature: &str, keys: usize) -> Result<Vec<Bson>, Error
     let plain = |value: &Bson| {
         matches!(
             value,
-            Bson::String(_) | Bson::Int32(_) | Bson::Int64(_) | Bson::Double(_) | Bson::DateTime(_)
+            Bson::String(_)
+                | Bson::Int32(_)
+                | Bson::Int64(_)
+                | Bson::Double(_)
+                | Bson::DateTime(_)
+                | Bson::Boolean(_)
         )
     };
     let sound =

@@ -143,6 +143,9 @@ pub struct List {
     pub projection: Option<Document>,
     /// Name of the index to use, where the planner could choose a worse one.
     pub hint: Option<&'static str>,
+    /// Keys of that index, the first one that is read and the one before which it ends; in the order of
+    /// the index then, and without `sort`.
+    pub between: Option<(Document, Document)>,
 }
 
 impl List {
@@ -159,6 +162,10 @@ impl List {
         }
         if let Some(hint) = self.hint {
             command.insert("hint", hint);
+        }
+        if let Some((first, end)) = &self.between {
+            command.insert("min", first.clone());
+            command.insert("max", end.clone());
         }
         command
     }
@@ -193,6 +200,9 @@ pub(super) async fn find_many(
             }
             if let Some(hint) = list.hint {
                 find = find.hint(Hint::Name(hint.to_owned()));
+            }
+            if let Some((first, end)) = list.between {
+                find = find.min(first).max(end);
             }
             if let Some(projection) = list.projection {
                 find = find.projection(projection);

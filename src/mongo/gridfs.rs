@@ -9,7 +9,10 @@ use std::{fmt, mem, ops::Range, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use mongodb::bson::{Document, RawDocumentBuf, doc, oid::ObjectId, raw::cstr, spec::BinarySubtype};
+use mongodb::{
+    bson::{Document, RawDocumentBuf, doc, oid::ObjectId, raw::cstr, spec::BinarySubtype},
+    options::{Hint, ReadConcern},
+};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
@@ -26,8 +29,8 @@ pub const CHUNK: usize = 255 * 1024;
 const TOGETHER: usize = 4;
 /// Commands of one download that are on their way or waited for.
 const AHEAD: usize = 2;
-/// For removing a file, of which there may be many chunks.
-const REMOVING: Duration = Duration::from_secs(300);
+/// For what goes through many chunks.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The indexes of a collection of files, as drivers make them.
 pub const FILES: Index = Index {
@@ -124,8 +127,8 @@ impl Chunks {
             },
             sort: doc! { "files_id": 1, "n": 1 },
             limit: number(numbers.end - numbers.start),
-            projection: None,
             hint: Some(CHUNKS[0].name),
+            ..List::default()
         };
         let found = find_many(self.raw.clone(), list, self.limit).await?;
         let mut found = found.into_iter();
@@ -147,7 +150,7 @@ impl Chunks {
     /// `Unavailable` or `Internal`; some may have been removed, and it may be repeated.
     pub async fn remove(&self, file: ObjectId) -> Result<u64, Error> {
         let raw = self.raw.clone();
-        let removed = self.raw.send_within(REMOVING, "delete", async move {
+        let removed = self.raw.send_within(PATIENCE, "delete", async move {
             Ok(raw.delete_many(doc! { "files_id": file }).await?.deleted_count)
         });
         removed.await
@@ -165,34 +168,30 @@ impl Chunks {
         counted.await
     }
 
-    /// The files that there are chunks of, behind `after`, in order. Of each file one key of the index
-    /// is looked at.
+    /// The files with ids from one up to before another that there are chunks of. Of each file one key of
+    /// the index is looked at.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn files(
-        &self,
-        after: Option<ObjectId>,
-        limit: usize,
-    ) -> Result<Vec<ObjectId>, Error> {
-        let mut found: Vec<ObjectId> = Vec::new();
-        while found.len() < limit {
-            let after = found.last().copied().or(after);
-            let list = List {
-                filter: after
-                    .map(|after| doc! { "files_id": { "$gt": after } })
-                    .unwrap_or_default(),
-                sort: doc! { "files_id": 1, "n": 1 },
-                limit: 1,
-                projection: Some(doc! { "_id": 0, "files_id": 1 }),
-                hint: Some(CHUNKS[0].name),
-            };
-            let next = find_many(self.raw.clone(), list, self.limit).await?;
-            let Some(next) = next.first() else { break };
-            let next = Document::try_from(next).map_err(Error::internal)?;
-            found.push(next.get_object_id("files_id").map_err(Error::internal)?);
-        }
-        Ok(found)
+    pub async fn files(&self, ids: Range<ObjectId>) -> Result<Vec<ObjectId>, Error> {
+        let raw = self.raw.clone();
+        let pipeline = vec![
+            doc! { "$match": { "files_id": { "$gte": ids.start, "$lt": ids.end } } },
+            doc! { "$group": { "_id": "$files_id" } },
+        ];
+        let found: Vec<Document> = self
+            .raw
+            .send_within(PATIENCE, "aggregate", async move {
+                let found = raw.aggregate(pipeline).hint(Hint::Name(CHUNKS[0].name.to_owned()));
+                found
+                    .allow_disk_use(true)
+                    .read_concern(ReadConcern::majority())
+                    .await?
+                    .try_collect()
+                    .await
+            })
+            .await?;
+        found.iter().map(|file| file.get_object_id("_id").map_err(Error::internal)).collect()
     }
 }
 

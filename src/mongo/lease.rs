@@ -28,6 +28,9 @@ pub struct LeaseDocument {
     pub holder: String,
     /// Until when, on the server's clock.
     pub until: DateTime,
+    /// Up to when the work under it was done, for work that goes on where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<DateTime>,
 }
 
 impl Stored for LeaseDocument {
@@ -41,6 +44,7 @@ pub struct Lease {
     leases: Collection<LeaseDocument>,
     name: String,
     holder: String,
+    done: Option<DateTime>,
 }
 
 /// Pause between two tries to get a lease.
@@ -94,16 +98,32 @@ impl Lease {
         let end =
             run.now().timestamp_millis() + i64::try_from(bounds.one().as_millis()).unwrap_or(0);
         let until = DateTime::from_millis(end);
-        let lease =
-            || Self { leases: leases.clone(), name: name.to_owned(), holder: holder.clone() };
+        let lease = |done| Self {
+            leases: leases.clone(),
+            name: name.to_owned(),
+            holder: holder.clone(),
+            done,
+        };
         let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
         let set = doc! { "$set": { "holder": literal(&holder), "until": until } };
-        if leases.guarded(free, vec![set]).within(run).apply().await.decided()?.is_some() {
-            return Ok(Some(lease()));
+        if let Some(taken) = leases.guarded(free, vec![set]).within(run).apply().await.decided()? {
+            return Ok(Some(lease(taken.done)));
         }
         // Held by another, or never held: the first holder inserts it.
-        let first = LeaseDocument { name: name.to_owned(), holder: holder.clone(), until };
-        Ok(leases.insert(first).await.decided()?.map(|()| lease()))
+        let (name, holder) = (name.to_owned(), holder.clone());
+        let first = LeaseDocument { name, holder, until, done: None };
+        Ok(leases.insert(first).await.decided()?.map(|()| lease(None)))
+    }
+
+    /// Up to when the work under it was done; `None` where that was never said.
+    pub fn done(&self) -> Option<DateTime> {
+        self.done
+    }
+
+    /// Says up to when the work under it was done, and goes on. Refused where another has it by now.
+    pub async fn note_done(&self, upto: DateTime) -> Outcome<LeaseDocument> {
+        let mine = doc! { "_id": &self.name, "holder": &self.holder };
+        self.leases.guarded(mine, doc! { "$set": { "done": upto } }).apply().await
     }
 
     /// Gives it back. Only for a holder whose every command was answered; who has an unknown one

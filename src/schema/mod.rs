@@ -18,7 +18,7 @@ use crate::{
     domains::{
         assets::{
             self,
-            types::{FileTooLarge, MediaTypeNotAllowed},
+            types::{AssetConflict, FileTooLarge, MediaTypeNotAllowed},
         },
         carts, catalog,
         categories::{self, types::WouldMakeCircle},
@@ -136,6 +136,7 @@ pub enum UserError {
     ContentConflict(ContentConflict),
     WouldContainItself(WouldContainItself),
     ProofNeeded(ProofNeeded),
+    AssetConflict(AssetConflict),
     FileTooLarge(FileTooLarge),
     MediaTypeNotAllowed(MediaTypeNotAllowed),
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     domains::comments::{self, DiscussionSummary},
-    graphql::scalars::Slug,
+    graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Stored, Version,
         flow::OpRecord,
@@ -44,12 +44,12 @@ pub struct AssetDocument {
     pub listed: Vec<String>,
     /// Version of the parent when `metadata.path` was taken from it; 0 for a root.
     pub parent_cv: i64,
-    /// Server time of its creation, until it is sure that its parent stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copying: Option<DateTime>,
-    /// Set when it was given up or deleted: for everyone it is gone, and the document goes next.
+    /// Set when it was given up or deleted: for everyone it is gone, and something is left to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<DateTime>,
+    /// Set when it was deleted: a stone, which stays for as long as ops are remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<DateTime>,
     /// What people say about it; the room of comments writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discussion: Option<Box<DiscussionSummary>>,
@@ -82,6 +82,9 @@ pub struct Metadata {
     pub path: String,
     /// The title.
     pub title: String,
+    /// The language that it is in, where it speaks one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<LocaleTag>,
     /// Server time of its creation.
     pub created: DateTime,
     /// Who made it.
@@ -107,6 +110,8 @@ pub enum AssetKind {
 pub struct Author {
     /// Subject of the token.
     pub id: String,
+    /// Name as it is shown.
+    pub name: String,
 }
 
 /// One attribute.
@@ -260,10 +265,10 @@ impl Stored for AssetDocument {
             serves: "the sweep of blobs that are still to be removed",
         },
         Index {
-            name: "copying",
-            keys: &[("copying", Key::Up)],
-            kind: Kind::Where("copying"),
-            serves: "the sweep of creations that weren't held against their parent again",
+            name: "deleted",
+            keys: &[("deletedAt", Key::Up)],
+            kind: Kind::Where("deletedAt"),
+            serves: "the sweep of stones",
         },
         Index {
             name: "deleting",

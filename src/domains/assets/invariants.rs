@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use futures_util::TryStreamExt;
-use mongodb::bson::DateTime;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -11,9 +10,6 @@ use super::{
     store, sweep,
 };
 use crate::{app::App, domains::Report, error::Error, mongo::gridfs::CHUNK};
-
-/// Blobs that are looked at together.
-const PAGE: usize = 500;
 
 /// Each file is whole, no blob is without an asset, paths and lists are as they should be.
 ///
@@ -46,36 +42,23 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     }
 
     report.rule("assets: every blob has an asset that names it, or was let go");
-    let everything = DateTime::MAX;
-    let mut after = None;
-    loop {
-        let page = store::chunks(app).files(after, PAGE).await?;
-        for blob in sweep::nameless(app, &page, everything).await? {
-            let known = store::find_blob(app, blob).await?;
-            if known.is_none_or(|known| known.metadata.remove_after.is_none()) {
-                report.broken(format!("blob {blob} has chunks and no asset"));
-            }
-        }
-        after = page.last().copied();
-        if page.len() < PAGE {
-            break;
+    for blob in sweep::nameless_chunks(app, sweep::all()).await? {
+        let known = store::find_blob(app, blob).await?;
+        if known.is_none_or(|known| known.metadata.remove_after.is_none()) {
+            report.broken(format!("blob {blob} has chunks and no asset"));
         }
     }
-    after = None;
-    loop {
-        let page = store::blob_ids(app, after, i64::try_from(PAGE).unwrap_or(0)).await?;
-        let kept: Vec<_> = page.iter().filter(|(_, gone)| !gone).map(|(id, _)| *id).collect();
-        for blob in sweep::nameless(app, &kept, everything).await? {
-            report.broken(format!("blob {blob} has no asset"));
-        }
-        after = page.last().map(|(id, _)| *id);
-        if page.len() < PAGE {
-            return Ok(());
-        }
+    for blob in sweep::nameless_files(app, sweep::all()).await? {
+        report.broken(format!("blob {blob} has no asset"));
     }
+    Ok(())
 }
 
 fn fault_of(asset: &AssetDocument, parents: &HashMap<String, String>) -> Option<String> {
+    if asset.deleted_at.is_some() {
+        let is_left = asset.file.is_some() || asset.upload.is_some() || !asset.listed.is_empty();
+        return is_left.then(|| "was deleted, and something of it is left".to_owned());
+    }
     let above = match &asset.metadata.parent_id {
         None => Some(TOP),
         Some(parent) => parents.get(parent).map(String::as_str),

@@ -19,7 +19,7 @@
 //!    it nobody sees the new bytes, after it nobody gets the old ones who didn't begin before.
 //! 3. *Give*: a blob that readers got is let go: its own document says until when somebody may still be
 //!    reading it. One that nobody saw is removed.
-//! 4. *Settle*: the entry leaves the outbox; a document that was given up or deleted goes.
+//! 4. *Settle*: the entry leaves the outbox; a document that was given up before it had a file goes.
 //!
 //! Whoever gives an upload up does so by one update that is guarded by the token too: who had it can't
 //! finish any more, whatever of its is still on the way. So no deadline is needed. That is a client that
@@ -28,14 +28,17 @@
 //!
 //! # Deletion
 //!
-//! One update takes `file` and `upload` away, puts their blobs into the outbox and marks the document
-//! `deleting`; it goes when the outbox was carried out.
+//! One update takes `file` and `upload` away, puts their blobs into the outbox, frees the slug and marks the
+//! document `deleting` and `deletedAt`. Two bounds later, when no run is left that could still write into its
+//! discussion, the sweep removes the comments. What stays is a stone with the `_id`, for as long as ops are
+//! remembered: a repeat of the upload, or an insert that comes late, doesn't make the asset again.
 //!
 //! # What nothing names
 //!
 //! A command that was long on its way may write a chunk after its file was removed. The sweep looks for
 //! blobs that no asset names, in the order in which a blob can move (`upload`, `file`, `outbox`, let go),
-//! so that none is missed while it does.
+//! so that none is missed while it does. A blob's id tells when its upload began, and nothing is written
+//! later than `asset_transfer_seconds` after that: each look begins so long before the last one.
 //!
 //! # Parents
 //!

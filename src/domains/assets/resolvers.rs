@@ -39,8 +39,8 @@ impl AssetsQuery {
         Ok(operations::asset(app(context), requester(context), &by).await?.map(Asset::from))
     }
 
-    /// Assets that you may read: by tag or parent the newest first, by attributes in the order of their
-    /// ids.
+    /// Assets that you may read: by tag or parent the newest first; by attributes in the order of the first
+    /// condition's values, and of their ids.
     ///
     /// Who: everyone.
     async fn assets(
@@ -82,6 +82,7 @@ impl AssetsMutation {
             parent: input.parent,
             slug: input.slug,
             title: input.title,
+            language: input.language,
             tags: input.tags,
             attributes: input.attributes,
             access: input.access,
@@ -118,9 +119,10 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: EditAssetInput,
     ) -> Result<EditAssetResult> {
-        let EditAssetInput { asset, nonce, title, access, publish_at, attributes } = input;
+        let EditAssetInput { asset, nonce, title, language, access, publish_at, attributes } =
+            input;
         let publish_at = publish_at.map(|at| at.0);
-        let edit = Edit { asset, nonce, title, access, publish_at, attributes };
+        let edit = Edit { asset, nonce, title, language, access, publish_at, attributes };
         Ok(answer(operations::edit(app(context), edit).await)?)
     }
 

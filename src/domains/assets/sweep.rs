@@ -1,11 +1,11 @@
-//! Gives up what stalled, and removes the blobs that are due and those that nothing names.
+//! Gives up what stalled, ends deletions, and removes the blobs that are due and those that nothing names.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use mongodb::bson::{DateTime, oid::ObjectId};
 
 use super::{
-    operations::{dispose, let_go},
+    operations::{bury, dispose, let_go},
     store,
 };
 use crate::{
@@ -18,7 +18,8 @@ use crate::{
 const MOST: i64 = 100;
 /// Blobs that are looked at together.
 const PAGE: usize = 500;
-/// Name of the lease under which all blobs are looked at. It isn't given back: it says how often.
+/// Name of the lease under which blobs are looked at. It isn't given back: it says how often, and from
+/// where on.
 const LOOK: &str = "assets.blobs";
 
 /// Ends what nothing touched for long; answers how much that was.
@@ -30,6 +31,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     let done = [
         stalled(app, now).await,
         left_behind(app, now).await,
+        stones(app, now).await,
         due(app, now).await,
         unnamed(app, now).await,
     ];
@@ -62,16 +64,29 @@ async fn stalled(app: &App, now: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Decisions whose gives were cut.
+/// Decisions whose gives were cut, and deletions that nobody can come behind any more.
 async fn left_behind(app: &App, now: DateTime) -> Result<u64, Error> {
     let quiet = before(now, app.bounds().quiet_millis());
     let mut tally = Tally::default();
     for field in ["outbox.at", "deleting"] {
         for asset in store::list_left_behind(app, field, quiet, MOST).await? {
-            tally.add(&asset.id, dispose(app, &asset).await.map(|()| true));
+            let ended = async {
+                dispose(app, &asset).await?;
+                if field == "deleting" && asset.deleted_at.is_some() {
+                    bury(app, &asset).await?;
+                }
+                Ok(true)
+            };
+            tally.add(&asset.id, ended.await);
         }
     }
     tally.finished()
+}
+
+/// Deletions whose ops are forgotten.
+async fn stones(app: &App, now: DateTime) -> Result<u64, Error> {
+    let ops = i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX);
+    store::remove_stones(app, before(now, ops)).await
 }
 
 /// Blobs that were let go so long ago that no download of them can be under way.
@@ -88,53 +103,82 @@ async fn due(app: &App, now: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Looks at all blobs, by one gateway and once in the time after which an upload is given up.
+/// Looks at the blobs that may have come since the last look, by one gateway and once in the time after
+/// which an upload is given up.
 async fn unnamed(app: &App, now: DateTime) -> Result<u64, Error> {
     let stall = Duration::from_secs(app.config().asset_stall_seconds);
     let run = app.begin().await?;
     let pause = Bounds { run: stall, ..app.bounds() };
     let holder = app.name().to_owned();
-    if Lease::take(app.collection(), LOOK, holder, &run, pause).await?.is_none() {
-        return Ok(0);
-    }
+    let lease = Lease::take(app.collection(), LOOK, holder, &run, pause).await?;
+    let Some(lease) = lease else { return Ok(0) };
     let young = before(now, stall_millis(app));
+    // A blob's id tells when its upload began; so long after it nothing is written any more.
+    let longest = stall + Duration::from_secs(app.config().asset_transfer_seconds);
+    let longest = i64::try_from((longest + app.bounds().one()).as_millis()).unwrap_or(i64::MAX);
+    let from = lease.done().map_or(OLDEST, |done| first_id(before(done, longest)));
+    let ids = from..first_id(young);
     let mut tally = Tally::default();
-    let mut after = None;
-    loop {
-        let page = store::chunks(app).files(after, PAGE).await?;
-        for blob in nameless(app, &page, young).await? {
-            tally.add(&blob.to_hex(), remove(app, blob).await);
-        }
-        after = page.last().copied();
-        if page.len() < PAGE {
-            break;
-        }
+    for blob in nameless_chunks(app, ids.clone()).await? {
+        tally.add(&blob.to_hex(), remove(app, blob).await);
     }
-    // An empty file has no chunks.
-    after = None;
-    loop {
-        let page = store::blob_ids(app, after, i64::try_from(PAGE).unwrap_or(0)).await?;
-        let kept: Vec<_> = page.iter().filter(|(_, gone)| !gone).map(|(id, _)| *id).collect();
-        for blob in nameless(app, &kept, young).await? {
-            tally.add(&blob.to_hex(), let_go(app, blob).await);
-        }
-        after = page.last().map(|(id, _)| *id);
-        if page.len() < PAGE {
-            break;
-        }
+    for blob in nameless_files(app, ids).await? {
+        tally.add(&blob.to_hex(), let_go(app, blob).await);
     }
-    tally.finished()
+    let swept = tally.finished()?;
+    // Refused: a look that took so long that another one has begun.
+    lease.note_done(now).await.decided()?;
+    Ok(swept)
 }
 
-/// Those that no asset names, of those that aren't young. They are looked for in the order in which a
-/// blob moves.
-pub(super) async fn nameless(
+/// Below all ids.
+const OLDEST: ObjectId = ObjectId::from_bytes([0; 12]);
+/// Above all ids.
+const NEWEST: ObjectId = ObjectId::from_bytes([0xff; 12]);
+
+/// All blobs.
+pub(super) fn all() -> Range<ObjectId> {
+    OLDEST..NEWEST
+}
+
+/// Below the ids of all blobs whose upload began then or later.
+fn first_id(moment: DateTime) -> ObjectId {
+    let seconds = u32::try_from(moment.timestamp_millis() / 1_000).unwrap_or(0);
+    ObjectId::from_parts(seconds, [0; 5], [0; 3])
+}
+
+/// Blobs with chunks that no asset names.
+pub(super) async fn nameless_chunks(
     app: &App,
-    blobs: &[ObjectId],
-    young: DateTime,
+    ids: Range<ObjectId>,
 ) -> Result<Vec<ObjectId>, Error> {
-    let old = blobs.iter().copied().filter(|blob| blob.timestamp() < young);
-    let mut left: Vec<_> = old.collect();
+    let mut found = Vec::new();
+    for page in store::chunks(app).files(ids).await?.chunks(PAGE) {
+        found.extend(nameless(app, page).await?);
+    }
+    Ok(found)
+}
+
+/// Blobs with a document that no asset names and that weren't let go. An empty file has no chunks.
+pub(super) async fn nameless_files(
+    app: &App,
+    mut ids: Range<ObjectId>,
+) -> Result<Vec<ObjectId>, Error> {
+    let mut found = Vec::new();
+    loop {
+        let page = store::blob_ids(app, ids.clone(), i64::try_from(PAGE).unwrap_or(0)).await?;
+        let kept: Vec<_> = page.iter().filter(|(_, gone)| !gone).map(|(id, _)| *id).collect();
+        found.extend(nameless(app, &kept).await?);
+        match page.last() {
+            Some((last, _)) if page.len() == PAGE => ids.start = *last,
+            _ => return Ok(found),
+        }
+    }
+}
+
+/// Those that no asset names. They are looked for in the order in which a blob moves.
+async fn nameless(app: &App, blobs: &[ObjectId]) -> Result<Vec<ObjectId>, Error> {
+    let mut left = blobs.to_vec();
     for field in ["upload", "file", "outbox"] {
         if left.is_empty() {
             break;

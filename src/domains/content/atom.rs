@@ -96,7 +96,7 @@ fn atom_photo(base: &str, photo: &AssetDocument) -> Entry {
         id: format!("urn:docgate:{}", NodeKind::Asset.id(&photo.id).0),
         updated: moment(file.as_ref().map(|file| file.at)),
         published: Some(moment(Some(*published_at))),
-        authors: vec![Person { name: clean(&metadata.author.id), ..Person::default() }],
+        authors: vec![Person { name: clean(&metadata.author.name), ..Person::default() }],
         categories: metadata.tags.iter().map(category).collect(),
         links,
         ..Entry::default()

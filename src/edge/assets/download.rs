@@ -21,7 +21,7 @@ use super::{
 use crate::{
     domains::assets::{AssetDocument, FileFacts, operations, types::AssetBy},
     error::Error,
-    graphql::node_id,
+    graphql::{input, node_id},
 };
 
 pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Problem> {
@@ -66,7 +66,7 @@ fn named(path: &str) -> Option<AssetBy> {
     if node_id::decode(id).is_some_and(|(kind, _)| kind == node_id::NodeKind::Asset) {
         return Some(AssetBy::Id(ID::from(id)));
     }
-    operations::is_path(path).then(|| AssetBy::Path(path.to_owned()))
+    input::path("path", path).is_ok().then(|| AssetBy::Path(path.to_owned()))
 }
 
 /// The bytes, read as they go, as long as there is room for them.

@@ -23,6 +23,7 @@ use crate::{
     },
     error::Error,
     graphql::{
+        input,
         node_id::NodeKind,
         refusals::Stop,
         requester::{Role, Who},
@@ -69,7 +70,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
 /// Path of the folder or gallery, and the last step.
 fn place(path: &str) -> Result<(String, Slug), Problem> {
     let path = path.strip_prefix("/assets").unwrap_or_default();
-    let sound = operations::is_path(path).then(|| path.rsplit_once('/')).flatten();
+    let sound = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
     let (parent, slug) = sound
         .and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)))
         .ok_or_else(|| {

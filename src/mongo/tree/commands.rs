@@ -56,6 +56,7 @@ impl<T: Branch> Tree<T> {
             limit: count(limit),
             projection: Some(doc! { T::PARENT: 1, "parentCv": 1 }),
             hint: Some("parent"),
+            ..List::default()
         };
         self.children.list(list).await
     }

@@ -277,3 +277,92 @@ async fn conditions_that_cant_be_used_are_told() {
         assert_eq!(client.error_code(query, json!({ "by": by })).await, "BAD_USER_INPUT", "{all}");
     }
 }
+
+/// Slugs of a search with one condition, in pages of three, each of which looks at no more than it
+/// returns.
+async fn walked(client: &crate::support::Client, condition: Value) -> Vec<String> {
+    let query = "query($by: AssetsBy!, $after: String) { assets(by: $by, first: 3, after: $after) {
+        nodes { slug } pageInfo { hasNextPage endCursor } } }";
+    let by = json!({ "attributes": { "all": [condition] } });
+    let (mut found, mut after) = (Vec::new(), Value::Null);
+    loop {
+        let response = client.run(query, json!({ "by": by, "after": after })).await;
+        let sent = &response["extensions"]["docgate"]["commands"];
+        assert_eq!(sent.as_array().map(Vec::len), Some(1), "{response:#}");
+        let figure = |name: &str| sent[0][name].as_i64().unwrap_or_else(|| panic!("{response:#}"));
+        assert_eq!(figure("docsExamined"), figure("returned"), "{response:#}");
+        assert!(figure("keysExamined") <= figure("returned") + 1, "{response:#}");
+        let page = &response["data"]["assets"];
+        let nodes = page["nodes"].as_array().expect("nodes");
+        found.extend(nodes.iter().map(|node| node["slug"].as_str().expect("a slug").to_owned()));
+        if page["pageInfo"]["hasNextPage"] == false {
+            return found;
+        }
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_are_gone_through_in_their_order() {
+    let gateway = Gateway::start().await;
+    let mut stars = Vec::new();
+    for number in 0..20_i64 {
+        let (slug, value) = (format!("s{number:02}"), number * 7 % 5);
+        let attributes = json!([
+            { "key": "stars", "value": { "number": value } },
+            { "key": "before", "value": { "number": number } },
+            { "key": "word", "value": { "text": format!("w{value}") } },
+            { "key": "day", "value": { "date": format!("2024-01-0{}T00:00:00Z", value + 1) } },
+            { "key": "good", "value": { "flag": value > 2 } },
+            { "key": "z", "value": { "text": "last" } },
+        ]);
+        let input = json!({ "slug": slug, "attributes": attributes });
+        let made = uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
+        let id = crate::support::key(made["id"].as_str().expect("an id"));
+        stars.push((value, id, slug));
+    }
+    // Of another type under the same key.
+    let input =
+        json!({ "slug": "t", "attributes": [{ "key": "stars", "value": { "text": "3" } }] });
+    uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
+    stars.sort();
+    let of = |from: i64, to: i64| -> Vec<String> {
+        let within = stars.iter().filter(|(value, ..)| (from..=to).contains(value));
+        within.map(|(_, _, slug)| slug.clone()).collect()
+    };
+    let client = gateway.anonymous();
+    let range = |key: &str, range: Value| json!({ "key": key, "range": range });
+    let day = |day: u32| format!("2024-01-0{day}T00:00:00Z");
+    for (condition, from, to) in [
+        (range("stars", json!({ "number": { "from": 1, "to": 3 } })), 1, 3),
+        (range("stars", json!({ "number": { "from": 2 } })), 2, 4),
+        (range("stars", json!({ "number": { "to": 2 } })), 0, 2),
+        (range("stars", json!({ "number": { "from": 3, "to": 3 } })), 3, 3),
+        (range("stars", json!({ "number": { "from": 7 } })), 7, 7),
+        (range("word", json!({ "text": { "from": "w1", "to": "w3" } })), 1, 3),
+        (range("word", json!({ "text": { "from": "w2" } })), 2, 4),
+        (range("word", json!({ "text": { "to": "w2" } })), 0, 2),
+        (range("day", json!({ "date": { "from": day(2), "to": day(4) } })), 1, 3),
+        (range("day", json!({ "date": { "to": day(3) } })), 0, 2),
+        (json!({ "key": "word", "exists": true }), 0, 4),
+    ] {
+        assert_eq!(walked(&client, condition.clone()).await, of(from, to), "{condition}");
+    }
+    let all = walked(&client, json!({ "key": "stars", "exists": true })).await;
+    assert_eq!((all.len(), all.last().map(String::as_str)), (21, Some("t")));
+    let good = walked(&client, json!({ "key": "good", "exists": true })).await;
+    let is_good = |slug: &String| of(3, 4).contains(slug);
+    assert!(good.len() == 20 && good.is_sorted_by_key(is_good), "{good:?}");
+
+    let query = "query($by: AssetsBy!, $after: String) { assets(by: $by, first: 3, after: $after) {
+        pageInfo { endCursor } } }";
+    let wide =
+        json!({ "attributes": { "all": [range("stars", json!({ "number": { "from": 2 } }))] } });
+    let page = client.field(query, json!({ "by": wide })).await;
+    let other =
+        json!({ "attributes": { "all": [range("stars", json!({ "number": { "from": 4 } }))] } });
+    let variables = json!({ "by": other, "after": page["pageInfo"]["endCursor"] });
+    assert_eq!(client.error_code(query, variables).await, "BAD_USER_INPUT");
+    let backwards = json!({ "attributes": { "all": [range("stars", json!({ "number": { "from": 4, "to": 2 } }))] } });
+    assert_eq!(client.error_code(query, json!({ "by": backwards })).await, "BAD_USER_INPUT");
+}

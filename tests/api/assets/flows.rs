@@ -120,8 +120,8 @@ async fn nothing_is_left_of_what_was_cut() {
     let input = json!({ "asset": gone["id"] });
     send_file(&editor(&gateway), "replaceAsset", input.clone(), &file("a", "x/y", "x")).await;
     super::ask(&editor(&gateway), "deleteAsset", input).await;
-    // Still to be read by who has begun.
-    assert_eq!(counts(&gateway).await, [1, 3, 6]);
+    // Still to be read by who has begun; and a stone.
+    assert_eq!(counts(&gateway).await, [2, 3, 6]);
     gateway.assert_sound().await;
     let_time_pass(&gateway).await;
     gateway.sweep().await;

@@ -1,12 +1,17 @@
 //! Assets through the door: GraphQL, and plain HTTP.
 
 mod attributes;
+mod deletions;
 mod downloads;
 mod flows;
 mod limits;
 mod lists;
+mod multipart;
 mod puts;
+mod repeats;
 mod replacements;
+mod slow;
+mod sweeps;
 mod uploads;
 
 use mongodb::bson::{Bson, DateTime, Document, doc, oid::ObjectId};
@@ -20,7 +25,7 @@ const CHUNK: usize = 255 * 1024;
 
 const ASSET: &str = "__typename
     ... on Asset {
-      id nonce slug path parentId url title tags author access mediaType fileName length sha256
+      id nonce slug path parentId url title tags author authorName access mediaType fileName length sha256
       width height publishedAt attributes { key text number date flag }
     }
     ... on UserError { code message } ... on InvalidInput { field }";
@@ -96,14 +101,16 @@ fn mutation(field: &str) -> String {
     let answer = match field {
         "deleteAsset" => {
             "__typename ... on DeletedAsset { id } ... on UserError { code message }
-             ... on Conflict { currentNonce }"
+             ... on AssetConflict { current { title nonce } }"
         }
         "uploadAsset" => {
             "... on FileTooLarge { most } ... on MediaTypeNotAllowed { mediaType allowed }
              ... on AlreadyExists { id }"
         }
-        "replaceAsset" => "... on FileTooLarge { most } ... on Conflict { currentNonce }",
-        "editAsset" => "... on Conflict { currentNonce }",
+        "replaceAsset" => {
+            "... on FileTooLarge { most } ... on AssetConflict { current { title nonce } }"
+        }
+        "editAsset" => "... on AssetConflict { current { title nonce } }",
         _ => "",
     };
     let asset = if field == "deleteAsset" { "" } else { ASSET };
@@ -253,8 +260,12 @@ async fn counts(gateway: &Gateway) -> [u64; 3] {
     counts
 }
 
-/// Lets all blobs that were let go be due.
+/// Lets all blobs that were let go be due, and the ops of what was deleted be forgotten.
 async fn let_time_pass(gateway: &Gateway) {
+    let entries = gateway.database.collection::<Document>("assetEntries");
+    let deleted = doc! { "deletedAt": { "$exists": true } };
+    let past = doc! { "$set": { "deletedAt": DateTime::from_millis(0) } };
+    entries.update_many(deleted, past).await.expect("updated");
     let files = gateway.database.collection::<Document>("assets.files");
     let gone = doc! { "metadata.removeAfter": { "$exists": true } };
     let past = doc! { "$set": { "metadata.removeAfter": DateTime::from_millis(0) } };

@@ -142,3 +142,20 @@ async fn a_put_that_is_cut_leaves_what_was_there() {
     assert_eq!((put.status, &put.body["length"]), (200, &json!(6)));
     gateway.assert_sound().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_can_be_put_too() {
+    let gateway = Gateway::start().await;
+    let door = Door::of(&gateway, &editor(&gateway));
+    let made = door.put("/it", Vec::new(), &[]).await;
+    assert_eq!((made.status, &made.body["length"]), (201, &json!(0)), "{:#}", made.body);
+    let open = Door::open(&gateway);
+    assert_eq!(open.bytes("/it", &[]).await, (200, Vec::new()));
+    assert_eq!(door.put("/it", b"some".to_vec(), &[]).await.status, 200);
+    assert_eq!(door.put("/it", Vec::new(), &[]).await.status, 200);
+    assert_eq!(open.bytes("/it", &[]).await, (200, Vec::new()));
+    let_time_pass(&gateway).await;
+    gateway.sweep().await;
+    assert_eq!(counts(&gateway).await, [1, 1, 0]);
+    gateway.assert_sound().await;
+}

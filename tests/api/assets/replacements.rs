@@ -95,7 +95,8 @@ async fn a_file_is_replaced_once_per_op_id() {
     // The first nonce is stale under another op.
     let stale = json!({ "asset": asset["id"], "nonce": asset["nonce"] });
     let conflict = send_file(&client, "replaceAsset", stale, &other).await;
-    assert_eq!(conflict["currentNonce"], replaced["nonce"], "{conflict:#}");
+    assert_eq!(conflict["__typename"], "AssetConflict");
+    assert_eq!(conflict["current"]["nonce"], replaced["nonce"], "{conflict:#}");
     let nobody = json!({ "asset": docgate::graphql::node_id::NodeKind::Asset.id("nobody").0 });
     let missing = send_file(&client, "replaceAsset", nobody, &other).await;
     assert_eq!(missing["__typename"], "NotFound");
@@ -123,7 +124,7 @@ async fn of_many_replacements_of_one_version_one_wins() {
         let answer = sent.await.expect("an answer");
         match answer["data"]["replaceAsset"]["__typename"].as_str() {
             Some("Asset") => won += 1,
-            Some("Conflict" | "InUse") => {}
+            Some("AssetConflict" | "InUse") => {}
             _ => assert_eq!(answer["errors"][0]["extensions"]["code"], "UNAVAILABLE", "{answer:#}"),
         }
     }
@@ -190,8 +191,8 @@ async fn edits_need_the_nonce_and_tags_do_not() {
     let before = gateway.snapshot().await;
     let stale = ask(&client, "editAsset", edit).await;
     assert_eq!(
-        (&stale["__typename"], &stale["currentNonce"]),
-        (&json!("Conflict"), &edited["nonce"])
+        (&stale["__typename"], &stale["current"]),
+        (&json!("AssetConflict"), &json!({ "title": "$title", "nonce": edited["nonce"] }))
     );
     for (field, input, wrong) in [
         ("editAsset", json!({ "title": "" }), "input.title"),
@@ -206,8 +207,11 @@ async fn edits_need_the_nonce_and_tags_do_not() {
             json!({ "attributes": [{ "key": "", "value": { "text": "x" } }] }),
             "input.attributes.0.key",
         ),
-        ("tagAsset", json!({ "tags": [""] }), "input.tags"),
-        ("tagAsset", json!({ "tags": ["x".repeat(51)] }), "input.tags"),
+        ("tagAsset", json!({ "tags": [""] }), "input.tags.0"),
+        ("tagAsset", json!({ "tags": ["a", "x".repeat(65)] }), "input.tags.1"),
+        ("tagAsset", json!({ "tags": ["a\nb"] }), "input.tags.0"),
+        ("tagAsset", json!({ "tags": [" a"] }), "input.tags.0"),
+        ("tagAsset", json!({ "tags": vec!["a"; 31] }), "input.tags"),
     ] {
         let mut input = input;
         input["asset"] = id.clone();
@@ -254,7 +258,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
     }
     let stale = json!({ "asset": id, "nonce": asset["nonce"] });
     let conflict = ask(&client, "deleteAsset", stale).await;
-    assert_eq!(conflict["currentNonce"], edited["nonce"], "{conflict:#}");
+    assert_eq!(conflict["current"]["nonce"], edited["nonce"], "{conflict:#}");
     gateway.assert_sound().await;
 }
 

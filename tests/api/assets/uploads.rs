@@ -55,6 +55,38 @@ async fn a_file_becomes_an_asset_that_any_tool_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_asset_tells_who_made_it_and_what_language_it_is_in() {
+    let gateway = Gateway::start().await;
+    let claim = "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) {
+        ... on Identity { userId } } }";
+    let input = json!({ "identity": { "username": "Ada" }, "userId": "the-editor" });
+    gateway.service().field(claim, json!({ "input": input })).await;
+    let gallery = parent(&gateway, "/g", "gallery", &[]).await;
+    let sent = file("a", "x/y", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x02\0\0\0");
+    let input = json!({ "slug": "it", "parent": gallery, "language": "PT-br", "opId": "one" });
+    let made = uploaded(&gateway, input.clone(), &sent).await;
+    assert_eq!(
+        (&made["author"], &made["authorName"]),
+        (&json!("the-editor"), &json!("Ada")),
+        "{made:#}"
+    );
+    let query = "query($id: ID!) { contents(by: { parent: $id }) {
+        nodes { language author { id name } } } }";
+    let found = gateway.anonymous().field(query, json!({ "id": gallery })).await;
+    let shown = json!([{ "language": "pt-BR", "author": { "id": "the-editor", "name": "Ada" } }]);
+    assert_eq!(found["nodes"], shown);
+    let mut other = input;
+    other["language"] = json!("pt");
+    let conflict = send_file(&editor(&gateway), "uploadAsset", other, &sent).await;
+    assert_eq!(conflict["__typename"], "Conflict", "{conflict:#}");
+    let edit = json!({ "asset": made["id"], "nonce": made["nonce"], "language": "en" });
+    ask(&editor(&gateway), "editAsset", edit).await;
+    let query = "query($id: ID!) { asset(by: { id: $id }) { language } }";
+    let found = gateway.anonymous().field(query, json!({ "id": made["id"] })).await;
+    assert_eq!(found["language"], "en");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_without_bytes_is_a_file() {
     let gateway = Gateway::start().await;
     let asset = uploaded(&gateway, json!({}), &file("empty.png", "image/png", "")).await;

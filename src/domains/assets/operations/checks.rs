@@ -11,10 +11,6 @@ use super::super::{
 };
 use crate::graphql::{input, refusals::InvalidInput, requester::Role, scalars::Slug};
 
-/// Characters of a tag at the most.
-pub(super) const TAG: usize = 50;
-/// Tags of one asset at the most.
-pub(super) const TAGS: usize = 50;
 /// Characters of an attribute's key at the most.
 pub(super) const KEY: usize = 100;
 /// Characters of an attribute's text at the most.
@@ -32,13 +28,6 @@ const SLUG: usize = 64;
 
 pub(super) fn title(title: &str) -> Result<String, InvalidInput> {
     input::text("title", title, 1..=TITLE)
-}
-
-/// A set, sorted.
-pub(super) fn tags(tags: &[String]) -> Result<Vec<String>, InvalidInput> {
-    input::at_most("tags", tags, TAGS)?;
-    let checked = tags.iter().map(|tag| input::text("tags", tag, 1..=TAG));
-    Ok(checked.collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect())
 }
 
 /// Names of roles, a set, sorted.

@@ -7,14 +7,18 @@ use super::{
     super::{
         documents::AssetDocument,
         store::{self, Changes},
-        types::{AttributeInput, EditAssetResult, TagAssetResult, UntagAssetResult},
+        types::{AssetConflict, AttributeInput, EditAssetResult, TagAssetResult, UntagAssetResult},
     },
     checks, not_found, own_id,
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::refusals::{Conflict, InvalidInput, Stop},
+    graphql::{
+        input,
+        refusals::{InvalidInput, Stop},
+        scalars::LocaleTag,
+    },
 };
 
 /// What changes of an asset, as it was asked for; what is absent stays.
@@ -26,6 +30,8 @@ pub struct Edit {
     pub nonce: ID,
     /// The title.
     pub title: Option<String>,
+    /// The language that it is in.
+    pub language: Option<LocaleTag>,
     /// Names of the roles that may read it.
     pub access: Option<Vec<String>>,
     /// From when on readers see it.
@@ -39,10 +45,11 @@ pub struct Edit {
 /// # Errors
 /// A refusal, or trouble.
 pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAssetResult>> {
-    let Edit { asset, nonce, title, access, publish_at, attributes } = edit;
+    let Edit { asset, nonce, title, language, access, publish_at, attributes } = edit;
     let id = own_id(&asset)?;
     let changes = Changes {
         title: title.map(|title| checks::title(&title)).transpose()?,
+        language,
         access: access.map(|access| checks::access(&access)).transpose()?,
         published_at: publish_at,
         attributes: attributes.map(|given| checks::attributes(&given)).transpose()?,
@@ -54,7 +61,7 @@ pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAsset
     }
     let asset = there(app, &id).await?.ok_or_else(|| not_found(&id))?;
     if asset.metadata.nonce != *nonce {
-        return Err(Conflict::stale_nonce(asset.metadata.nonce).into());
+        return Err(AssetConflict::with(asset).into());
     }
     Err(too_many("attributes", checks::ATTRIBUTES).into())
 }
@@ -68,13 +75,13 @@ pub async fn tag(
     asset: &ID,
     tags: &[String],
 ) -> Result<AssetDocument, Stop<TagAssetResult>> {
-    let (id, tags) = (own_id(asset)?, checks::tags(tags)?);
-    let tagged = store::change_tags(app, &id, &tags, &[], checks::TAGS).await.decided()?;
+    let (id, tags) = (own_id(asset)?, input::tags("tags", tags)?);
+    let tagged = store::change_tags(app, &id, &tags, &[], input::TAGS).await.decided()?;
     if let Some(tagged) = tagged {
         return Ok(tagged);
     }
     there(app, &id).await?.ok_or_else(|| not_found(&id))?;
-    Err(too_many("tags", checks::TAGS).into())
+    Err(too_many("tags", input::TAGS).into())
 }
 
 /// Removes tags; one that it hasn't is as good as removed.
@@ -86,8 +93,8 @@ pub async fn untag(
     asset: &ID,
     tags: &[String],
 ) -> Result<AssetDocument, Stop<UntagAssetResult>> {
-    let (id, tags) = (own_id(asset)?, checks::tags(tags)?);
-    let untagged = store::change_tags(app, &id, &[], &tags, checks::TAGS).await.decided()?;
+    let (id, tags) = (own_id(asset)?, input::tags("tags", tags)?);
+    let untagged = store::change_tags(app, &id, &[], &tags, input::TAGS).await.decided()?;
     untagged.ok_or_else(|| not_found(&id).into())
 }
 

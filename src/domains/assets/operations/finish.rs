@@ -4,7 +4,7 @@ use super::{
     super::{
         documents::{AssetDocument, AssetKind, Upload},
         store::{self, Finish, Purpose},
-        types::FileTooLarge,
+        types::{AssetConflict, FileTooLarge},
     },
     not_found,
     receive::{Ended, Opened},
@@ -16,7 +16,7 @@ use crate::{
     graphql::refusals::{Conflict, NotFound, Stop},
     mongo::{
         Outcome, Run,
-        flow::{Op, is_full},
+        flow::{Op, Standing, is_full},
     },
 };
 
@@ -46,7 +46,7 @@ impl Begun<'_> {
         run: &Run,
     ) -> Result<AssetDocument, Stop<U>>
     where
-        U: From<FileTooLarge> + From<Conflict> + From<NotFound>,
+        U: From<FileTooLarge> + From<AssetConflict> + From<Conflict> + From<NotFound>,
     {
         let id = &self.asset.id;
         let (file, media) = match opened.store(app, id, &self.upload, run).await {
@@ -82,30 +82,48 @@ impl Begun<'_> {
                 Ok(after)
             }
             Outcome::Unknown(error) => Err(error.into()),
-            Outcome::Refused => Err(self.explain(app, op.as_ref(), run).await?),
+            Outcome::Refused => self.explain(app, op.as_ref(), run).await,
         }
     }
 
-    /// Why the decision was refused.
-    async fn explain<U>(&self, app: &App, op: Option<&Op>, run: &Run) -> Result<Stop<U>, Error>
+    /// Why the decision was refused: a repeat may have come first.
+    async fn explain<U>(
+        &self,
+        app: &App,
+        op: Option<&Op>,
+        run: &Run,
+    ) -> Result<AssetDocument, Stop<U>>
     where
-        U: From<Conflict> + From<NotFound>,
+        U: From<AssetConflict> + From<Conflict> + From<NotFound>,
     {
         let found = store::find(app, &self.asset.id).await?;
-        let Some(asset) = found.filter(|asset| asset.deleting.is_none()) else {
+        let is_there = |asset: &AssetDocument| asset.deleting.or(asset.deleted_at).is_none();
+        let Some(asset) = found.filter(is_there) else {
             self.discard(app).await;
-            return Ok(not_found(&self.asset.id).into());
+            return Err(not_found(&self.asset.id).into());
         };
-        if asset.upload.as_ref().is_none_or(|upload| upload.token != self.upload.token) {
+        let is_mine = asset.upload.as_ref().is_some_and(|own| own.token == self.upload.token);
+        if is_mine {
+            self.give_up(app).await;
+        } else {
             self.discard(app).await;
-            return Ok(taken_over().into());
         }
-        self.give_up(app).await;
+        match op.map(|op| op.standing(&op.id, &asset.ops)) {
+            Some(Standing::Applied) => return Ok(asset),
+            Some(Standing::OtherInput) => return Err(Conflict::other_input().into()),
+            _ => {}
+        }
+        if op.is_some_and(|op| asset.origin.as_ref() == Some(&op.input)) {
+            return Ok(asset);
+        }
+        if !is_mine {
+            return Err(taken_over().into());
+        }
         if op.is_some() && is_full(&asset.ops, run.now(), app.bounds()) {
             let reason = "the asset was replaced too often: come again later";
-            return Ok(Error::RateLimited(reason).into());
+            return Err(Error::RateLimited(reason).into());
         }
-        Ok(Conflict::stale_nonce(asset.metadata.nonce).into())
+        Err(AssetConflict::with(asset).into())
     }
 
     /// Nobody is to finish it any more. What fails is left to the sweep.

@@ -18,7 +18,7 @@ pub use download::{bytes, is_shown_inline};
 pub use edits::{Edit, edit, tag, untag};
 pub use put::{Expectation, Put, PutRefusal, Putting, put};
 pub use removal::delete;
-pub(super) use removal::{dispose, let_go};
+pub(super) use removal::{bury, dispose, let_go};
 pub use replace::{Replacement, replace};
 pub use upload::{NewAsset, upload};
 
@@ -57,19 +57,10 @@ pub async fn asset(
             store::find_by(app, "_id", &input::id("by.id", NodeKind::Asset, id)?).await?
         }
         AssetBy::Path(path) => {
-            if !is_path(path) {
-                return Err(Error::bad_input("by.path", "isn't a path such as /travel/tram"));
-            }
-            store::find_by(app, "metadata.path", path).await?
+            store::find_by(app, "metadata.path", input::path("by.path", path)?).await?
         }
     };
     Ok(found.filter(|(now, asset)| may_read(asset, requester, *now)).map(|(_, asset)| asset))
-}
-
-/// Whether a text is a path: slugs, each behind a `/`.
-pub fn is_path(text: &str) -> bool {
-    let steps = text.strip_prefix('/').filter(|_| text.len() <= 2_000);
-    steps.is_some_and(|steps| steps.split('/').all(|step| Slug::parse_slug(step).is_some()))
 }
 
 /// Whether the caller may read it: it is whole, published by now and for everyone or for one of the
@@ -95,7 +86,7 @@ pub async fn assets(
     after: Option<&str>,
 ) -> Result<(Page, Vec<(Vec<Bson>, AssetDocument)>), Error> {
     let way = match by {
-        AssetsBy::Tag(tag) => Way::Tag(input::text("by.tag", tag, 1..=checks::TAG)?),
+        AssetsBy::Tag(tag) => Way::Tag(input::tag("by.tag", tag)?),
         AssetsBy::Parent(id) => Way::Parent(Some(input::id("by.parent", NodeKind::Content, id)?)),
         AssetsBy::Root(true) => Way::Parent(None),
         AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),
@@ -164,6 +155,9 @@ fn between(field: &str, range: &AttributeRange) -> Result<Test, InvalidInput> {
     };
     if from.is_none() && to.is_none() {
         return Err(InvalidInput::new(field, "needs from, to or both"));
+    }
+    if from.as_ref().is_some_and(|from| !Test::Between(None, to.clone()).takes(from)) {
+        return Err(InvalidInput::new(field, "begins behind its end"));
     }
     Ok(Test::Between(from, to))
 }

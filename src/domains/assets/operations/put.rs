@@ -138,10 +138,13 @@ fn of_replacement(stop: Stop<ReplaceAssetResult>) -> Stop<PutRefusal> {
         ReplaceAssetResult::InUse(in_use) => PutRefusal::InUse(in_use),
         ReplaceAssetResult::FileTooLarge(large) => PutRefusal::FileTooLarge(large),
         ReplaceAssetResult::MediaTypeNotAllowed(of) => PutRefusal::MediaTypeNotAllowed(of),
-        ReplaceAssetResult::Conflict(_) => PutRefusal::Unexpected,
+        ReplaceAssetResult::AssetConflict(_) => PutRefusal::Unexpected,
         ReplaceAssetResult::NotFound(_) => {
             let reason = "it was deleted at the same moment: send it again";
             PutRefusal::InUse(InUse::because(reason))
+        }
+        ReplaceAssetResult::Conflict(Conflict { message, .. }) => {
+            return Stop::Failed(Error::internal(message));
         }
         ReplaceAssetResult::InvalidInput(invalid) => return Stop::Failed(Error::from(invalid)),
         ReplaceAssetResult::Asset(_) => return Stop::Failed(Error::internal("an asset refuses")),

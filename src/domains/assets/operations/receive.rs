@@ -46,14 +46,15 @@ where
     let Incoming { name, media_type, bytes: mut rest } = incoming;
     let mut head = Vec::new();
     let mut is_all = false;
+    let config = app.config();
     while head.len() < CHUNK {
         let Some(piece) = rest.next().await.transpose()? else {
             is_all = true;
             break;
         };
         head.extend_from_slice(&piece);
+        in_time(app, since)?;
     }
-    let config = app.config();
     if head.len() as u64 > config.asset_bytes {
         return Err(FileTooLarge::above(config.asset_bytes).into());
     }
@@ -62,6 +63,14 @@ where
         return Err(MediaTypeNotAllowed::new(&media.kind, &config.asset_types).into());
     }
     Ok(Opened { name: checks::file_name(&name), media, head, rest, since })
+}
+
+/// An upload that began then hasn't taken longer than it may.
+fn in_time(app: &App, since: Instant) -> Result<(), Error> {
+    if since.elapsed() > Duration::from_secs(app.config().asset_transfer_seconds) {
+        return Err(Error::bad_input("body", "took longer than an upload may"));
+    }
+    Ok(())
 }
 
 /// Whether a media type is the allowed one, or one of the allowed kind.
@@ -87,12 +96,23 @@ impl Opened {
     /// SHA-256 of all its bytes, which are written nowhere.
     ///
     /// # Errors
-    /// They don't come.
-    pub(super) async fn digest(mut self) -> Result<String, Error> {
+    /// They don't come, or not in time, or are too many.
+    pub(super) async fn digest<U: From<FileTooLarge>>(
+        mut self,
+        app: &App,
+    ) -> Result<String, Stop<U>> {
+        let most = app.config().asset_bytes;
+        let mut length = self.head.len() as u64;
         let mut digest = Sha256::new();
         digest.update(&self.head);
         while let Some(piece) = self.rest.next().await {
-            digest.update(&piece?);
+            let piece = piece?;
+            length += piece.len() as u64;
+            if length > most {
+                return Err(FileTooLarge::above(most).into());
+            }
+            digest.update(&piece);
+            in_time(app, self.since)?;
         }
         Ok(hex::encode(digest.finalize()))
     }
@@ -107,7 +127,6 @@ impl Opened {
     ) -> Result<(FileFacts, Media), Ended> {
         let mut writer = store::chunks(app).write(upload.blob);
         let most = app.config().asset_bytes;
-        let longest = Duration::from_secs(app.config().asset_transfer_seconds);
         let pause = Duration::from_secs(app.config().asset_stall_seconds) / 4;
         let mut renewed = Instant::now();
         writer.write(&self.head).await.map_err(Ended::Failed)?;
@@ -121,11 +140,7 @@ impl Opened {
                 Ok(_) => Some(Ended::TooLarge),
                 Err(error) => Some(Ended::Client(error)),
             };
-            let ended = ended.or_else(|| {
-                let reason = "took longer than an upload may";
-                let is_late = self.since.elapsed() > longest;
-                is_late.then(|| Ended::Client(Error::bad_input("body", reason)))
-            });
+            let ended = ended.or_else(|| in_time(app, self.since).err().map(Ended::Client));
             let ended = match ended {
                 None if renewed.elapsed() >= pause => {
                     renewed = Instant::now();

@@ -4,15 +4,14 @@ use async_graphql::ID;
 use mongodb::bson::oid::ObjectId;
 
 use super::{
-    super::{documents::AssetDocument, store, types::DeleteAssetResult},
+    super::{
+        documents::AssetDocument,
+        store,
+        types::{AssetConflict, DeleteAssetResult},
+    },
     not_found, own_id,
 };
-use crate::{
-    app::App,
-    domains::comments,
-    error::Error,
-    graphql::refusals::{Conflict, Stop},
-};
+use crate::{app::App, domains::comments, error::Error, graphql::refusals::Stop};
 
 /// Deletes an asset; answers with its own id. Downloads that have begun come to their end.
 ///
@@ -30,9 +29,7 @@ pub async fn delete(
         return Ok(id);
     }
     match store::find(app, &id).await? {
-        Some(asset) if asset.whole().is_some() => {
-            Err(Conflict::stale_nonce(asset.metadata.nonce).into())
-        }
+        Some(asset) if asset.whole().is_some() => Err(AssetConflict::with(asset).into()),
         _ => Err(not_found(&id).into()),
     }
 }
@@ -60,16 +57,24 @@ pub(in super::super) async fn dispose(app: &App, asset: &AssetDocument) -> Resul
             discard(app, removal.blob).await?;
         }
     }
-    if asset.deleting.is_some() {
-        if let Some(discussion) = &asset.discussion {
-            comments::operations::forget(app, &discussion.id).await?;
-        }
+    if asset.deleting.is_some() && asset.deleted_at.is_none() {
         // Nothing comes into its outbox any more.
         store::remove_settled(app, &asset.id).await.decided()?;
     } else if !asset.outbox.is_empty() {
         store::settle_removals(app, asset).await.decided()?;
     }
     Ok(())
+}
+
+/// Ends a deletion when no run is left that could still write into the discussion: its comments go.
+///
+/// # Errors
+/// As [`dispose`].
+pub(in super::super) async fn bury(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
+    if let Some(discussion) = &asset.discussion {
+        comments::operations::forget(app, &discussion.id).await?;
+    }
+    Ok(store::settle_deletion(app, &asset.id).await.decided()?.is_some())
 }
 
 /// A blob that readers got stays until the last download that may have begun is over.

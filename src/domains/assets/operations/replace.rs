@@ -6,10 +6,11 @@ use super::{
     super::{
         documents::AssetDocument,
         store::{self, Expected, Purpose},
-        types::ReplaceAssetResult,
+        types::{AssetConflict, ReplaceAssetResult},
     },
     finish::{Begun, with_file},
-    not_found, own_id, receive,
+    not_found, own_id,
+    receive::{self, Opened},
     removal::settle,
 };
 use crate::{
@@ -61,25 +62,27 @@ pub(super) async fn replace_expected(
     is_repeatable: bool,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
-    let run = app.begin().await?;
+    let is_applied = |asset: &AssetDocument| {
+        is_repeatable && asset.ops.iter().any(|record| record.id.as_ref() == Some(&op.id))
+    };
     let asset = there(app, id).await?;
-    if is_repeatable && asset.ops.iter().any(|record| record.id.as_ref() == Some(&op.id)) {
-        let digest = receive::open::<ReplaceAssetResult>(app, incoming).await?.digest().await?;
-        return match with_file(op, &digest).standing(&op.id, &asset.ops) {
-            Standing::Applied => Ok(asset),
-            _ => Err(Conflict::other_input().into()),
-        };
-    }
-    if !expected.is(&asset) {
-        return Err(Conflict::stale_nonce(asset.metadata.nonce).into());
+    if !is_applied(&asset) && !expected.is(&asset) {
+        return Err(AssetConflict::with(asset).into());
     }
     let opened = receive::open(app, incoming).await?;
+    if is_applied(&asset) {
+        return repeated(app, asset, op, opened).await;
+    }
+    let run = app.begin().await?;
     let upload = receive::begin(app, &op.id, &run);
     let purpose = Purpose::Replace(expected);
     let Some(asset) = store::take_upload(app, id, &upload, purpose).await.decided()? else {
         let asset = there(app, id).await?;
+        if is_applied(&asset) {
+            return repeated(app, asset, op, opened).await;
+        }
         return Err(match asset.upload {
-            _ if !expected.is(&asset) => Conflict::stale_nonce(asset.metadata.nonce).into(),
+            _ if !expected.is(&asset) => AssetConflict::with(asset).into(),
             Some(_) => InUse::because("another upload of this asset is under way").into(),
             None => Error::unavailable("another upload of this asset has just ended").into(),
         });
@@ -88,6 +91,20 @@ pub(super) async fn replace_expected(
     settle(app, &asset).await;
     let op = is_repeatable.then_some(op);
     Begun { asset, upload, purpose, op }.fill(app, opened, &run).await
+}
+
+/// The answer to a call whose op was applied before: the asset as it now stands, if the file is the same.
+async fn repeated(
+    app: &App,
+    asset: AssetDocument,
+    op: &Op,
+    opened: Opened,
+) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
+    let digest = opened.digest(app).await?;
+    match with_file(op, &digest).standing(&op.id, &asset.ops) {
+        Standing::Applied => Ok(asset),
+        _ => Err(Conflict::other_input().into()),
+    }
 }
 
 async fn there(app: &App, id: &str) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {

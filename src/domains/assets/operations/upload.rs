@@ -19,12 +19,13 @@ use super::{
 };
 use crate::{
     app::App,
+    domains::identities,
     error::Error,
     graphql::{
         input,
         node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
-        scalars::Slug,
+        scalars::{LocaleTag, Slug},
         upload::Incoming,
     },
     mongo::{Run, Version, flow::Op},
@@ -39,6 +40,8 @@ pub struct NewAsset {
     pub slug: Option<Slug>,
     /// The title.
     pub title: Option<String>,
+    /// The language that it is in.
+    pub language: Option<LocaleTag>,
     /// Its tags.
     pub tags: Vec<String>,
     /// Its attributes.
@@ -57,6 +60,7 @@ pub(super) struct Asked {
     pub(super) parent: Option<String>,
     pub(super) slug: Option<Slug>,
     pub(super) title: Option<String>,
+    pub(super) language: Option<LocaleTag>,
     pub(super) tags: Vec<String>,
     pub(super) attributes: Vec<Attribute>,
     pub(super) access: Option<Vec<String>>,
@@ -76,27 +80,29 @@ pub async fn upload(
     new: NewAsset,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let NewAsset { parent, slug, title, tags, attributes, access, publish_at, op_id } = new;
+    let NewAsset { parent, slug, title, language, tags, attributes, access, publish_at, op_id } =
+        new;
     let parent =
         parent.map(|parent| input::id("parent", NodeKind::Content, &parent)).transpose()?;
     let asked = Asked {
         parent,
         slug,
         title: title.map(|title| checks::title(&title)).transpose()?,
-        tags: checks::tags(&tags)?,
+        language,
+        tags: input::tags("tags", &tags)?,
         attributes: checks::attributes(&attributes)?,
         access: access.map(|access| checks::access(&access)).transpose()?,
         publish_at,
     };
-    let Asked { parent, slug, title, tags, attributes, access, publish_at } = &asked;
-    let digested = (parent, slug, title, tags, attributes, access, publish_at);
+    let Asked { parent, slug, title, language, tags, attributes, access, publish_at } = &asked;
+    let digested = (parent, slug, title, language, tags, attributes, access, publish_at);
     let op = input::op(app, &[subject, "uploadAsset"], op_id.as_ref(), &digested)?;
     if op_id.is_some() {
         // A repeat whose first call was applied is answered, whatever became of the parent.
         if let Some(found) = store::find(app, &op.id).await?.filter(|found| found.origin.is_some())
         {
             let opened = receive::open(app, incoming).await?;
-            return repeated(found, &op, opened).await;
+            return repeated(app, found, &op, opened).await;
         }
     }
     create(app, subject, asked, &op, op_id.is_some(), incoming).await
@@ -111,17 +117,23 @@ pub(super) async fn create(
     is_repeatable: bool,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let (run, parent) = open_parent(app, asked.parent.as_deref()).await?;
+    // Told at once, though the beginning of the file may be long on its way.
+    if asked.parent.is_some() {
+        open_parent(app, asked.parent.as_deref()).await?;
+    }
     let opened = receive::open(app, incoming).await?;
+    let (run, parent) = open_parent(app, asked.parent.as_deref()).await?;
     let slug = asked.slug.clone().or_else(|| checks::slug_of(&opened.name));
     let slug = slug
         .or_else(|| checks::slug_of(&op.id))
         .ok_or_else(|| InvalidInput::new("slug", "can't be made from the file's name: give one"))?;
     let upload = receive::begin(app, &op.id, &run);
-    let asset = placed(subject, asked, slug, &opened, op, parent.as_ref(), &upload, &run);
+    let name = identities::operations::display_name(app, subject).await?;
+    let author = Author { id: subject.to_owned(), name };
+    let asset = placed(author, asked, slug, &opened, op, parent.as_ref(), &upload, &run);
     let begun = match begin(app, asset, op, upload).await? {
         Ok(begun) => Begun { op: is_repeatable.then_some(op), ..begun },
-        Err(applied) => return repeated(applied, op, opened).await,
+        Err(applied) => return repeated(app, applied, op, opened).await,
     };
     if !settle_place(app, &begun.asset).await? {
         begun.give_up(app).await;
@@ -145,7 +157,7 @@ async fn open_parent(
 
 #[expect(clippy::too_many_arguments, reason = "all that a document is made of")]
 fn placed(
-    subject: &str,
+    author: Author,
     asked: Asked,
     slug: Slug,
     opened: &Opened,
@@ -164,8 +176,9 @@ fn placed(
             path: path_in(parent.map_or(TOP, |parent| &parent.metadata.path), &slug),
             slug,
             title: asked.title.unwrap_or_else(|| opened.name.clone()),
+            language: asked.language,
             created: run.now(),
-            author: Author { id: subject.to_owned() },
+            author,
             tags: asked.tags,
             access: asked.access.unwrap_or_else(inherited),
         },
@@ -176,8 +189,8 @@ fn placed(
         published_at: asked.publish_at.unwrap_or(run.now()),
         listed: Vec::new(),
         parent_cv: parent.map_or(0, |parent| parent.cv),
-        copying: parent.map(|_| run.now()),
         deleting: None,
+        deleted_at: None,
         discussion: None,
         input: op.input.clone(),
         origin: None,
@@ -206,6 +219,7 @@ async fn begin<'a>(
         };
         match holder {
             None => {}
+            Some(own) if own.deleted_at.is_some() => return Err(was_deleted().into()),
             Some(holder) if holder.deleting.is_some() => dispose(app, &holder).await?,
             Some(own) if own.id == op.id => {
                 if own.origin.is_some() {
@@ -240,20 +254,26 @@ async fn settle_place(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
         let path = &parent.metadata.path;
         store::update_paths(app, &parent.id, path, parent.cv, Some(&asset.id)).await?;
     }
-    // Refused: a call that is taken over had done it.
-    store::confirm(app, &asset.id).await.decided()?;
     Ok(true)
 }
 
 /// The answer to a call whose op was applied before: the asset as it now stands, if the file is the same.
 async fn repeated(
+    app: &App,
     asset: AssetDocument,
     op: &Op,
     opened: Opened,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let digest = opened.digest().await?;
-    if asset.deleting.is_none() && asset.origin.as_ref() == Some(&with_file(op, &digest).input) {
-        return Ok(asset);
+    let digest = opened.digest(app).await?;
+    if asset.origin.as_ref() != Some(&with_file(op, &digest).input) {
+        return Err(Conflict::other_input().into());
     }
-    Err(Conflict::other_input().into())
+    if asset.deleted_at.is_some() {
+        return Err(was_deleted().into());
+    }
+    Ok(asset)
+}
+
+fn was_deleted() -> Conflict {
+    Conflict::because("what this op created was deleted")
 }

@@ -1,5 +1,7 @@
 //! Blobs: the GridFS files that assets name.
 
+use std::ops::Range;
+
 use mongodb::bson::{DateTime, doc, oid::ObjectId};
 use serde::{Deserialize, Serialize};
 
@@ -54,10 +56,10 @@ pub(in super::super) async fn remove_blob(app: &App, id: ObjectId) -> Outcome<()
     app.collection::<BlobDocument>().remove(doc! { "_id": id }).await
 }
 
-/// Blobs behind `after` that there is a document of, in order.
+/// Blobs of these ids that there is a document of, in order; and whether each was let go.
 pub(in super::super) async fn blob_ids(
     app: &App,
-    after: Option<ObjectId>,
+    ids: Range<ObjectId>,
     limit: i64,
 ) -> Result<Vec<(ObjectId, bool)>, Error> {
     #[derive(Serialize, Deserialize)]
@@ -78,11 +80,11 @@ pub(in super::super) async fn blob_ids(
         const INDEXES: &'static [Index] = &[];
     }
     let list = List {
-        filter: after.map(|after| doc! { "_id": { "$gt": after } }).unwrap_or_default(),
+        filter: doc! { "_id": { "$gt": ids.start, "$lt": ids.end } },
         sort: doc! { "_id": 1 },
         limit,
         projection: Some(doc! { "metadata.removeAfter": 1 }),
-        hint: None,
+        ..List::default()
     };
     let found = app.collection::<Known>().list(list).await?;
     Ok(found.into_iter().map(|known| (known.id, known.metadata.remove_after.is_some())).collect())

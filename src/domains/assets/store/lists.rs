@@ -1,6 +1,6 @@
 //! The lists of assets, each one range of one index.
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::super::documents::{AssetDocument, EDITORS, EVERYONE, listing};
 use crate::{
@@ -45,11 +45,17 @@ impl Way {
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
             Self::Tag(_) | Self::Parent(_) => vec![("publishedAt", -1), ("_id", 1)],
-            // No index has the matches of several conditions, or of a range, in any order: they are
-            // sorted when they were found.
-            Self::Attributes { .. } => vec![("_id", 1)],
+            Self::Attributes { .. } if self.walked().is_none() => vec![("_id", 1)],
+            Self::Attributes { .. } => vec![("attributes.value", 1), ("_id", 1)],
         };
         Order { list: format!("assets {self:?}"), keys }
+    }
+
+    /// The condition whose values are gone through in their order, where the first isn't met by one
+    /// alone.
+    fn walked(&self) -> Option<&Condition> {
+        let Self::Attributes { all, .. } = self else { return None };
+        all.first().filter(|first| !matches!(first.test, Test::Equals(_)))
     }
 
     fn hint(&self) -> &'static str {
@@ -95,7 +101,13 @@ impl Way {
         let id = Bson::from(&asset.id);
         match self {
             Self::Tag(_) | Self::Parent(_) => vec![asset.published_at.into(), id],
-            Self::Attributes { .. } => vec![id],
+            Self::Attributes { .. } => {
+                let own = |first: &Condition| {
+                    let own = asset.attributes.iter().find(|own| own.key == first.key);
+                    own.map_or(Bson::Null, |own| own.value.clone())
+                };
+                self.walked().map(own).into_iter().chain([id]).collect()
+            }
         }
     }
 }
@@ -115,6 +127,62 @@ impl Condition {
             Test::Exists => {}
         }
         doc! { "$elemMatch": part }
+    }
+}
+
+impl Test {
+    /// Whether a value is one of a range, or may be one of any.
+    pub(in super::super) fn takes(&self, value: &Bson) -> bool {
+        let is_ordered = |low: &Bson, high: &Bson| match (low, high) {
+            (Bson::String(low), Bson::String(high)) => low <= high,
+            (Bson::Double(low), Bson::Double(high)) => low <= high,
+            (Bson::DateTime(low), Bson::DateTime(high)) => low <= high,
+            _ => false,
+        };
+        match self {
+            Self::Equals(only) => value == only,
+            Self::Between(from, to) => {
+                from.as_ref().is_none_or(|from| is_ordered(from, value))
+                    && to.as_ref().is_none_or(|to| is_ordered(value, to))
+            }
+            Self::Exists => true,
+        }
+    }
+
+    /// The values between which those are that it takes, both included.
+    fn ends(&self) -> (Bson, Bson) {
+        match self {
+            Self::Equals(only) => (only.clone(), only.clone()),
+            Self::Between(from, to) => {
+                // Only values of one type, as in the filter.
+                let (least, most) = match from.as_ref().or(to.as_ref()) {
+                    Some(Bson::String(_)) => (Bson::from(""), Bson::from(Document::new())),
+                    Some(Bson::DateTime(_)) => (DateTime::MIN.into(), DateTime::MAX.into()),
+                    _ => (f64::NEG_INFINITY.into(), f64::INFINITY.into()),
+                };
+                (from.clone().unwrap_or(least), to.clone().unwrap_or(most))
+            }
+            Self::Exists => (Bson::MinKey, Bson::MaxKey),
+        }
+    }
+}
+
+impl Condition {
+    /// Keys of the index from behind the cursor up to the end of what the test takes.
+    fn between(&self, page: &Page) -> Result<(Document, Document), Error> {
+        let key = |value, id| {
+            doc! { "attributes.key": &self.key, "attributes.value": value, "_id": id }
+        };
+        let (least, most) = self.test.ends();
+        let first = match page.after() {
+            None => key(least, Bson::MinKey),
+            // Nothing lies between a text and that text with a zero behind it.
+            Some([value, Bson::String(id)]) if self.test.takes(value) => {
+                key(value.clone(), format!("{id}\0").into())
+            }
+            Some(_) => return Err(Error::bad_input("after", "isn't a cursor of this list")),
+        };
+        Ok((first, key(most, Bson::MaxKey)))
     }
 }
 
@@ -157,7 +225,18 @@ pub(in super::super) async fn list(
         let is_due = doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } };
         filter = both(filter, is_due);
     }
-    let list = List { hint: Some(way.hint()), ..page.list(filter) };
+    let list = match way.walked() {
+        // The index has them in this order. The server can't know that of values in an array, so it isn't
+        // asked to sort.
+        Some(first) => List {
+            filter,
+            limit: i64::try_from(page.wanted()).unwrap_or(i64::MAX),
+            between: Some(first.between(page)?),
+            ..List::default()
+        },
+        None => page.list(filter),
+    };
+    let list = List { hint: Some(way.hint()), ..list };
     let found = app.collection::<AssetDocument>().list(list).await?;
     Ok(found.into_iter().map(|asset| (way.position(&asset), asset)).collect())
 }

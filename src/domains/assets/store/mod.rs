@@ -19,7 +19,7 @@ use super::documents::{AssetDocument, Attribute, EDITORS, EVERYONE, ParentDocume
 use crate::{
     app::App,
     error::Error,
-    graphql::scalars::Slug,
+    graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Outcome, Run,
         collection::List,
@@ -84,12 +84,6 @@ pub(super) async fn insert(app: &App, asset: AssetDocument) -> Outcome<()> {
     app.collection().insert(asset).await
 }
 
-/// Ends a creation's doubt: the parent was there after the asset was.
-pub(super) async fn confirm(app: &App, id: &str) -> Outcome<AssetDocument> {
-    let still = doc! { "_id": id, "copying": { "$exists": true } };
-    app.collection().guarded(still, doc! { "$unset": { "copying": "" } }).apply().await
-}
-
 /// Lets the assets of a parent (or `only` this one of them) that show an older path follow it.
 pub(super) async fn update_paths(
     app: &App,
@@ -114,6 +108,7 @@ pub(super) async fn update_paths(
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub title: Option<String>,
+    pub language: Option<LocaleTag>,
     pub access: Option<Vec<String>>,
     pub published_at: Option<DateTime>,
     /// In the place of all that don't come from the file.
@@ -132,6 +127,9 @@ pub(super) async fn edit(
     let mut set = doc! { "metadata.nonce": literal(next) };
     if let Some(title) = &changes.title {
         set.insert("metadata.title", literal(title));
+    }
+    if let Some(language) = &changes.language {
+        set.insert("metadata.language", literal(stored(language)));
     }
     if let Some(access) = &changes.access {
         set.insert("metadata.access", literal(access.clone()));
@@ -180,7 +178,8 @@ fn change(
     app.collection().guarded(both(condition, there), stages)
 }
 
-/// Decides a deletion: from here on the asset is gone for everyone, and its blobs are to be removed.
+/// Decides a deletion: from here on the asset is gone for everyone, and its blobs and comments are to be
+/// removed. What is left is a stone: its slug is free, and an insert that comes late finds its key taken.
 pub(super) async fn mark_deleting(
     app: &App,
     id: &str,
@@ -191,10 +190,36 @@ pub(super) async fn mark_deleting(
     if let Some(nonce) = nonce {
         guard.insert("metadata.nonce", nonce);
     }
-    let gone = doc! { "$set": { "deleting": "$$NOW", "outbox": let_go("file", true) } };
+    let nothing = || Bson::Array(Vec::new());
+    let gone = doc! { "$set": {
+        "deleting": "$$NOW",
+        "deletedAt": "$$NOW",
+        "outbox": let_go("file", true),
+        // In no parent, where its siblings are looked for.
+        "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
+        "metadata.path": "",
+        "metadata.title": "",
+        "metadata.tags": nothing(),
+        "attributes": nothing(),
+    } };
     let upload = doc! { "$set": { "outbox": let_go("upload", false) } };
     let unset = doc! { "$unset": ["file", "upload"] };
     app.collection().guarded(guard, vec![gone, upload, unset, relist()]).apply().await
+}
+
+/// Notes that nothing of a deleted asset is left but its stone.
+pub(super) async fn settle_deletion(app: &App, id: &str) -> Outcome<AssetDocument> {
+    let done = doc! {
+        "_id": id, "deletedAt": { "$exists": true }, "deleting": { "$exists": true }, "outbox": [],
+    };
+    let unset = doc! { "$unset": { "deleting": "", "discussion": "" } };
+    app.collection().guarded(done, unset).apply().await
+}
+
+/// Removes the stones from before `before`; answers how many.
+pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
+    let due = doc! { "deletedAt": { "$lt": before }, "deleting": { "$exists": false } };
+    app.collection::<AssetDocument>().remove_many(due).await
 }
 
 /// Expression of the outbox with the blob that `field` names, where there is one, in it too.
@@ -246,7 +271,7 @@ fn relist() -> Document {
     doc! { "$set": { "listed": choose(hidden, Bson::Array(vec![]), all) } }
 }
 
-/// Assets with a field, `copying`, `deleting` or `outbox.at`, from before `before`.
+/// Assets with a field, `deleting` or `outbox.at`, from before `before`.
 pub(super) async fn list_left_behind(
     app: &App,
     field: &'static str,

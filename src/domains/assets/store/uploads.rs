@@ -70,7 +70,9 @@ pub(in super::super) async fn take_upload(
     upload: &Upload,
     purpose: Purpose<'_>,
 ) -> Outcome<AssetDocument> {
-    let there = doc! { "_id": id, "deleting": { "$exists": false } };
+    let there = doc! {
+        "_id": id, "deleting": { "$exists": false }, "deletedAt": { "$exists": false },
+    };
     let condition = match purpose {
         Purpose::First { input } => doc! { "file": { "$exists": false }, "input": input },
         Purpose::Replace(expected) => {
@@ -182,8 +184,11 @@ pub(in super::super) async fn settle_removals(
     app.collection().guarded(doc! { "_id": &asset.id }, pull).apply().await
 }
 
-/// Removes an asset that was given up, whose outbox was carried out: nothing comes into it any more.
+/// Removes an asset that never had a file and was given up, whose outbox was carried out: nothing comes
+/// into it any more.
 pub(in super::super) async fn remove_settled(app: &App, id: &str) -> Outcome<()> {
-    let gone = doc! { "_id": id, "deleting": { "$exists": true } };
+    let gone = doc! {
+        "_id": id, "deleting": { "$exists": true }, "deletedAt": { "$exists": false },
+    };
     app.collection::<AssetDocument>().remove(gone).await
 }

@@ -8,7 +8,7 @@ use crate::{
     domains::comments::Discussion,
     graphql::{
         node_id::NodeKind,
-        scalars::{DateTime, Long, Slug},
+        scalars::{DateTime, LocaleTag, Long, Slug},
     },
 };
 
@@ -60,6 +60,11 @@ impl Asset {
         &self.0.metadata.title
     }
 
+    /// The language that it is in; null where it speaks none.
+    async fn language(&self) -> Option<&LocaleTag> {
+        self.0.metadata.language.as_ref()
+    }
+
     /// Its tags, sorted.
     async fn tags(&self) -> &[String] {
         &self.0.metadata.tags
@@ -73,6 +78,11 @@ impl Asset {
     /// Subject of the token of whoever made it.
     async fn author(&self) -> &str {
         &self.0.metadata.author.id
+    }
+
+    /// Whoever made it, by the name that is shown.
+    async fn author_name(&self) -> &str {
+        &self.0.metadata.author.name
     }
 
     /// Names of the roles that may read it; with none of them, everyone may. Editors always may.

@@ -3,7 +3,7 @@
 use async_graphql::{ID, InputObject, OneofObject};
 
 use crate::graphql::{
-    scalars::{DateTime, Slug},
+    scalars::{DateTime, LocaleTag, Slug},
     upload::Upload,
 };
 
@@ -32,7 +32,8 @@ pub enum AssetsBy {
 /// Conditions on attributes, all of which must hold.
 #[derive(Debug, InputObject)]
 pub struct AttributesFilter {
-    /// 1 to 5 conditions; one with `eq` is looked up first.
+    /// 1 to 5 conditions. The first with `eq`, else the first with `range`, else the first is looked up,
+    /// and what it finds is in its order; the others are looked at with each asset that it finds.
     pub all: Vec<AttributeCondition>,
     /// Only in the folder or gallery with this global id.
     pub owner: Option<ID>,
@@ -122,7 +123,9 @@ pub(in super::super) struct UploadAssetInput {
     pub slug: Option<Slug>,
     /// The title, 1 to 300 characters; the file's name when left out.
     pub title: Option<String>,
-    /// At most 50 tags of 1 to 50 characters.
+    /// The language that it is in, where it speaks one.
+    pub language: Option<LocaleTag>,
+    /// At most 30 tags of 1 to 64 characters on one line.
     #[graphql(default)]
     pub tags: Vec<String>,
     /// At most 100 attributes, each key once.
@@ -160,6 +163,8 @@ pub(in super::super) struct EditAssetInput {
     pub nonce: ID,
     /// The title, 1 to 300 characters.
     pub title: Option<String>,
+    /// The language that it is in.
+    pub language: Option<LocaleTag>,
     /// Names of the roles that may read it; an empty list: everyone.
     pub access: Option<Vec<String>>,
     /// From when on readers see it.
@@ -173,7 +178,7 @@ pub(in super::super) struct EditAssetInput {
 pub(in super::super) struct TagAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// Tags of 1 to 50 characters; those that it has stay.
+    /// Tags of 1 to 64 characters on one line; those that it has stay. An asset has 30 at the most.
     pub tags: Vec<String>,
 }
 

@@ -14,6 +14,6 @@ pub(super) use inputs::{
     UploadAssetInput,
 };
 pub use results::{
-    DeleteAssetResult, DeletedAsset, EditAssetResult, FileTooLarge, MediaTypeNotAllowed,
-    ReplaceAssetResult, TagAssetResult, UntagAssetResult, UploadAssetResult,
+    AssetConflict, DeleteAssetResult, DeletedAsset, EditAssetResult, FileTooLarge,
+    MediaTypeNotAllowed, ReplaceAssetResult, TagAssetResult, UntagAssetResult, UploadAssetResult,
 };

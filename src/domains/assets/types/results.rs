@@ -28,6 +28,7 @@ pub enum ReplaceAssetResult {
     Asset(Asset),
     NotFound(NotFound),
     InUse(InUse),
+    AssetConflict(AssetConflict),
     Conflict(Conflict),
     FileTooLarge(FileTooLarge),
     MediaTypeNotAllowed(MediaTypeNotAllowed),
@@ -39,7 +40,7 @@ pub enum ReplaceAssetResult {
 pub enum EditAssetResult {
     Asset(Asset),
     NotFound(NotFound),
-    Conflict(Conflict),
+    AssetConflict(AssetConflict),
     InvalidInput(InvalidInput),
 }
 
@@ -64,7 +65,7 @@ pub enum UntagAssetResult {
 pub enum DeleteAssetResult {
     DeletedAsset(DeletedAsset),
     NotFound(NotFound),
-    Conflict(Conflict),
+    AssetConflict(AssetConflict),
     InvalidInput(InvalidInput),
 }
 
@@ -96,6 +97,32 @@ answers_with_asset!(
 impl From<String> for DeleteAssetResult {
     fn from(id: String) -> Self {
         Self::DeletedAsset(DeletedAsset { id: NodeKind::Asset.id(&id) })
+    }
+}
+
+/// The asset was changed since you read it: merge with the current one and send again.
+#[derive(Debug, SimpleObject)]
+pub struct AssetConflict {
+    /// `CONFLICT`.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+    /// The asset as it is now, with its nonce.
+    pub current: Asset,
+}
+
+impl AssetConflict {
+    /// The nonce isn't the current one.
+    pub fn with(current: AssetDocument) -> Self {
+        let message = "it was changed since you read it; merge and send again".to_owned();
+        Self { code: ErrorCode::Conflict, message, current: current.into() }
+    }
+}
+
+/// Who creates an asset has read none: there it can't come to this.
+impl From<AssetConflict> for UploadAssetResult {
+    fn from(conflict: AssetConflict) -> Self {
+        Self::Conflict(Conflict::because(&conflict.message))
     }
 }
 
@@ -146,5 +173,6 @@ impl MediaTypeNotAllowed {
     }
 }
 
+impl Refusal for AssetConflict {}
 impl Refusal for FileTooLarge {}
 impl Refusal for MediaTypeNotAllowed {}

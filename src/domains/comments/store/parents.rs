@@ -418,7 +418,7 @@ pub(super) async fn list_touched_of(
         let hint = Some("discussion_touched");
         let fields = doc! { "discussion": 1 };
         let projection = Some(fields);
-        let list = List { filter, sort, limit, projection, hint };
+        let list = List { filter, sort, limit, projection, hint, ..List::default() };
         let found = app.collection::<Own>().list(list).await?;
         Ok(found.into_iter().filter_map(|parent| of(kind, parent)).collect())
     })

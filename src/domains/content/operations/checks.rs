@@ -8,9 +8,6 @@ use super::super::{
 };
 use crate::graphql::{input, refusals::InvalidInput, scalars::LocaleTag};
 
-/// Tags of one piece of content at the most.
-pub(super) const TAGS: usize = 30;
-
 /// A version that was checked.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Text {
@@ -43,26 +40,6 @@ pub(super) fn checked_text(
             subtitle: only("subtitle", subtitle, &[ContentType::Blog, ContentType::Gallery], 300)?,
         },
     })
-}
-
-/// Checks tags: a set, sorted.
-pub(super) fn checked_tags(tags: &[String]) -> Result<Vec<String>, InvalidInput> {
-    input::at_most("tags", tags, TAGS)?;
-    let each = |(at, tag): (usize, &String)| checked_tag(&format!("tags.{at}"), tag);
-    let mut tags = tags.iter().enumerate().map(each).collect::<Result<Vec<_>, _>>()?;
-    tags.sort();
-    tags.dedup();
-    Ok(tags)
-}
-
-/// Checks one tag.
-pub(super) fn checked_tag(field: &str, tag: &str) -> Result<String, InvalidInput> {
-    let tag = input::text(field, tag, 1..=64)?;
-    if tag.trim() != tag || tag.contains(['\n', '\r', '\t']) {
-        let reason = "takes no line breaks or tabs, and no spaces at its ends";
-        return Err(InvalidInput::new(field, reason));
-    }
-    Ok(tag)
 }
 
 /// The roles as they are stored: a set, sorted.

@@ -7,7 +7,7 @@ use super::{
         types::{CreateContentInput, CreateContentResult, Shown},
     },
     DEPTH,
-    checks::{Text, checked_tags, checked_text, stored_access},
+    checks::{Text, checked_text, stored_access},
     not_found, own_id,
 };
 use crate::{
@@ -42,7 +42,7 @@ struct New {
 pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Result<Shown, Refused> {
     let kind = new.kind.into();
     let text = checked_text(kind, &new.text)?;
-    let tags = checked_tags(&new.tags)?;
+    let tags = input::tags("tags", &new.tags)?;
     let access = new.access.as_deref().map(stored_access);
     let parent = new.parent.as_ref().map(|parent| own_id("parent", parent)).transpose()?;
     let name = new.author_name.as_deref();

@@ -12,7 +12,6 @@ use super::{
         store::{self, Way},
         types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
     },
-    checks::checked_tag,
     own_id,
 };
 use crate::{
@@ -116,7 +115,7 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
 
 fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
     Ok(match by {
-        ContentsBy::Tag(tag) => Way::Tag(checked_tag("by.tag", tag)?),
+        ContentsBy::Tag(tag) => Way::Tag(input::tag("by.tag", tag)?),
         ContentsBy::Parent(id) => Way::Parent(own_id("by.parent", id)?),
         ContentsBy::Type(kind) => Way::Type((*kind).into()),
         ContentsBy::RecentIn(path) => Way::In(path_or_top("by.recentIn", path)?.to_owned()),

@@ -8,7 +8,7 @@ use super::{
             TagContentResult, UntagContentInput, UntagContentResult,
         },
     },
-    checks::{TAGS, checked_tags, stored_access},
+    checks::stored_access,
     not_found, own_id, written,
 };
 use crate::{
@@ -25,9 +25,9 @@ use crate::{
 /// A refusal, or trouble.
 pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagContentResult>> {
     let id = own_id("content", &asked.content)?;
-    let tags = checked_tags(&asked.tags)?;
+    let tags = input::tags("tags", &asked.tags)?;
     let run = app.begin().await?;
-    if let Some(tagged) = store::add_tags(app, &id, &tags, TAGS, &run).await.decided()? {
+    if let Some(tagged) = store::add_tags(app, &id, &tags, input::TAGS, &run).await.decided()? {
         return Ok(Shown::written(tagged, run.now()));
     }
     let found = store::find(app, &id).await?.filter(super::NodeDocument::is_settled);
@@ -35,8 +35,9 @@ pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagCo
     all.extend(tags);
     all.sort();
     all.dedup();
-    if all.len() > TAGS {
-        return Err(InvalidInput::new("tags", format!("it would have more than {TAGS}")).into());
+    if all.len() > input::TAGS {
+        let reason = format!("it would have more than {}", input::TAGS);
+        return Err(InvalidInput::new("tags", reason).into());
     }
     Err(run.overdue().into())
 }
@@ -50,7 +51,7 @@ pub async fn untag(
     asked: &UntagContentInput,
 ) -> Result<Shown, Stop<UntagContentResult>> {
     let id = own_id("content", &asked.content)?;
-    let tags = checked_tags(&asked.tags)?;
+    let tags = input::tags("tags", &asked.tags)?;
     let run = app.begin().await?;
     let outcome = store::remove_tags(app, &id, &tags, &run).await;
     let written = written(app, &id, &run, outcome).await?.ok_or_else(|| not_found(&id))?;

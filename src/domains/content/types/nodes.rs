@@ -393,9 +393,9 @@ content_type! {
 pub struct ContentAuthor(documents::Author);
 
 impl ContentAuthor {
-    /// Someone of whom no name is known.
-    pub(super) fn of(id: &str) -> Self {
-        Self(documents::Author { id: id.to_owned(), name: id.to_owned() })
+    /// Who has this subject and this name.
+    pub(super) fn of(id: &str, name: &str) -> Self {
+        Self(documents::Author { id: id.to_owned(), name: name.to_owned() })
     }
 }
 

@@ -55,9 +55,9 @@ impl Photo {
         &self.0.metadata.title
     }
 
-    /// Null: a picture speaks none.
+    /// The language of what is written in it; null where it speaks none.
     pub(super) async fn language(&self) -> Option<&LocaleTag> {
-        None
+        self.0.metadata.language.as_ref()
     }
 
     /// Empty: a picture has no text.
@@ -82,7 +82,8 @@ impl Photo {
 
     /// Who made it.
     pub(super) async fn author(&self) -> ContentAuthor {
-        ContentAuthor::of(&self.0.metadata.author.id)
+        let author = &self.0.metadata.author;
+        ContentAuthor::of(&author.id, &author.name)
     }
 
     /// When it was made.

@@ -1,0 +1,66 @@
+//! What a look at the blobs costs.
+
+use mongodb::bson::{DateTime, Document, doc, oid::ObjectId};
+use serde_json::json;
+
+use super::{counts, file, noise, uploaded};
+use crate::support::{Gateway, short_bounds};
+
+/// Looks at the blobs as if the time for it had come; answers the commands that went to the chunks.
+async fn look(gateway: &Gateway) -> u64 {
+    let leases = gateway.database.collection::<Document>("leases");
+    let over = doc! { "$set": { "until": DateTime::from_millis(0) } };
+    leases.update_one(doc! { "_id": "assets.blobs" }, over).await.expect("updated");
+    gateway.database.run_command(doc! { "profile": 2 }).await.expect("a profile");
+    docgate::domains::assets::sweep::sweep(&gateway.app).await.expect("a sweep");
+    gateway.database.run_command(doc! { "profile": 0 }).await.expect("no profile");
+    let profile = gateway.database.collection::<Document>("system.profile");
+    let chunks = doc! { "ns": format!("{}.assets.chunks", gateway.database.name()) };
+    let sent = profile.aggregate([doc! { "$match": chunks }, doc! { "$count": "sent" }]).await;
+    let mut sent = sent.expect("a count");
+    let count = if sent.advance().await.expect("a count") {
+        sent.deserialize_current().expect("a count").get_i32("sent").expect("a number")
+    } else {
+        0
+    };
+    profile.drop().await.expect("dropped");
+    u64::try_from(count).expect("a count")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_takes_few_commands_and_only_what_is_new() {
+    let gateway = Gateway::with(|config| {
+        short_bounds(config);
+        config.asset_stall_seconds = 1;
+        config.asset_transfer_seconds = 1;
+    })
+    .await;
+    for number in 0..12 {
+        let input = json!({ "slug": format!("a-{number}") });
+        uploaded(&gateway, input, &file("a", "x/y", noise(number * 100_000))).await;
+    }
+    let whole = counts(&gateway).await;
+    let chunks = gateway.database.collection::<Document>("assets.chunks");
+    let stray = async |seconds: i64| {
+        let seconds = u32::try_from(seconds).expect("a time");
+        let blob = ObjectId::from_parts(seconds, [1; 5], [1; 3]);
+        let chunk = doc! { "files_id": blob, "n": 7, "data": "" };
+        chunks.insert_one(chunk).await.expect("inserted");
+    };
+    let seconds = || DateTime::now().timestamp_millis() / 1_000;
+    // The first look goes through all there is.
+    stray(2).await;
+    stray(seconds() - 2).await;
+    assert!(look(&gateway).await <= 3, "one for all files, and one for each that is removed");
+    assert_eq!(counts(&gateway).await, whole);
+    // The next one through what may have come since.
+    stray(seconds() - 2).await;
+    assert!(look(&gateway).await <= 2);
+    assert_eq!(counts(&gateway).await, whole);
+    stray(2).await;
+    assert_eq!(look(&gateway).await, 1);
+    assert_eq!(counts(&gateway).await[2], whole[2] + 1, "what is old was looked at before");
+    // Who wants to know looks at everything.
+    let report = docgate::domains::check(&gateway.app).await.expect("a check");
+    assert!(report.rules.iter().any(|(_, broken)| !broken.is_empty()));
+}

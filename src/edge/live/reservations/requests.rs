@@ -15,7 +15,6 @@ use super::{Open, Refused};
 use crate::{
     edge::{
         Edge,
-        auth::Caller,
         execution::Call,
         live::{
             body, busy, events, refusal,
@@ -62,7 +61,7 @@ async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, Refused> {
 }
 
 async fn open(edge: Edge, head: &Parts) -> Result<Response, Refused> {
-    let caller = caller(&edge, head).await?;
+    let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
     let place = edge.live.admit().ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, busy()))?;
     let (owner, waiting) = edge.live.reservations.open(&token, &caller)?;

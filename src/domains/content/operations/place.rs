@@ -12,9 +12,9 @@ use super::{
             DeleteContentResult, MoveContentInput, MoveContentResult, Shown, WouldContainItself,
         },
     },
-    DEPTH,
+    DEPTH, changeable,
     create::fits,
-    not_found, own_id,
+    own_id,
 };
 use crate::{
     app::App,
@@ -63,14 +63,10 @@ async fn move_locked(
     slug: Option<&Slug>,
     run: &Run,
 ) -> Result<NodeDocument, Stop<MoveContentResult>> {
-    let node = store::find(app, id).await?.filter(NodeDocument::is_settled);
-    let node = node.ok_or_else(|| not_found(id))?;
+    let node = changeable(store::find(app, id).await?, id)?;
     let parent = match parent {
         None => None,
-        Some(parent) => {
-            let found = store::find(app, parent).await?.filter(NodeDocument::is_settled);
-            Some(found.ok_or_else(|| not_found(parent))?)
-        }
+        Some(parent) => Some(changeable(store::find(app, parent).await?, parent)?),
     };
     let mut above = 0;
     if let Some(parent) = &parent {
@@ -162,8 +158,10 @@ async fn delete_locked(
         return match store::find(app, &id).await? {
             // A repeat is answered as the first call.
             Some(found) if found.deleted_at.is_some() => Ok(id),
-            Some(found) if found.copying.is_none() => Err(run.overdue().into()),
-            _ => Err(not_found(&id).into()),
+            found => {
+                changeable::<DeleteContentResult>(found, &id)?;
+                Err(run.overdue().into())
+            }
         };
     }
     // From the mark on nobody begins to put anything into it; who began before is counted, or sees the

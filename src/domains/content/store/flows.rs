@@ -39,8 +39,15 @@ pub(in super::super) async fn insert_revision(
     app.collection().insert(revision).await
 }
 
-pub(in super::super) async fn remove_revision(app: &App, key: &str) -> Outcome<()> {
-    app.collection::<RevisionDocument>().remove(doc! { "_id": key }).await
+/// Removes the former versions up to this number, also one that came late.
+pub(in super::super) async fn drop_older_revisions(
+    app: &App,
+    id: &str,
+    number: i64,
+) -> Result<(), Error> {
+    let older = doc! { "nodeId": id, "version.number": { "$lte": number } };
+    app.collection::<RevisionDocument>().remove_many(older).await?;
+    Ok(())
 }
 
 /// Removes every former version of content that is gone.
@@ -85,6 +92,15 @@ pub(in super::super) async fn list_kept(
     list_older(app, "kept.at", before, limit).await
 }
 
+/// Content that was deleted before `before`, and whose former versions and comments may be left.
+pub(in super::super) async fn list_remains(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<NodeDocument>, Error> {
+    list_older(app, "remains", before, limit).await
+}
+
 /// Stones from before `before`.
 pub(in super::super) async fn list_deleted(
     app: &App,
@@ -105,7 +121,15 @@ async fn list_older(
     app.collection::<NodeDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
+/// Nothing is left of deleted content but its stone.
+pub(in super::super) async fn settle_remains(app: &App, id: &str) -> Outcome<NodeDocument> {
+    let unset = doc! { "$unset": { "remains": "", "discussion": "" } };
+    let stone = doc! { "_id": id, "remains": { "$exists": true } };
+    app.collection().guarded(stone, unset).apply().await
+}
+
 pub(in super::super) async fn remove_stone(app: &App, id: &str) -> Outcome<()> {
-    let stone = doc! { "_id": id, "deletedAt": { "$exists": true } };
+    let nothing_left = doc! { "$exists": false };
+    let stone = doc! { "_id": id, "deletedAt": { "$exists": true }, "remains": nothing_left };
     app.collection::<NodeDocument>().remove(stone).await
 }

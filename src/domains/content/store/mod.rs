@@ -21,8 +21,8 @@ use crate::{
 
 pub(super) use feeds::{Way, list};
 pub(super) use flows::{
-    drop_revisions, insert, insert_revision, list_deleted, list_due, list_kept, promote,
-    remove_revision, remove_stone, set_place, settle_kept,
+    drop_older_revisions, drop_revisions, insert, insert_revision, list_deleted, list_due,
+    list_kept, list_remains, promote, remove_stone, set_place, settle_kept, settle_remains,
 };
 pub(super) use writes::{
     Change, add_tags, bury, edit, mark_deleting, publish, remove_tags, set_access, unpublish,

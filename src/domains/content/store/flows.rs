@@ -10,7 +10,11 @@ use crate::{
     app::App,
     error::Error,
     graphql::scalars::Slug,
-    mongo::{Outcome, Run, collection::List, expression::literal},
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        expression::{array, filter, literal, stored},
+    },
 };
 
 pub(in super::super) async fn insert(app: &App, node: NodeDocument) -> Outcome<()> {
@@ -64,6 +68,25 @@ pub(in super::super) async fn settle_kept(
 ) -> Outcome<NodeDocument> {
     let pull = doc! { "$pull": { "kept": { "number": { "$in": numbers } } } };
     app.collection().guarded(doc! { "_id": id }, pull).apply().await
+}
+
+/// Where nodes left a path, those that left it before them lose it: whoever asks for it is led to the
+/// last one, and nobody looks at the others.
+pub(super) async fn drop_older_former(app: &App, nodes: &[NodeDocument]) -> Result<(), Error> {
+    let left: Vec<_> = nodes.iter().filter_map(|node| node.former.first()).collect();
+    if left.is_empty() {
+        return Ok(());
+    }
+    let paths: Vec<_> = left.iter().map(|former| former.path.as_str()).collect();
+    let is_newer = doc! { "$and": [
+        { "$eq": ["$$left.path", "$$this.path"] }, { "$gt": ["$$left.until", "$$this.until"] },
+    ] };
+    let newer = doc! { "$map": { "input": literal(stored(&left)), "as": "left", "in": is_newer } };
+    let stay = filter(array("former"), doc! { "$not": [{ "$anyElementTrue": [newer] }] });
+    let had = doc! { "former.path": { "$in": paths } };
+    let set = vec![doc! { "$set": { "former": stay } }];
+    app.collection::<NodeDocument>().update_many(had, set, Vec::new()).await?;
+    Ok(())
 }
 
 /// Puts what is due in the place of what was live.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Versions that may wait to be kept; an editor who is quicker is told to come again.
-const WAITING: i64 = 5;
+pub(in super::super) const WAITING: i64 = 5;
 
 /// Another version.
 #[derive(Debug)]

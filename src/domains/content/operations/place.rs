@@ -24,7 +24,11 @@ use crate::{
         refusals::{AlreadyExists, InUse, InvalidInput, Stop},
         scalars::Slug,
     },
-    mongo::{Run, lease::Lease, tree::Pass},
+    mongo::{
+        Run,
+        lease::Lease,
+        tree::{Pass, settle},
+    },
 };
 
 /// Name of the tree's lock.
@@ -63,10 +67,10 @@ async fn move_locked(
     slug: Option<&Slug>,
     run: &Run,
 ) -> Result<NodeDocument, Stop<MoveContentResult>> {
-    let node = changeable(store::find(app, id).await?, id)?;
+    let node = taken_up(app, id).await?;
     let parent = match parent {
         None => None,
-        Some(parent) => Some(changeable(store::find(app, parent).await?, parent)?),
+        Some(parent) => Some(taken_up(app, parent).await?),
     };
     let mut above = 0;
     if let Some(parent) = &parent {
@@ -94,6 +98,20 @@ async fn move_locked(
     }
     // Nobody else deletes it or changes places as long as the run lasts.
     Err(run.overdue().into())
+}
+
+/// Content as it takes changes under the lock: a creation that isn't over is ended, and a mark was left
+/// behind by a deletion that was cut, which can't write any more.
+async fn taken_up(app: &App, id: &str) -> Result<NodeDocument, Stop<MoveContentResult>> {
+    let tree = store::tree(app);
+    let mut found = store::find(app, id).await?;
+    if let Some(node) = found {
+        found = settle(&tree, node).await?;
+    }
+    if let Some(mark) = found.as_ref().and_then(|node| node.deleting.clone()) {
+        found = tree.unmark_deleting(id, &mark.by).await.decided()?;
+    }
+    changeable(found, id)
 }
 
 /// How many steps lead from `parent` up to its root, itself included. They are gone by `parentId`, which

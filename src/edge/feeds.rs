@@ -1,4 +1,4 @@
-//! `GET /feeds/{path}.atom`: what lies right in some content, newest first, as everyone may see it.
+//! `GET /feeds/{path}.atom`: what lies in some content, however deep, newest first, as everyone may see it.
 
 use axum::{
     extract::{Path, Request, State},

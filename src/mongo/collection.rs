@@ -206,12 +206,17 @@ impl<T: Stored> Collection<T> {
         self.list_as(list).await
     }
 
-    /// As [`Self::list`], each with the server's time.
+    /// As [`Self::list`], each with the server's time. `shape` is the expression of the document as it is
+    /// answered; `T` must be readable from it.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn list_timed(&self, list: List) -> Result<Vec<Timed<T>>, Error> {
-        let projection = Some(doc! { "now": "$$NOW", "document": "$$ROOT" });
+    pub async fn list_timed(
+        &self,
+        list: List,
+        shape: impl Into<Bson>,
+    ) -> Result<Vec<Timed<T>>, Error> {
+        let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
         self.list_as(List { projection, ..list }).await
     }
 

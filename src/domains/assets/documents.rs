@@ -182,13 +182,21 @@ pub(super) fn listing(audience: &str, list: &str, of: &str) -> String {
     [audience, list, of].join(" ")
 }
 
-/// The lists that an asset stands in: of each of its tags and of its parent, each for every role that
-/// may read it. A reader's list is so one range of an index for each of the reader's roles.
+/// The lists that an asset stands in: of each of its tags and of its parent, and a photo also in those of
+/// photos by tag, by parent and within each path above it; each for every role that may read it. A
+/// reader's list is so one range of an index for each of the reader's roles.
 pub(super) fn listed(metadata: &Metadata) -> Vec<String> {
+    let parent = metadata.parent_id.as_deref().unwrap_or_default();
     let of = |audience: &str| {
-        let tags = metadata.tags.iter().map(|tag| listing(audience, "tag", tag));
-        let parent = metadata.parent_id.as_deref().unwrap_or_default();
-        tags.chain([listing(audience, "parent", parent)]).collect::<Vec<_>>()
+        let of_tags = |list| metadata.tags.iter().map(move |tag| listing(audience, list, tag));
+        let mut all: Vec<_> = of_tags("tag").collect();
+        all.push(listing(audience, "parent", parent));
+        if metadata.kind == AssetKind::Photo {
+            all.extend(of_tags("photoTag"));
+            all.push(listing(audience, "photoParent", parent));
+            all.extend(above(&metadata.path).map(|path| listing(audience, "photoIn", path)));
+        }
+        all
     };
     if metadata.access.is_empty() {
         return of(EVERYONE);
@@ -198,6 +206,11 @@ pub(super) fn listed(metadata: &Metadata) -> Vec<String> {
         audiences.push(EDITORS);
     }
     audiences.into_iter().flat_map(of).collect()
+}
+
+/// What stands above a path: nothing for all that there is, then each path from the root on.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(end, _)| &path[..end])
 }
 
 impl AssetDocument {
@@ -226,7 +239,7 @@ impl Stored for AssetDocument {
             name: "list",
             keys: &[("listed", Key::Up), ("publishedAt", Key::Down), ("_id", Key::Up)],
             kind: Kind::Plain,
-            serves: "assets by tag or parent, newest first, for each audience",
+            serves: "assets by tag or parent, and photos within a path, newest first, for each audience",
         },
         Index {
             name: "attribute",

@@ -22,7 +22,7 @@ pub enum Found {
     Moved(String),
 }
 
-/// The feed of what lies right in the content at `path`, as everyone may see it; none where there is
+/// The feed of what lies in the content at `path`, however deep, as everyone may see it; none where there is
 /// nothing to see. Links begin with `base`, the address of this host without a path.
 ///
 /// # Errors

@@ -62,9 +62,13 @@ pub struct NodeDocument {
     /// Set while it is looked for what lies in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<Deletion>,
-    /// Set when it was deleted: nothing else of it is left, and the document goes later.
+    /// Set when it was deleted: nothing else of it is left but its `_id`, which stays taken for as long
+    /// as op ids are remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
+    /// Server time of the deletion, until its former versions and comments are removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remains: Option<DateTime>,
     /// What people say about it; the room of comments writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discussion: Option<Box<DiscussionSummary>>,
@@ -496,7 +500,13 @@ impl Stored for NodeDocument {
             name: "deleted",
             keys: &[("deletedAt", Key::Up)],
             kind: Kind::Where("deletedAt"),
-            serves: "the sweep that removes what was deleted",
+            serves: "the sweep that forgets what was deleted",
+        },
+        Index {
+            name: "remains",
+            keys: &[("remains", Key::Up)],
+            kind: Kind::Where("remains"),
+            serves: "the sweep of what deleted content leaves behind",
         },
         comments::TOUCHED,
     ];

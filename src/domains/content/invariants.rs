@@ -2,9 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mongodb::bson::DateTime;
+
 use super::{
     documents::{NodeDocument, RevisionDocument, TOP, listed},
     operations::REVISIONS,
+    store::WAITING,
 };
 use crate::{app::App, domains::Report, error::Error};
 
@@ -47,13 +50,22 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         report.broken(id.clone());
     }
 
+    report.rule("content: nothing waits that sweeps should have ended");
+    let now = app.begin().await?.now().timestamp_millis();
+    let overdue = DateTime::from_millis(now - app.bounds().quiet_millis() - PATIENCE);
+    for (id, facts) in &tree {
+        if let Some(since) = facts.waiting.filter(|since| *since < overdue) {
+            report.broken(format!("{id} waits since {since}"));
+        }
+    }
+
     report.rule("content: former versions are of content that is there, and of what came before");
     let each = |revision: RevisionDocument| {
         let (id, number) = (&revision.node_id, revision.version.number);
         let newest = tree.get(id).map(|facts| facts.revision);
-        // One that came late may lie just below the bound until the next edit.
-        let sound =
-            newest.is_some_and(|newest| number < newest && number + REVISIONS + 1 >= newest);
+        // The last ones wait to be kept, and one that came late to go with the next edit.
+        let bound = REVISIONS + WAITING;
+        let sound = newest.is_some_and(|newest| number < newest && number + bound >= newest);
         if !(sound || stones.contains(id)) || revision.id != RevisionDocument::key(id, number) {
             report.broken(format!("{} of {newest:?}", revision.id));
         }
@@ -61,6 +73,9 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     };
     app.collection().for_each(each).await
 }
+
+/// How much longer than they must sweeps may take, in milliseconds.
+const PATIENCE: i64 = 60_000;
 
 /// What is looked at of one document; texts aren't held.
 struct Facts {
@@ -71,15 +86,27 @@ struct Facts {
     revision: i64,
     is_listed: bool,
     is_published_soundly: bool,
+    /// Since when it waits for someone to go on with it.
+    waiting: Option<DateTime>,
 }
 
 impl Facts {
     fn of(node: &NodeDocument) -> Self {
         let NodeDocument { metadata, within, .. } = node;
-        let first_seen = match (&node.live, node.published_at) {
-            (None, at) => at.is_none() && node.next.is_none(),
-            (Some(_), at) => at.is_some(),
+        let is_published_soundly = match (&node.live, &node.next) {
+            (None, next) => node.published_at.is_none() && next.is_none(),
+            (Some(live), next) => {
+                let follows = next.as_ref().is_none_or(|next| next.at > live.at);
+                node.published_at.is_some_and(|at| at <= live.at) && follows
+            }
         };
+        let marks = [
+            node.copying,
+            node.deleting.as_ref().map(|mark| mark.at),
+            node.outbox.iter().map(|entry| entry.at).min(),
+            node.kept.iter().map(|version| version.at).min(),
+            node.next.as_ref().map(|next| next.at),
+        ];
         Self {
             parent: metadata.parent_id.clone(),
             slug: metadata.slug.as_str().to_owned(),
@@ -87,7 +114,8 @@ impl Facts {
             within: within.clone(),
             revision: node.revision,
             is_listed: node.listed == listed(metadata, within),
-            is_published_soundly: first_seen,
+            is_published_soundly,
+            waiting: marks.into_iter().flatten().min(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Markdown as HTML that is safe to show.
 
-use pulldown_cmark::{Options, Parser};
+use pulldown_cmark::{Event, Options, Parser};
 
 use crate::error::Error;
 
@@ -9,7 +9,7 @@ const SHORT: usize = 4_096;
 
 /// Renders a text: [CommonMark](https://spec.commonmark.org/) with tables and strikethrough of
 /// [GitHub's](https://github.github.com/gfm/). What a browser would execute, load as a frame or send
-/// somewhere is taken out.
+/// somewhere is taken out. A text with a [`fault`] is shown as it was written.
 ///
 /// # Errors
 /// `Internal`.
@@ -21,11 +21,63 @@ pub(super) async fn html(text: &str) -> Result<String, Error> {
     tokio::task::spawn_blocking(move || rendered(&text)).await.map_err(Error::internal)
 }
 
+/// Elements inside one another at the most: who reads HTML looks through all that are open at each one
+/// that begins.
+const DEPTH: usize = 100;
+/// Elements of a text times those that it begins in HTML of its own, at the most: one of these may stay
+/// open, or be opened again, in all that follow.
+const OPEN_AT_ONCE: usize = 100_000;
+/// Elements that have no end.
+const WITHOUT_END: [&str; 4] = ["br", "hr", "img", "wbr"];
+
+/// Why rendering a text would take too long, in words that follow its name.
+pub(super) fn fault(text: &str) -> Option<&'static str> {
+    events(text).err()
+}
+
 fn rendered(text: &str) -> String {
-    let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
+    let Ok(events) = events(text) else {
+        return format!("<pre>{}</pre>\n", ammonia::clean_text(text));
+    };
     let mut html = String::with_capacity(text.len() * 3 / 2);
-    pulldown_cmark::html::push_html(&mut html, parser);
+    pulldown_cmark::html::push_html(&mut html, events.into_iter());
     ammonia::clean(&html)
+}
+
+/// What a text is made of.
+fn events(text: &str) -> Result<Vec<Event<'_>>, &'static str> {
+    let mut events = Vec::new();
+    let (mut depth, mut elements, mut own) = (0_usize, 0_usize, 0_usize);
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {
+        match &event {
+            Event::Start(_) => {
+                depth += 1;
+                elements += 1;
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::Html(html) | Event::InlineHtml(html) => {
+                for name in html.split('<').skip(1).filter_map(started) {
+                    elements += 1;
+                    own += usize::from(!WITHOUT_END.contains(&name));
+                }
+            }
+            _ => {}
+        }
+        if depth > DEPTH {
+            return Err("has quotes or lists too deep inside one another");
+        }
+        if own.saturating_mul(elements) > OPEN_AT_ONCE {
+            return Err("has too much HTML");
+        }
+        events.push(event);
+    }
+    Ok(events)
+}
+
+/// The name of the element that begins here, behind a `<`.
+fn started(html: &str) -> Option<&str> {
+    let end = html.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(html.len());
+    html[..end].starts_with(|c: char| c.is_ascii_alphabetic()).then(|| &html[..end])
 }
 
 #[cfg(test)]
@@ -39,6 +91,45 @@ mod tests {
         let link = rendered("[docgate](https://example.org/?a=1&b=2)");
         assert!(link.contains(r#"href="https://example.org/?a=1&amp;b=2""#), "{link}");
         assert!(link.contains("noopener"), "{link}");
+    }
+
+    #[test]
+    fn what_would_take_long_is_shown_as_it_is() {
+        let deep = "> ".repeat(DEPTH + 1) + "a";
+        assert!(rendered(&deep).starts_with("<pre>&gt; &gt;"), "{deep}");
+        assert!(rendered(&("> ".repeat(DEPTH - 1) + "a")).starts_with("<blockquote>"));
+        for (text, times) in [
+            (">", 100_000),
+            ("- ", 50_000),
+            ("1. ", 33_000),
+            ("<div>", 20_000),
+            ("<b id=1>a\n\n", 9_000),
+            ("<div></x>\n", 10_000),
+            ("a <i title='</i>'>\n\n", 5_000),
+        ] {
+            let text = text.repeat(times);
+            assert!(fault(&text).is_some(), "{}", &text[..20]);
+            assert!(rendered(&text).starts_with("<pre>"), "{}", &text[..20]);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_rendered() {
+        for (text, times) in [
+            ("A *word* and a [link](https://example.org).<br>\n\n", 2_000),
+            ("*a **b ", 14_000),
+            ("[", 100_000),
+            ("![](a)", 16_000),
+            ("`a` ~~b~~ ", 10_000),
+            ("# a\n", 25_000),
+            ("|a|b|\n|-|-|\n|c|d|\n\n", 4_000),
+        ] {
+            let text = text.repeat(times);
+            assert_eq!(fault(&text), None);
+            assert!(!rendered(&text).starts_with("<pre>"));
+        }
+        let some = "A <kbd>key</kbd> and a paragraph.\n\n".repeat(100);
+        assert_eq!(fault(&some), None, "HTML of its own");
     }
 
     #[test]

@@ -13,19 +13,20 @@
 //! and what one may not read isn't looked at. Who may not read something gets the answer of who asks for
 //! what isn't there.
 //!
-//! Pictures are assets (their room owns `assetEntries`): feeds by tag and by parent read both side by side,
-//! each one range in the same order. What lies in folders and galleries follows their paths, and keeps
-//! them from being deleted.
+//! Pictures are assets (their room owns `assetEntries`): feeds by tag, by parent and within a path read
+//! both side by side, each one range in the same order. What lies in folders and galleries follows their
+//! paths, and keeps them from being deleted.
 //!
 //! # Who decides
 //!
 //! The document itself, for everything but `path` and `within`, which come down from what it lies in
-//! ([`crate::mongo::tree`]). A path that changes joins `former` in the same update: whoever asks for it is
-//! led on, as long as nothing else has it. Moves and deletions hold the lease `nodes.tree`.
+//! ([`crate::mongo::tree`]). A path that changes joins `former` in the same update, and then goes from the
+//! `former` of what had it before: whoever asks for it is led on, as long as nothing else has it. Moves
+//! and deletions hold the lease `nodes.tree`.
 //!
 //! ```text
 //!   edit:    draft ─▶ kept[] (decided) ─▶ nodeRevisions (given) ─▶ kept[] without it (settled)
-//!   delete:  deleting ─▶ nothing in it ─▶ stone ─▶ its versions and comments removed ─▶ gone
+//!   delete:  deleting ─▶ nothing in it ─▶ stone ─▶ its versions and comments go ─▶ op id forgotten: gone
 //!                └─────── something ─▶ taken back
 //! ```
 //!
@@ -33,7 +34,8 @@
 //!
 //! Paths, `within` and `listed` equal what slugs, parents, tags and access imply. Something is published
 //! exactly where `publishedAt` is, and `next` only comes after `live`. Former versions are those of
-//! content that is there, each once, no more than [`operations::REVISIONS`] behind the newest.
+//! content that is there, each once, no more than [`operations::REVISIONS`] behind the newest. Nothing waits
+//! for longer than sweeps need.
 
 pub mod atom;
 mod documents;

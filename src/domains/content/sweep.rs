@@ -1,4 +1,4 @@
-//! Ends what was cut, puts what is due in its place, and removes what was deleted.
+//! Ends what was cut, puts what is due in its place, and removes what deleted content leaves behind.
 
 use mongodb::bson::DateTime;
 
@@ -25,8 +25,9 @@ const MOST: i64 = 100;
 /// `Unavailable` or `Internal`; what is left is tried again.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now();
-    let quiet = app.bounds().quiet_millis();
-    let before = DateTime::from_millis(now.timestamp_millis() - quiet);
+    let earlier = |millis| DateTime::from_millis(now.timestamp_millis().saturating_sub(millis));
+    let before = earlier(app.bounds().quiet_millis());
+    let forgotten = earlier(i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX));
     let tree = Nodes(app);
     let done = [
         sweep_creations(&tree, before).await,
@@ -34,7 +35,8 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
         sweep_fan_outs(&tree, before).await,
         versions(app, before).await,
         editions(app, now).await,
-        stones(app, before).await,
+        remains(app, before).await,
+        stones(app, forgotten).await,
     ];
     done.into_iter().sum()
 }
@@ -58,18 +60,28 @@ async fn editions(app: &App, now: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Inserts from before a deletion can't come any more: what they left goes, and then the stone.
-async fn stones(app: &App, before: DateTime) -> Result<u64, Error> {
+/// Inserts from before a deletion can't come any more: what they left goes.
+async fn remains(app: &App, before: DateTime) -> Result<u64, Error> {
     let mut tally = Tally::default();
-    for node in store::list_deleted(app, before, MOST).await? {
+    for node in store::list_remains(app, before, MOST).await? {
         let removed = async {
             if let Some(discussion) = &node.discussion {
                 comments::operations::forget(app, &discussion.id).await?;
             }
             store::drop_revisions(app, &node.id).await?;
-            Ok(store::remove_stone(app, &node.id).await.decided()?.is_some())
+            Ok(store::settle_remains(app, &node.id).await.decided()?.is_some())
         };
         tally.add(&node.id, removed.await);
+    }
+    tally.finished()
+}
+
+/// The op ids of deleted content are forgotten, and its stone with them.
+async fn stones(app: &App, before: DateTime) -> Result<u64, Error> {
+    let mut tally = Tally::default();
+    for node in store::list_deleted(app, before, MOST).await? {
+        let removed = store::remove_stone(app, &node.id).await.decided();
+        tally.add(&node.id, removed.map(|removed| removed.is_some()));
     }
     tally.finished()
 }

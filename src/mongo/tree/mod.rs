@@ -103,6 +103,14 @@ pub trait Grown: Send + Sync {
     /// Its commands.
     fn tree(&self) -> Tree<Self::Branch>;
 
+    /// Told of branches that show what is above them, before they are handed on. It may be repeated.
+    fn arrived(
+        &self,
+        _branches: &[Self::Branch],
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        async { Ok(()) }
+    }
+
     /// Hands a branch on to its copies in other collections.
     fn hand_on(&self, branch: &Self::Branch) -> impl Future<Output = Result<(), Error>> + Send;
 }

@@ -68,6 +68,7 @@ impl Pass {
     async fn visit<G: Grown>(&mut self, grown: &G, chunk: &[String]) -> Result<(), Error> {
         let tree = grown.tree();
         let branches = tree.list(chunk).await?;
+        grown.arrived(&branches).await?;
         // The lowest version of each parent that a child shows, and the children themselves.
         let mut behind = HashMap::<String, i64>::new();
         let mut last = String::new();

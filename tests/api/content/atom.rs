@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{ask, create, id, publish, put, site};
 use crate::support::Gateway;
 
-async fn get(gateway: &Gateway, path: &str, known: Option<&str>) -> reqwest::Response {
+pub(super) async fn get(gateway: &Gateway, path: &str, known: Option<&str>) -> reqwest::Response {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
     let request =
         client.build().expect("a client").get(format!("http://{}{path}", gateway.address));
@@ -65,6 +65,12 @@ async fn a_blog_is_served_as_atom() {
     );
     assert_eq!(feed.updated(), entry.updated());
     assert!(entry.id().starts_with("urn:docgate:") && entry.id().ends_with(id(&made)));
+
+    // Everything below is in the feed of what it lies in.
+    let above = get(&gateway, "/feeds/en.atom", None).await.text().await.expect("a text");
+    let above = Feed::read_from(above.as_bytes()).expect("a feed");
+    let titles: Vec<_> = above.entries().iter().map(|entry| entry.title().as_str()).collect();
+    assert_eq!(titles, ["A < B & \"C\"", "page", "two", "blog"]);
 
     let same = get(&gateway, "/feeds/en/blog.atom", Some(&tag)).await;
     assert_eq!(

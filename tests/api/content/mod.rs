@@ -2,6 +2,7 @@
 
 mod atom;
 mod flows;
+mod late;
 mod photos;
 mod reads;
 mod writes;
@@ -118,7 +119,7 @@ async fn listed_by(client: &Client, by: &Value, first: usize) -> Vec<String> {
         assert!(response.get("errors").is_none(), "{response:#}");
         let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
         // Pictures are read side by side.
-        let photos = by.get("tag").or(by.get("parent")).is_some();
+        let photos = ["tag", "parent", "recentIn"].iter().any(|way| by.get(way).is_some());
         assert_eq!(sent.len(), if photos { 2 } else { 1 }, "{response:#}");
         let figure = |name: &str| -> u64 {
             sent.iter().map(|read| read[name].as_u64().expect("a figure")).sum()

@@ -9,6 +9,8 @@ use crate::support::{Gateway, commands};
 /// A picture of one grey pixel, in PNG.
 const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
 
+const PAPERS: [&str; 3] = ["/en/notes", "/en/letter", "/en/bill"];
+
 /// Puts a file at a path; answers its global id.
 async fn upload(gateway: &Gateway, path: &str, bytes: &'static [u8]) -> String {
     let url = format!("http://{}/assets{path}", gateway.address);
@@ -48,16 +50,25 @@ async fn galleries_and_tags_show_pictures_with_everything_else_in_one_order() {
         };
         expected.insert(0, path);
     }
-    let file = upload(&gateway, "/en/notes", b"no picture").await;
-    tag(&gateway, &file, &["x"]).await;
+    for n in 0..3 {
+        let file = upload(&gateway, PAPERS[n], b"no picture").await;
+        tag(&gateway, &file, &["x", "papers"]).await;
+    }
+    assert_eq!(listed(&anyone, json!({ "tag": "papers" })).await, [""; 0], "not even looked at");
     // Each page is two commands side by side, and no page passes anything over.
     for first in [1, 2, 3, 100] {
         assert_eq!(paths(&gateway, json!({ "tag": "x" }), first).await, expected, "by {first}");
         let mut below = expected.clone();
         below.push("/en/gallery".into());
         assert_eq!(paths(&gateway, json!({ "parent": folder }), first).await, below);
+        below.push("/en".into());
+        for path in ["/en", "/"] {
+            assert_eq!(paths(&gateway, json!({ "recentIn": path }), first).await, below);
+        }
     }
     let shown = upload(&gateway, "/en/gallery/one", PIXEL).await;
+    let recent = listed_by(&anyone, &json!({ "recentIn": "/en/gallery" }), 10).await;
+    assert_eq!(recent, ["/en/gallery/one", "/en/gallery"]);
     let query = "query($by: ContentsBy!) { contents(by: $by) { nodes { __typename id path parentId
         title html author { id } ... on Photo { url mediaType width height } } } }";
     let response = anyone.run(query, json!({ "by": { "parent": gallery } })).await;
@@ -104,6 +115,9 @@ async fn pictures_go_along_with_what_they_lie_in() {
     upload(&gateway, "/top/gallery/one", PIXEL).await;
     ask(&gateway, "moveContent", json!({ "content": top, "slug": "moved" })).await;
     assert_eq!(listed_by(&anyone, &json!({ "parent": gallery }), 10).await, ["/moved/gallery/one"]);
+    let recent = listed_by(&anyone, &json!({ "recentIn": "/moved" }), 10).await;
+    assert_eq!(recent, ["/moved/gallery/one", "/moved/gallery", "/moved"]);
+    assert_eq!(listed_by(&anyone, &json!({ "recentIn": "/top" }), 10).await, [""; 0]);
     let kept = ask(&gateway, "deleteContent", json!({ "content": gallery })).await;
     assert_eq!(kept["__typename"], "InUse", "{kept:#}");
     assert_eq!(at(&anyone, "/moved/gallery").await["__typename"], "Gallery");
@@ -127,6 +141,10 @@ async fn pictures_that_one_may_not_read_dont_exist() {
         assert_eq!(listed(&reader, by.clone()).await, ["/gallery/one"]);
         assert_eq!(listed(&editor(&gateway), by).await, ["/gallery/one"]);
     }
+    let by = json!({ "recentIn": "/" });
+    assert_eq!(listed(&gateway.merchant(), by.clone()).await, [""; 0]);
+    let reader = gateway.user("reader", &["analyst"]);
+    assert_eq!(listed_by(&reader, &by, 10).await, ["/gallery/one", "/gallery"]);
     gateway.assert_sound().await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{self, DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
@@ -89,40 +89,70 @@ async fn a_feed_across_a_publish_time() {
     let gateway = Gateway::start().await;
     let anyone = gateway.anonymous();
     let blog = put(&gateway, "BLOG", "blog", None).await;
-    let first = create(&gateway, draft("BLOG_ENTRY", "first", Some(&blog))).await;
+    let mut input = draft("BLOG_ENTRY", "first", Some(&blog));
+    input["tags"] = json!(["x"]);
+    let first = create(&gateway, input.clone()).await;
     publish(&gateway, &first, None).await;
     let text = json!({ "title": "The second version", "body": "Whales." });
     let edit = json!({ "content": id(&first), "nonce": super::nonce(&first), "text": text });
     let edited = ask(&gateway, "editContent", edit).await;
-    let new = create(&gateway, draft("BLOG_ENTRY", "new", Some(&blog))).await;
-    let soon = moment(&gateway, 2_500).await;
-    let scheduled = publish(&gateway, &edited, Some(&soon)).await;
+    input["slug"] = json!("new");
+    input["text"] = json!({ "title": "new", "body": "The text of new." });
+    let new = create(&gateway, input).await;
+    let late = moment(&gateway, 3_600_000).await;
+    let scheduled = publish(&gateway, &edited, Some(&late)).await;
     assert_eq!(
         (&scheduled["title"], &scheduled["draft"]["nextAt"]),
-        (&json!("first"), &json!(soon))
+        (&json!("first"), &json!(late))
     );
-    let scheduled = publish(&gateway, &new, Some(&soon)).await;
+    let scheduled = publish(&gateway, &new, Some(&late)).await;
     assert_eq!(
         (&scheduled["publishedAt"], &scheduled["draft"]["liveAt"]),
-        (&Value::Null, &json!(soon))
+        (&Value::Null, &json!(late))
     );
-    let parent = json!({ "parent": blog });
+    let entries = ["/blog/new", "/blog/first"];
+    let feeds = [
+        (json!({ "parent": blog }), 2),
+        (json!({ "tag": "x" }), 2),
+        (json!({ "type": "BLOG_ENTRY" }), 2),
+        (json!({ "recentIn": "/" }), 3),
+    ];
+    let shown = |published: usize, all: usize| {
+        let paths = entries.iter().skip(2 - published).chain(&["/blog"]).copied();
+        paths.take(all + published - 2).collect::<Vec<_>>()
+    };
+    for (by, all) in &feeds {
+        assert_eq!(listed_by(&anyone, by, 10).await, shown(1, *all), "{by}");
+    }
+    assert_eq!(atom_titles(&gateway).await, ["first"]);
     let words = |query: &str| json!({ "text": { "query": query } });
-    assert_eq!(listed_by(&anyone, &parent, 10).await, ["/blog/first"]);
     assert_eq!(at(&anyone, "/blog/first").await["title"], "first");
     assert_eq!(at(&anyone, "/blog/new").await, Value::Null);
     assert_eq!(by_id(&anyone, id(&new)).await, Value::Null);
     assert!(listed_by(&anyone, &words("whales"), 10).await.is_empty());
     assert!(listed_by(&anyone, &words("new"), 10).await.is_empty(), "not even by its words");
-    // No sweep runs in between.
+    // The hour passes, but for a moment. No sweep runs in between.
+    let soon = moment(&gateway, 300).await;
+    let time = DateTime::parse_rfc3339_str(&soon).expect("a time");
+    let nodes = gateway.database.collection::<Document>("nodes");
+    for (slug, times) in [
+        ("first", doc! { "next.at": time }),
+        ("new", doc! { "live.at": time, "publishedAt": time }),
+    ] {
+        let own = doc! { "metadata.slug": slug };
+        nodes.update_one(own, doc! { "$set": times }).await.expect("written");
+    }
     let seen = async {
         while at(&anyone, "/blog/new").await == Value::Null {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("it is published");
+    tokio::time::timeout(Duration::from_secs(60), seen).await.expect("it is published");
     assert!(moment(&gateway, 0).await >= soon, "not before its time");
-    assert_eq!(listed_by(&anyone, &parent, 10).await, ["/blog/new", "/blog/first"]);
+    for (by, all) in &feeds {
+        assert_eq!(listed_by(&anyone, by, 10).await, shown(2, *all), "{by}");
+    }
+    assert_eq!(atom_titles(&gateway).await, ["new", "The second version"]);
     let first_now = at(&anyone, "/blog/first").await;
     assert_eq!(
         (&first_now["title"], &first_now["updatedAt"]),
@@ -137,6 +167,13 @@ async fn a_feed_across_a_publish_time() {
         "the sweep changes nothing that is seen"
     );
     gateway.assert_sound().await;
+}
+
+async fn atom_titles(gateway: &Gateway) -> Vec<String> {
+    let feed = super::atom::get(gateway, "/feeds/blog.atom", None).await;
+    let feed = feed.text().await.expect("a text");
+    let feed = atom_syndication::Feed::read_from(feed.as_bytes()).expect("a feed");
+    feed.entries().iter().map(|entry| entry.title().as_str().to_owned()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -298,6 +335,11 @@ async fn the_check_sees_what_is_wrong() {
     let [_, blog, ..] = site(&gateway).await;
     let nodes = gateway.database.collection::<Document>("nodes");
     let own = doc! { "_id": crate::support::key(&blog) };
+    let long_ago = DateTime::from_millis(0);
+    let version = doc! {
+        "number": 0_i64, "nonce": "n", "title": "t", "language": null, "detail": { "body": "" },
+        "at": long_ago, "by": "b",
+    };
     for wrong in [
         doc! { "$set": { "metadata.path": "/elsewhere" } },
         doc! { "$push": { "within": "/elsewhere" } },
@@ -305,12 +347,47 @@ async fn the_check_sees_what_is_wrong() {
         doc! { "$unset": { "publishedAt": "" } },
         doc! { "$unset": { "live": "" } },
         doc! { "$set": { "metadata.parentId": "nothing" } },
+        doc! { "$set": { "copying": long_ago } },
+        doc! { "$set": { "deleting": { "by": "x", "at": long_ago } } },
+        doc! { "$set": { "outbox": [{ "id": "x", "at": long_ago }] } },
+        doc! { "$set": { "kept": [&version] } },
     ] {
         let before = nodes.find_one(own.clone()).await.expect("read").expect("the blog");
         nodes.update_one(own.clone(), wrong.clone()).await.expect("written");
-        let report = docgate::domains::check(&gateway.app).await.expect("a report");
-        assert!(!report.is_clean(), "{wrong}");
+        assert!(!is_sound(&gateway).await, "{wrong}");
         nodes.replace_one(own.clone(), before).await.expect("as before");
     }
+    // Another version comes later than the one that it follows.
+    let before = nodes.find_one(own.clone()).await.expect("read").expect("the blog");
+    let hour = doc! { "$add": ["$live.at", 3_600_000] };
+    for (at, sound) in [(bson::Bson::from("$live.at"), false), (hour.into(), true)] {
+        let next = doc! { "$mergeObjects": ["$live", { "at": at }] };
+        let set = vec![doc! { "$set": { "next": next } }];
+        nodes.update_one(own.clone(), set).await.expect("written");
+        assert_eq!(is_sound(&gateway).await, sound);
+    }
+    nodes.replace_one(own.clone(), before.clone()).await.expect("as before");
+    let revisions = gateway.database.collection::<Document>("nodeRevisions");
+    nodes.update_one(own.clone(), doc! { "$set": { "revision": 100_i64 } }).await.expect("written");
+    let key = crate::support::key(&blog);
+    for (id, of, number, sound) in [
+        ("nothing:99".to_owned(), "nothing", 99_i64, false),
+        (format!("{key}:40"), &key, 40, false),
+        (format!("{key}:100"), &key, 100, false),
+        (format!("{key}:98"), &key, 99, false),
+        (format!("{key}:99"), &key, 99, true),
+    ] {
+        let mut version = version.clone();
+        version.insert("number", number);
+        let inserted = doc! { "_id": &id, "nodeId": of, "version": version, "v": 1 };
+        revisions.insert_one(inserted).await.expect("inserted");
+        assert_eq!(is_sound(&gateway).await, sound, "{id}");
+        revisions.delete_one(doc! { "_id": id }).await.expect("removed");
+    }
+    nodes.replace_one(own, before).await.expect("as before");
     gateway.assert_sound().await;
+}
+
+async fn is_sound(gateway: &Gateway) -> bool {
+    docgate::domains::check(&gateway.app).await.expect("a report").is_clean()
 }

@@ -14,6 +14,7 @@ mod upload;
 use async_graphql::ID;
 use mongodb::bson::{Bson, DateTime};
 
+pub use super::store::PhotosBy;
 pub use download::{bytes, is_shown_inline};
 pub use edits::{Edit, edit, tag, untag};
 pub use put::{Expectation, Put, PutRefusal, Putting, put};
@@ -162,15 +163,6 @@ fn between(field: &str, range: &AttributeRange) -> Result<Test, InvalidInput> {
     Ok(Test::Between(from, to))
 }
 
-/// Which photos stand in a feed of content.
-#[derive(Debug, Clone, Copy)]
-pub enum PhotosBy<'a> {
-    /// Those with a tag.
-    Tag(&'a str),
-    /// Those in a folder or gallery.
-    Parent(&'a str),
-}
-
 /// The photos of a feed, as far as the caller may read them: what comes behind the page's cursor. The page
 /// is in the order of `publishedAt`, newest first, and `_id`.
 ///
@@ -182,11 +174,7 @@ pub async fn photos(
     by: PhotosBy<'_>,
     page: &Page,
 ) -> Result<Vec<AssetDocument>, Error> {
-    let way = match by {
-        PhotosBy::Tag(tag) => Way::Tag(tag.to_owned()),
-        PhotosBy::Parent(id) => Way::Parent(Some(id.to_owned())),
-    };
-    store::list_photos(app, &way, requester, page).await
+    store::list_photos(app, by, requester, page).await
 }
 
 /// Lets the assets in a parent follow it to another path; `version` is that of the path. It may be

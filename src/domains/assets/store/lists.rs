@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::super::documents::{AssetDocument, EDITORS, EVERYONE, listing};
+use super::super::documents::{AssetDocument, EDITORS, EVERYONE, TOP, listing};
 use crate::{
     app::App,
     error::Error,
@@ -22,6 +22,17 @@ pub(in super::super) enum Way {
     Parent(Option<String>),
     /// Those for which all conditions hold, in one parent or anywhere.
     Attributes { all: Vec<Condition>, owner: Option<String> },
+}
+
+/// Which photos stand in a feed of content.
+#[derive(Debug, Clone, Copy)]
+pub enum PhotosBy<'a> {
+    /// Those with a tag.
+    Tag(&'a str),
+    /// Those in a folder or gallery.
+    Parent(&'a str),
+    /// Those anywhere below a path.
+    In(&'a str),
 }
 
 /// What must hold of one attribute.
@@ -66,16 +77,11 @@ impl Way {
     }
 
     fn filter(&self, requester: &Requester) -> Document {
-        let listed = |list: &str, of: &str| {
-            let all = audiences(requester).into_iter().map(|who| listing(who, list, of));
-            match all.collect::<Vec<_>>().as_slice() {
-                [only] => doc! { "listed": only },
-                several => doc! { "listed": { "$in": several } },
-            }
-        };
         match self {
-            Self::Tag(tag) => listed("tag", tag),
-            Self::Parent(parent) => listed("parent", parent.as_deref().unwrap_or_default()),
+            Self::Tag(tag) => listed(requester, "tag", tag),
+            Self::Parent(parent) => {
+                listed(requester, "parent", parent.as_deref().unwrap_or_default())
+            }
             Self::Attributes { all, owner } => {
                 let all: Vec<_> = all.iter().map(Condition::filter).collect();
                 let mut filter =
@@ -186,6 +192,15 @@ impl Condition {
     }
 }
 
+/// What stands in a list for any of the caller's roles.
+fn listed(requester: &Requester, list: &str, of: &str) -> Document {
+    let all = audiences(requester).into_iter().map(|who| listing(who, list, of));
+    match all.collect::<Vec<_>>().as_slice() {
+        [only] => doc! { "listed": only },
+        several => doc! { "listed": { "$in": several } },
+    }
+}
+
 /// In whose lists everything stands that a caller may read.
 fn audiences(requester: &Requester) -> Vec<&'static str> {
     if requester.has(Role::Editor) {
@@ -196,20 +211,22 @@ fn audiences(requester: &Requester) -> Vec<&'static str> {
     audiences
 }
 
-/// The photos of a list that everyone with the caller's roles sees by now, editors included: what comes
+/// The photos of a feed that everyone with the caller's roles sees by now, editors included: what comes
 /// behind the page's cursor, in its order.
 pub(in super::super) async fn list_photos(
     app: &App,
-    way: &Way,
+    by: PhotosBy<'_>,
     requester: &Requester,
     page: &Page,
 ) -> Result<Vec<AssetDocument>, Error> {
-    let shown = doc! {
-        "metadata.type": "photo", "file": { "$exists": true },
-        "$expr": { "$lte": ["$publishedAt", "$$NOW"] },
+    let filter = match by {
+        PhotosBy::Tag(tag) => listed(requester, "photoTag", tag),
+        PhotosBy::Parent(id) => listed(requester, "photoParent", id),
+        PhotosBy::In(TOP) => listed(requester, "photoIn", ""),
+        PhotosBy::In(path) => listed(requester, "photoIn", path),
     };
-    let list = page.list(both(way.filter(requester), shown));
-    let list = List { hint: Some(way.hint()), ..list };
+    let is_due = doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } };
+    let list = List { hint: Some("list"), ..page.list(both(filter, is_due)) };
     app.collection::<AssetDocument>().list(list).await
 }
 

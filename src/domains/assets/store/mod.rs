@@ -9,6 +9,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 pub(super) use blobs::{
     blob_ids, chunks, find_blob, insert_blob, list_due_blobs, list_named, remove_blob, retire,
 };
+pub use lists::PhotosBy;
 pub(super) use lists::{Condition, Test, Way, list, list_photos};
 pub(super) use uploads::{
     Expected, Finish, Purpose, abandon, finish, list_stalled, remove_settled, renew,
@@ -101,7 +102,7 @@ pub(super) async fn update_paths(
         "metadata.path": { "$concat": [literal(above), "/", "$metadata.slug"] },
         "parentCv": version,
     } };
-    app.collection::<AssetDocument>().update_many(filter, vec![set], Vec::new()).await
+    app.collection::<AssetDocument>().update_many(filter, vec![set, relist()], Vec::new()).await
 }
 
 /// What an edit changes; what is absent stays.
@@ -255,10 +256,16 @@ fn relist() -> Document {
         literal(vec![EVERYONE]),
         doc! { "$setUnion": ["$metadata.access", [EDITORS]] },
     );
-    let tags = map("$metadata.tags", doc! { "$concat": ["tag ", "$$this"] });
-    let parent = doc! { "$concat": ["parent ", { "$ifNull": ["$metadata.parentId", ""] }] };
+    let each_in = |list: &str, of: Bson| map(of, doc! { "$concat": [list, " ", "$$this"] });
+    let tags = |list: &str| each_in(list, "$metadata.tags".into());
+    let parent =
+        |list: &str| each_in(list, vec![doc! { "$ifNull": ["$metadata.parentId", ""] }].into());
+    let photo =
+        concat(concat(tags("photoTag"), parent("photoParent")), each_in("photoIn", above()));
+    let is_photo = doc! { "$eq": ["$metadata.type", "photo"] };
+    let of_photos = choose(is_photo, photo, Bson::Array(vec![]));
     let each = doc! { "$map": {
-        "input": append(tags, vec![parent.into()]),
+        "input": concat(concat(tags("tag"), parent("parent")), of_photos),
         "as": "list",
         "in": { "$concat": ["$$this", " ", "$$list"] },
     } };
@@ -269,6 +276,21 @@ fn relist() -> Document {
     } };
     let hidden = doc! { "$eq": [{ "$type": "$file" }, "missing"] };
     doc! { "$set": { "listed": choose(hidden, Bson::Array(vec![]), all) } }
+}
+
+/// Expression of what stands above `metadata.path`: nothing, then each path from the root on.
+fn above() -> Bson {
+    let further = doc! { "$concat": [{ "$last": "$$value" }, "/", "$$this"] };
+    let next = choose(doc! { "$eq": ["$$value", []] }, "", further);
+    let all = doc! { "$reduce": {
+        "input": { "$split": ["$metadata.path", "/"] },
+        "initialValue": [],
+        "in": append("$$value", vec![next]),
+    } };
+    let itself = doc! { "$subtract": [{ "$size": "$$all" }, 1] };
+    Bson::Document(doc! { "$let": {
+        "vars": { "all": all }, "in": { "$slice": ["$$all", itself] },
+    } })
 }
 
 /// Assets with a field, `deleting` or `outbox.at`, from before `before`.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::super::{
     documents::{ContentType, Detail},
+    markdown,
     types::{ContentTextInput, ReaderRole},
 };
 use crate::graphql::{input, refusals::InvalidInput, scalars::LocaleTag};
@@ -31,11 +32,15 @@ pub(super) fn checked_text(
             value => value.as_deref().map(|value| input::text(&field, value, 0..=most)).transpose(),
         }
     };
+    let body = input::text("text.body", body.as_deref().unwrap_or_default(), 0..=100_000)?;
+    if let Some(fault) = markdown::fault(&body) {
+        return Err(InvalidInput::new("text.body", fault));
+    }
     Ok(Text {
         title: input::text("text.title", title, 1..=300)?,
         language: language.clone(),
         detail: Detail {
-            body: input::text("text.body", body.as_deref().unwrap_or_default(), 0..=100_000)?,
+            body,
             summary: only("summary", summary, &[ContentType::BlogEntry], 2_000)?,
             subtitle: only("subtitle", subtitle, &[ContentType::Blog, ContentType::Gallery], 300)?,
         },

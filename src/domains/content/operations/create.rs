@@ -6,7 +6,7 @@ use super::{
         store,
         types::{CreateContentInput, CreateContentResult, Shown},
     },
-    DEPTH,
+    DEPTH, changeable,
     checks::{Text, checked_text, stored_access},
     not_found, own_id,
 };
@@ -70,17 +70,33 @@ async fn plant(app: &App, new: New, parent: Option<&str>) -> Result<Shown, Refus
         }
         // A repeat whose first call was applied is answered, whatever became of the parent.
         Err(Stop::Refused(refusal)) => match store::open(app, &op.id).await? {
-            (run, Some(found)) if found.input == op.input && found.deleted_at.is_none() => {
-                (run.now(), found)
-            }
-            _ => return Err(Stop::Refused(refusal)),
+            (run, Some(found)) => (run.now(), of_op(found, &op.input)?),
+            (_, None) => return Err(Stop::Refused(refusal)),
         },
         Err(failed) => return Err(failed),
     };
-    let parent = inserted.metadata.parent_id.clone();
-    let settled = settle(&store::tree(app), inserted).await?;
-    let settled = settled.ok_or_else(|| not_found(&parent.unwrap_or_default()))?;
-    Ok(Shown::written(settled, now))
+    let parent = inserted.metadata.parent_id.clone().unwrap_or_default();
+    match settle(&store::tree(app), inserted).await? {
+        Some(settled) => Ok(Shown::written(settled, now)),
+        // Taken back because the parent was being deleted, or is gone.
+        None => match store::find(app, &parent).await? {
+            Some(found) if found.deleted_at.is_none() => {
+                Err(Error::unavailable("the parent is just being deleted").into())
+            }
+            _ => Err(not_found(&parent).into()),
+        },
+    }
+}
+
+/// What an op created, where it was asked for this.
+fn of_op(found: NodeDocument, input: &str) -> Result<NodeDocument, Conflict> {
+    if found.input != input {
+        return Err(Conflict::other_input());
+    }
+    if found.deleted_at.is_some() {
+        return Err(Conflict::because("what this op created was deleted"));
+    }
+    Ok(found)
 }
 
 /// The parent as the new content takes it over.
@@ -94,7 +110,7 @@ async fn open_parent(
         return Ok((app.begin().await?, None));
     };
     let (run, parent) = store::open(app, id).await?;
-    let parent = parent.filter(NodeDocument::is_settled).ok_or_else(|| not_found(id))?;
+    let parent = changeable(parent, id)?;
     fits(Some(&parent), kind)?;
     if parent.within.len() > DEPTH {
         let reason = format!("would lie deeper than {DEPTH} steps");
@@ -154,6 +170,7 @@ fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
         copying: parent.map(|_| run.now()),
         deleting: None,
         deleted_at: None,
+        remains: None,
         discussion: None,
         id: op.id,
         input: op.input,
@@ -165,11 +182,7 @@ fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
 async fn inserted_before(app: &App, node: &NodeDocument) -> Result<NodeDocument, Refused> {
     let (parent, slug) = (node.metadata.parent_id.as_deref(), node.metadata.slug.as_str());
     match store::find(app, &node.id).await? {
-        Some(found) if found.input != node.input => Err(Conflict::other_input().into()),
-        Some(found) if found.deleted_at.is_some() => {
-            Err(Conflict::because("what this op created was deleted").into())
-        }
-        Some(found) => Ok(found),
+        Some(found) => Ok(of_op(found, &node.input)?),
         None if store::has_slug(app, parent, slug).await? => {
             Err(AlreadyExists::new("content", &node.metadata.path).into())
         }

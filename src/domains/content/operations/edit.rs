@@ -9,8 +9,9 @@ use super::{
             RestoreContentResult, Shown,
         },
     },
+    changeable,
     checks::{Text, checked_text},
-    not_found, own_id,
+    own_id,
 };
 use crate::{
     app::App,
@@ -36,7 +37,7 @@ pub async fn edit(
 ) -> Result<Shown, Stop<EditContentResult>> {
     let id = own_id("content", &asked.content)?;
     let (run, node) = store::open(app, &id).await?;
-    let node = node.filter(NodeDocument::is_settled).ok_or_else(|| not_found(&id))?;
+    let node = changeable(node, &id)?;
     let text = checked_text(node.metadata.kind, &asked.text)?;
     replace(app, &run, node, subject, &asked.nonce, &text).await
 }
@@ -53,7 +54,7 @@ pub async fn restore(
     let id = own_id("content", &asked.content)?;
     let number = input::within("number", asked.number.into(), 0..=i64::from(i32::MAX))?;
     let (run, node) = store::open(app, &id).await?;
-    let node = node.filter(NodeDocument::is_settled).ok_or_else(|| not_found(&id))?;
+    let node = changeable(node, &id)?;
     let revision = match node.kept.iter().find(|kept| kept.number == number) {
         Some(kept) => kept.clone(),
         None => match store::find_revision(app, &id, number).await? {
@@ -97,8 +98,7 @@ where
     if let Some(edited) = store::edit(app, &node.id, &change, run).await.decided()? {
         return Ok(Shown::written(kept(app, edited).await?, run.now()));
     }
-    let found = store::find(app, &node.id).await?.filter(NodeDocument::is_settled);
-    let found = found.ok_or_else(|| not_found(&node.id))?;
+    let found = changeable(store::find(app, &node.id).await?, &node.id)?;
     if found.metadata.nonce == next {
         return Ok(Shown::written(kept(app, found).await?, run.now()));
     }
@@ -138,18 +138,18 @@ pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<(),
 }
 
 async fn give(app: &App, node: &NodeDocument) -> Result<Vec<i64>, Error> {
-    let mut numbers = Vec::new();
+    let mut numbers: Vec<i64> = Vec::new();
     for version in node.kept.iter().cloned() {
         let number = version.number;
         let (id, node_id) = (RevisionDocument::key(&node.id, number), node.id.clone());
         let revision = RevisionDocument { id, node_id, version, v: Version };
         // Refused: kept before.
         store::insert_revision(app, revision).await.decided()?;
-        if number >= REVISIONS {
-            let oldest = RevisionDocument::key(&node.id, number - REVISIONS);
-            store::remove_revision(app, &oldest).await.decided()?;
-        }
         numbers.push(number);
+    }
+    // An insert has no deadline: one that comes late goes with the next edit.
+    if let Some(newest) = numbers.iter().max().filter(|newest| **newest >= REVISIONS) {
+        store::drop_older_revisions(app, &node.id, newest - REVISIONS).await?;
     }
     Ok(numbers)
 }

@@ -24,7 +24,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{InvalidInput, NotFound},
+        refusals::{InvalidInput, NotFound, Stop},
     },
     mongo::{Outcome, Run},
 };
@@ -42,18 +42,31 @@ fn not_found(id: &str) -> NotFound {
     NotFound::of(NodeKind::Content, id)
 }
 
-/// What a write that needs no more than that the content is there has made of it; `None` where it isn't.
-async fn written(
+/// Content that was found, where it takes changes. While its creation or deletion isn't over nobody can
+/// say whether it is there: that is trouble, which passes, and no refusal.
+fn changeable<U: From<NotFound>>(
+    found: Option<NodeDocument>,
+    id: &str,
+) -> Result<NodeDocument, Stop<U>> {
+    match found {
+        Some(found) if found.is_settled() => Ok(found),
+        Some(found) if found.deleted_at.is_none() => {
+            Err(Error::unavailable("it is just being created or deleted").into())
+        }
+        _ => Err(not_found(id).into()),
+    }
+}
+
+/// What a write that needs no more than that the content is there has made of it.
+async fn written<U: From<NotFound>>(
     app: &App,
     id: &str,
     run: &Run,
     outcome: Outcome<NodeDocument>,
-) -> Result<Option<NodeDocument>, Error> {
+) -> Result<NodeDocument, Stop<U>> {
     if let Some(written) = outcome.decided()? {
-        return Ok(Some(written));
+        return Ok(written);
     }
-    match store::find(app, id).await? {
-        Some(found) if found.is_settled() => Err(run.overdue()),
-        _ => Ok(None),
-    }
+    changeable::<U>(store::find(app, id).await?, id)?;
+    Err(run.overdue().into())
 }

@@ -12,9 +12,9 @@ use super::{
             DeleteContentResult, MoveContentInput, MoveContentResult, Shown, WouldContainItself,
         },
     },
-    DEPTH,
+    DEPTH, changeable,
     create::fits,
-    not_found, own_id,
+    own_id,
 };
 use crate::{
     app::App,
@@ -24,7 +24,11 @@ use crate::{
         refusals::{AlreadyExists, InUse, InvalidInput, Stop},
         scalars::Slug,
     },
-    mongo::{Run, lease::Lease, tree::Pass},
+    mongo::{
+        Run,
+        lease::Lease,
+        tree::{Pass, settle},
+    },
 };
 
 /// Name of the tree's lock.
@@ -63,14 +67,10 @@ async fn move_locked(
     slug: Option<&Slug>,
     run: &Run,
 ) -> Result<NodeDocument, Stop<MoveContentResult>> {
-    let node = store::find(app, id).await?.filter(NodeDocument::is_settled);
-    let node = node.ok_or_else(|| not_found(id))?;
+    let node = taken_up(app, id).await?;
     let parent = match parent {
         None => None,
-        Some(parent) => {
-            let found = store::find(app, parent).await?.filter(NodeDocument::is_settled);
-            Some(found.ok_or_else(|| not_found(parent))?)
-        }
+        Some(parent) => Some(taken_up(app, parent).await?),
     };
     let mut above = 0;
     if let Some(parent) = &parent {
@@ -98,6 +98,20 @@ async fn move_locked(
     }
     // Nobody else deletes it or changes places as long as the run lasts.
     Err(run.overdue().into())
+}
+
+/// Content as it takes changes under the lock: a creation that isn't over is ended, and a mark was left
+/// behind by a deletion that was cut, which can't write any more.
+async fn taken_up(app: &App, id: &str) -> Result<NodeDocument, Stop<MoveContentResult>> {
+    let tree = store::tree(app);
+    let mut found = store::find(app, id).await?;
+    if let Some(node) = found {
+        found = settle(&tree, node).await?;
+    }
+    if let Some(mark) = found.as_ref().and_then(|node| node.deleting.clone()) {
+        found = tree.unmark_deleting(id, &mark.by).await.decided()?;
+    }
+    changeable(found, id)
 }
 
 /// How many steps lead from `parent` up to its root, itself included. They are gone by `parentId`, which
@@ -162,8 +176,10 @@ async fn delete_locked(
         return match store::find(app, &id).await? {
             // A repeat is answered as the first call.
             Some(found) if found.deleted_at.is_some() => Ok(id),
-            Some(found) if found.copying.is_none() => Err(run.overdue().into()),
-            _ => Err(not_found(&id).into()),
+            found => {
+                changeable::<DeleteContentResult>(found, &id)?;
+                Err(run.overdue().into())
+            }
         };
     }
     // From the mark on nobody begins to put anything into it; who began before is counted, or sees the

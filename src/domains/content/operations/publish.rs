@@ -12,7 +12,7 @@ use super::{
             UnpublishContentResult,
         },
     },
-    not_found, own_id, written,
+    changeable, own_id, written,
 };
 use crate::{
     app::App,
@@ -42,7 +42,7 @@ pub async fn publish(
         return Err(InvalidInput::new("at", "must be between the years 1970 and 9999").into());
     }
     let (run, node) = store::open(app, &id).await?;
-    let node = node.filter(NodeDocument::is_settled).ok_or_else(|| not_found(&id))?;
+    let node = changeable(node, &id)?;
     if is_done(&node, &nonce, at, run.now()) {
         return Ok(Shown::written(node, run.now()));
     }
@@ -59,12 +59,12 @@ pub async fn publish(
     };
     if let Some(published) = store::publish(app, &id, &edition, at, &run).await.decided()? {
         // What was published now is seen now, by the clock that it was published by.
-        let now = published.live.as_ref().map_or(run.now(), |live| live.at.max(run.now()));
-        let now = if at.is_some() { run.now() } else { now };
+        let is_now = at.is_none_or(|at| at <= run.now());
+        let live = published.live.as_ref().filter(|_| is_now);
+        let now = live.map_or(run.now(), |live| live.at.max(run.now()));
         return Ok(Shown::written(published, now));
     }
-    let found = store::find(app, &id).await?.filter(NodeDocument::is_settled);
-    let found = found.ok_or_else(|| not_found(&id))?;
+    let found = changeable(store::find(app, &id).await?, &id)?;
     if found.metadata.nonce != edition.nonce {
         return Err(ContentConflict::with(Shown::written(found, run.now())).into());
     }
@@ -77,16 +77,14 @@ fn stemming(app: &App, language: Option<&LocaleTag>) -> &'static str {
     language.or(site.as_ref()).map_or("none", LocaleTag::stemming)
 }
 
-/// Whether readers see this version from just then on already.
+/// Whether readers see this version from just then on already, or, where that time is past, see it now
+/// and no other is to come.
 fn is_done(node: &NodeDocument, nonce: &str, at: Option<DateTime>, now: DateTime) -> bool {
-    let ahead = node.next.as_ref().filter(|next| next.at > now);
-    match at {
-        None => ahead.is_none() && node.shown(now).is_some_and(|shown| shown.nonce == nonce),
-        Some(at) => {
-            let last = node.next.as_ref().or(node.live.as_ref());
-            last.is_some_and(|edition| edition.nonce == nonce && edition.at == at)
-        }
-    }
+    let last = node.next.as_ref().or(node.live.as_ref()).filter(|last| last.nonce == nonce);
+    last.is_some_and(|last| match at.filter(|at| *at > now) {
+        None => last.at <= now,
+        Some(at) => last.at == at,
+    })
 }
 
 /// Takes back what is published, and what is to be.
@@ -97,6 +95,5 @@ pub async fn unpublish(app: &App, content: &ID) -> Result<Shown, Stop<UnpublishC
     let id = own_id("content", content)?;
     let run = app.begin().await?;
     let outcome = store::unpublish(app, &id, &run).await;
-    let written = written(app, &id, &run, outcome).await?.ok_or_else(|| not_found(&id))?;
-    Ok(Shown::written(written, run.now()))
+    Ok(Shown::written(written(app, &id, &run, outcome).await?, run.now()))
 }

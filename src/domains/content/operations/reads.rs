@@ -20,7 +20,6 @@ use crate::{
     error::Error,
     graphql::{
         input,
-        node_id::NodeKind,
         page::{Order, Page},
         refusals::InvalidInput,
         requester::Requester,
@@ -102,7 +101,8 @@ fn photos_of(way: &Way) -> Option<PhotosBy<'_>> {
     match way {
         Way::Tag(tag) => Some(PhotosBy::Tag(tag)),
         Way::Parent(id) => Some(PhotosBy::Parent(id)),
-        Way::Type(_) | Way::In(_) | Way::Text { .. } => None,
+        Way::In(path) => Some(PhotosBy::In(path)),
+        Way::Type(_) | Way::Text { .. } => None,
     }
 }
 
@@ -174,8 +174,11 @@ pub async fn revisions(
     Ok(page.connection(found, |found| vec![found.version.number.into()], ContentRevision::from))
 }
 
-/// What an Atom feed shows: what is at a path, and the newest of what lies right in it. What is at a path is
-/// known once it is found; what lies in it is then read side by side.
+/// Entries of an Atom feed at the most.
+const ENTRIES: usize = 20;
+
+/// What an Atom feed shows: what is at a path, and the newest of what lies in it, however deep. What is at a
+/// path is known once it is found; what lies in it is then read side by side.
 pub(in super::super) async fn feed_at(
     app: &App,
     path: &str,
@@ -184,8 +187,12 @@ pub(in super::super) async fn feed_at(
     let Some(head) = at_path(app, &anyone, input::path("path", path)?).await? else {
         return Ok(None);
     };
-    let by = ContentsBy::Parent(NodeKind::Content.id(&head.node().id));
-    let entries = contents(app, &anyone, &by, None, None).await?;
-    let entries = entries.edges.into_iter().map(|edge| edge.node).collect();
+    let by = ContentsBy::RecentIn(head.node().metadata.path.clone());
+    let first = i32::try_from(ENTRIES + 1).ok();
+    let entries = contents(app, &anyone, &by, first, None).await?;
+    let entries = entries.edges.into_iter().map(|edge| edge.node);
+    let is_head =
+        |entry: &Content| entry.shown().is_ok_and(|shown| shown.node().id == head.node().id);
+    let entries = entries.filter(|entry| !is_head(entry)).take(ENTRIES).collect();
     Ok(Some((head, entries)))
 }

@@ -8,8 +8,9 @@ use super::{
             TagContentResult, UntagContentInput, UntagContentResult,
         },
     },
+    changeable,
     checks::stored_access,
-    not_found, own_id, written,
+    own_id, written,
 };
 use crate::{
     app::App,
@@ -30,8 +31,7 @@ pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagCo
     if let Some(tagged) = store::add_tags(app, &id, &tags, input::TAGS, &run).await.decided()? {
         return Ok(Shown::written(tagged, run.now()));
     }
-    let found = store::find(app, &id).await?.filter(super::NodeDocument::is_settled);
-    let mut all = found.ok_or_else(|| not_found(&id))?.metadata.tags;
+    let mut all = changeable(store::find(app, &id).await?, &id)?.metadata.tags;
     all.extend(tags);
     all.sort();
     all.dedup();
@@ -54,8 +54,7 @@ pub async fn untag(
     let tags = input::tags("tags", &asked.tags)?;
     let run = app.begin().await?;
     let outcome = store::remove_tags(app, &id, &tags, &run).await;
-    let written = written(app, &id, &run, outcome).await?.ok_or_else(|| not_found(&id))?;
-    Ok(Shown::written(written, run.now()))
+    Ok(Shown::written(written(app, &id, &run, outcome).await?, run.now()))
 }
 
 /// Sets which roles may read it.
@@ -70,6 +69,5 @@ pub async fn set_access(
     input::at_most("roles", &asked.roles, 20)?;
     let run = app.begin().await?;
     let outcome = store::set_access(app, &id, &stored_access(&asked.roles), &run).await;
-    let written = written(app, &id, &run, outcome).await?.ok_or_else(|| not_found(&id))?;
-    Ok(Shown::written(written, run.now()))
+    Ok(Shown::written(written(app, &id, &run, outcome).await?, run.now()))
 }

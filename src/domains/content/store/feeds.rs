@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::Deserialize;
 
-use super::super::documents::{ContentType, EVERYONE, NodeDocument, listing};
+use super::super::documents::{ContentType, Detail, EVERYONE, NodeDocument, listing};
 use crate::{
     app::App,
     error::Error,
@@ -11,7 +11,10 @@ use crate::{
         page::{Order, Page},
         requester::{Requester, Role},
     },
-    mongo::collection::{List, Timed},
+    mongo::{
+        collection::{List, Timed},
+        expression::{choose, literal, stored},
+    },
 };
 
 /// A way to list published content, checked.
@@ -79,6 +82,27 @@ impl Way {
     }
 }
 
+/// Expression of the document with what its readers can ask for: of its versions only the one that is
+/// shown. Editors also get the draft and what is to come; nobody what only flows and single reads use.
+pub(super) fn seen(by_editor: bool) -> Bson {
+    let mut shape = doc! {
+        "within": [], "listed": [], "former": [], "kept": [], "outbox": [],
+        "discussion": { "$unsetField": { "field": "entries", "input": "$discussion" } },
+    };
+    if !by_editor {
+        let next = doc! { "$and": [
+            { "$eq": [{ "$type": "$next" }, "object"] }, { "$lte": ["$next.at", "$$NOW"] },
+        ] };
+        let nothing = literal(stored(&Detail::default()));
+        shape.extend(doc! {
+            "metadata": { "$mergeObjects": ["$metadata", { "detail": nothing }] },
+            "live": choose(next.clone(), Bson::Null, "$live"),
+            "next": choose(next, "$next", Bson::Null),
+        });
+    }
+    Bson::Document(doc! { "$mergeObjects": ["$$ROOT", shape] })
+}
+
 /// One document of a feed, with its values of the sort keys.
 pub(in super::super) type Placed = (Vec<Bson>, Timed<NodeDocument>);
 
@@ -91,10 +115,12 @@ pub(in super::super) async fn list(
 ) -> Result<Vec<Placed>, Error> {
     let filter = way.filter(requester);
     if let Way::Text { query, language, .. } = way {
-        return rank(app, query, language, filter, page).await;
+        let shape = seen(requester.has(Role::Editor));
+        return rank(app, query, language, filter, shape, page).await;
     }
     let list = List { hint: Some("feed"), ..page.list(filter) };
-    let found = app.collection::<NodeDocument>().list_timed(list).await?;
+    let shape = seen(requester.has(Role::Editor));
+    let found = app.collection::<NodeDocument>().list_timed(list, shape).await?;
     let placed = |found: Timed<NodeDocument>| {
         let node = &found.document;
         let at = node.published_at.map_or(Bson::Null, Bson::DateTime);
@@ -109,6 +135,7 @@ async fn rank(
     query: &str,
     language: &str,
     filter: Document,
+    shape: Bson,
     page: &Page,
 ) -> Result<Vec<Placed>, Error> {
     #[derive(Deserialize)]
@@ -124,11 +151,12 @@ async fn rank(
         .collection::<NodeDocument>()
         .rank(vec![
             doc! { "$match": words },
-            doc! { "$project": {
-                "score": { "$meta": "textScore" }, "now": "$$NOW", "document": "$$ROOT",
-            } },
-            doc! { "$sort": &rest.sort },
+            // Page order; only the best are read whole.
+            doc! { "$sort": { "score": { "$meta": "textScore" }, "_id": 1 } },
             doc! { "$limit": BEST },
+            doc! { "$project": {
+                "score": { "$meta": "textScore" }, "now": "$$NOW", "document": shape,
+            } },
             doc! { "$match": rest.filter },
             doc! { "$limit": rest.limit },
         ])

@@ -10,7 +10,11 @@ use crate::{
     app::App,
     error::Error,
     graphql::scalars::Slug,
-    mongo::{Outcome, Run, collection::List, expression::literal},
+    mongo::{
+        Outcome, Run,
+        collection::List,
+        expression::{array, filter, literal, stored},
+    },
 };
 
 pub(in super::super) async fn insert(app: &App, node: NodeDocument) -> Outcome<()> {
@@ -39,8 +43,15 @@ pub(in super::super) async fn insert_revision(
     app.collection().insert(revision).await
 }
 
-pub(in super::super) async fn remove_revision(app: &App, key: &str) -> Outcome<()> {
-    app.collection::<RevisionDocument>().remove(doc! { "_id": key }).await
+/// Removes the former versions up to this number, also one that came late.
+pub(in super::super) async fn drop_older_revisions(
+    app: &App,
+    id: &str,
+    number: i64,
+) -> Result<(), Error> {
+    let older = doc! { "nodeId": id, "version.number": { "$lte": number } };
+    app.collection::<RevisionDocument>().remove_many(older).await?;
+    Ok(())
 }
 
 /// Removes every former version of content that is gone.
@@ -57,6 +68,25 @@ pub(in super::super) async fn settle_kept(
 ) -> Outcome<NodeDocument> {
     let pull = doc! { "$pull": { "kept": { "number": { "$in": numbers } } } };
     app.collection().guarded(doc! { "_id": id }, pull).apply().await
+}
+
+/// Where nodes left a path, those that left it before them lose it: whoever asks for it is led to the
+/// last one, and nobody looks at the others.
+pub(super) async fn drop_older_former(app: &App, nodes: &[NodeDocument]) -> Result<(), Error> {
+    let left: Vec<_> = nodes.iter().filter_map(|node| node.former.first()).collect();
+    if left.is_empty() {
+        return Ok(());
+    }
+    let paths: Vec<_> = left.iter().map(|former| former.path.as_str()).collect();
+    let is_newer = doc! { "$and": [
+        { "$eq": ["$$left.path", "$$this.path"] }, { "$gt": ["$$left.until", "$$this.until"] },
+    ] };
+    let newer = doc! { "$map": { "input": literal(stored(&left)), "as": "left", "in": is_newer } };
+    let stay = filter(array("former"), doc! { "$not": [{ "$anyElementTrue": [newer] }] });
+    let had = doc! { "former.path": { "$in": paths } };
+    let set = vec![doc! { "$set": { "former": stay } }];
+    app.collection::<NodeDocument>().update_many(had, set, Vec::new()).await?;
+    Ok(())
 }
 
 /// Puts what is due in the place of what was live.
@@ -85,6 +115,15 @@ pub(in super::super) async fn list_kept(
     list_older(app, "kept.at", before, limit).await
 }
 
+/// Content that was deleted before `before`, and whose former versions and comments may be left.
+pub(in super::super) async fn list_remains(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<NodeDocument>, Error> {
+    list_older(app, "remains", before, limit).await
+}
+
 /// Stones from before `before`.
 pub(in super::super) async fn list_deleted(
     app: &App,
@@ -105,7 +144,15 @@ async fn list_older(
     app.collection::<NodeDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
+/// Nothing is left of deleted content but its stone.
+pub(in super::super) async fn settle_remains(app: &App, id: &str) -> Outcome<NodeDocument> {
+    let unset = doc! { "$unset": { "remains": "", "discussion": "" } };
+    let stone = doc! { "_id": id, "remains": { "$exists": true } };
+    app.collection().guarded(stone, unset).apply().await
+}
+
 pub(in super::super) async fn remove_stone(app: &App, id: &str) -> Outcome<()> {
-    let stone = doc! { "_id": id, "deletedAt": { "$exists": true } };
+    let nothing_left = doc! { "$exists": false };
+    let stone = doc! { "_id": id, "deletedAt": { "$exists": true }, "remains": nothing_left };
     app.collection::<NodeDocument>().remove(stone).await
 }

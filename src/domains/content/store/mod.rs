@@ -21,11 +21,12 @@ use crate::{
 
 pub(super) use feeds::{Way, list};
 pub(super) use flows::{
-    drop_revisions, insert, insert_revision, list_deleted, list_due, list_kept, promote,
-    remove_revision, remove_stone, set_place, settle_kept,
+    drop_older_revisions, drop_revisions, insert, insert_revision, list_deleted, list_due,
+    list_kept, list_remains, promote, remove_stone, set_place, settle_kept, settle_remains,
 };
 pub(super) use writes::{
-    Change, add_tags, bury, edit, mark_deleting, publish, remove_tags, set_access, unpublish,
+    Change, WAITING, add_tags, bury, edit, mark_deleting, publish, remove_tags, set_access,
+    unpublish,
 };
 
 /// The tree of content.
@@ -37,6 +38,10 @@ impl Grown for Nodes<'_> {
 
     fn tree(&self) -> Tree<NodeDocument> {
         tree(self.0)
+    }
+
+    async fn arrived(&self, nodes: &[NodeDocument]) -> Result<(), Error> {
+        flows::drop_older_former(self.0, nodes).await
     }
 
     async fn hand_on(&self, node: &NodeDocument) -> Result<(), Error> {
@@ -79,14 +84,14 @@ pub(super) async fn has_slug(app: &App, parent: Option<&str>, slug: &str) -> Res
     Ok(app.collection::<NodeDocument>().count(filter, 1).await? > 0)
 }
 
-/// Everything right below a parent, published or not.
+/// Everything right below a parent, published or not, as an editor sees it.
 pub(super) async fn list_below(
     app: &App,
     page: &Page,
     parent: Option<&str>,
 ) -> Result<Vec<Timed<NodeDocument>>, Error> {
     let list = List { hint: Some("slug"), ..page.list(doc! { "metadata.parentId": parent }) };
-    app.collection::<NodeDocument>().list_timed(list).await
+    app.collection::<NodeDocument>().list_timed(list, feeds::seen(true)).await
 }
 
 /// How many steps the longest path has of those below `path`; 0 where nothing is below.

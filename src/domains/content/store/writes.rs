@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Versions that may wait to be kept; an editor who is quicker is told to come again.
-const WAITING: i64 = 5;
+pub(in super::super) const WAITING: i64 = 5;
 
 /// Another version.
 #[derive(Debug)]
@@ -68,7 +68,8 @@ pub(in super::super) async fn edit(
 }
 
 /// Publishes the version with the nonce of `edition` from `at` on, or from now on. A time that is past
-/// counts as now, but for the place in feeds. Before a time that is still to come what is live stays.
+/// counts as now where readers see another version; else it is the place in feeds. Before a time that is
+/// still to come what is live stays.
 pub(in super::super) async fn publish(
     app: &App,
     id: &str,
@@ -78,12 +79,13 @@ pub(in super::super) async fn publish(
 ) -> Outcome<NodeDocument> {
     let at = at.map_or(Bson::from("$$NOW"), Bson::from);
     let guard = both(there(id), doc! { "metadata.nonce": &edition.nonce });
-    let edition = doc! { "$mergeObjects": [literal(stored(edition)), { "at": &at }] };
     let due = |field: &str| {
         let (whole, at) = (format!("${field}"), format!("${field}.at"));
         doc! { "$and": [{ "$eq": [{ "$type": whole }, "object"] }, { "$lte": [at, "$$NOW"] }] }
     };
     let shown = due("live");
+    let from = choose(shown.clone(), doc! { "$max": [&at, "$$NOW"] }, at.clone());
+    let edition = doc! { "$mergeObjects": [literal(stored(edition)), { "at": from }] };
     let now = doc! { "$or": [{ "$lte": [&at, "$$NOW"] }, { "$not": [&shown] }] };
     let stays = choose(due("next"), "$next", "$live");
     let set = doc! { "$set": {
@@ -174,6 +176,7 @@ pub(in super::super) async fn bury(
     let nothing = || Bson::Array(Vec::new());
     let set = doc! { "$set": {
         "deletedAt": "$$NOW",
+        "remains": "$$NOW",
         // Of no other content: neither its children nor its siblings are looked for there.
         "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
         "metadata.path": "",

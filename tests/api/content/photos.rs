@@ -9,8 +9,6 @@ use crate::support::{Gateway, commands};
 /// A picture of one grey pixel, in PNG.
 const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
 
-const PAPERS: [&str; 3] = ["/en/notes", "/en/letter", "/en/bill"];
-
 /// Puts a file at a path; answers its global id.
 async fn upload(gateway: &Gateway, path: &str, bytes: &'static [u8]) -> String {
     let url = format!("http://{}/assets{path}", gateway.address);
@@ -50,8 +48,8 @@ async fn galleries_and_tags_show_pictures_with_everything_else_in_one_order() {
         };
         expected.insert(0, path);
     }
-    for n in 0..3 {
-        let file = upload(&gateway, PAPERS[n], b"no picture").await;
+    for path in ["/en/notes", "/en/letter", "/en/bill"] {
+        let file = upload(&gateway, path, b"no picture").await;
         tag(&gateway, &file, &["x", "papers"]).await;
     }
     assert_eq!(listed(&anyone, json!({ "tag": "papers" })).await, [""; 0], "not even looked at");

@@ -139,7 +139,7 @@ async fn a_feed_across_a_publish_time() {
         ("first", doc! { "next.at": time }),
         ("new", doc! { "live.at": time, "publishedAt": time }),
     ] {
-        let own = doc! { "metadata.slug": slug };
+        let own = doc! { "metadata.path": format!("/blog/{slug}") };
         nodes.update_one(own, doc! { "$set": times }).await.expect("written");
     }
     let seen = async {

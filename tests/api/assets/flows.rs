@@ -12,7 +12,7 @@ use crate::support::{Gateway, cuts, short_bounds};
 fn settings(config: &mut Config) {
     short_bounds(config);
     config.asset_stall_seconds = 1;
-    config.asset_transfer_seconds = 1;
+    config.asset_transfer_seconds = 30;
 }
 
 /// What a client may hear while something is cut.

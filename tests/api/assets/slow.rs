@@ -82,10 +82,14 @@ async fn a_beginning_that_comes_slowly_is_no_stalled_upload() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_beginning_that_takes_too_long_is_refused() {
-    let gateway = Gateway::with(|config| config.asset_transfer_seconds = 1).await;
+    let gateway = Gateway::with(|config| {
+        config.asset_transfer_seconds = 1;
+        config.receive_millis = 2_000;
+    })
+    .await;
     let client = editor(&gateway);
-    let mut slow = Slow::begin(&client, "PUT /assets/it", "x/y", 200_000).await;
-    for _ in 0..3 {
+    let mut slow = Slow::begin(&client, "PUT /assets/it", "x/y", 300_000).await;
+    for _ in 0..5 {
         slow.send(&noise(50_000)).await;
         tokio::time::sleep(Duration::from_millis(600)).await;
     }

@@ -13,7 +13,7 @@ use crate::support::{Client, Gateway, mongod_port, proxy::Cut, short_bounds};
 
 /// Hides a product, or shows it again.
 async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
-    let at = doc! { "deletedAt": DateTime::now() };
+    let at = doc! { "deletedAt": DateTime::from_millis(0) };
     let update = if is_hidden {
         doc! { "$set": at }
     } else {
@@ -196,7 +196,8 @@ async fn unsettle(gateway: &Gateway, layout: &str, slug: &str) {
             };
             let mut entries = holder.get_array("entries").expect("entries").iter();
             let is_it = |one: &&mongodb::bson::Bson| {
-                one.as_document().is_some_and(|one| one.get_str("slug") == Ok(slug))
+                one.as_document()
+                    .is_some_and(|one| one.get_str("slug").is_ok_and(|own| own == slug))
             };
             entries.find(is_it).and_then(|one| one.as_document()).expect("the comment").clone()
         }

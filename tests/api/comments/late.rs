@@ -13,7 +13,7 @@ use crate::support::{Client, Gateway, mongod_port, proxy::Cut, short_bounds};
 
 /// Hides a product, or shows it again.
 async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
-    let at = doc! { "deletedAt": DateTime::now() };
+    let at = doc! { "deletedAt": DateTime::from_millis(0) };
     let update = if is_hidden {
         doc! { "$set": at }
     } else {
@@ -179,40 +179,27 @@ async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
 
 /// Leaves a comment as a gateway does that dies before it settles what the discussion took.
 async fn unsettle(gateway: &Gateway, layout: &str, slug: &str) {
-    let (collection, path) = match layout {
-        "PER_DOCUMENT" => ("comments", ""),
-        "PAGED" => ("commentPages", "entries."),
-        _ => ("products", "discussion.entries."),
+    let discussion = stored(gateway, layout).await;
+    let on = format!("{}.1", discussion.get_str("id").expect("an id"));
+    let (collection, filter, path) = match layout {
+        "PER_DOCUMENT" => ("comments", doc! { "on": on, "slug": slug }, ""),
+        "PAGED" => ("commentPages", doc! { "on": on, "entries.slug": slug }, "entries.$[comment]."),
+        _ => ("products", doc! { "_id": layout }, "discussion.entries.$[comment]."),
     };
-    let found = gateway.raw(collection).find_one(doc! { format!("{path}slug"): slug }).await;
-    let found = found.expect("read").expect("the comment");
-    let comment = match layout {
-        "PER_DOCUMENT" => found.clone(),
-        _ => {
-            let holder = if layout == "PAGED" {
-                &found
-            } else {
-                found.get_document("discussion").expect("a discussion")
-            };
-            let mut entries = holder.get_array("entries").expect("entries").iter();
-            let is_it = |one: &&mongodb::bson::Bson| {
-                one.as_document()
-                    .is_some_and(|one| one.get_str("slug").is_ok_and(|own| own == slug))
-            };
-            entries.find(is_it).and_then(|one| one.as_document()).expect("the comment").clone()
-        }
-    };
+    let mut told = discussion.get_array("latest").expect("a list").iter();
+    let it = told.find_map(|one| {
+        one.as_document().filter(|one| one.get_str("slug").is_ok_and(|own| own == slug))
+    });
+    let it = it.expect("the comment");
     let due = doc! {
-        "kind": "POST", "tag": comment.get_str("id").expect("an id"),
-        "at": comment.get_datetime("at").expect("a time"),
+        "kind": "POST", "tag": it.get_str("id").expect("an id"), "at": it.get("at"),
         "count": 1, "reviews": 0, "stars": 0,
     };
-    let at = if path.is_empty() { String::new() } else { format!("{path}$[comment].") };
     let update = doc! {
-        "$set": { format!("{at}due"): due }, "$unset": { format!("{at}settledAt"): 1 },
+        "$set": { format!("{path}due"): due }, "$unset": { format!("{path}settledAt"): 1 },
     };
     let collection = gateway.raw(collection);
-    let mut write = collection.update_one(doc! { "_id": found.get("_id") }, update);
+    let mut write = collection.update_one(filter, update);
     if !path.is_empty() {
         write = write.array_filters(vec![doc! { "comment.slug": slug }]);
     }
@@ -233,10 +220,12 @@ async fn what_isnt_settled_yet_is_among_the_newest() {
         let mut slugs = Vec::new();
         for number in 0..12 {
             slugs.push(posted(&anna, &on, &number.to_string(), None).await);
+            if number == 1 {
+                unsettle(&gateway, layout, &slugs[1]).await;
+            }
             // In different milliseconds, so that the order is told by time.
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
-        unsettle(&gateway, layout, &slugs[1]).await;
         let gone = json!({ "on": on, "slug": slugs[11] });
         assert_eq!(does(&anna, "removeComment", gone).await["removedBy"], "AUTHOR");
         let expected: Vec<_> = (1..=10).rev().map(|number| number.to_string()).collect();

@@ -375,7 +375,7 @@ pub(in super::super) async fn forget_taken(
     write(app, parent, guard, update, run).await
 }
 
-/// Notes that nothing is left to be done, where nothing was touched since it was read.
+/// Notes that nothing is left to be done, where that is so still.
 pub(in super::super) async fn rest(
     app: &App,
     parent: &Parent,

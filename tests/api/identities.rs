@@ -318,7 +318,7 @@ async fn of_changes_that_cross_none_loses_a_name() {
             if let Some(made) = made.first() {
                 assert!(names.iter().any(|name| made["value"] == **name), "{names:?} {said:#?}");
             } else if said.iter().all(Option::is_some) {
-                assert_eq!(names, [user.clone()], "nothing changed: {said:#?}");
+                assert_eq!(names, std::slice::from_ref(user), "nothing changed: {said:#?}");
             }
             all.extend(names);
         }

@@ -30,7 +30,7 @@ pub struct CommentsQuery;
 type Page = Option<Connection<String, Comment>>;
 
 fn connection((page, found): Listed) -> Connection<String, Comment> {
-    page.connection(found, |(position, _)| position.clone(), |(_, comment)| Comment(comment))
+    page.connection(found, |(position, _)| position.clone(), |(_, comment)| comment.into())
 }
 
 #[Object]
@@ -100,7 +100,7 @@ impl CommentsQuery {
         #[graphql(desc = "The comment.")] slug: String,
     ) -> Result<Option<Comment>> {
         let (app, requester) = (app(context), requester(context));
-        Ok(operations::comment(app, requester, &on, &slug).await?.map(Comment))
+        Ok(operations::comment(app, requester, &on, &slug).await?.map(Comment::from))
     }
 
     /// Someone's comments on everything, newest first. Own comments only, but for moderators.

@@ -59,7 +59,7 @@ async fn an_asset_tells_who_made_it_and_what_language_it_is_in() {
     let gateway = Gateway::start().await;
     let claim = "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) {
         ... on Identity { userId } } }";
-    let input = json!({ "identity": { "username": "Ada" }, "userId": "the-editor" });
+    let input = json!({ "identity": { "username": "ada" }, "userId": "the-editor" });
     gateway.service().field(claim, json!({ "input": input })).await;
     let gallery = parent(&gateway, "/g", "gallery", &[]).await;
     let sent = file("a", "x/y", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x02\0\0\0");
@@ -67,13 +67,13 @@ async fn an_asset_tells_who_made_it_and_what_language_it_is_in() {
     let made = uploaded(&gateway, input.clone(), &sent).await;
     assert_eq!(
         (&made["author"], &made["authorName"]),
-        (&json!("the-editor"), &json!("Ada")),
+        (&json!("the-editor"), &json!("ada")),
         "{made:#}"
     );
     let query = "query($id: ID!) { contents(by: { parent: $id }) {
         nodes { language author { id name } } } }";
     let found = gateway.anonymous().field(query, json!({ "id": gallery })).await;
-    let shown = json!([{ "language": "pt-BR", "author": { "id": "the-editor", "name": "Ada" } }]);
+    let shown = json!([{ "language": "pt-BR", "author": { "id": "the-editor", "name": "ada" } }]);
     assert_eq!(found["nodes"], shown);
     let mut other = input;
     other["language"] = json!("pt");

@@ -40,7 +40,7 @@ pub(super) async fn finish(
         DueKind::Post if discussion.taken(&comment.id).is_none_or(|taken| taken.void) => {
             match posted(app, run, parent, discussion, &comment, seen).await? {
                 Posted::Taken => {}
-                Posted::Moved(discussion) => return Ok(Finished::Moved(discussion)),
+                Posted::Moved(discussion) => return Ok(Finished::Moved(*discussion)),
                 Posted::Withdrawn => return Ok(Finished::Withdrawn),
                 Posted::GivenUp => return Ok(Finished::GivenUp),
             }
@@ -87,7 +87,7 @@ async fn settle(
 /// What became of a comment that was to be posted.
 enum Posted {
     Taken,
-    Moved(OpenDiscussion),
+    Moved(Box<OpenDiscussion>),
     Withdrawn,
     GivenUp,
 }
@@ -115,7 +115,7 @@ async fn posted(
     let void = match now.taken(&comment.id) {
         Some(Taken { void: false, .. }) => return Ok(Posted::Taken),
         Some(Taken { void: true, .. }) => true,
-        None if now.epoch != discussion.epoch => return Ok(Posted::Moved(*now)),
+        None if now.epoch != discussion.epoch => return Ok(Posted::Moved(now)),
         None if run.is_over() => return Err(run.overdue()),
         // Who may see it no more posts nothing.
         None => store::void(app, parent, &now, &comment.id, run).await.decided()?.is_some(),

@@ -27,9 +27,9 @@ pub(in super::super) async fn list_authored(
     let own = both(doc! { "author": author }, posted());
     let own = List { hint: Some("author"), ..page.list(own) };
     let copied = List { hint: Some("author"), ..page.list(doc! { "author": author }) };
-    let (comments, copies) =
+    let (single, elsewhere) =
         (app.collection::<CommentDocument>(), app.collection::<AuthoredComment>());
-    let (own, copied) = tokio::try_join!(comments.list(own), copies.list(copied))?;
+    let (own, copied) = tokio::try_join!(single.list(own), elsewhere.list(copied))?;
     Ok(own.into_iter().chain(copied.into_iter().map(|copy| copy.comment)).collect())
 }
 

@@ -164,7 +164,7 @@ impl Way {
         let mut listed: Vec<_> =
             comments.into_iter().filter(|comment| self.holds(comment)).collect();
         listed.sort_by(|left, right| self.compare(left, right));
-        listed.retain(|comment| self.is_behind(page, comment));
+        listed.retain(|comment| Self::is_behind(page, comment));
         listed.truncate(page.wanted());
         listed
     }
@@ -184,7 +184,7 @@ impl Way {
     }
 
     /// Whether the comment comes behind the page's cursor.
-    fn is_behind(&self, page: &Page, comment: &CommentDocument) -> bool {
+    fn is_behind(page: &Page, comment: &CommentDocument) -> bool {
         match page.after() {
             None => true,
             Some([Bson::DateTime(at), Bson::String(id)]) => (comment.at, &comment.id) > (*at, id),

@@ -112,7 +112,7 @@ async fn begin(
     let at = run.now().max(earliest);
     let level = CommentDocument::level(at, comment.name());
     let sort_key = [comment.above(), &level].concat();
-    let comment = CommentDocument { at, sort_key, ..comment.clone() };
+    let comment = CommentDocument { sort_key, at, ..comment.clone() };
     let page = page_of(place, number, vec![comment.clone()]);
     Ok(pages(app).insert(page).await.decided()?.map(|()| comment))
 }

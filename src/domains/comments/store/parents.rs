@@ -27,6 +27,7 @@ const EXCERPT: usize = 280;
 
 /// The discussion of something that the caller may see: `None` where it may not, `Some(None)` where no
 /// discussion was opened.
+#[expect(clippy::option_option, reason = "whether it is seen is not whether it is discussed")]
 fn seen<K: Kind>(
     found: Option<ParentDocument<K>>,
     requester: &Requester,

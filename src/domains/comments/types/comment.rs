@@ -16,7 +16,13 @@ pub enum CommentOrder {
 
 /// What someone says about something.
 #[derive(Debug)]
-pub struct Comment(pub CommentDocument);
+pub struct Comment(Box<CommentDocument>);
+
+impl From<CommentDocument> for Comment {
+    fn from(comment: CommentDocument) -> Self {
+        Self(Box::new(comment))
+    }
+}
 
 /// What someone says about something.
 #[Object]

@@ -106,7 +106,7 @@ impl CommentConflict {
         Self {
             code: ErrorCode::Conflict,
             message: "it was changed since you read it; merge and send again".into(),
-            current: Comment(current),
+            current: current.into(),
         }
     }
 }
@@ -191,24 +191,24 @@ impl From<OpenDiscussion> for MigrateDiscussionResult {
 
 impl From<CommentDocument> for PostCommentResult {
     fn from(comment: CommentDocument) -> Self {
-        Self::Comment(Comment(comment))
+        Self::Comment(comment.into())
     }
 }
 
 impl From<CommentDocument> for EditCommentResult {
     fn from(comment: CommentDocument) -> Self {
-        Self::Comment(Comment(comment))
+        Self::Comment(comment.into())
     }
 }
 
 impl From<CommentDocument> for RemoveCommentResult {
     fn from(comment: CommentDocument) -> Self {
-        Self::Comment(Comment(comment))
+        Self::Comment(comment.into())
     }
 }
 
 impl From<CommentDocument> for ReviewProductResult {
     fn from(comment: CommentDocument) -> Self {
-        Self::Comment(Comment(comment))
+        Self::Comment(comment.into())
     }
 }

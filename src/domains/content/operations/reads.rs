@@ -90,7 +90,7 @@ pub async fn contents(
         .collect();
     if !photos.is_empty() {
         let place = |photo: &AssetDocument| vec![photo.published_at.into(), Bson::from(&photo.id)];
-        all.extend(photos.into_iter().map(|photo| (place(&photo), Photo(photo).into())));
+        all.extend(photos.into_iter().map(|photo| (place(&photo), Photo(Box::new(photo)).into())));
         all.sort_by(|(left, _), (right, _)| newest_first(left, right));
     }
     Ok(page.connection(all, |(place, _)| place.clone(), |(_, content)| content))

@@ -19,7 +19,7 @@ use crate::{
 /// A picture in a folder or gallery; by its id it is also found as an `Asset`, with all that is known of
 /// the file.
 #[derive(Debug)]
-pub struct Photo(pub(in super::super) AssetDocument);
+pub struct Photo(pub(in super::super) Box<AssetDocument>);
 
 /// A picture in a folder or gallery; by its id it is also found as an `Asset`, with all that is known of
 /// the file.
@@ -143,6 +143,6 @@ impl Photo {
 
 impl From<Photo> for AssetDocument {
     fn from(photo: Photo) -> Self {
-        photo.0
+        *photo.0
     }
 }

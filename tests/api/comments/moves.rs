@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, future::join_all, stream};
 use mongodb::bson::doc;
-use serde_json::{json};
+use serde_json::json;
 
 use super::{
     COMMENTS, LAYOUTS, all, discussed, does, migrate, of_texts, open, posted, shown, slug, texts,

@@ -98,11 +98,14 @@ impl Accepted {
     }
 }
 
-/// Whether the client has what this strong tag stands for.
+/// Whether the client has what this tag stands for, weakly or not.
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-13.1.2>
 pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    fn opaque(tag: &str) -> &str {
+        tag.strip_prefix("W/").unwrap_or(tag)
+    }
     let mut known = entries(headers, IF_NONE_MATCH);
-    known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+    known.any(|known| known == "*" || opaque(known) == opaque(tag))
 }
 
 /// The entries of a header that holds a list.

@@ -8,6 +8,7 @@ mod requests;
 
 use std::{
     collections::HashMap,
+    mem,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -20,7 +21,7 @@ use futures_util::{
     stream::{AbortHandle, Abortable, BoxStream, SelectAll},
 };
 use serde::Serialize;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{sync::Notify, time::Instant};
 
 use super::{End, Event, json, sse, token_ended, told};
 use crate::{
@@ -48,10 +49,11 @@ struct Reservation {
     owner: Caller,
     /// Until when it waits to be opened.
     until: Instant,
-    /// Takes what is to be run.
-    asked: mpsc::Sender<Operation>,
-    /// The other end; taken along by who opens the stream.
-    waiting: Option<mpsc::Receiver<Operation>>,
+    is_open: bool,
+    /// What the stream is still to take up; part of what runs.
+    asked: Vec<Operation>,
+    /// Tells the stream that something is asked for.
+    news: Arc<Notify>,
     /// By the client's id, what ends an operation.
     running: HashMap<String, AbortHandle>,
 }
@@ -61,12 +63,6 @@ type Operation = Abortable<BoxStream<'static, (Arc<str>, Event)>>;
 
 /// A request that is refused, with its status.
 type Refused = (StatusCode, Error);
-
-impl Reservation {
-    fn is_open(&self) -> bool {
-        self.waiting.is_none()
-    }
-}
 
 impl Reservations {
     pub(super) fn new(config: &Config) -> Self {
@@ -82,30 +78,34 @@ impl Reservations {
     fn reserve(&self, token: String, owner: Caller) -> Result<(), Refused> {
         let now = Instant::now();
         let mut held = self.held();
-        held.retain(|_, reservation| reservation.is_open() || now < reservation.until);
-        if held.values().filter(|reservation| !reservation.is_open()).count() >= self.most {
+        held.retain(|_, reservation| reservation.is_open || now < reservation.until);
+        if held.values().filter(|reservation| !reservation.is_open).count() >= self.most {
             return Err(busy("too many event streams are reserved; try again later"));
         }
-        let (asked, waiting) = mpsc::channel(self.operations);
-        let (until, waiting, running) = (now + self.wait, Some(waiting), HashMap::new());
-        held.insert(token, Reservation { owner, until, asked, waiting, running });
+        let reservation = Reservation {
+            owner,
+            until: now + self.wait,
+            is_open: false,
+            asked: Vec::new(),
+            news: Arc::default(),
+            running: HashMap::new(),
+        };
+        held.insert(token, reservation);
         Ok(())
     }
 
     /// Opens a reserved stream. The token alone is enough for that, as a browser's `EventSource` sends
     /// no headers; who says who it is must be the owner.
-    fn open(
-        &self,
-        token: &str,
-        caller: &Caller,
-    ) -> Result<(Caller, mpsc::Receiver<Operation>), Refused> {
+    fn open(&self, token: &str, caller: &Caller) -> Result<(Caller, Arc<Notify>), Refused> {
         let mut held = self.held();
         let by_token = caller.requester.subject.is_none();
         let reservation = find(&mut held, token, |owner| by_token || is_same(owner, caller))?;
-        let waiting = reservation.waiting.take().ok_or_else(|| {
-            (StatusCode::CONFLICT, Error::bad_input("token", "its event stream is open already"))
-        })?;
-        Ok((reservation.owner.clone(), waiting))
+        if reservation.is_open {
+            let error = Error::bad_input("token", "its event stream is open already");
+            return Err((StatusCode::CONFLICT, error));
+        }
+        reservation.is_open = true;
+        Ok((reservation.owner.clone(), Arc::clone(&reservation.news)))
     }
 
     /// Lets an operation begin on a stream; where that isn't open yet, once it is.
@@ -123,16 +123,15 @@ impl Reservations {
                 Error::bad_input("extensions.operationId", "is that of a running operation");
             return Err((StatusCode::CONFLICT, error));
         }
-        let too_many = || busy("the event stream carries as many operations as it may");
         if reservation.running.len() >= self.operations {
-            return Err(too_many());
+            return Err(busy("the event stream carries as many operations as it may"));
         }
         let key: Arc<str> = id.as_str().into();
         let events = events.map(move |event| (Arc::clone(&key), event)).boxed();
         let (abort, aborted) = AbortHandle::new_pair();
-        let operation = Abortable::new(events, aborted);
-        reservation.asked.try_send(operation).map_err(|_full| too_many())?;
+        reservation.asked.push(Abortable::new(events, aborted));
         reservation.running.insert(id, abort);
+        reservation.news.notify_one();
         Ok(())
     }
 
@@ -142,8 +141,15 @@ impl Reservations {
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if let Some(running) = reservation.running.remove(id) {
             running.abort();
+            reservation.asked.retain(|operation| !operation.is_aborted());
         }
         Ok(())
+    }
+
+    /// What is to be taken up by the stream that is open for a token.
+    fn asked(&self, token: &str) -> Vec<Operation> {
+        let mut held = self.held();
+        held.get_mut(token).map(|reservation| mem::take(&mut reservation.asked)).unwrap_or_default()
     }
 
     fn ended(&self, token: &str, id: &str) {
@@ -164,7 +170,7 @@ fn find<'a>(
     admits: impl Fn(&Caller) -> bool,
 ) -> Result<&'a mut Reservation, Refused> {
     let found = held.get_mut(token).filter(|reservation| {
-        (reservation.is_open() || Instant::now() < reservation.until) && admits(&reservation.owner)
+        (reservation.is_open || Instant::now() < reservation.until) && admits(&reservation.owner)
     });
     let unknown = || Error::bad_input("token", "isn't that of an event stream of yours");
     found.ok_or_else(|| (StatusCode::NOT_FOUND, unknown()))
@@ -203,7 +209,7 @@ impl Open {
     fn chunks(
         self,
         owner: &Caller,
-        mut asked: mpsc::Receiver<Operation>,
+        news: Arc<Notify>,
     ) -> impl Stream<Item = String> + Send + use<> {
         let token_ended = token_ended(owner.until);
         async_stream::stream! {
@@ -213,8 +219,8 @@ impl Open {
                 let (id, event) = tokio::select! {
                     biased;
                     () = self.edge.stopping.cancelled() => return,
-                    Some(operation) = asked.recv() => {
-                        running.push(operation);
+                    () = news.notified() => {
+                        running.extend(self.edge.live.reservations.asked(&self.token));
                         continue;
                     }
                     told = running.next(), if !running.is_empty() => match told {

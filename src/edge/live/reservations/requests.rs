@@ -64,9 +64,9 @@ async fn open(edge: Edge, head: &Parts) -> Result<Response, Refused> {
     let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
     let place = edge.live.admit().ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, busy()))?;
-    let (owner, waiting) = edge.live.reservations.open(&token, &caller)?;
+    let (owner, news) = edge.live.reservations.open(&token, &caller)?;
     let live = Arc::clone(&edge.live);
-    let chunks = Open { edge, token }.chunks(&owner, waiting);
+    let chunks = Open { edge, token }.chunks(&owner, news);
     let chunks = stream::iter([BEAT.to_owned()]).chain(chunks);
     Ok(event_stream(body(&live, place, BEAT, chunks)))
 }

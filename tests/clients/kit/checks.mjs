@@ -11,7 +11,7 @@ export class Checks {
       this.results.push({ name, passed: true });
     } catch (fault) {
       this.results.push({ name, passed: false });
-      console.error(`failed: ${name}\n${indented(fault?.stack ?? JSON.stringify(fault))}`);
+      console.error(`failed: ${name}\n${indented(told(fault))}`);
     }
   }
 
@@ -45,6 +45,12 @@ export async function eventually(ask, seconds = 20) {
     if (Date.now() > until) throw new Error(`it didn't come about within ${seconds} s: ${ask}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** An error by its stack, a socket's end by its code, anything else as it is. */
+function told(fault) {
+  if (fault?.stack) return fault.stack;
+  return fault?.code ? `closed with ${fault.code} ${fault.reason ?? ""}` : JSON.stringify(fault);
 }
 
 const indented = (text) => String(text).replace(/^/gm, "    ");

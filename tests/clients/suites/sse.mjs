@@ -60,7 +60,8 @@ async function mode(checks, options) {
     await gateway.begin();
     const url = options.url.replace(world.url, gateway.url);
     const retry = () => new Promise((resolve) => setTimeout(resolve, 100));
-    const watcher = createClient({ ...options, url, retryAttempts: 50, retry });
+    // For as long as a check lasts: beside other suites a gateway may take a while to come back.
+    const watcher = createClient({ ...options, url, retryAttempts: 400, retry });
     const results = watcher.iterate({ query: STOCK, variables: { sku: SKU } });
     const goesOn = async () => {
       const changed = await receive(SKU, 1);

@@ -108,7 +108,8 @@ async function reconnects(checks) {
       url: `${gateway.url}/graphql`.replace("http", "ws"),
       webSocketImpl: WebSocket,
       connectionParams,
-      retryAttempts: 50,
+      // For as long as a check lasts: beside other suites a gateway may take a while to come back.
+      retryAttempts: 400,
       retryWait: () => new Promise((resolve) => setTimeout(resolve, 100)),
       on: { closed: ({ code }) => endings.push(code) },
     });

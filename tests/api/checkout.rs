@@ -296,7 +296,7 @@ async fn a_line_added_while_the_checkout_runs_is_refused_and_not_sold() {
     let purse = account(&gateway, "ann", 5_000).await;
     let first = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
     let take = place_of(&gateway, &first, &purse, |command, on, before| {
-        (command, on, before) == ("findAndModify", "inventory", 0)
+        (command, on, before) == ("update", "inventory", 0)
     })
     .await;
     let second = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
@@ -573,20 +573,36 @@ async fn a_slow_worker_that_was_overtaken_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_marks_of_a_checkout_are_retired() {
-    let gateway = Gateway::with(short_bounds).await;
-    stocked(&gateway, "a", 100, 10).await;
-    let shopper = gateway.shopper("ann");
-    let purse = account(&gateway, "ann", 5_000).await;
-    let cart = cart(&shopper, "AT_CHECKOUT", &[("a", 3)]).await;
-    checkout(&shopper, &cart, &purse, "op").await;
-    settled(&gateway).await;
-    let entry = |stock: &Document| stock.get_array("reservations").expect("entries").len();
-    assert_eq!(entry(&stored(&gateway, "inventory", "a").await), 1);
-    gateway.sweep().await;
-    assert_eq!(entry(&stored(&gateway, "inventory", "a").await), 0);
-    assert_eq!(stock(&gateway, "a").await, (7, 0, 3));
-    gateway.assert_sound().await;
+async fn a_checkout_leaves_no_marks() {
+    for policy in ["AT_CHECKOUT", "RESERVE"] {
+        let gateway = Gateway::behind_proxy(short_bounds).await;
+        stocked(&gateway, "a", 100, 10).await;
+        let shopper = gateway.shopper("ann");
+        let purse = account(&gateway, "ann", 5_000).await;
+        let entries = async || {
+            let stock = stored(&gateway, "inventory", "a").await;
+            stock.get_array("reservations").expect("entries").len()
+        };
+        let first = cart(&shopper, policy, &[("a", 3)]).await;
+        checkout(&shopper, &first, &purse, "op").await;
+        settled(&gateway).await;
+        assert_eq!(entries().await, 0, "{policy}");
+        // Cut before it forgets: the sweep does.
+        let second = cart(&shopper, policy, &[("a", 2)]).await;
+        let proxy = gateway.proxy.as_ref().expect("a proxy");
+        proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "update");
+        let forgets = if policy == "RESERVE" { 1 } else { 2 };
+        proxy.cut(forgets, Cut::BeforeForwarding);
+        let order = checkout(&shopper, &second, &purse, "other").await;
+        assert_eq!(order["__typename"], "Order", "{order:#}");
+        settled(&gateway).await;
+        assert_eq!(entries().await, 1, "{policy}");
+        proxy.heal();
+        gateway.sweep().await;
+        assert_eq!(entries().await, 0, "{policy}");
+        assert_eq!(stock(&gateway, "a").await, (5, 0, 5));
+        gateway.assert_sound().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -398,10 +398,11 @@ async fn the_marks_of_what_orders_gave_are_retired() {
         let count = |of: &Document, field: &str| of.get_array(field).expect("an array").len();
         (count(&a, "reservations"), count(&b, "restocks"), count(&order, "outbox"))
     };
-    assert_eq!(marks().await, (2, 1, 4));
+    settled(&gateway).await;
+    assert_eq!(marks().await, (1, 1, 4), "the checkout itself leaves none");
     // Right away nothing is retired: somebody may still repeat it.
     docgate::background::sweep_all(&gateway.app).await.expect("a sweep");
-    assert_eq!(marks().await, (2, 1, 4));
+    assert_eq!(marks().await, (1, 1, 4));
     gateway.sweep().await;
     assert_eq!(marks().await, (0, 0, 0));
     assert_eq!(stock(&gateway, "a").await, (95, 0, 5));
@@ -575,11 +576,23 @@ async fn a_checkout_beyond_half_of_the_cap_takes_the_other_half() {
     settled(&gateway).await;
     assert_eq!(stock(&gateway, "a").await, (96, 0, 4));
     gateway.assert_sound().await;
-    // Until the marks are retired there is no room for another holder: the cart stays as it was.
-    let late = cart(&gateway.shopper("late"), "RESERVE", &[("a", 1)]).await;
+    // A held line, and what an order remembers of a raise, leave no room: the cart stays as it was.
+    let gateway = Gateway::with(|config| config.reservations_per_sku = 2).await;
+    stocked(&gateway, "a", 0, 100).await;
+    let shopper = gateway.shopper("ann");
+    let first = cart(&shopper, "AT_CHECKOUT", &[("a", 1)]).await;
+    let order = checkout(&shopper, &first, "none", "op").await["id"].clone();
+    settled(&gateway).await;
+    let held = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+    let raised = adjust(&shopper, order.as_str().expect("an id"), "a", 2, "up").await;
+    assert_eq!(raised["__typename"], "Order", "{raised:#}");
+    let late = cart(&gateway.shopper("late"), "AT_CHECKOUT", &[("a", 1)]).await;
     let input = json!({ "input": crate::shop::checkout_input(&late, "none", "op") });
     let crowded = gateway.shopper("late").error_code(&crate::shop::checkout_query(), input).await;
     assert_eq!(crowded, "RATE_LIMITED");
     assert_eq!(state(&gateway, "carts", &late).await, "ACTIVE");
+    gateway.assert_sound().await;
+    let order = checkout(&shopper, &held, "none", "another").await;
+    assert_eq!(order["__typename"], "Order", "who holds it needs no room: {order:#}");
     gateway.assert_sound().await;
 }

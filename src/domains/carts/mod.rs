@@ -43,7 +43,9 @@
 //!
 //! Marks of gives are retired when the outbox no longer has them and the cart is untouched for two
 //! bounds: noting touches the cart, so whoever read the entry before the note is past its deadline.
-//! Giving a tag up doesn't touch it: it changes nothing that anybody goes by.
+//! Giving a tag up doesn't touch it: it changes nothing that anybody goes by. A cart that was checked out forgets
+//! its entries at once, with their marks, where they hold nothing: whoever repeats a give then finds no entry
+//! to give from; a take that still comes is never decided, and the sweep returns it.
 //!
 //! **Removed carts.** An expired cart is removed (where so configured) when its reservations are
 //! gone with their marks. A repeated `openCart` under the old op id may open it anew, empty: no

@@ -46,6 +46,16 @@ fn change(app: &App, guard: Document, update: Document) -> Guarded<StockDocument
     app.collection::<StockDocument>().guarded(guard, vec![update]).answering(counters())
 }
 
+/// Guarded writes of several SKUs in one command; says whether each guard held.
+async fn change_each(
+    app: &App,
+    changes: impl Iterator<Item = (Document, Document)>,
+    run: &Run,
+) -> Result<bool, Error> {
+    let updates = changes.map(|(guard, update)| (guard, vec![update])).collect();
+    app.collection::<StockDocument>().update_each(updates, run).await
+}
+
 pub(super) async fn insert(app: &App, stock: StockDocument) -> Outcome<()> {
     app.collection().insert(stock).await
 }
@@ -68,8 +78,7 @@ pub(super) async fn receive(
     change(app, guard, update).within(run).apply().await
 }
 
-/// Takes `quantity` for `holder` under `tag`: enough is there, this tag isn't there yet, and fewer
-/// than `cap` holders are (a holder that has an entry already may always add to it).
+/// Takes `quantity` for `holder` under `tag`.
 pub(super) async fn take(
     app: &App,
     sku: &str,
@@ -79,6 +88,26 @@ pub(super) async fn take(
     cap: u32,
     run: &Run,
 ) -> Outcome<StockDocument> {
+    let (guard, update) = taking(sku, holder, tag, quantity, cap);
+    change(app, guard, update).within(run).apply().await
+}
+
+/// As [`take`], of several SKUs in one command; says whether each guard held.
+pub(super) async fn take_each(
+    app: &App,
+    lines: &[(&str, i64)],
+    holder: &str,
+    tag: &str,
+    cap: u32,
+    run: &Run,
+) -> Result<bool, Error> {
+    let taking = |(sku, quantity): &(&str, i64)| taking(sku, holder, tag, *quantity, cap);
+    change_each(app, lines.iter().map(taking), run).await
+}
+
+/// Guard and update of a take: enough is there, this tag isn't there yet, and fewer than `cap` holders are (a
+/// holder that has an entry already may always add to it).
+fn taking(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> (Document, Document) {
     let has_entry = doc! { "$in": [literal(holder), "$reservations.holder"] };
     let guard = doc! {
         "_id": sku,
@@ -108,7 +137,7 @@ pub(super) async fn take(
             append("$reservations", vec![fresh]),
         ),
     } };
-    change(app, guard, update).within(run).apply().await
+    (guard, update)
 }
 
 /// Returns what the take `tag` took; tag and goods go in the same update. Needs no deadline: it is
@@ -155,6 +184,31 @@ pub(super) async fn give(
     to: Destination,
     run: &Run,
 ) -> Outcome<StockDocument> {
+    let (guard, update) = giving(sku, holder, tag, quantity, to);
+    change(app, guard, update).within(run).apply().await
+}
+
+/// As [`give`], of several SKUs in one command; says whether each guard held.
+pub(super) async fn give_each(
+    app: &App,
+    lines: &[(&str, i64)],
+    holder: &str,
+    tag: &str,
+    to: Destination,
+    run: &Run,
+) -> Result<bool, Error> {
+    let giving = |(sku, quantity): &(&str, i64)| giving(sku, holder, tag, *quantity, to);
+    change_each(app, lines.iter().map(giving), run).await
+}
+
+/// Guard and update of a give.
+fn giving(
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    to: Destination,
+) -> (Document, Document) {
     let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
         "holder": holder,
         "quantity": { "$gte": quantity },
@@ -175,7 +229,7 @@ pub(super) async fn give(
         counter: { "$add": [format!("${counter}"), quantity] },
         "reservations": map("$reservations", choose(is_of(holder), given, "$$this")),
     } };
-    change(app, guard, update).within(run).apply().await
+    (guard, update)
 }
 
 /// Returns `surplus` of an entry that is still as it was read (quantity and time), with all its
@@ -198,6 +252,23 @@ pub(super) async fn return_surplus(
         "reservations": without_empty(map("$reservations", choose(is_of(holder), kept, "$$this"))),
     } };
     change(app, guard, update).apply().await
+}
+
+/// Forgets the holder's entries with their marks, where they hold nothing, in one command; says whether each
+/// did.
+pub(super) async fn forget_each(
+    app: &App,
+    skus: &[&str],
+    holder: &str,
+    run: &Run,
+) -> Result<bool, Error> {
+    let rest = filter("$reservations", doc! { "$ne": ["$$this.holder", literal(holder)] });
+    let forgetting = |sku: &&str| {
+        let empty = doc! { "holder": holder, "quantity": 0_i64 };
+        let guard = doc! { "_id": *sku, "reservations": { "$elemMatch": empty } };
+        (guard, doc! { "$set": { "reservations": &rest } })
+    };
+    change_each(app, skus.iter().map(forgetting), run).await
 }
 
 /// Forgets marks of the holder's entry that are older than `before`, and the entry with them when

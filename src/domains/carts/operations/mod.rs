@@ -7,7 +7,7 @@ mod returns;
 
 pub use closing::{cancel, close, expire};
 pub use lines::{add_line, remove_line, set_line_quantity};
-pub use returns::{carry_out_outbox, return_everything};
+pub use returns::{carry_out_outbox, let_go, return_everything};
 
 use async_graphql::ID;
 

@@ -27,6 +27,19 @@ pub async fn carry_out_outbox(app: &App, cart: &CartDocument, run: &Run) -> Resu
     Ok(())
 }
 
+/// Lets go of the stock of a cart that is checked out. Of its lines everything was sold, so that there is
+/// nothing to do but to forget; where more is held than that, it is returned.
+///
+/// # Errors
+/// An outcome is unknown, or what is held keeps changing: the sweep goes on with it.
+pub async fn let_go(app: &App, cart: &CartDocument, run: &Run) -> Result<(), Error> {
+    let skus: Vec<&str> = cart.lines.iter().map(|line| line.sku.as_str()).collect();
+    if inventory::operations::forget_each(app, &skus, &cart.id, run).await? {
+        return Ok(());
+    }
+    return_everything(app, &cart.id).await
+}
+
 /// Returns all that a cart still holds whose state lets nothing be decided any more and whose
 /// outbox is empty. Each entry is returned as it was read, so that a late command of ours can't
 /// touch what came after it.

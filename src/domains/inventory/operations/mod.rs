@@ -4,6 +4,7 @@ mod receipts;
 
 pub use receipts::receive;
 
+use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 pub use super::store::{Age, Destination};
@@ -148,6 +149,22 @@ pub async fn take(
     }
 }
 
+/// As [`take`], of several SKUs (none of them twice) with their quantities, in one command. Says whether everything
+/// was taken; else [`take`] tells of each how it stands.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn take_each(
+    app: &App,
+    lines: &[(&str, i64)],
+    holder: &str,
+    tag: &str,
+    cap: u32,
+    run: &Run,
+) -> Result<bool, Error> {
+    store::take_each(app, lines, holder, tag, cap, run).await
+}
+
 /// Returns what a take took that its decider has given up. Nothing to return is as good.
 ///
 /// # Errors
@@ -175,11 +192,31 @@ pub async fn give(
     }
     let stock = store::find(app, sku).await?;
     match stock.as_ref().and_then(|stock| entry(stock, holder)) {
-        // An entry goes only when nothing can repeat a give to it: this one was given and retired.
+        // An entry goes only when everything was given out of it, or nothing can repeat a give to it.
         None => Ok(()),
         Some(entry) if entry.gifts.iter().any(|gift| gift.tag == tag) => Ok(()),
         Some(_) => Err(run.overdue()),
     }
+}
+
+/// As [`give`], of several SKUs (none of them twice) with their quantities.
+///
+/// # Errors
+/// As [`give`], for any of them.
+pub async fn give_each(
+    app: &App,
+    lines: &[(&str, i64)],
+    holder: &str,
+    tag: &str,
+    to: Destination,
+    run: &Run,
+) -> Result<(), Error> {
+    // In one command; where that didn't do for all, or nobody knows, each is looked at by itself.
+    if let Ok(true) = store::give_each(app, lines, holder, tag, to, run).await {
+        return Ok(());
+    }
+    let gives = lines.iter().map(|(sku, quantity)| give(app, sku, holder, tag, *quantity, to, run));
+    join_all(gives).await.into_iter().collect()
 }
 
 /// Returns the surplus of an entry that is still as it was read; says whether it was.
@@ -193,6 +230,16 @@ pub async fn return_surplus(
     surplus: i64,
 ) -> Result<bool, Error> {
     Ok(store::return_surplus(app, sku, read, surplus).await.decided()?.is_some())
+}
+
+/// Forgets what the stock remembers of a holder that takes nothing any more, where it holds nothing; says whether
+/// it held nothing of each. A mark keeps a give from being made twice: out of an entry that holds nothing none
+/// can be made.
+///
+/// # Errors
+/// The outcome is unknown.
+pub async fn forget_each(app: &App, skus: &[&str], holder: &str, run: &Run) -> Result<bool, Error> {
+    store::forget_each(app, skus, holder, run).await
 }
 
 /// Forgets marks older than `before` of flows that can't be repeated any more.

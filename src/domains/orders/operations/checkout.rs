@@ -214,17 +214,21 @@ async fn secure(
     })
 }
 
-/// Takes the stock that the cart doesn't hold, line by line in the order of SKUs. From the first
-/// line that is short on it only looks, so that every short line is reported.
+/// Takes the stock that the cart doesn't hold, in one command. Where that wasn't all, line by line in the order of
+/// SKUs: from the first line that is short on it only looks, so that every short line is reported.
 async fn take_missing(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
     run: &Run,
 ) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
+    let (missing, cap) = (missing(cart), app.config().reservations_per_sku);
+    let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
+    if inventory::operations::take_each(app, &lines, &cart.id, &checkout.id, cap, run).await? {
+        return Ok(None);
+    }
     let mut short = Vec::new();
-    for (line, requested) in missing(cart) {
-        let cap = app.config().reservations_per_sku;
+    for (line, requested) in missing {
         let taken = if short.is_empty() {
             let (sku, tag) = (&line.sku, &checkout.id);
             inventory::operations::take(app, sku, &cart.id, tag, requested, cap, run).await?
@@ -288,31 +292,26 @@ async fn go_forward(
     let (written, captured, sold) = tokio::join!(
         store::insert(app, order.clone()),
         payer::capture(app, &checkout.payment_id, checkout.total),
-        join_all(cart.lines.iter().map(|line| sell(app, cart, line, checkout, run))),
+        sell(app, cart, checkout, run),
     );
     captured?;
-    sold.into_iter().collect::<Result<(), Error>>()?;
+    sold?;
     let written = written.decided()?;
     carts::operations::checkout::complete(app, &cart.id, &checkout.id).await?;
-    let (own, cart) = (app.clone(), cart.id.clone());
+    let (own, cart, run) = (app.clone(), cart.clone(), *run);
     app.behind("what a checked-out cart still held", async move {
-        carts::operations::return_everything(&own, &cart).await
+        carts::operations::let_go(&own, &cart, &run).await
     });
     Ok(written.map(|()| order))
 }
 
-/// Exactly the line's quantity becomes sold. The take of the same checkout has the checkout's id as
-/// its tag; this give has one of its own.
-async fn sell(
-    app: &App,
-    cart: &CartDocument,
-    line: &CartLine,
-    checkout: &Checkout,
-    run: &Run,
-) -> Result<(), Error> {
+/// Exactly the lines' quantities become sold. The takes of the same checkout have the checkout's id as
+/// their tag; these gives have one of their own.
+async fn sell(app: &App, cart: &CartDocument, checkout: &Checkout, run: &Run) -> Result<(), Error> {
     let tag = format!("{}:sold", checkout.id);
+    let lines: Vec<_> = cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
     let sold = Destination::Sold;
-    inventory::operations::give(app, &line.sku, &cart.id, &tag, line.quantity, sold, run).await
+    inventory::operations::give_each(app, &lines, &cart.id, &tag, sold, run).await
 }
 
 /// Finishes a checkout that was cut: undoes what isn't paid, gives what is.

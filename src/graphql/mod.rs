@@ -13,6 +13,7 @@
 //! - [`caching`]: how long answers may be kept
 //! - [`completion`]: answers as the specification has them
 //! - [`node_id`]: opaque global ids
+//! - [`trees`]: changes of a tree's shape
 //! - [`subscription`]: the state of one thing whenever it changed
 //! - [`errors`]: what of an error reaches the client
 
@@ -28,11 +29,12 @@ pub mod refusals;
 pub mod requester;
 pub mod scalars;
 pub mod subscription;
+pub mod trees;
 pub mod types;
 pub mod upload;
 mod written_out;
 
-use async_graphql::Context;
+use async_graphql::{Context, SelectionField};
 
 use crate::app::App;
 
@@ -44,4 +46,13 @@ pub fn app<'a>(context: &Context<'a>) -> &'a App {
 /// Who asks.
 pub fn requester<'a>(context: &Context<'a>) -> &'a requester::Requester {
     context.data_unchecked::<requester::Requester>()
+}
+
+/// Whether any of these fields is asked for, anywhere below the field that is being resolved. What nobody asks
+/// for needn't be read.
+pub fn is_selected(context: &Context<'_>, names: &[&str]) -> bool {
+    fn below(field: SelectionField<'_>, names: &[&str]) -> bool {
+        field.selection_set().any(|field| names.contains(&field.name()) || below(field, names))
+    }
+    below(context.field(), names)
 }

@@ -77,6 +77,11 @@ impl Requester {
         self.roles.contains(&role) || self.roles.contains(&Role::Admin)
     }
 
+    /// Names of the caller's roles. An admin has every role.
+    pub fn role_names(&self) -> Vec<&'static str> {
+        Role::ALL.into_iter().filter(|role| self.has(*role)).map(Role::name).collect()
+    }
+
     /// The subject.
     ///
     /// # Errors

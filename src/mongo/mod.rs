@@ -7,6 +7,7 @@
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the bytes of files, in chunks
+//! - [`audiences`]: lists in which readers see different things
 //! - [`expression`]: the few aggregation expressions that guards and updates are made of
 //! - [`keyset`]: pages by the values of their sort keys
 //! - [`lease`]: one holder at a time, with a server deadline
@@ -18,6 +19,7 @@
 //! - [`explain`]: what a read looks at
 //! - [`Tally`]: what a pass of a sweep did
 
+pub mod audiences;
 mod batch;
 pub mod collection;
 pub mod connect;

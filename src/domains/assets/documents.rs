@@ -7,7 +7,7 @@ use crate::{
     domains::comments::{self, DiscussionSummary},
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
-        Stored, Version,
+        Stored, Version, audiences,
         flow::OpRecord,
         gridfs,
         indexes::{Index, Key, Kind},
@@ -172,40 +172,18 @@ pub struct Removal {
     pub at: DateTime,
 }
 
-/// Whom everything is for that names no role.
-pub(super) const EVERYONE: &str = "everyone";
-/// Who sees everything.
-pub(super) const EDITORS: &str = "editor";
-
-/// The name of a list for one audience, as it stands in `listed`.
-pub(super) fn listing(audience: &str, list: &str, of: &str) -> String {
-    [audience, list, of].join(" ")
-}
-
-/// The lists that an asset stands in: of each of its tags and of its parent, and a photo also in those of
-/// photos by tag, by parent and within each path above it; each for every role that may read it. A
-/// reader's list is so one range of an index for each of the reader's roles.
+/// The lists that an asset stands in, each once per audience: of each of its tags and of its parent, and a photo
+/// also in those of photos by tag, by parent and within each path above it.
 pub(super) fn listed(metadata: &Metadata) -> Vec<String> {
     let parent = metadata.parent_id.as_deref().unwrap_or_default();
-    let of = |audience: &str| {
-        let of_tags = |list| metadata.tags.iter().map(move |tag| listing(audience, list, tag));
-        let mut all: Vec<_> = of_tags("tag").collect();
-        all.push(listing(audience, "parent", parent));
-        if metadata.kind == AssetKind::Photo {
-            all.extend(of_tags("photoTag"));
-            all.push(listing(audience, "photoParent", parent));
-            all.extend(above(&metadata.path).map(|path| listing(audience, "photoIn", path)));
-        }
-        all
-    };
-    if metadata.access.is_empty() {
-        return of(EVERYONE);
+    let tags = |list| metadata.tags.iter().map(move |tag| (list, tag.as_str()));
+    let mut all: Vec<_> = tags("tag").chain([("parent", parent)]).collect();
+    if metadata.kind == AssetKind::Photo {
+        all.extend(tags("photoTag"));
+        all.push(("photoParent", parent));
+        all.extend(above(&metadata.path).map(|path| ("photoIn", path)));
     }
-    let mut audiences: Vec<_> = metadata.access.iter().map(String::as_str).collect();
-    if !audiences.contains(&EDITORS) {
-        audiences.push(EDITORS);
-    }
-    audiences.into_iter().flat_map(of).collect()
+    audiences::listed(&metadata.access, all.into_iter())
 }
 
 /// What stands above a path: nothing for all that there is, then each path from the root on.
@@ -395,11 +373,14 @@ pub(super) struct ParentMetadata {
 }
 
 impl ParentDocument {
-    /// Whether assets may lie in it: it is a folder or a gallery that stays.
-    pub(super) fn takes_assets(&self) -> bool {
-        self.copying.is_none()
-            && self.stays()
-            && ["folder", "gallery"].contains(&&*self.metadata.kind)
+    /// Whether assets may lie in it: it is a folder or a gallery.
+    pub(super) fn holds_assets(&self) -> bool {
+        ["folder", "gallery"].contains(&&*self.metadata.kind) && self.deleted_at.is_none()
+    }
+
+    /// Whether its creation is over, and no deletion is under way.
+    pub(super) fn is_settled(&self) -> bool {
+        self.copying.is_none() && self.stays()
     }
 
     /// Whether it is there and isn't being deleted.

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    operations::{carry, plant, sound_names, sound_path},
-    store,
+    operations::{plant, sound_names, sound_path},
+    store::{self, Categories},
     types::CreateCategoryResult,
 };
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
     graphql::{
         refusals::Stop,
         scalars::{LocaleTag, Slug},
+        trees::carry,
     },
 };
 
@@ -64,7 +65,7 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> 
         }
         let changed = store::replace_names(app, &found.id, &names).await?.decided()?;
         let changed = changed.ok_or_else(|| Error::bad_input("path", "is just being deleted"))?;
-        carry(app, changed).await?;
+        carry(app, Categories(app.clone()), changed).await?;
         return Ok(Imported::Changed);
     }
     let parent = match above {

@@ -222,18 +222,21 @@ fn changed(app: &App) -> Document {
 }
 
 /// The category tree.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Categories<'a>(pub(super) &'a App);
+#[derive(Debug)]
+pub(super) struct Categories(pub(super) App);
 
-impl Grown for Categories<'_> {
+impl Grown for Categories {
     type Branch = CategoryDocument;
 
+    const LOCK: &'static str = "categories.tree";
+    const FAN_OUT: &'static str = "a category's fan-out";
+
     fn tree(&self) -> Tree<CategoryDocument> {
-        tree(self.0)
+        tree(&self.0)
     }
 
     async fn hand_on(&self, category: &CategoryDocument) -> Result<(), Error> {
-        update_products(self.0, category).await
+        update_products(&self.0, category).await
     }
 }
 

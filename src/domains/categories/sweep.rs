@@ -16,7 +16,7 @@ use crate::{
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now().timestamp_millis();
     let before = DateTime::from_millis(now - app.bounds().quiet_millis());
-    let tree = Categories(app);
+    let tree = Categories(app.clone());
     let done = [
         sweep_creations(&tree, before).await,
         sweep_deletions(&tree, before).await,

@@ -7,7 +7,7 @@ use crate::{
     domains::comments::{self, DiscussionSummary},
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
-        Stored, Version,
+        Stored, Version, audiences,
         expression::{append, array, choose, filter, literal, stored, whole},
         indexes::{Index, Key, Kind},
         tree::{Branch, Child, Deletion, FanOut},
@@ -214,32 +214,14 @@ impl RevisionDocument {
     }
 }
 
-/// Whom everything is for that names no role.
-pub(super) const EVERYONE: &str = "everyone";
-/// Who reads everything.
-pub(super) const EDITORS: &str = "editor";
-
-/// The name of a feed for one audience, as it stands in `listed`.
-pub(super) fn listing(audience: &str, feed: &str, of: &str) -> String {
-    [audience, feed, of].join(" ")
-}
-
-/// The feeds that content stands in: within each path, of its type, of its parent and of each of its
-/// tags, each for every role that may read it, and for editors. A reader's feed is so one range of one index for each of
-/// the reader's roles, whatever else there is.
+/// The feeds that content stands in, each once per audience: within each path, of its tags, its type and its
+/// parent.
 pub(super) fn listed(metadata: &Metadata, within: &[String]) -> Vec<String> {
-    let of = |audience: &str| {
-        let within = within.iter().map(move |path| ("in", path.as_str()));
-        let tags = metadata.tags.iter().map(|tag| ("tag", tag.as_str()));
-        let parent = metadata.parent_id.iter().map(|id| ("parent", id.as_str()));
-        let feeds = within.chain(tags).chain([("type", metadata.kind.name())]).chain(parent);
-        feeds.map(|(feed, of)| listing(audience, feed, of)).collect::<Vec<_>>()
-    };
-    if metadata.access.is_empty() {
-        return of(EVERYONE);
-    }
-    let readers = metadata.access.iter().map(String::as_str).chain([EDITORS]);
-    readers.flat_map(of).collect()
+    let within = within.iter().map(|path| ("in", path.as_str()));
+    let tags = metadata.tags.iter().map(|tag| ("tag", tag.as_str()));
+    let parent = metadata.parent_id.iter().map(|id| ("parent", id.as_str()));
+    let feeds = within.chain(tags).chain([("type", metadata.kind.name())]).chain(parent);
+    audiences::listed(&metadata.access, feeds)
 }
 
 impl ContentType {
@@ -275,11 +257,6 @@ impl NodeDocument {
         self.deleting.is_none() && self.deleted_at.is_none()
     }
 
-    /// Whether something can be put into it.
-    pub(super) fn is_settled(&self) -> bool {
-        self.copying.is_none() && self.is_there()
-    }
-
     /// What readers see at `now`.
     pub(super) fn shown(&self, now: DateTime) -> Option<&Edition> {
         let due = |edition: &&Edition| edition.at <= now;
@@ -311,18 +288,7 @@ pub(super) fn listed_stage() -> Document {
         each("within", "in"), each("metadata.tags", "tag"),
         [feed("type", "$metadata.type")], parent,
     ] };
-    let everyone = doc! { "$eq": [{ "$size": array("metadata.access") }, 0] };
-    let readers = append(array("metadata.access"), vec![EDITORS.into()]);
-    let audiences = choose(everyone, vec![EVERYONE], readers);
-    let of_one = doc! { "$map": {
-        "input": "$$feeds", "as": "feed", "in": { "$concat": ["$$this", " ", "$$feed"] },
-    } };
-    let all = doc! { "$reduce": {
-        "input": audiences,
-        "initialValue": [],
-        "in": { "$concatArrays": ["$$value", of_one] },
-    } };
-    doc! { "$set": { "listed": { "$let": { "vars": { "feeds": feeds }, "in": all } } } }
+    doc! { "$set": { "listed": audiences::listed_as("metadata.access", feeds) } }
 }
 
 impl Child for NodeDocument {

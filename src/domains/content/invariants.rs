@@ -113,11 +113,20 @@ impl Facts {
             path: metadata.path.clone(),
             within: within.clone(),
             revision: node.revision,
-            is_listed: node.listed == listed(metadata, within),
+            is_listed: is_listed(node),
             is_published_soundly,
             waiting: marks.into_iter().flatten().min(),
         }
     }
+}
+
+/// Whether it stands in the feeds that it should stand in, whatever their order.
+fn is_listed(node: &NodeDocument) -> bool {
+    let mut implied = listed(&node.metadata, &node.within);
+    let mut found = node.listed.clone();
+    implied.sort_unstable();
+    found.sort_unstable();
+    implied == found
 }
 
 /// `within` as slugs and parents have it.

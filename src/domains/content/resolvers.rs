@@ -14,11 +14,14 @@ use super::{
     },
 };
 use crate::graphql::{
-    app,
+    app, is_selected,
     refusals::answer,
     requester,
     requester::{Role, Who},
 };
+
+/// Fields that show a text.
+const TEXTS: &[&str] = &["body", "html"];
 
 /// Reads.
 #[derive(Default)]
@@ -50,7 +53,8 @@ impl ContentQuery {
         #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
     ) -> Result<Connection<String, Content>> {
         let (app, requester) = (app(context), requester(context));
-        Ok(operations::contents(app, requester, &by, first, after.as_deref()).await?)
+        let texts = is_selected(context, TEXTS);
+        Ok(operations::contents(app, requester, &by, texts, first, after.as_deref()).await?)
     }
 
     /// Everything right in some content or among the roots, published or not, by slug.
@@ -67,7 +71,8 @@ impl ContentQuery {
         #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
     ) -> Result<Connection<String, Content>> {
         let (app, requester, after) = (app(context), requester(context), after.as_deref());
-        Ok(operations::below(app, requester, parent.as_ref(), first, after).await?)
+        let texts = is_selected(context, TEXTS);
+        Ok(operations::below(app, requester, parent.as_ref(), texts, first, after).await?)
     }
 
     /// The versions that edits replaced, newest first; the last 50.

@@ -28,7 +28,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     let earlier = |millis| DateTime::from_millis(now.timestamp_millis().saturating_sub(millis));
     let before = earlier(app.bounds().quiet_millis());
     let forgotten = earlier(i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX));
-    let tree = Nodes(app);
+    let tree = Nodes(app.clone());
     let done = [
         sweep_creations(&tree, before).await,
         sweep_deletions(&tree, before).await,

@@ -34,13 +34,38 @@ impl<T: Branch> Tree<T> {
         Self { branches, children }
     }
 
-    pub(super) async fn find(&self, id: &str) -> Result<Option<T>, Error> {
+    /// The branch with that `_id`, as a majority holds it.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn find(&self, id: &str) -> Result<Option<T>, Error> {
         self.branches.get_settled(id).await
     }
 
     pub(super) async fn list(&self, ids: &[String]) -> Result<Vec<T>, Error> {
         let filter = doc! { "_id": { "$in": ids } };
         self.branches.list(List { filter, limit: count(ids.len().max(1)), ..List::default() }).await
+    }
+
+    /// How many branches the way from `parent` up to its root goes through, itself included; none where the
+    /// branch with that `_id` is one of them, and would so come below itself. It is gone by
+    /// [`T::PARENT`](Branch::PARENT), which only changes under the tree's lock; copies of the way may lag
+    /// behind.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn height_without(&self, id: &str, parent: &T) -> Result<Option<usize>, Error> {
+        let mut height = 1;
+        let mut step = parent.clone();
+        loop {
+            if step.id() == id {
+                return Ok(None);
+            }
+            let Some(above) = step.parent_id() else { return Ok(Some(height)) };
+            let Some(above) = self.find(above).await? else { return Ok(Some(height)) };
+            step = above;
+            height += 1;
+        }
     }
 
     /// Children of any of the parents, in `_id` order, from `after` on.

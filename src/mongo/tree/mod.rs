@@ -55,7 +55,7 @@ use crate::error::Error;
 
 pub use commands::{Tree, changed};
 pub use pass::Pass;
-pub use settle::{settle, sweep_creations, sweep_deletions, sweep_fan_outs};
+pub use settle::{settle, sweep_creations, sweep_deletions, sweep_fan_outs, taken_up};
 
 /// What is needed to know of a child.
 pub trait Child: Stored {
@@ -96,9 +96,14 @@ pub trait Branch: Child + Clone {
 }
 
 /// A room's tree.
-pub trait Grown: Send + Sync {
+pub trait Grown: Send + Sync + 'static {
     /// Its documents.
     type Branch: Branch;
+
+    /// Name of the lease under which its shape is changed.
+    const LOCK: &'static str;
+    /// What its fan-outs are called in logs.
+    const FAN_OUT: &'static str;
 
     /// Its commands.
     fn tree(&self) -> Tree<Self::Branch>;

@@ -30,6 +30,24 @@ pub async fn settle<T: Branch>(tree: &Tree<T>, mut branch: T) -> Result<Option<T
     Ok(Some(branch))
 }
 
+/// A branch as whoever holds the tree's lock takes it up: a creation that isn't over is ended, and a mark that a
+/// cut deletion left behind, which can't write any more, is taken back.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn taken_up<T: Branch>(tree: &Tree<T>, id: &str) -> Result<Option<T>, Error> {
+    let Some(found) = tree.find(id).await? else { return Ok(None) };
+    let found = settle(tree, found).await?;
+    match found.as_ref().and_then(|branch| branch.deleting().cloned()) {
+        None => Ok(found),
+        Some(mark) => match tree.unmark_deleting(id, &mark.by).await.decided()? {
+            Some(unmarked) => Ok(Some(unmarked)),
+            // The sweep was quicker.
+            None => tree.find(id).await,
+        },
+    }
+}
+
 /// Lets a branch take over what its parent shows now; false where the parent is gone or going.
 async fn follow<T: Branch>(tree: &Tree<T>, branch: &T) -> Result<bool, Error> {
     let Some(parent) = branch.parent_id() else { return Ok(true) };

@@ -1,10 +1,11 @@
 //! Writers that meet: held back at the worst moment, and let loose by the dozen.
 
 use docgate::{config::Config, domains::categories};
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{ask, by_id, copied, create_product, music, plant, put_product};
+use super::{ask, by_id, copied, create_product, music, mutation, plant, put_product};
 use crate::support::{
     Gateway, key, mongod_port,
     proxy::{Cut, Seen},
@@ -45,6 +46,12 @@ async fn held(
     meanwhile().await;
     proxy.release().await;
     running.await.expect("an answer")
+}
+
+/// The code of the error that a mutation ends in.
+async fn code(gateway: &Gateway, field: &str, input: Value) -> Value {
+    let said = gateway.merchant().run(&mutation(field), json!({ "input": input })).await;
+    said["errors"][0]["extensions"]["code"].clone()
 }
 
 fn is_insert(seen: &Seen) -> bool {
@@ -127,7 +134,7 @@ async fn a_deletion_sees_a_child_that_is_only_just_there() {
         assert!(copies.expect("copies").is_empty());
         let (field, mut below) = swing(id.as_str().expect("an id"));
         below["slug"] = json!("below");
-        assert_eq!(ask(&gateway.merchant(), field, below).await["__typename"], "NotFound");
+        assert_eq!(code(&gateway, field, below).await, "UNAVAILABLE");
     })
     .await;
     assert_eq!(made["path"], "/music/jazz/bop/swing");
@@ -359,4 +366,36 @@ async fn a_crowd_leaves_a_sound_tree() {
         .cloned()
         .collect();
     assert!(left.is_empty(), "nothing is left to finish: {left:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_deletion_is_under_way_nobody_is_told_that_nothing_is_there() {
+    let gateway = Gateway::start().await;
+    let [_, _, bop, film] = music(&gateway).await;
+    // As a deletion leaves it that was cut.
+    let categories = gateway.database.collection::<Document>("categories");
+    let mark = vec![doc! { "$set": { "deleting": { "by": "x", "at": "$$NOW" } } }];
+    categories.update_one(doc! { "_id": key(&bop) }, mark.clone()).await.expect("marked");
+    let before = gateway.snapshot().await["categories"].clone();
+    let english = |key: &str, value: &str| {
+        let mut input = json!({ "category": bop, "locale": "en" });
+        input[key] = json!(value);
+        input
+    };
+    for (field, input) in [swing(&bop), ("renameCategory", english("name", "Bebop"))] {
+        assert_eq!(code(&gateway, field, input).await, "UNAVAILABLE", "{field}");
+    }
+    assert!(gateway.snapshot().await["categories"] == before);
+    // Who has the lock knows that the deletion is over.
+    let input = json!({ "category": film, "parent": bop });
+    let moved = ask(&gateway.merchant(), "moveCategory", input).await;
+    assert_eq!(moved["path"], "/music/jazz/bop/film");
+    categories.update_one(doc! { "_id": key(&bop) }, mark).await.expect("marked");
+    let input = json!({ "category": bop, "slug": "bebop" });
+    let changed = ask(&gateway.merchant(), "changeCategorySlug", input).await;
+    assert_eq!(changed["path"], "/music/jazz/bebop");
+    let (field, input) = swing(&bop);
+    let made = ask(&gateway.merchant(), field, input).await;
+    assert_eq!(made["path"], "/music/jazz/bebop/swing");
+    gateway.assert_sound().await;
 }

@@ -391,3 +391,46 @@ async fn the_check_sees_what_is_wrong() {
 async fn is_sound(gateway: &Gateway) -> bool {
     docgate::domains::check(&gateway.app).await.expect("a report").is_clean()
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_show_texts_however_they_are_asked_for() {
+    let gateway = Gateway::start().await;
+    let [folder, ..] = site(&gateway).await;
+    let text = json!("The text of page.");
+    for (fields, way) in [
+        ("body", "/body"),
+        ("text: body", "/text"),
+        ("...Whole", "/body"),
+        ("... on Page { body }", "/body"),
+        ("... on Content { ...Whole }", "/body"),
+        ("body @include(if: $yes)", "/body"),
+        ("draft { body }", "/draft/body"),
+    ] {
+        let query = format!(
+            "query($yes: Boolean! = true, $folder: ID!) {{
+                contents(by: {{ recentIn: \"/en\" }}) {{ nodes {{ path {fields} }} edges {{ node {{ path }} }} }}
+                contentBelow(parent: $folder) {{ edges {{ node {{ path ...Asked }} }} }}
+                skipped: content(by: {{ id: $folder }}) @skip(if: $yes) {{ id }}
+            }}
+            fragment Asked on Content {{ {fields} }} {}",
+            if fields.contains("Whole") { "fragment Whole on Content { body }" } else { "" },
+        );
+        let said = editor(&gateway).run(&query, json!({ "folder": folder })).await;
+        assert!(said.get("errors").is_none(), "{fields}: {said:#}");
+        let feed = said["data"]["contents"]["nodes"].as_array().expect("a list").iter();
+        let below = said["data"]["contentBelow"]["edges"].as_array().expect("a list").iter();
+        let page = |node: &&Value| node["path"] == "/en/page";
+        let found: Vec<_> = feed.chain(below.map(|edge| &edge["node"])).filter(page).collect();
+        assert_eq!(found.len(), 2);
+        for node in found {
+            assert_eq!(node.pointer(way), Some(&text), "{fields}: {said:#}");
+        }
+    }
+    let query = "{ contents(by: { text: { query: \"text\" } }) { nodes { path html } } }";
+    let found = gateway.anonymous().field(query, json!({})).await;
+    assert!(found["nodes"][0]["html"].as_str().expect("html").starts_with("<p>The"), "{found:#}");
+    // What isn't asked for isn't read, and nothing else is missing.
+    let query = "{ contents(by: { recentIn: \"/en\" }) { nodes { path title publishedAt tags } } }";
+    let found = gateway.anonymous().field(query, json!({})).await;
+    assert_eq!(found["nodes"][0]["title"], "page", "{found:#}");
+}

@@ -138,7 +138,8 @@ pub(super) async fn create(
     if !settle_place(app, &begun.asset).await? {
         begun.give_up(app).await;
         let parent = begun.asset.metadata.parent_id.as_deref().unwrap_or_default();
-        return Err(NotFound::of(NodeKind::Content, parent).into());
+        settled(store::find_parent(app, parent).await?, parent)?;
+        return Err(Error::unavailable("the parent was just being deleted").into());
     }
     begun.fill(app, opened, &run).await
 }
@@ -150,9 +151,20 @@ async fn open_parent(
 ) -> Result<(Run, Option<ParentDocument>), Stop<UploadAssetResult>> {
     let Some(id) = parent else { return Ok((app.begin().await?, None)) };
     let (run, parent) = store::open_parent(app, id).await?;
-    let parent = parent.filter(ParentDocument::takes_assets);
-    let parent = parent.ok_or_else(|| NotFound::of(NodeKind::Content, id))?;
-    Ok((run, Some(parent)))
+    Ok((run, Some(settled(parent, id)?)))
+}
+
+/// A parent that was found, where assets can be put into it. While its own creation or deletion isn't over nobody
+/// can say whether it is there: that is trouble, which passes, and no refusal.
+fn settled(
+    found: Option<ParentDocument>,
+    id: &str,
+) -> Result<ParentDocument, Stop<UploadAssetResult>> {
+    match found.filter(ParentDocument::holds_assets) {
+        Some(parent) if parent.is_settled() => Ok(parent),
+        Some(_) => Err(Error::unavailable("the parent is just being created or deleted").into()),
+        None => Err(NotFound::of(NodeKind::Content, id).into()),
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "all that a document is made of")]

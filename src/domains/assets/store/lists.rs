@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::super::documents::{AssetDocument, EDITORS, EVERYONE, TOP, listing};
+use super::super::documents::{AssetDocument, TOP};
 use crate::{
     app::App,
     error::Error,
@@ -10,7 +10,7 @@ use crate::{
         page::{Order, Page},
         requester::{Requester, Role},
     },
-    mongo::{collection::List, expression::both},
+    mongo::{audiences::read_by, collection::List, expression::both},
 };
 
 /// A way to list assets, checked.
@@ -192,23 +192,14 @@ impl Condition {
     }
 }
 
-/// What stands in a list for any of the caller's roles.
+/// What stands in a list and the caller may read.
 fn listed(requester: &Requester, list: &str, of: &str) -> Document {
-    let all = audiences(requester).into_iter().map(|who| listing(who, list, of));
-    match all.collect::<Vec<_>>().as_slice() {
-        [only] => doc! { "listed": only },
-        several => doc! { "listed": { "$in": several } },
-    }
+    doc! { "listed": read_by(&requester.role_names(), list, of) }
 }
 
-/// In whose lists everything stands that a caller may read.
-fn audiences(requester: &Requester) -> Vec<&'static str> {
-    if requester.has(Role::Editor) {
-        return vec![EVERYONE, EDITORS];
-    }
-    let mut audiences = vec![EVERYONE];
-    audiences.extend(requester.roles.iter().map(|role| role.name()));
-    audiences
+/// Projection of what lists show: without what only flows and the discussion itself use.
+fn shown() -> Document {
+    doc! { "ops": 0, "discussion.entries": 0, "discussion.taken": 0 }
 }
 
 /// The photos of a feed that everyone with the caller's roles sees by now, editors included: what comes
@@ -226,7 +217,8 @@ pub(in super::super) async fn list_photos(
         PhotosBy::In(path) => listed(requester, "photoIn", path),
     };
     let is_due = doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } };
-    let list = List { hint: Some("list"), ..page.list(both(filter, is_due)) };
+    let projection = Some(shown());
+    let list = List { hint: Some("list"), projection, ..page.list(both(filter, is_due)) };
     app.collection::<AssetDocument>().list(list).await
 }
 
@@ -253,7 +245,7 @@ pub(in super::super) async fn list(
         },
         None => page.list(filter),
     };
-    let list = List { hint: Some(way.hint()), ..list };
+    let list = List { hint: Some(way.hint()), projection: Some(shown()), ..list };
     let found = app.collection::<AssetDocument>().list(list).await?;
     Ok(found.into_iter().map(|asset| (way.position(&asset), asset)).collect())
 }

@@ -16,13 +16,13 @@ pub(super) use uploads::{
     settle_removals, take_upload,
 };
 
-use super::documents::{AssetDocument, Attribute, EDITORS, EVERYONE, ParentDocument, TOP};
+use super::documents::{AssetDocument, Attribute, ParentDocument, TOP};
 use crate::{
     app::App,
     error::Error,
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
-        Outcome, Run,
+        Outcome, Run, audiences,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
         guarded::Guarded,
@@ -78,7 +78,7 @@ pub(super) async fn find_parent_by_path(
     let filter = doc! { "metadata.path": path };
     let list = List { filter, limit: 2, ..List::default() };
     let found = app.collection::<ParentDocument>().list(list).await?;
-    Ok(found.into_iter().find(ParentDocument::takes_assets))
+    Ok(found.into_iter().find(ParentDocument::holds_assets))
 }
 
 pub(super) async fn insert(app: &App, asset: AssetDocument) -> Outcome<()> {
@@ -251,11 +251,6 @@ fn of_people(attributes: impl Into<Bson>) -> Bson {
 /// The stage that writes `listed` anew, as [`listed`](super::documents::listed) has it; an asset that
 /// readers don't get stands in no list.
 fn relist() -> Document {
-    let audiences = choose(
-        doc! { "$eq": ["$metadata.access", []] },
-        literal(vec![EVERYONE]),
-        doc! { "$setUnion": ["$metadata.access", [EDITORS]] },
-    );
     let each_in = |list: &str, of: Bson| map(of, doc! { "$concat": [list, " ", "$$this"] });
     let tags = |list: &str| each_in(list, "$metadata.tags".into());
     let parent =
@@ -264,16 +259,8 @@ fn relist() -> Document {
         concat(concat(tags("photoTag"), parent("photoParent")), each_in("photoIn", above()));
     let is_photo = doc! { "$eq": ["$metadata.type", "photo"] };
     let of_photos = choose(is_photo, photo, Bson::Array(vec![]));
-    let each = doc! { "$map": {
-        "input": concat(concat(tags("tag"), parent("parent")), of_photos),
-        "as": "list",
-        "in": { "$concat": ["$$this", " ", "$$list"] },
-    } };
-    let all = doc! { "$reduce": {
-        "input": audiences,
-        "initialValue": [],
-        "in": { "$concatArrays": ["$$value", each] },
-    } };
+    let lists = concat(concat(tags("tag"), parent("parent")), of_photos);
+    let all = audiences::listed_as("metadata.access", lists);
     let hidden = doc! { "$eq": [{ "$type": "$file" }, "missing"] };
     doc! { "$set": { "listed": choose(hidden, Bson::Array(vec![]), all) } }
 }

@@ -2,7 +2,7 @@
 
 use async_graphql::ID;
 
-use super::{DEPTH, not_found, own_id, sound_names};
+use super::{DEPTH, own_id, sound_names};
 use crate::{
     app::App,
     domains::categories::{
@@ -13,10 +13,12 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InvalidInput, Stop},
         scalars::{LocaleTag, Slug},
+        trees::{planted, settled},
     },
-    mongo::{Run, Version, flow::Op, tree::settle},
+    mongo::{Run, Version, flow::Op},
 };
 
 /// A category to be created, as it was asked for.
@@ -71,9 +73,7 @@ pub(in crate::domains::categories) async fn plant(
         },
         Err(failed) => return Err(failed),
     };
-    let parent = inserted.parent_id.clone();
-    let settled = settle(&store::tree(app), inserted).await?;
-    settled.ok_or_else(|| not_found(&parent.unwrap_or_default()).into())
+    planted(&store::tree(app), NodeKind::Category, inserted).await
 }
 
 /// The parent as the new category takes it over.
@@ -83,7 +83,7 @@ async fn open_parent(
 ) -> Result<(Run, Option<CategoryDocument>), Stop<CreateCategoryResult>> {
     let Some(id) = parent else { return Ok((app.begin().await?, None)) };
     let (run, parent) = store::open(app, id).await?;
-    let parent = parent.filter(CategoryDocument::is_settled).ok_or_else(|| not_found(id))?;
+    let parent = settled(parent, NodeKind::Category, id)?;
     if parent.ancestors.len() + 2 > DEPTH {
         let reason = format!("would make the tree deeper than {DEPTH} categories");
         return Err(InvalidInput::new("parent", reason).into());

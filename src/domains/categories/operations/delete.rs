@@ -2,15 +2,18 @@
 
 use async_graphql::ID;
 
-use super::{
-    not_found, own_id,
-    shape::{lock, unlock},
-};
+use super::{not_found, own_id};
 use crate::{
     app::App,
-    domains::categories::{store, types::DeleteCategoryResult},
+    domains::categories::{
+        store::{self, Categories},
+        types::DeleteCategoryResult,
+    },
     error::Error,
-    graphql::refusals::{InUse, Stop},
+    graphql::{
+        refusals::{InUse, Stop},
+        trees::locked,
+    },
     mongo::Run,
 };
 
@@ -20,19 +23,16 @@ use crate::{
 /// A refusal, or trouble.
 pub async fn delete(app: &App, category: &ID) -> Result<String, Stop<DeleteCategoryResult>> {
     let id = own_id("category", category)?;
-    let (lease, run) = lock(app).await?;
-    let done = delete_locked(app, id, &run).await;
-    unlock(lease, &done).await;
-    done
+    locked::<Categories, _, _, _>(app, |run| delete_locked(app, id, run)).await
 }
 
 async fn delete_locked(
     app: &App,
     id: String,
-    run: &Run,
+    run: Run,
 ) -> Result<String, Stop<DeleteCategoryResult>> {
     let by = app.ids().random();
-    if store::mark_deleting(app, &id, &by, run).await.decided()?.is_none() {
+    if store::mark_deleting(app, &id, &by, &run).await.decided()?.is_none() {
         return match store::find(app, &id).await? {
             None => Err(not_found(&id).into()),
             Some(_) => Err(run.overdue().into()),
@@ -44,7 +44,7 @@ async fn delete_locked(
         store::tree(app).unmark_deleting(&id, &by).await.decided()?;
         return Err(refusal.into());
     }
-    if store::tree(app).remove(&id, &by, run).await.decided()?.is_none()
+    if store::tree(app).remove(&id, &by, &run).await.decided()?.is_none()
         && store::find(app, &id).await?.is_some()
     {
         return Err(run.overdue().into());

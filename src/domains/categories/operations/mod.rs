@@ -2,7 +2,6 @@
 
 mod create;
 mod delete;
-mod fan_out;
 mod names;
 mod shape;
 
@@ -12,7 +11,6 @@ use mongodb::bson::Bson;
 pub(super) use create::plant;
 pub use create::{NewCategory, create};
 pub use delete::delete;
-pub(super) use fan_out::carry;
 pub use names::{add_translation, remove_translation, rename};
 pub use shape::{change_slug, move_below};
 

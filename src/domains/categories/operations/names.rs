@@ -2,18 +2,19 @@
 
 use async_graphql::ID;
 
-use super::{LOCALES, carry, not_found, own_id, sound_name};
+use super::{LOCALES, own_id, sound_name};
 use crate::{
     app::App,
     domains::categories::{
         documents::CategoryDocument,
-        store::{self, Before},
+        store::{self, Before, Categories},
         types::{AddTranslationResult, RemoveTranslationResult, RenameCategoryResult},
     },
-    error::Error,
     graphql::{
+        node_id::NodeKind,
         refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
         scalars::LocaleTag,
+        trees::{carry, settled},
     },
 };
 
@@ -30,13 +31,11 @@ pub async fn rename(
     let id = own_id("category", category)?;
     let name = sound_name("name", name)?;
     let written = store::set_name(app, &id, locale, &name, Before::Named, LOCALES).await;
-    match written.decided()? {
-        Some(changed) => Ok(carry(app, changed).await?),
-        None => match there(app, &id).await? {
-            Some(_) => Err(NotFound::new("translation", locale.as_str()).into()),
-            None => Err(not_found(&id).into()),
-        },
+    if let Some(changed) = written.decided()? {
+        return Ok(carry(app, Categories(app.clone()), changed).await?);
     }
+    there::<RenameCategoryResult>(app, &id).await?;
+    Err(NotFound::new("translation", locale.as_str()).into())
 }
 
 /// Adds a name in a language that the category hasn't.
@@ -53,9 +52,9 @@ pub async fn add_translation(
     let name = sound_name("name", name)?;
     let written = store::set_name(app, &id, locale, &name, Before::Unnamed, LOCALES).await;
     if let Some(changed) = written.decided()? {
-        return Ok(carry(app, changed).await?);
+        return Ok(carry(app, Categories(app.clone()), changed).await?);
     }
-    let category = there(app, &id).await?.ok_or_else(|| not_found(&id))?;
+    let category = there::<AddTranslationResult>(app, &id).await?;
     if category.names.contains_key(locale) {
         return Err(AlreadyExists::new("translation", locale.as_str()).into());
     }
@@ -74,9 +73,9 @@ pub async fn remove_translation(
 ) -> Result<CategoryDocument, Stop<RemoveTranslationResult>> {
     let id = own_id("category", category)?;
     if let Some(changed) = store::remove_name(app, &id, locale).await.decided()? {
-        return Ok(carry(app, changed).await?);
+        return Ok(carry(app, Categories(app.clone()), changed).await?);
     }
-    let category = there(app, &id).await?.ok_or_else(|| not_found(&id))?;
+    let category = there::<RemoveTranslationResult>(app, &id).await?;
     if category.names.contains_key(locale) {
         return Err(InvalidInput::new("locale", "is the only name that is left").into());
     }
@@ -84,6 +83,6 @@ pub async fn remove_translation(
 }
 
 /// The category, where it takes changes.
-async fn there(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
-    Ok(store::find(app, id).await?.filter(|category| category.deleting.is_none()))
+async fn there<U: From<NotFound>>(app: &App, id: &str) -> Result<CategoryDocument, Stop<U>> {
+    settled(store::find(app, id).await?, NodeKind::Category, id)
 }

@@ -8,7 +8,7 @@ use super::{
     },
     DEPTH, changeable,
     checks::{Text, checked_text, stored_access},
-    not_found, own_id,
+    own_id,
 };
 use crate::{
     app::App,
@@ -16,10 +16,12 @@ use crate::{
     error::Error,
     graphql::{
         input,
+        node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InvalidInput, Stop},
         scalars::Slug,
+        trees::planted,
     },
-    mongo::{Run, Version, flow::Op, tree::settle},
+    mongo::{Run, Version, flow::Op},
 };
 
 type Refused = Stop<CreateContentResult>;
@@ -75,17 +77,7 @@ async fn plant(app: &App, new: New, parent: Option<&str>) -> Result<Shown, Refus
         },
         Err(failed) => return Err(failed),
     };
-    let parent = inserted.metadata.parent_id.clone().unwrap_or_default();
-    match settle(&store::tree(app), inserted).await? {
-        Some(settled) => Ok(Shown::written(settled, now)),
-        // Taken back because the parent was being deleted, or is gone.
-        None => match store::find(app, &parent).await? {
-            Some(found) if found.deleted_at.is_none() => {
-                Err(Error::unavailable("the parent is just being deleted").into())
-            }
-            _ => Err(not_found(&parent).into()),
-        },
-    }
+    Ok(Shown::written(planted(&store::tree(app), NodeKind::Content, inserted).await?, now))
 }
 
 /// What an op created, where it was asked for this.

@@ -20,11 +20,11 @@ pub use sets::{set_access, tag, untag};
 use super::{documents::NodeDocument, store};
 use crate::{
     app::App,
-    error::Error,
     graphql::{
         input,
         node_id::NodeKind,
         refusals::{InvalidInput, NotFound, Stop},
+        trees::settled,
     },
     mongo::{Outcome, Run},
 };
@@ -38,23 +38,12 @@ fn own_id(field: &str, global: &str) -> Result<String, InvalidInput> {
     input::id(field, NodeKind::Content, global)
 }
 
-fn not_found(id: &str) -> NotFound {
-    NotFound::of(NodeKind::Content, id)
-}
-
-/// Content that was found, where it takes changes. While its creation or deletion isn't over nobody can
-/// say whether it is there: that is trouble, which passes, and no refusal.
+/// Content that was found, where it takes changes.
 fn changeable<U: From<NotFound>>(
     found: Option<NodeDocument>,
     id: &str,
 ) -> Result<NodeDocument, Stop<U>> {
-    match found {
-        Some(found) if found.is_settled() => Ok(found),
-        Some(found) if found.deleted_at.is_none() => {
-            Err(Error::unavailable("it is just being created or deleted").into())
-        }
-        _ => Err(not_found(id).into()),
-    }
+    settled(found, NodeKind::Content, id)
 }
 
 /// What a write that needs no more than that the content is there has made of it.

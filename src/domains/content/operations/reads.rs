@@ -63,7 +63,7 @@ async fn at_path(app: &App, requester: &Requester, path: &str) -> Result<Option<
     Ok(best.map(|shown| shown.asked_by(path)))
 }
 
-/// A feed or full text, as far as the caller may see it.
+/// A feed or full text, as far as the caller may see it; the texts only where they are needed.
 ///
 /// # Errors
 /// `BadInput`, `Unavailable` or `Internal`.
@@ -71,6 +71,7 @@ pub async fn contents(
     app: &App,
     requester: &Requester,
     by: &ContentsBy,
+    texts: bool,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Content>, Error> {
@@ -83,7 +84,7 @@ pub async fn contents(
         }
     };
     // Side by side: both are in one order, and so is what is made of them.
-    let (found, photos) = try_join(store::list(app, &way, requester, &page), photos).await?;
+    let (found, photos) = try_join(store::list(app, &way, requester, texts, &page), photos).await?;
     let mut all: Vec<(Vec<Bson>, Content)> = found
         .into_iter()
         .filter_map(|(place, found)| Some((place, Shown::to(requester, found)?.into())))
@@ -136,7 +137,7 @@ fn path_or_top<'a>(field: &str, path: &'a str) -> Result<&'a str, InvalidInput> 
     if path == TOP { Ok(path) } else { input::path(field, path) }
 }
 
-/// Everything right below a parent, published or not, by slug.
+/// Everything right below a parent, published or not, by slug; the texts only where they are needed.
 ///
 /// # Errors
 /// `BadInput`, `Unavailable` or `Internal`.
@@ -144,13 +145,14 @@ pub async fn below(
     app: &App,
     requester: &Requester,
     parent: Option<&ID>,
+    texts: bool,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Content>, Error> {
     let parent = parent.map(|parent| own_id("parent", parent)).transpose()?;
     let list = format!("contentBelow {}", parent.as_deref().unwrap_or(TOP));
     let page = Page::new(app, Order { list, keys: vec![("metadata.slug", 1)] }, first, after)?;
-    let found = store::list_below(app, &page, parent.as_deref()).await?.into_iter();
+    let found = store::list_below(app, &page, parent.as_deref(), texts).await?.into_iter();
     let found: Vec<_> = found.filter_map(|found| Shown::to(requester, found)).collect();
     let slug = |shown: &Shown| vec![shown.node().metadata.slug.as_str().into()];
     Ok(page.connection(found, slug, Content::from))
@@ -189,7 +191,7 @@ pub(in super::super) async fn feed_at(
     };
     let by = ContentsBy::RecentIn(head.node().metadata.path.clone());
     let first = i32::try_from(ENTRIES + 1).ok();
-    let entries = contents(app, &anyone, &by, first, None).await?;
+    let entries = contents(app, &anyone, &by, true, first, None).await?;
     let entries = entries.edges.into_iter().map(|edge| edge.node);
     let is_head =
         |entry: &Content| entry.shown().is_ok_and(|shown| shown.node().id == head.node().id);

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::Deserialize;
 
-use super::super::documents::{ContentType, Detail, EVERYONE, NodeDocument, listing};
+use super::super::documents::{ContentType, Detail, NodeDocument};
 use crate::{
     app::App,
     error::Error,
@@ -12,6 +12,7 @@ use crate::{
         requester::{Requester, Role},
     },
     mongo::{
+        audiences::read_by,
         collection::{List, Timed},
         expression::{choose, literal, stored},
     },
@@ -65,15 +66,7 @@ impl Way {
     /// too, so that only what has one is looked at.
     fn filter(&self, requester: &Requester) -> Document {
         let (feed, of) = self.feed();
-        // Editors have one audience of their own for all that isn't for everyone.
-        let is_editor = requester.has(Role::Editor);
-        let own = |role: &Role| requester.has(*role) && (!is_editor || *role == Role::Editor);
-        let audiences = Role::ALL.into_iter().filter(own).map(Role::name).chain([EVERYONE]);
-        let mut listed: Vec<_> = audiences.map(|audience| listing(audience, feed, of)).collect();
-        let listed: Bson = match (listed.pop(), listed.is_empty()) {
-            (Some(everyone), true) => everyone.into(),
-            (last, _) => doc! { "$in": listed.into_iter().chain(last).collect::<Vec<_>>() }.into(),
-        };
+        let listed = read_by(&requester.role_names(), feed, of);
         doc! {
             "listed": listed,
             "publishedAt": { "$gte": DateTime::from_millis(0) },
@@ -82,44 +75,69 @@ impl Way {
     }
 }
 
-/// Expression of the document with what its readers can ask for: of its versions only the one that is
-/// shown. Editors also get the draft and what is to come; nobody what only flows and single reads use.
-pub(super) fn seen(by_editor: bool) -> Bson {
-    let mut shape = doc! {
-        "within": [], "listed": [], "former": [], "kept": [], "outbox": [],
-        "discussion": { "$unsetField": { "field": "entries", "input": "$discussion" } },
-    };
-    if !by_editor {
-        let next = doc! { "$and": [
-            { "$eq": [{ "$type": "$next" }, "object"] }, { "$lte": ["$next.at", "$$NOW"] },
-        ] };
-        let nothing = literal(stored(&Detail::default()));
-        shape.extend(doc! {
-            "metadata": { "$mergeObjects": ["$metadata", { "detail": nothing }] },
-            "live": choose(next.clone(), Bson::Null, "$live"),
-            "next": choose(next, "$next", Bson::Null),
+/// What of each document a list needs.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Needed {
+    /// The drafts, and the versions that are to come.
+    pub drafts: bool,
+    /// The texts in Markdown.
+    pub texts: bool,
+}
+
+impl Needed {
+    /// Expression of the document with what is needed of it: of its versions only the one that is shown, and
+    /// for nobody what only flows and single reads use.
+    pub(super) fn shape(self) -> Bson {
+        let is_there = |version: &str| doc! { "$eq": [{ "$type": version }, "object"] };
+        let version = |version: &str| -> Bson {
+            if self.texts {
+                return version.into();
+            }
+            let detail = doc! { "$mergeObjects": [format!("{version}.detail"), { "body": "" }] };
+            let shorn = doc! { "$mergeObjects": [version, { "detail": detail }] };
+            choose(is_there(version), shorn, Bson::Null)
+        };
+        let without = |field: &str, input: Bson| {
+            Bson::from(doc! { "$unsetField": { "field": field, "input": input } })
+        };
+        let mut shape = doc! {
+            "within": [], "listed": [], "former": [], "kept": [], "outbox": [],
+            "discussion": without("entries", without("taken", "$discussion".into())),
+        };
+        shape.extend(if self.drafts {
+            doc! {
+                "metadata": version("$metadata"), "live": version("$live"), "next": version("$next"),
+            }
+        } else {
+            let next = doc! { "$and": [is_there("$next"), { "$lte": ["$next.at", "$$NOW"] }] };
+            let nothing = literal(stored(&Detail::default()));
+            doc! {
+                "metadata": { "$mergeObjects": ["$metadata", { "detail": nothing }] },
+                "live": choose(next.clone(), Bson::Null, version("$live")),
+                "next": choose(next, version("$next"), Bson::Null),
+            }
         });
+        Bson::Document(doc! { "$mergeObjects": ["$$ROOT", shape] })
     }
-    Bson::Document(doc! { "$mergeObjects": ["$$ROOT", shape] })
 }
 
 /// One document of a feed, with its values of the sort keys.
 pub(in super::super) type Placed = (Vec<Bson>, Timed<NodeDocument>);
 
-/// A page of what is published, newest first or best match first.
+/// A page of what is published, newest first or best match first, with its texts where they are needed.
 pub(in super::super) async fn list(
     app: &App,
     way: &Way,
     requester: &Requester,
+    texts: bool,
     page: &Page,
 ) -> Result<Vec<Placed>, Error> {
     let filter = way.filter(requester);
+    let shape = Needed { drafts: requester.has(Role::Editor), texts }.shape();
     if let Way::Text { query, language, .. } = way {
-        let shape = seen(requester.has(Role::Editor));
         return rank(app, query, language, filter, shape, page).await;
     }
     let list = List { hint: Some("feed"), ..page.list(filter) };
-    let shape = seen(requester.has(Role::Editor));
     let found = app.collection::<NodeDocument>().list_timed(list, shape).await?;
     let placed = |found: Timed<NodeDocument>| {
         let node = &found.document;

@@ -19,6 +19,7 @@ use crate::{
     },
 };
 
+use feeds::Needed;
 pub(super) use feeds::{Way, list};
 pub(super) use flows::{
     drop_older_revisions, drop_revisions, insert, insert_revision, list_deleted, list_due,
@@ -30,24 +31,27 @@ pub(super) use writes::{
 };
 
 /// The tree of content.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Nodes<'a>(pub(super) &'a App);
+#[derive(Debug)]
+pub(super) struct Nodes(pub(super) App);
 
-impl Grown for Nodes<'_> {
+impl Grown for Nodes {
     type Branch = NodeDocument;
 
+    const LOCK: &'static str = "nodes.tree";
+    const FAN_OUT: &'static str = "a path's fan-out";
+
     fn tree(&self) -> Tree<NodeDocument> {
-        tree(self.0)
+        tree(&self.0)
     }
 
     async fn arrived(&self, nodes: &[NodeDocument]) -> Result<(), Error> {
-        flows::drop_older_former(self.0, nodes).await
+        flows::drop_older_former(&self.0, nodes).await
     }
 
     async fn hand_on(&self, node: &NodeDocument) -> Result<(), Error> {
         let NodeDocument { id, metadata, cv, .. } = node;
         if metadata.kind.holds_assets() {
-            assets::operations::repath(self.0, id, &metadata.path, *cv).await?;
+            assets::operations::repath(&self.0, id, &metadata.path, *cv).await?;
         }
         Ok(())
     }
@@ -89,9 +93,10 @@ pub(super) async fn list_below(
     app: &App,
     page: &Page,
     parent: Option<&str>,
+    texts: bool,
 ) -> Result<Vec<Timed<NodeDocument>>, Error> {
     let list = List { hint: Some("slug"), ..page.list(doc! { "metadata.parentId": parent }) };
-    app.collection::<NodeDocument>().list_timed(list, feeds::seen(true)).await
+    app.collection::<NodeDocument>().list_timed(list, Needed { drafts: true, texts }.shape()).await
 }
 
 /// How many steps the longest path has of those below `path`; 0 where nothing is below.

@@ -2,7 +2,7 @@
 
 use async_graphql::{ID, InputObject, OneofObject};
 
-use super::nodes::{ContentType, ReaderRole};
+use super::{nodes::ContentType, parts::ReaderRole};
 use crate::graphql::scalars::{DateTime, LocaleTag, Slug};
 
 /// The ways in which content can be looked up.

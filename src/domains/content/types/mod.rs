@@ -2,6 +2,7 @@
 
 mod inputs;
 mod nodes;
+mod parts;
 mod photo;
 mod results;
 
@@ -11,10 +12,8 @@ pub use inputs::{
     SetContentAccessInput, TagContentInput, TextInContent, UnpublishContentInput,
     UntagContentInput,
 };
-pub use nodes::{
-    Blog, BlogEntry, Content, ContentRevision, ContentType, Folder, Gallery, Page, ReaderRole,
-    Shown,
-};
+pub use nodes::{Blog, BlogEntry, Content, ContentType, Folder, Gallery, Page, Shown};
+pub use parts::{ContentRevision, ReaderRole};
 pub use photo::Photo;
 pub use results::{
     ContentConflict, CreateContentResult, DeleteContentResult, DeletedContent, EditContentResult,

@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result};
 
-use super::nodes::{ContentAuthor, ContentDraft, ReaderRole};
+use super::parts::{ContentAuthor, ContentDraft, ReaderRole};
 use crate::{
     domains::{
         assets::{AssetDocument, FileFacts},

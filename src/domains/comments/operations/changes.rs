@@ -14,8 +14,8 @@ use super::{
         },
     },
     TEXT, begin, checked_slug,
+    copy::carry,
     finish::{Finished, finish},
-    migrate::carry,
     no_comment, no_parent, parent_of, uncrowded,
 };
 use crate::{

@@ -5,11 +5,10 @@ use mongodb::bson::Document;
 
 use super::{
     super::{
-        documents::{CommentDocument, DueKind, Layout, OpenDiscussion, Parent, Taken},
+        documents::{CommentDocument, DueKind, OpenDiscussion, Parent, Taken},
         store::{self, By, Place},
     },
-    migrate::{carry, newest},
-    post::repost,
+    reads::newest,
 };
 use crate::{app::App, error::Error, mongo::Run};
 
@@ -154,49 +153,4 @@ async fn told(
             return Err(run.overdue());
         }
     }
-}
-
-/// Finishes what the sweep found due in a store of that layout. Says whether anything was done.
-///
-/// # Errors
-/// Trouble: the next pass goes on.
-pub(in super::super) async fn drive(
-    app: &App,
-    layout: Layout,
-    found: CommentDocument,
-) -> Result<bool, Error> {
-    let Some(place) = Place::of(&found, layout) else {
-        return Err(Error::internal("a comment whose store has no epoch"));
-    };
-    let run = app.begin().await?;
-    let discussion = store::settled(app, &found.parent).await?;
-    let Some(discussion) = discussion.filter(|discussion| discussion.id == place.discussion) else {
-        // Nobody can take it any more.
-        return withdraw(app, &place, &found.id).await;
-    };
-    let now = Place::now(&place.parent, &discussion);
-    if place == now {
-        let found = now.storage().find(app, &now, By::Id(&found.id)).await?;
-        let Some(comment) = found.filter(|comment| comment.due.is_some()) else {
-            return Ok(false);
-        };
-        let seen = Document::new();
-        finish(app, &run, &place.parent, &discussion, comment, seen).await?;
-        return Ok(true);
-    }
-    if let Some(migration) = &discussion.migration {
-        if migration.copied_at.is_none() {
-            carry(app, &run, &place.parent, &discussion).await?;
-        }
-        // What was taken before is copied, with what is due of it.
-        if !found.is_unposted() || migration.taken.contains(&found.id) {
-            return Ok(false);
-        }
-    }
-    repost(app, &run, &place.parent, *discussion, &found).await?;
-    withdraw(app, &place, &found.id).await
-}
-
-async fn withdraw(app: &App, place: &Place, id: &str) -> Result<bool, Error> {
-    Ok(place.storage().withdraw(app, place, id).await.decided()?.is_some())
 }

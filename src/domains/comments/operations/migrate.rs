@@ -10,11 +10,12 @@ use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, OpenDiscussion, Parent},
-        store::{self, BATCH, CAP, Place},
+        documents::{Layout, OpenDiscussion, Parent},
+        store::{self, CAP, Place},
         types::{DiscussionFull, MigrateDiscussionResult},
     },
     begin,
+    copy::carry,
     open::may_write,
     parent_of,
     post::repost,
@@ -77,98 +78,6 @@ async fn explained(
         return Err(DiscussionFull::new(now.total).into());
     }
     Err(run.overdue().into())
-}
-
-/// Seals the old store and copies what was posted to it. Everyone who does this writes the same: sealed
-/// comments don't change, and which are copied was decided when the discussion began to move.
-///
-/// # Errors
-/// Trouble; whoever comes next begins anew, and what is there stays.
-pub(super) async fn carry(
-    app: &App,
-    run: &Run,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-) -> Result<OpenDiscussion, Error> {
-    let (now, before) = (Place::now(parent, discussion), Place::before(parent, discussion));
-    let (Some(migration), Some(before)) = (discussion.uncopied(), before) else {
-        return Ok(discussion.clone());
-    };
-    let (old, new) = (before.storage(), now.storage());
-    old.seal(app, &before).await?;
-    let size = usize::try_from(BATCH).unwrap_or(usize::MAX);
-    let mut run = *run;
-    let (mut after, mut number): (Option<(DateTime, String)>, i64) = (None, 0);
-    let mut kept: Vec<CommentDocument> = Vec::new();
-    loop {
-        let batch = old.batch(app, &before, after.as_ref()).await?;
-        let is_end = batch.is_empty();
-        after = batch.last().map(|last| (last.at, last.id.clone())).or(after);
-        let copied = batch
-            .into_iter()
-            .filter(|comment| !comment.is_unposted() || migration.taken.contains(&comment.id))
-            .map(|comment| CommentDocument {
-                key: now.key(&comment.id),
-                on: now.on(),
-                sealed: false,
-                ..comment
-            });
-        kept.extend(copied);
-        while kept.len() >= size || (is_end && !kept.is_empty()) {
-            let rest = kept.split_off(kept.len().min(size));
-            let comments = std::mem::replace(&mut kept, rest);
-            if !new.lists_authors() {
-                store::put_authored(app, &now.discussion, &comments).await?;
-            }
-            new.copy(app, &now, number, comments, &run).await?;
-            number += 1;
-        }
-        if is_end {
-            break;
-        }
-        // A run is long enough for most discussions; in a large one, is it still this migration?
-        if run.is_over() {
-            run = app.begin().await?;
-            match store::settled(app, parent).await? {
-                Some(still) if still.id == discussion.id && still.epoch == discussion.epoch => {}
-                _ => return Err(Error::unavailable("the discussion moved on meanwhile")),
-            }
-        }
-    }
-    if run.is_over() {
-        run = app.begin().await?;
-    }
-    let marked = store::mark_copied(app, parent, discussion, &run).await;
-    if let Some(marked) = marked.decided()? {
-        return Ok(marked);
-    }
-    match store::settled(app, parent).await? {
-        Some(still) if still.id == discussion.id && still.uncopied().is_none() => Ok(*still),
-        _ => Err(run.overdue()),
-    }
-}
-
-/// The newest comments of a discussion, also while it moves.
-pub(super) async fn newest(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-) -> Result<Vec<CommentDocument>, Error> {
-    /// As many as the discussed document carries, and the one that was removed.
-    const NEWEST: i64 = 11;
-    let now = Place::now(parent, discussion);
-    let mut newest = now.storage().newest(app, &now, discussion, NEWEST).await?;
-    if discussion.uncopied().is_some()
-        && let Some(before) = Place::before(parent, discussion)
-    {
-        for comment in before.storage().newest(app, &before, discussion, NEWEST).await? {
-            if !newest.iter().any(|other| other.id == comment.id) {
-                newest.push(comment);
-            }
-        }
-        newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
-    }
-    Ok(newest)
 }
 
 /// Brings a migration to its end that the sweep found: copies what isn't copied, and removes the old store

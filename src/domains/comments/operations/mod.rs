@@ -1,6 +1,8 @@
 //! The rules of comments.
 
 mod changes;
+mod copy;
+mod drive;
 mod finish;
 mod migrate;
 mod open;
@@ -8,7 +10,7 @@ mod post;
 mod reads;
 
 pub use changes::{edit, remove};
-pub(super) use finish::drive;
+pub(super) use drive::drive;
 pub use migrate::migrate;
 pub(super) use migrate::settle;
 pub use open::{forget, open};

@@ -11,9 +11,10 @@ use super::{
             ReviewProductInput, ReviewProductResult,
         },
     },
-    LEVELS, TEXT, begin, checked_slug, find,
+    LEVELS, TEXT, begin, checked_slug,
+    copy::carry,
+    find,
     finish::{Finished, finish},
-    migrate::carry,
     no_comment, no_parent, parent_of, uncrowded,
 };
 use crate::{

@@ -245,3 +245,26 @@ fn merged(
     all.truncate(page.wanted());
     all
 }
+
+/// The newest comments of a discussion, also while it moves.
+pub(super) async fn newest(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+) -> Result<Vec<CommentDocument>, Error> {
+    /// As many as the discussed document carries, and the one that was removed.
+    const NEWEST: i64 = 11;
+    let now = Place::now(parent, discussion);
+    let mut newest = now.storage().newest(app, &now, discussion, NEWEST).await?;
+    if discussion.uncopied().is_some()
+        && let Some(before) = Place::before(parent, discussion)
+    {
+        for comment in before.storage().newest(app, &before, discussion, NEWEST).await? {
+            if !newest.iter().any(|other| other.id == comment.id) {
+                newest.push(comment);
+            }
+        }
+        newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
+    }
+    Ok(newest)
+}

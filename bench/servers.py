@@ -16,6 +16,8 @@ from client import Address
 from processes import Process, Processes, Trouble, child, free_port
 
 DOCGATE = "docgate"
+#: docgate with payments that are approved in the process: what checks out.
+APPROVING = "approving"
 MEMORY = "memory"
 BARE = "bare"
 TRANSACTIONS = "transactions"
@@ -120,7 +122,7 @@ class Server:
         environment = {**database.environment(name), **listen, **self.environment}
         process = processes.start(self.name, self.command, environment, self.folder)
         address = ("127.0.0.1", port)
-        if self.name == DOCGATE:
+        if self.name in (DOCGATE, APPROVING):
             _wait_until_healthy(process, address)
         else:
             process.wait_for(r"^ready\s*$", 120)
@@ -155,6 +157,11 @@ def _wait_until_healthy(process: Process, address: Address) -> None:
             pass
         time.sleep(0.002)
     raise Trouble(f"{process.name} wasn't ready within 60 s:\n{process.said()[-2000:]}")
+
+
+def approving(places: Places) -> Server:
+    """docgate itself, from the peers' build."""
+    return Server(APPROVING, [str(places.rust / APPROVING), "serve"], environment={"DOCGATE_PAYMENTS": APPROVING})
 
 
 def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Server]:

@@ -10,7 +10,7 @@ from typing import Dict, List, Optional, Tuple
 from client import Address, ask, data, graphql, send_all
 
 #: Mutations in one request, and requests under way while the shop is being prepared.
-TOGETHER = 25
+TOGETHER = 20
 AT_ONCE = 16
 #: Pages of the discounted products that are drawn from.
 PAGES = 50

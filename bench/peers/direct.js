@@ -1,5 +1,6 @@
 // The simulator's scenarios straight through the driver: `node direct.js setup`, then
-// `node direct.js run SCENARIO --seconds 10 --in-flight 50`. Settings: MONGODB_URI, DATABASE.
+// `node direct.js run SCENARIO --seconds 10 --in-flight 50 --write-concern 1`, else "majority". Settings:
+// MONGODB_URI, DATABASE.
 import { parseArgs } from "node:util";
 import { Long, MongoClient, ObjectId } from "mongodb";
 import { randomizer } from "./random.js";
@@ -21,9 +22,20 @@ const ACCOUNTS = 10_000;
 const BALANCE = 100_000;
 const AMOUNT = 100;
 
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: "string", default: "10" },
+    "in-flight": { type: "string", default: "50" },
+    "warm-up": { type: "string", default: "3" },
+    "write-concern": { type: "string", default: "majority" },
+  },
+});
+const [action, name] = positionals;
+
 const client = new MongoClient(MONGODB_URI, {
   appName: "docgate-bench-direct",
-  writeConcern: { w: 1 },
+  writeConcern: { w: values["write-concern"] === "1" ? 1 : "majority" },
 });
 const collection = (name) => client.db(DATABASE).collection(`direct_${name}`);
 
@@ -329,19 +341,10 @@ async function run(name, { warmUp, seconds, inFlight }) {
   };
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seconds: { type: "string", default: "10" },
-    "in-flight": { type: "string", default: "50" },
-    "warm-up": { type: "string", default: "3" },
-  },
-});
-const [action, name] = positionals;
-
 if (action !== "setup" && !(action === "run" && Object.hasOwn(scenarios, name))) {
   console.error("usage: node direct.js setup");
   console.error("       node direct.js run SCENARIO [--seconds 10] [--in-flight 50] [--warm-up 3]");
+  console.error("                              [--write-concern majority|1]");
   console.error(`scenarios: ${Object.keys(scenarios).join(", ")}`);
   process.exit(2);
 }

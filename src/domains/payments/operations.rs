@@ -10,6 +10,12 @@ use crate::{
     app::App, config::PaymentProvider, domains::transfers, error::Error, graphql::scalars::Money,
 };
 
+/// Says no to whatever costs something.
+const NO_PROVIDER: NoProvider = NoProvider { approves: false };
+/// Says yes to everything.
+#[cfg(feature = "bench")]
+const APPROVING: NoProvider = NoProvider { approves: true };
+
 /// Why a charge can't be paid by that caller, as far as that can be told before the money is asked
 /// for; `None` where nothing speaks against it.
 ///
@@ -24,6 +30,8 @@ pub async fn hindrance(
         _ if charge.amount.minor_units == 0 => Ok(None),
         PaymentProvider::Ledger => ledger::hindrance(app, subject, charge).await,
         PaymentProvider::Http | PaymentProvider::None => Ok(None),
+        #[cfg(feature = "bench")]
+        PaymentProvider::Approving => Ok(None),
     }
 }
 
@@ -39,7 +47,9 @@ pub async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Erro
     match app.config().payments {
         PaymentProvider::Ledger => Ledger.authorise(app, charge).await,
         PaymentProvider::Http => HttpProvider.authorise(app, charge).await,
-        PaymentProvider::None => NoProvider.authorise(app, charge).await,
+        PaymentProvider::None => NO_PROVIDER.authorise(app, charge).await,
+        #[cfg(feature = "bench")]
+        PaymentProvider::Approving => APPROVING.authorise(app, charge).await,
     }
 }
 
@@ -51,7 +61,9 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
     match app.config().payments {
         PaymentProvider::Ledger => Ledger.capture(app, id).await,
         PaymentProvider::Http => HttpProvider.capture(app, id).await,
-        PaymentProvider::None => NoProvider.capture(app, id).await,
+        PaymentProvider::None => NO_PROVIDER.capture(app, id).await,
+        #[cfg(feature = "bench")]
+        PaymentProvider::Approving => APPROVING.capture(app, id).await,
     }
 }
 
@@ -63,7 +75,9 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     match app.config().payments {
         PaymentProvider::Ledger => Ledger.void(app, id).await,
         PaymentProvider::Http => HttpProvider.void(app, id).await,
-        PaymentProvider::None => NoProvider.void(app, id).await,
+        PaymentProvider::None => NO_PROVIDER.void(app, id).await,
+        #[cfg(feature = "bench")]
+        PaymentProvider::Approving => APPROVING.void(app, id).await,
     }
 }
 
@@ -79,7 +93,9 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     match app.config().payments {
         PaymentProvider::Ledger => Ledger.refund(app, id, refund_id, amount).await,
         PaymentProvider::Http => HttpProvider.refund(app, id, refund_id, amount).await,
-        PaymentProvider::None => NoProvider.refund(app, id, refund_id, amount).await,
+        PaymentProvider::None => NO_PROVIDER.refund(app, id, refund_id, amount).await,
+        #[cfg(feature = "bench")]
+        PaymentProvider::Approving => APPROVING.refund(app, id, refund_id, amount).await,
     }
 }
 
@@ -95,5 +111,7 @@ pub async fn for_each(app: &App, each: impl FnMut(&str, i64)) -> Result<bool, Er
             Ok(true)
         }
         PaymentProvider::Http | PaymentProvider::None => Ok(false),
+        #[cfg(feature = "bench")]
+        PaymentProvider::Approving => Ok(false),
     }
 }

@@ -5,6 +5,10 @@ use std::io;
 use docgate::{app::App, config::Config, edge::Edge};
 use tokio_util::sync::CancellationToken;
 
+/// As docgate has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> io::Result<()> {
     let database = docgate_bench::database().await?;

@@ -12,13 +12,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwn
 
 pub use super::driver::List;
 use super::{
-    driver::{DUPLICATE_KEY, PATIENCE, Raw, decode, encode, find_many, insert},
+    driver::{PATIENCE, Raw, decode, encode, find_many, insert},
     expression::both,
     flow::{Bounds, Run},
     guarded::{Guarded, Outcome},
     indexes::Index,
     observe,
     readers::{Fields, Keys, Lookup, Readers},
+    update::{Updated, update},
 };
 use crate::error::Error;
 
@@ -364,7 +365,12 @@ impl<T: Stored> Collection<T> {
         if updates.is_empty() {
             return Ok(Vec::new());
         }
-        refused_positions(&self.bulk(updates, true, PATIENCE).await?)
+        let updated = self.update(updates, true, PATIENCE).await?;
+        let refused = updated.refused()?;
+        if !refused.is_empty() {
+            updated.told()?;
+        }
+        Ok(refused)
     }
 
     /// Applies many guarded updates in one command, each to the one document that its filter names,
@@ -381,39 +387,26 @@ impl<T: Stored> Collection<T> {
         if updates.is_empty() {
             return Ok(true);
         }
-        let wanted = i32::try_from(updates.len()).map_err(Error::internal)?;
+        let wanted = updates.len();
         let updates = updates
             .into_iter()
             .map(|(filter, update)| (both(filter, run.alive()), update))
             .collect();
-        let answer = self.bulk(updates, false, run.command_limit()).await?;
-        let matched = answer.get_i32("n").map_err(Error::internal)?;
-        Ok(refused_positions(&answer)?.is_empty() && matched == wanted)
+        let updated = self.update(updates, false, run.command_limit()).await?;
+        Ok(updated.refused()?.is_empty() && updated.matched()? == wanted)
     }
 
-    async fn bulk(
+    async fn update(
         &self,
         updates: Vec<(Document, Vec<Document>)>,
         upsert: bool,
         limit: Duration,
-    ) -> Result<Document, Error> {
-        let updates: Vec<Bson> = updates
+    ) -> Result<Updated, Error> {
+        let updates = updates
             .into_iter()
-            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert }.into())
+            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert })
             .collect();
-        // The driver's own bulk write wants MongoDB 8.0.
-        let command = doc! {
-            "update": T::COLLECTION,
-            "updates": updates,
-            "ordered": false,
-            "writeConcern": { "w": "majority" },
-            "maxTimeMS": i64::try_from(limit.as_millis()).unwrap_or(i64::MAX),
-        };
-        let client = self.inner.client().clone();
-        let database = self.inner.namespace().db;
-        self.inner
-            .send("update", async move { client.database(&database).run_command(command).await })
-            .await
+        update(&self.inner, updates, limit).await
     }
 
     /// Runs an aggregation (invariants, reports).
@@ -460,24 +453,6 @@ impl<T: Stored> Collection<T> {
             }
         }
     }
-}
-
-/// Which updates of a bulk were refused as duplicates; any other failure is one of the whole.
-fn refused_positions(answer: &Document) -> Result<Vec<usize>, Error> {
-    if let Ok(unsure) = answer.get_document("writeConcernError") {
-        return Err(Error::unavailable(unsure.to_string()));
-    }
-    let Ok(failed) = answer.get_array("writeErrors") else { return Ok(Vec::new()) };
-    let position = |error: &Bson| {
-        let error = error.as_document()?;
-        let duplicate = error.get_i32("code").ok()? == DUPLICATE_KEY;
-        let index = usize::try_from(error.get_i32("index").ok()?).ok()?;
-        duplicate.then_some(index)
-    };
-    failed
-        .iter()
-        .map(|error| position(error).ok_or_else(|| Error::internal(error.to_string())))
-        .collect()
 }
 
 /// `maxTimeMS` of lists that look at more than they return.

@@ -6,7 +6,7 @@
 use std::{marker::PhantomData, time::Duration};
 
 use mongodb::{
-    bson::{Document, RawDocumentBuf},
+    bson::{self, Document, RawDocumentBuf, doc},
     options::{ReturnDocument, UpdateModifications},
 };
 
@@ -16,6 +16,7 @@ use super::{
     driver::{Raw, decode, is_duplicate_key},
     expression::both,
     flow::Run,
+    update::update,
 };
 use crate::error::Error;
 
@@ -46,9 +47,9 @@ impl<T> Outcome<T> {
     }
 }
 
-/// A guarded write that is ready to be sent. It is sent as `findAndModify`, the one command that
-/// has a time limit, counts what matched and answers with the document after.
-#[must_use = "nothing is written before apply()"]
+/// A guarded write that is ready to be sent: as `findAndModify`, which answers with the document after, or
+/// as a plain `update`.
+#[must_use = "nothing is written before apply() or done()"]
 pub struct Guarded<T: DeserializeOwned> {
     write: Write,
     holds: PhantomData<fn() -> T>,
@@ -90,6 +91,15 @@ impl<T: DeserializeOwned> Guarded<T> {
         self
     }
 
+    /// Sends it where nobody looks at the document after, as a plain `update`: it costs MongoDB less.
+    pub async fn done(self) -> Outcome<()> {
+        match self.write.update().await {
+            Ok(true) => Outcome::Applied(()),
+            Ok(false) => Outcome::Refused,
+            Err(error) => Outcome::Unknown(error),
+        }
+    }
+
     /// Sends it.
     pub async fn apply(self) -> Outcome<T> {
         let after = match self.write.send().await {
@@ -102,6 +112,23 @@ impl<T: DeserializeOwned> Guarded<T> {
 }
 
 impl Write {
+    /// Says whether the guard held.
+    async fn update(self) -> Result<bool, Error> {
+        let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
+        let mut one = doc! { "q": self.filter, "u": change };
+        if !self.array_filters.is_empty() {
+            one.insert("arrayFilters", self.array_filters);
+        }
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        let updated = update(&self.collection, vec![one], limit).await?;
+        // A taken unique key refuses the write like any other guard.
+        if updated.refused()?.is_empty() && updated.matched()? > 0 {
+            return Ok(true);
+        }
+        updated.told()?;
+        Ok(false)
+    }
+
     async fn send(self) -> Result<Option<RawDocumentBuf>, Error> {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         // The server's limit doesn't count while a command waits in front of it, so the gateway

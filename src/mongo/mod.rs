@@ -4,6 +4,7 @@
 //! - [`collection`]: typed reads and inserts, each one command
 //! - [`batch`], [`readers`]: reads by key and the server's clock, gathered over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
+//! - `update`: the command of writes whose document nobody looks at
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the bytes of files, in chunks
@@ -38,6 +39,7 @@ mod pool;
 mod readers;
 mod tally;
 pub mod tree;
+mod update;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};

@@ -592,7 +592,7 @@ async fn a_checkout_leaves_no_marks() {
         let proxy = gateway.proxy.as_ref().expect("a proxy");
         proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "update");
         let forgets = if policy == "RESERVE" { 1 } else { 2 };
-        proxy.cut(forgets, Cut::BeforeForwarding);
+        proxy.cut_with_retries(forgets, Cut::BeforeForwarding);
         let order = checkout(&shopper, &second, &purse, "other").await;
         assert_eq!(order["__typename"], "Order", "{order:#}");
         settled(&gateway).await;

@@ -16,7 +16,7 @@ use docgate::{
 use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Gateway, short_bounds};
+use crate::support::{Gateway, proxy::Cut, short_bounds};
 
 /// A document of the tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,6 +114,59 @@ async fn a_refused_command_is_unknown_and_changes_nothing() {
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     point.off().await;
     assert_eq!(things.get("a").await.expect("read").expect("there").count, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plain_update_is_sent_again_where_that_is_safe() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    let things = with_things(&gateway, &[thing("a", 1)]).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let count = async || things.get("a").await.expect("read").expect("there").count;
+    // From one number to the next: done once, the guard doesn't hold any more.
+    let step = |from: i64| {
+        let update = doc! { "$set": { "count": from + 1 } };
+        things.guarded(doc! { "_id": "a", "count": from }, update).done()
+    };
+    assert!(matches!(step(1).await, Outcome::Applied(())));
+    assert!(matches!(step(1).await, Outcome::Refused));
+
+    // It never arrived, or a server said so: the second is the first.
+    proxy.cut(0, Cut::BeforeForwarding);
+    assert!(matches!(step(2).await, Outcome::Applied(())));
+    proxy.heal();
+    let away = || doc! { "failCommands": ["update"], "errorCode": 11_602 };
+    let point = gateway.fail_point(doc! { "times": 1 }, away()).await;
+    assert!(matches!(step(3).await, Outcome::Applied(())));
+    point.off().await;
+    let point = gateway.fail_point(doc! { "times": 1 }, away()).await;
+    assert!(matches!(step(3).await, Outcome::Refused), "nothing was done before");
+    point.off().await;
+    assert_eq!(count().await, 4);
+
+    // It was applied, which nobody heard: whether the first or nobody did it isn't known.
+    proxy.cut(0, Cut::ReplyLost);
+    let outcome = step(4).await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    proxy.cut(0, Cut::ReplyLost);
+    let outcome = things.guarded(doc! { "_id": "a" }, doc! { "$set": { "count": 9_i64 } }).done();
+    assert!(matches!(outcome.await, Outcome::Applied(())), "doing it again changes nothing");
+    proxy.heal();
+    assert_eq!(count().await, 9);
+
+    // Twice is enough.
+    let point = gateway.fail_point(doc! { "times": 2 }, away()).await;
+    let outcome = step(9).await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    point.off().await;
+    let unsure = doc! {
+        "failCommands": ["update"],
+        "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" },
+    };
+    let point = gateway.fail_point(doc! { "times": 1 }, unsure).await;
+    let outcome = step(9).await;
+    assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
+    point.off().await;
+    assert_eq!(count().await, 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]

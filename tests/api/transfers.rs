@@ -147,9 +147,9 @@ async fn a_transfer_arrives_and_is_forgotten_by_both_accounts() {
         sent_commands[2..7],
         [
             "insert transfers",
-            "findAndModify accounts",
+            "update accounts",
             "findAndModify transfers",
-            "findAndModify accounts",
+            "update accounts",
             "findAndModify transfers",
         ]
     );

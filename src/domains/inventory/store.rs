@@ -87,9 +87,9 @@ pub(super) async fn take(
     quantity: i64,
     cap: u32,
     run: &Run,
-) -> Outcome<StockDocument> {
+) -> Outcome<()> {
     let (guard, update) = taking(sku, holder, tag, quantity, cap);
-    change(app, guard, update).within(run).apply().await
+    change(app, guard, update).within(run).done().await
 }
 
 /// As [`take`], of several SKUs in one command; says whether each guard held.
@@ -142,12 +142,7 @@ fn taking(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> (Docum
 
 /// Returns what the take `tag` took; tag and goods go in the same update. Needs no deadline: it is
 /// sent only after the decider said `void`, and then nothing else may be done with the take.
-pub(super) async fn release(
-    app: &App,
-    sku: &str,
-    holder: &str,
-    tag: &str,
-) -> Outcome<StockDocument> {
+pub(super) async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Outcome<()> {
     let guard = doc! {
         "_id": sku, "reservations": { "$elemMatch": { "holder": holder, "takes.tag": tag } },
     };
@@ -170,7 +165,7 @@ pub(super) async fn release(
         "available": { "$add": ["$available", { "$sum": map(of_tag, "$$this.quantity") }] },
         "reservations": without_empty(map("$reservations", choose(is_of(holder), shrunk, "$$this"))),
     } };
-    change(app, guard, update).apply().await
+    change(app, guard, update).done().await
 }
 
 /// Moves exactly `quantity` out of the holder's reservation, once per tag. The entry stays and
@@ -183,9 +178,9 @@ pub(super) async fn give(
     quantity: i64,
     to: Destination,
     run: &Run,
-) -> Outcome<StockDocument> {
+) -> Outcome<()> {
     let (guard, update) = giving(sku, holder, tag, quantity, to);
-    change(app, guard, update).within(run).apply().await
+    change(app, guard, update).within(run).done().await
 }
 
 /// As [`give`], of several SKUs in one command; says whether each guard held.
@@ -239,7 +234,7 @@ pub(super) async fn return_surplus(
     sku: &str,
     read: &Reservation,
     surplus: i64,
-) -> Outcome<StockDocument> {
+) -> Outcome<()> {
     let holder = &read.holder;
     let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
         "holder": holder, "quantity": read.quantity, "at": read.at,
@@ -251,7 +246,7 @@ pub(super) async fn return_surplus(
         "available": { "$add": ["$available", surplus] },
         "reservations": without_empty(map("$reservations", choose(is_of(holder), kept, "$$this"))),
     } };
-    change(app, guard, update).apply().await
+    change(app, guard, update).done().await
 }
 
 /// Forgets the holder's entries with their marks, where they hold nothing, in one command; says whether each
@@ -279,7 +274,7 @@ pub(super) async fn retire(
     holder: &str,
     tags: &[String],
     before: DateTime,
-) -> Outcome<StockDocument> {
+) -> Outcome<()> {
     let guard = doc! { "_id": sku, "reservations.holder": holder };
     let stays = doc! { "$or": [
         { "$not": [{ "$in": ["$$this.tag", literal(tags.to_vec())] }] },
@@ -291,7 +286,7 @@ pub(super) async fn retire(
     let update = doc! { "$set": {
         "reservations": without_empty(map("$reservations", choose(is_of(holder), younger, "$$this"))),
     } };
-    change(app, guard, update).apply().await
+    change(app, guard, update).done().await
 }
 
 /// Puts sold goods back on the shelf, once per tag.
@@ -301,7 +296,7 @@ pub(super) async fn restock(
     tag: &str,
     quantity: i64,
     run: &Run,
-) -> Outcome<StockDocument> {
+) -> Outcome<()> {
     let guard = doc! { "_id": sku, "sold": { "$gte": quantity }, "restocks.tag": { "$ne": tag } };
     let mark = whole(doc! { "tag": literal(tag), "quantity": quantity, "at": "$$NOW" });
     let update = doc! { "$set": {
@@ -309,17 +304,13 @@ pub(super) async fn restock(
         "sold": { "$subtract": ["$sold", quantity] },
         "restocks": append(array("restocks"), vec![mark]),
     } };
-    change(app, guard, update).within(run).apply().await
+    change(app, guard, update).within(run).done().await
 }
 
 /// Forgets the marks of restocks that their orders have noted one bound ago.
-pub(super) async fn retire_restocks(
-    app: &App,
-    sku: &str,
-    tags: &[String],
-) -> Outcome<StockDocument> {
+pub(super) async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<()> {
     let update = doc! { "$pull": { "restocks": { "tag": { "$in": tags } } } };
-    app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).apply().await
+    app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).done().await
 }
 
 /// By the age of what reservations are looked for.
@@ -370,24 +361,20 @@ pub(super) async fn mark_deleted(
     sku: &str,
     incarnation: &str,
     run: &Run,
-) -> Outcome<StockDocument> {
+) -> Outcome<()> {
     let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
     let update = doc! { "$set": {
         "deleting": true, "deleted": literal(incarnation), "deletionDue": "$$NOW",
     } };
-    app.collection::<StockDocument>().guarded(unreserved, vec![update]).within(run).apply().await
+    app.collection::<StockDocument>().guarded(unreserved, vec![update]).within(run).done().await
 }
 
 /// Notes that the catalog has followed the deletion of this incarnation.
-pub(super) async fn note_deletion(
-    app: &App,
-    sku: &str,
-    incarnation: &str,
-) -> Outcome<StockDocument> {
+pub(super) async fn note_deletion(app: &App, sku: &str, incarnation: &str) -> Outcome<()> {
     let update = doc! { "$unset": { "deletionDue": 1 } };
     app.collection::<StockDocument>()
         .guarded(doc! { "_id": sku, "deleted": incarnation }, update)
-        .apply()
+        .done()
         .await
 }
 

@@ -101,18 +101,18 @@ pub(super) async fn push_raise(
 }
 
 /// Gives a raise up: from here on no decision finds it.
-pub(super) async fn mark_voiding(app: &App, id: &str, raise: &str) -> Outcome<OrderDocument> {
+pub(super) async fn mark_voiding(app: &App, id: &str, raise: &str) -> Outcome<()> {
     let voided = changed(doc! { "voiding": true });
     let set = doc! { "raises": map("$raises", choose(is_tagged(raise), voided, "$$this")) };
     let guard = with_raise(id, raise, false);
-    app.collection::<OrderDocument>().guarded(guard, turned(set)).apply().await
+    app.collection::<OrderDocument>().guarded(guard, turned(set)).done().await
 }
 
 /// Forgets a raise that was given up, after everything that it had taken was given back.
-pub(super) async fn remove_raise(app: &App, id: &str, raise: &str) -> Outcome<OrderDocument> {
+pub(super) async fn remove_raise(app: &App, id: &str, raise: &str) -> Outcome<()> {
     let set = doc! { "raises": without(raise) };
     let guard = with_raise(id, raise, true);
-    app.collection::<OrderDocument>().guarded(guard, turned(set)).apply().await
+    app.collection::<OrderDocument>().guarded(guard, turned(set)).done().await
 }
 
 /// Notes what was given. An order that is being cancelled and owes nothing more is cancelled. The
@@ -138,10 +138,10 @@ pub(super) async fn mark_given(app: &App, id: &str, tags: &[String]) -> Outcome<
 }
 
 /// Forgets outbox entries whose marks are retired.
-pub(super) async fn pull_given(app: &App, id: &str, tags: &[String]) -> Outcome<OrderDocument> {
+pub(super) async fn pull_given(app: &App, id: &str, tags: &[String]) -> Outcome<()> {
     let given = doc! { "tag": { "$in": tags }, "given": { "$exists": true } };
     let update = doc! { "$pull": { "outbox": given } };
-    app.collection::<OrderDocument>().guarded(doc! { "_id": id }, update).apply().await
+    app.collection::<OrderDocument>().guarded(doc! { "_id": id }, update).done().await
 }
 
 /// Replaces a cancelled order by a stone, in one update.

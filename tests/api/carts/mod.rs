@@ -126,16 +126,16 @@ async fn reading_a_cart_is_one_command_and_adding_is_four() {
     let (query, variables) = Client::adding(&id, "a", 1, None);
     assert_eq!(
         commands(&shopper.run(&query, variables).await),
-        ["find carts", "find products", "findAndModify inventory", "findAndModify carts"]
+        ["find carts", "find products", "update inventory", "findAndModify carts"]
     );
     let (query, variables) = Client::setting(&id, "a", 3, None);
     assert_eq!(
         commands(&shopper.run(&query, variables).await),
-        ["find carts", "findAndModify inventory", "findAndModify carts"]
+        ["find carts", "update inventory", "findAndModify carts"]
     );
     let (query, variables) = Client::removing(&id, "a", None);
     assert_eq!(
         commands(&shopper.run(&query, variables).await),
-        ["find carts", "findAndModify carts", "findAndModify inventory", "findAndModify carts"]
+        ["find carts", "findAndModify carts", "update inventory", "update carts"]
     );
 }

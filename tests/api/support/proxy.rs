@@ -25,6 +25,7 @@
 //! driver never lends a session out again that saw a network error, so what still arrives on the
 //! session of a read that was cut here is its retry. (This holds for the sessions that the driver
 //! opens by itself; the gateway opens none. The retry of a held read that was discarded is new.)
+//! The gateway itself repeats an `update` that has no number: the same after one that was cut here.
 
 use std::collections::HashMap;
 use std::io;
@@ -65,7 +66,7 @@ pub(crate) enum Cut {
 pub(crate) struct Seen {
     /// Its place since the record was started, from 0; a retry has the index of its first attempt.
     pub(crate) index: usize,
-    /// 0 for the first attempt, 1 for the driver's retry.
+    /// 0 for the first attempt, 1 for the retry.
     pub(crate) attempt: usize,
     pub(crate) database: String,
     /// Empty for commands on a whole database.
@@ -215,7 +216,8 @@ struct Logged {
 impl Logged {
     fn is_retried_by(&self, later: &Command) -> bool {
         let once_more = self.sent.session.is_some() && self.sent == *later;
-        once_more && (later.transaction.is_some() || self.was_cut)
+        let by_gateway = self.sent.updates.is_some() && self.sent.updates == later.updates;
+        once_more && later.transaction.is_some() || self.was_cut && (once_more || by_gateway)
     }
 }
 

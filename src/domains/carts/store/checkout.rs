@@ -11,6 +11,7 @@ use crate::{
         Outcome, Run,
         collection::List,
         expression::{both, literal, map, stored},
+        guarded::Guarded,
         keyset,
     },
 };
@@ -53,7 +54,7 @@ pub(in super::super) async fn mark_paid(
     id: &str,
     checkout: &str,
 ) -> Outcome<CartDocument> {
-    turn(app, id, checkout, CartState::Pending, CartState::Paid).await
+    turn(app, id, checkout, CartState::Pending, CartState::Paid).apply().await
 }
 
 /// PENDING → VOIDING: the checkout can't be paid any more.
@@ -62,42 +63,34 @@ pub(in super::super) async fn mark_voiding(
     id: &str,
     checkout: &str,
 ) -> Outcome<CartDocument> {
-    turn(app, id, checkout, CartState::Pending, CartState::Voiding).await
+    turn(app, id, checkout, CartState::Pending, CartState::Voiding).apply().await
 }
 
 /// PAID → COMPLETE: everything was given.
-pub(in super::super) async fn mark_complete(
-    app: &App,
-    id: &str,
-    checkout: &str,
-) -> Outcome<CartDocument> {
-    turn(app, id, checkout, CartState::Paid, CartState::Complete).await
+pub(in super::super) async fn mark_complete(app: &App, id: &str, checkout: &str) -> Outcome<()> {
+    turn(app, id, checkout, CartState::Paid, CartState::Complete).done().await
 }
 
 /// VOIDING → ACTIVE: nothing of the checkout is left.
-pub(in super::super) async fn mark_active(
-    app: &App,
-    id: &str,
-    checkout: &str,
-) -> Outcome<CartDocument> {
+pub(in super::super) async fn mark_active(app: &App, id: &str, checkout: &str) -> Outcome<()> {
     let guard = of_checkout(id, checkout, CartState::Voiding);
     let update = vec![
         doc! { "$set": { "state": CartState::Active, "modifiedAt": "$$NOW" } },
         doc! { "$unset": "checkout" },
     ];
-    app.collection::<CartDocument>().guarded(guard, update).apply().await
+    app.collection::<CartDocument>().guarded(guard, update).done().await
 }
 
 /// From one state to the next. `modifiedAt` moves as well: marks are retired a while after it.
-async fn turn(
+fn turn(
     app: &App,
     id: &str,
     checkout: &str,
     from: CartState,
     to: CartState,
-) -> Outcome<CartDocument> {
+) -> Guarded<CartDocument> {
     let update = vec![doc! { "$set": { "state": to, "modifiedAt": "$$NOW" } }];
-    app.collection::<CartDocument>().guarded(of_checkout(id, checkout, from), update).apply().await
+    app.collection::<CartDocument>().guarded(of_checkout(id, checkout, from), update)
 }
 
 fn of_checkout(id: &str, checkout: &str, from: CartState) -> Document {

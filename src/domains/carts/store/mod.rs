@@ -125,22 +125,22 @@ pub(super) async fn set_line(
 }
 
 /// Gives a tag up: it can't be decided any more. Refused where it was decided, or given up before.
-pub(super) async fn void(app: &App, id: &str, tag: &str) -> Outcome<CartDocument> {
+pub(super) async fn void(app: &App, id: &str, tag: &str) -> Outcome<()> {
     let update = doc! { "$set": { "ops": voided(tag, app.bounds()) } };
     app.collection::<CartDocument>()
         .guarded(both(doc! { "_id": id }, void_guard(tag)), vec![update])
-        .apply()
+        .done()
         .await
 }
 
 /// Notes that an outbox entry was given. The time of the note is what the mark of the give is kept
 /// by: whoever read the entry before may still repeat it.
-pub(super) async fn note_return(app: &App, id: &str, tag: &str) -> Outcome<CartDocument> {
+pub(super) async fn note_return(app: &App, id: &str, tag: &str) -> Outcome<()> {
     let rest = filter("$outbox", doc! { "$ne": ["$$this.tag", literal(tag)] });
     let update = doc! { "$set": { "outbox": rest, "modifiedAt": "$$NOW" } };
     app.collection::<CartDocument>()
         .guarded(doc! { "_id": id, "outbox.tag": tag }, vec![update])
-        .apply()
+        .done()
         .await
 }
 

@@ -249,7 +249,7 @@ pub async fn retire(
     holder: &str,
     tags: &[String],
     before: DateTime,
-) -> Outcome<StockDocument> {
+) -> Outcome<()> {
     store::retire(app, sku, holder, tags, before).await
 }
 
@@ -275,7 +275,7 @@ pub async fn restock(
 }
 
 /// Forgets restocks that their orders have noted for good.
-pub async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<StockDocument> {
+pub async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<()> {
     store::retire_restocks(app, sku, tags).await
 }
 

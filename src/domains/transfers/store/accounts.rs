@@ -64,7 +64,7 @@ pub(in super::super) async fn debit(
     app: &App,
     transfer: &TransferDocument,
     run: &Run,
-) -> Outcome<AccountDocument> {
+) -> Outcome<()> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let mut guard = unmarked(source, id);
     guard.insert("balance", doc! { "$gte": least_balance(source, *amount) });
@@ -73,7 +73,7 @@ pub(in super::super) async fn debit(
         guard.insert("state", stored(AccountState::Open));
     }
     let update = moved(id, -amount);
-    app.collection::<AccountDocument>().guarded(guard, update).within(run).apply().await
+    app.collection::<AccountDocument>().guarded(guard, update).within(run).done().await
 }
 
 /// The give: adds the amount to the destination, once per transfer. A refund always arrives.
@@ -81,7 +81,7 @@ pub(in super::super) async fn credit(
     app: &App,
     transfer: &TransferDocument,
     run: &Run,
-) -> Outcome<AccountDocument> {
+) -> Outcome<()> {
     let TransferDocument { id, destination, amount, .. } = transfer;
     let mut guard = unmarked(destination, id);
     if transfer.kind != TransferKind::Refund {
@@ -90,29 +90,22 @@ pub(in super::super) async fn credit(
         guard.insert("$expr", doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
     }
     let update = moved(id, *amount);
-    app.collection::<AccountDocument>().guarded(guard, update).within(run).apply().await
+    app.collection::<AccountDocument>().guarded(guard, update).within(run).done().await
 }
 
 /// Gives the source back what the debit took; mark and money go in the same update. Needs no
 /// deadline: it is sent only after the transfer said CANCELLING or RETURNING, and then nothing else
 /// may be done with the debit.
-pub(in super::super) async fn undo(
-    app: &App,
-    transfer: &TransferDocument,
-) -> Outcome<AccountDocument> {
+pub(in super::super) async fn undo(app: &App, transfer: &TransferDocument) -> Outcome<()> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let update = doc! { "$inc": { "balance": amount }, "$pull": { "pending": { "id": id } } };
-    app.collection::<AccountDocument>().guarded(marked(source, id), update).apply().await
+    app.collection::<AccountDocument>().guarded(marked(source, id), update).done().await
 }
 
 /// Forgets the mark of a transfer that is credited.
-pub(in super::super) async fn retire(
-    app: &App,
-    account: &str,
-    transfer: &str,
-) -> Outcome<AccountDocument> {
+pub(in super::super) async fn retire(app: &App, account: &str, transfer: &str) -> Outcome<()> {
     let update = doc! { "$pull": { "pending": { "id": transfer } } };
-    app.collection::<AccountDocument>().guarded(marked(account, transfer), update).apply().await
+    app.collection::<AccountDocument>().guarded(marked(account, transfer), update).done().await
 }
 
 /// Calls `each` for every account.

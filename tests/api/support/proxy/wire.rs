@@ -36,6 +36,8 @@ pub(super) struct Command {
     pub(super) session: Option<RawDocumentBuf>,
     /// The number that tells the server that a repeated write is the same write.
     pub(super) transaction: Option<i64>,
+    /// What an `update` without such a number says.
+    pub(super) updates: Option<Vec<u8>>,
 }
 
 /// Reads one whole message, header included.
@@ -85,6 +87,7 @@ pub(super) fn counted_command(message: &[u8]) -> Option<Command> {
         name: name.as_str().to_owned(),
         session: body.get_document("lsid").ok().map(RawDocument::to_owned),
         transaction: body.get_i64("txnNumber").ok(),
+        updates: body.get_array("updates").ok().map(|updates| updates.as_bytes().to_vec()),
     })
 }
 

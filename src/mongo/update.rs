@@ -1,0 +1,114 @@
+//! The `update` command, as the driver doesn't send it: with a time limit, and without the record that
+//! MongoDB keeps of each write for a driver that may ask again.
+//!
+//! What the record is for, a connection that breaks and a primary that changes, is met here by sending the
+//! same command once more: guards tell whether it was applied already.
+//! <https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md>
+
+use std::time::Duration;
+
+use mongodb::{
+    Database,
+    bson::{Bson, Document, doc},
+    error::{Error as Fault, ErrorKind},
+};
+
+use super::driver::{DUPLICATE_KEY, Raw};
+use crate::error::Error;
+
+/// What an `update` command answered.
+pub(super) struct Updated {
+    answer: Document,
+    /// Why it was sent twice, where the first may have been applied as well: whose guard doesn't hold any
+    /// more may have been refused, or be done.
+    doubt: Option<Error>,
+}
+
+/// Sends updates, each of one document, in one command. Each is written as MongoDB has it: `q`, `u` and so on.
+///
+/// # Errors
+/// `Unavailable` or `Internal`; some of the updates may have been applied.
+pub(super) async fn update(
+    collection: &Raw,
+    updates: Vec<Document>,
+    limit: Duration,
+) -> Result<Updated, Error> {
+    // The driver's own bulk write wants MongoDB 8.0.
+    let command = doc! {
+        "update": collection.name(),
+        "updates": updates,
+        "ordered": false,
+        "writeConcern": { "w": "majority" },
+        "maxTimeMS": i64::try_from(limit.as_millis()).unwrap_or(i64::MAX),
+    };
+    let database = collection.client().database(&collection.database_name());
+    // The server's limit doesn't count while a command waits in front of it.
+    let patience = limit + Duration::from_secs(1);
+    let (answer, doubt) =
+        collection.send_within(patience, "update", send(database, command)).await?;
+    let updated = Updated { answer, doubt: doubt.map(Error::from) };
+    if let Ok(unsure) = updated.answer.get_document("writeConcernError") {
+        return Err(Error::unavailable(unsure.to_string()));
+    }
+    Ok(updated)
+}
+
+async fn send(database: Database, command: Document) -> Result<(Document, Option<Fault>), Fault> {
+    match database.run_command(command.clone()).await {
+        Err(fault) if is_passing(&fault) => {
+            let answer = database.run_command(command).await?;
+            // A server that answers with an error has done nothing.
+            let is_sure = matches!(*fault.kind, ErrorKind::Command(_));
+            Ok((answer, Some(fault).filter(|_| !is_sure)))
+        }
+        answer => Ok((answer?, None)),
+    }
+}
+
+/// Whether another connection, or another primary, may do what this one didn't.
+fn is_passing(fault: &Fault) -> bool {
+    const CODES: [i32; 12] =
+        [6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436];
+    match fault.kind.as_ref() {
+        ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } => true,
+        ErrorKind::Command(command) => CODES.contains(&command.code),
+        _ => false,
+    }
+}
+
+impl Updated {
+    /// How many documents matched.
+    ///
+    /// # Errors
+    /// `Internal`.
+    pub(super) fn matched(&self) -> Result<usize, Error> {
+        let matched = self.answer.get_i32("n").map_err(Error::internal)?;
+        usize::try_from(matched).map_err(Error::internal)
+    }
+
+    /// Which updates were refused as duplicates; any other failure is one of the whole.
+    ///
+    /// # Errors
+    /// Such a failure.
+    pub(super) fn refused(&self) -> Result<Vec<usize>, Error> {
+        let Ok(failed) = self.answer.get_array("writeErrors") else { return Ok(Vec::new()) };
+        let position = |error: &Bson| {
+            let error = error.as_document()?;
+            let duplicate = error.get_i32("code").ok()? == DUPLICATE_KEY;
+            let index = usize::try_from(error.get_i32("index").ok()?).ok()?;
+            duplicate.then_some(index)
+        };
+        failed
+            .iter()
+            .map(|error| position(error).ok_or_else(|| Error::internal(error.to_string())))
+            .collect()
+    }
+
+    /// The error of what was refused, where it may have been done before; else nothing.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub(super) fn told(self) -> Result<(), Error> {
+        self.doubt.map_or(Ok(()), Err)
+    }
+}

@@ -2,7 +2,10 @@
 //!
 //! It stands under the library's own name, as the library's macros look their crate up by it. All it
 //! holds is the library's, but for [`resolver_utils::resolve_container`]: most fields answer at
-//! once, and there an allocation, a task and a wake-up for each are most of the work.
+//! once, and there an allocation, a task and a wake-up for each are most of the work. [`direct`] adds
+//! a shorter way to execute what is known.
+
+pub mod direct;
 
 pub use upstream::*;
 

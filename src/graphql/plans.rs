@@ -190,8 +190,15 @@ impl Asked {
         Self { plan, operation, holds }
     }
 
-    /// What was read isn't read again.
-    fn fill(&self, request: &mut Request, is_valid: bool) {
+    /// The operation, where nothing of it depends on the request but its variables: then it can be executed
+    /// as it is, and what it answers without an error is complete.
+    pub fn plain_query(&self) -> Option<&OperationDefinition> {
+        let operation = self.operation();
+        (self.plan.is_plain && operation.ty == OperationType::Query).then_some(operation)
+    }
+
+    /// What was read isn't read again by the library.
+    pub fn fill(&self, request: &mut Request, is_valid: bool) {
         let operation = &self.plan.operations[&self.operation].definition;
         let operations = if is_valid {
             // One operation is enough, and by itself it has no name.
@@ -288,12 +295,19 @@ impl Asked {
         self.holds.contains(variable)
     }
 
-    /// `data` of one answer as the specification has it.
-    pub fn complete(&self, types: &Types, data: Value, errors: &[ServerError]) -> Value {
+    /// `data` of one answer as the specification has it. Whether the fields of the root are in order isn't
+    /// sure after the library: there they come as they were ready.
+    pub fn complete(
+        &self,
+        types: &Types,
+        data: Value,
+        errors: &[ServerError],
+        is_ordered: bool,
+    ) -> Value {
         let operation = self.operation();
         let root = root(operation.ty);
-        // Several fields of the root come in the order in which they were ready.
-        let is_complete = self.plan.is_plain && operation.selection_set.node.items.len() == 1;
+        let is_ordered = is_ordered || operation.selection_set.node.items.len() == 1;
+        let is_complete = self.plan.is_plain && is_ordered;
         if is_complete && errors.is_empty() {
             return data;
         }
@@ -365,7 +379,7 @@ impl Plans {
     }
 
     /// Reads the text of a request and prepares it for execution: objects whose type must be known tell
-    /// it, variables that weren't given have their defaults, and what was read isn't read again.
+    /// it, and variables that weren't given have their defaults.
     ///
     /// # Errors
     /// `TooComplex` where it asks for more than it may, `BadInput` where it asks for the schema and
@@ -415,19 +429,18 @@ impl Plans {
         };
         let asked = Asked::of(plan, key, &request.variables);
         let is_valid = is_known && types.admits(asked.operation(), &request.variables);
-        asked.fill(request, is_valid);
         Ok(Read { asked: Some(asked), is_known, is_valid, cost })
     }
 
-    /// Knows a text for which the schema's rules hold from now on, and readies the request to be executed
-    /// as every later one.
+    /// Knows a text for which the schema's rules hold from now on: the request is executed as every later
+    /// one.
     ///
     /// # Errors
     /// `TooComplex` or `BadInput`: what it asks for can't be done once and in order.
     pub fn learn(
         &self,
         types: &Types,
-        request: &mut Request,
+        request: &Request,
         asked: &Asked,
     ) -> Result<(Asked, bool), Error> {
         let text = &request.query;
@@ -445,7 +458,6 @@ impl Plans {
             self.known.insert(text.clone(), Arc::clone(&asked.plan));
         }
         let is_valid = types.admits(asked.operation(), &request.variables);
-        asked.fill(request, is_valid);
         Ok((asked, is_valid))
     }
 

@@ -5,11 +5,11 @@ pub mod entities;
 pub mod nodes;
 pub mod subgraph;
 
-use std::{any::Any, future::ready, sync::Arc, time::Duration};
+use std::{any::Any, future::ready, mem, sync::Arc, time::Duration};
 
 use async_graphql::{
     Interface, MergedObject, MergedSubscription, Name, Pos, Request, Response, SDLExportOptions,
-    Schema, SchemaBuilder, ValidationMode, parser::parse_schema,
+    Schema, SchemaBuilder, ValidationMode, direct::Root, parser::parse_schema,
 };
 use futures_util::{Stream, StreamExt, stream};
 
@@ -148,11 +148,13 @@ pub struct GatewaySchema {
     strict: Library,
     /// Executes what is known to be valid; only limits are looked at.
     quick: Library,
+    /// The same without the library's preparation, for queries that are written out.
+    queries: Root<Query>,
     types: Arc<Types>,
     plans: Arc<Plans>,
 }
 
-type Library = Schema<Query, Mutation, Subscription>;
+type Library = Schema<Root<Query>, Mutation, Subscription>;
 
 /// A request with its text read.
 pub struct Prepared {
@@ -223,11 +225,27 @@ impl GatewaySchema {
             Ok(prepared) => prepared,
             Err(answer) => return answer,
         };
-        let Prepared { request, read: Read { asked, is_valid, .. } } = prepared;
-        let library = if is_valid { &self.quick } else { &self.strict };
-        // Boxed: the library's future is large, and this one is moved a few times.
+        let (asked, is_valid) = (&prepared.read.asked, prepared.read.is_valid);
+        let plain = asked.as_ref().filter(|_| is_valid).and_then(Asked::plain_query);
+        let direct = self.queries.direct();
+        // Boxed: these futures are large, and this one is moved a few times.
+        if let (Some(plain), Some(direct)) = (plain, direct) {
+            let Request { variables, data, .. } = prepared.request;
+            let response = Box::pin(direct.execute(plain, variables, data)).await;
+            return self.complete(asked.as_ref(), response, true);
+        }
+        let (library, request, asked) = self.for_library(prepared);
         let response = Box::pin(library.execute(request)).await;
-        self.complete(asked.as_ref(), response)
+        self.complete(asked.as_ref(), response, false)
+    }
+
+    /// What executes it, with what was read of it.
+    fn for_library(&self, prepared: Prepared) -> (&Library, Request, Option<Asked>) {
+        let Prepared { mut request, read: Read { asked, is_valid, .. } } = prepared;
+        if let Some(asked) = &asked {
+            asked.fill(&mut request, is_valid);
+        }
+        (if is_valid { &self.quick } else { &self.strict }, request, asked)
     }
 
     /// Executes any operation; a subscription answers until it ends.
@@ -241,10 +259,10 @@ impl GatewaySchema {
                 Ok(prepared) => prepared,
                 Err(answer) => return stream::once(ready(answer)).boxed(),
             };
-            let Prepared { request, read: Read { asked, is_valid, .. } } = prepared;
-            let library = if is_valid { &schema.quick } else { &schema.strict };
+            let (library, request, asked) = schema.for_library(prepared);
             let responses = library.execute_stream(request);
-            responses.map(move |response| schema.complete(asked.as_ref(), response)).boxed()
+            let complete = move |response| schema.complete(asked.as_ref(), response, false);
+            responses.map(complete).boxed()
         };
         stream::once(answers).flatten()
     }
@@ -252,25 +270,23 @@ impl GatewaySchema {
     /// A text that is new is checked by all rules before any of it is executed, and then executed in the
     /// same form as later: how often something is done mustn't depend on who asked before.
     async fn learned(&self, prepared: Prepared) -> Result<Prepared, Response> {
-        let Prepared { mut request, mut read } = prepared;
+        let Prepared { request, mut read } = prepared;
         let Some(asked) = read.asked.take_if(|_| !read.is_known) else {
             return Ok(Prepared { request, read });
         };
         let check = Request::new(request.query.clone()).variables(request.variables.clone());
         let mut check = check.only_introspection();
         check.operation_name.clone_from(&request.operation_name);
-        if let Ok(document) = request.parsed_query() {
-            check.set_parsed_query(document.clone());
-        }
+        asked.fill(&mut check, false);
         let checked = Box::pin(self.strict.execute(check)).await;
         let is_sound = match &checked.errors[..] {
             [error] if asked.is_subscription() => error.message == SOUND_SUBSCRIPTION,
             _ => is_of_execution(&checked),
         };
         if !is_sound {
-            return Err(self.complete(Some(&asked), checked));
+            return Err(self.complete(Some(&asked), checked, false));
         }
-        let learned = self.plans.learn(&self.types, &mut request, &asked);
+        let learned = self.plans.learn(&self.types, &request, &asked);
         let (asked, is_valid) = learned.map_err(|error| {
             let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
             error.locations.clear();
@@ -305,9 +321,15 @@ impl GatewaySchema {
         declared.chain(introspection).collect()
     }
 
-    fn complete(&self, asked: Option<&Asked>, mut response: Response) -> Response {
+    fn complete(
+        &self,
+        asked: Option<&Asked>,
+        mut response: Response,
+        is_ordered: bool,
+    ) -> Response {
         if let Some(asked) = asked {
-            response.data = asked.complete(&self.types, response.data, &response.errors);
+            let Response { data, errors, .. } = &mut response;
+            *data = asked.complete(&self.types, mem::take(data), errors, is_ordered);
         }
         response
     }
@@ -326,19 +348,20 @@ fn is_of_execution(response: &Response) -> bool {
 /// # Panics
 /// When the library can't read what it prints, which a test would have seen.
 pub fn build(config: &Config) -> GatewaySchema {
-    let strict = library(ValidationMode::Strict, config);
+    let queries = Root::default();
+    let strict = library(ValidationMode::Strict, config, queries.clone());
     #[expect(clippy::expect_used, reason = "what the library prints it also reads")]
     let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
-    let quick = library(ValidationMode::Fast, config);
+    let quick = library(ValidationMode::Fast, config, queries.clone());
     let plans = Arc::new(Plans::new(Limits::of(config)));
-    GatewaySchema { strict, quick, types: Arc::new(types), plans }
+    GatewaySchema { strict, quick, queries, types: Arc::new(types), plans }
 }
 
 /// Levels that the parser reads.
 const DEEPEST: usize = 64;
 
-fn library(mode: ValidationMode, config: &Config) -> Library {
-    let mut builder = builder(mode);
+fn library(mode: ValidationMode, config: &Config, queries: Root<Query>) -> Library {
+    let mut builder = builder(mode, queries);
     if !config.federation {
         builder = builder.register_output_type::<subgraph::Alone>();
     }
@@ -348,8 +371,11 @@ fn library(mode: ValidationMode, config: &Config) -> Library {
     builder.finish()
 }
 
-fn builder(mode: ValidationMode) -> SchemaBuilder<Query, Mutation, Subscription> {
-    Schema::build(Query::default(), Mutation::default(), Subscription::default())
+fn builder(
+    mode: ValidationMode,
+    queries: Root<Query>,
+) -> SchemaBuilder<Root<Query>, Mutation, Subscription> {
+    Schema::build(queries, Mutation::default(), Subscription::default())
         .register_output_type::<UserError>()
         .validation_mode(mode)
         // Ours is looked at before; this one ends fragments that name themselves.
@@ -359,7 +385,7 @@ fn builder(mode: ValidationMode) -> SchemaBuilder<Query, Mutation, Subscription>
 /// The schema in the schema definition language, as `schema.graphql` holds it: without what only a
 /// subgraph has.
 pub fn sdl() -> String {
-    library(ValidationMode::Strict, &Config::default()).sdl_with_options(printed())
+    library(ValidationMode::Strict, &Config::default(), Root::default()).sdl_with_options(printed())
 }
 
 /// How schemas are printed.

@@ -9,13 +9,14 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
-use super::{entities::ENTITIES, printed};
+use super::{Root, entities::ENTITIES, printed};
 
 /// The schema as a part of a composed graph: each type with its keys.
 pub fn sdl() -> &'static str {
     static SDL: LazyLock<String> = LazyLock::new(|| {
         // The library would answer `_entities` itself in a schema with keys: this one is only printed.
-        let schema = super::builder(ValidationMode::Strict).register_output_type::<Keys>();
+        let schema =
+            super::builder(ValidationMode::Strict, Root::default()).register_output_type::<Keys>();
         let schema = schema.enable_subscription_in_federation().finish();
         schema.sdl_with_options(printed().federation())
     });

@@ -1,0 +1,135 @@
+//! Executes an operation of which everything is known, without what the library does before: it takes the
+//! operation as its own, looks at limits in every selection, and at what is to be skipped.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use upstream::{
+    Context, ContextSelectionSet, Data, IntrospectionMode, ObjectType, OutputType, Positioned,
+    QueryEnv, QueryEnvInner, Response, SchemaEnv, ServerResult, Value, Variables,
+    extensions::Extensions,
+    parser::types::{Field, OperationDefinition},
+    registry::Registry,
+    resolver_utils::ContainerType,
+};
+
+use crate::resolver_utils::resolve_container;
+
+/// The root of a schema's queries, which can be executed directly as well.
+#[derive(Debug, Default)]
+pub struct Root<T> {
+    fields: Arc<T>,
+    surroundings: Arc<OnceLock<Surroundings>>,
+}
+
+/// What the library hands to every resolver. It is only to be had in one.
+struct Surroundings {
+    schema: SchemaEnv,
+    /// None.
+    extensions: Extensions,
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Surroundings").finish_non_exhaustive()
+    }
+}
+
+impl<T> Clone for Root<T> {
+    fn clone(&self) -> Self {
+        let (fields, surroundings) = (&self.fields, &self.surroundings);
+        Self { fields: Arc::clone(fields), surroundings: Arc::clone(surroundings) }
+    }
+}
+
+impl<T: ObjectType> Root<T> {
+    /// `None` until the library has resolved one of its fields.
+    pub fn direct(&self) -> Option<Direct<'_, T>> {
+        Some(Direct { fields: &self.fields, surroundings: self.surroundings.get()? })
+    }
+}
+
+/// A root that can be executed directly.
+#[derive(Debug, Clone, Copy)]
+pub struct Direct<'a, T> {
+    fields: &'a T,
+    surroundings: &'a Surroundings,
+}
+
+impl<T: ObjectType> Direct<'_, T> {
+    /// Executes a query for which the schema's rules hold, without fragments, directives and fields about the
+    /// schema itself. Its fields are answered in their order.
+    pub async fn execute(
+        self,
+        operation: &OperationDefinition,
+        variables: Variables,
+        data: Data,
+    ) -> Response {
+        let Surroundings { schema, extensions } = self.surroundings;
+        // Resolvers look into it for their variables only.
+        let head = OperationDefinition {
+            ty: operation.ty,
+            variable_definitions: operation.variable_definitions.clone(),
+            directives: Vec::new(),
+            selection_set: Positioned::default(),
+        };
+        let set = &operation.selection_set;
+        let env = QueryEnv::new(QueryEnvInner {
+            extensions: extensions.clone(),
+            variables,
+            operation_name: None,
+            operation: Positioned::new(head, set.pos),
+            fragments: HashMap::new(),
+            uploads: Vec::new(),
+            session_data: Arc::default(),
+            query_data: Arc::new(data),
+            http_headers: Mutex::default(),
+            introspection_mode: IntrospectionMode::Enabled,
+            errors: Mutex::default(),
+        });
+        let context = env.create_context(schema, None, set, None);
+        let resolved = resolve_container(&context, self.fields).await;
+        let mut response = match resolved {
+            Ok(data) => Response::new(data),
+            Err(error) => Response::from_errors(vec![error]),
+        };
+        if let Ok(mut errors) = env.errors.lock() {
+            response.errors.append(&mut errors);
+        }
+        response
+    }
+}
+
+impl<T: ObjectType> ContainerType for Root<T> {
+    async fn resolve_field(&self, context: &Context<'_>) -> ServerResult<Option<Value>> {
+        self.surroundings.get_or_init(|| Surroundings {
+            schema: context.schema_env.clone(),
+            extensions: context.query_env.extensions.clone(),
+        });
+        self.fields.resolve_field(context).await
+    }
+}
+
+impl<T: ObjectType> OutputType for Root<T> {
+    fn type_name() -> Cow<'static, str> {
+        T::type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        T::create_type_info(registry)
+    }
+
+    async fn resolve(
+        &self,
+        context: &ContextSelectionSet<'_>,
+        _: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        resolve_container(context, self).await
+    }
+}
+
+impl<T: ObjectType> ObjectType for Root<T> {}

@@ -95,7 +95,7 @@ impl App {
 
     /// The typed collection of `T`.
     pub fn collection<T: Stored>(&self) -> Collection<T> {
-        Collection::of(&self.inner.database, &self.inner.readers)
+        Collection::of(&self.inner.readers)
     }
 
     /// From now on answers reads by key of what the collection holds now without asking MongoDB.

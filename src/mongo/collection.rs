@@ -4,7 +4,6 @@ use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use futures_util::TryStreamExt;
 use mongodb::{
-    Database,
     bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
     options::ReadConcern,
 };
@@ -66,15 +65,13 @@ pub struct Timed<T> {
 /// One collection, typed. The driver is only spoken to in raw documents, so that its code is
 /// compiled once and not once per document type.
 pub struct Collection<T: Stored> {
-    inner: Raw,
     readers: Arc<Readers>,
     holds: PhantomData<fn() -> T>,
 }
 
 impl<T: Stored> Clone for Collection<T> {
     fn clone(&self) -> Self {
-        let readers = Arc::clone(&self.readers);
-        Self { inner: self.inner.clone(), readers, holds: PhantomData }
+        Self { readers: Arc::clone(&self.readers), holds: PhantomData }
     }
 }
 
@@ -85,10 +82,13 @@ impl<T: Stored> fmt::Debug for Collection<T> {
 }
 
 impl<T: Stored> Collection<T> {
-    /// The collection of `T` in `database`, whose reads by key go through `readers`.
-    pub fn of(database: &Database, readers: &Arc<Readers>) -> Self {
-        let inner = Raw::new(database, T::COLLECTION, readers.commands());
-        Self { inner, readers: Arc::clone(readers), holds: PhantomData }
+    /// The collection of `T` in the database of `readers`.
+    pub fn of(readers: &Arc<Readers>) -> Self {
+        Self { readers: Arc::clone(readers), holds: PhantomData }
+    }
+
+    fn inner(&self) -> Raw {
+        self.readers.raw(T::COLLECTION)
     }
 
     /// Opens a run with its first read: the document with that `_id`, as a majority holds it, and
@@ -192,7 +192,7 @@ impl<T: Stored> Collection<T> {
 
     /// The driver's handle, and how long a read may take.
     pub(super) fn raw(&self) -> (Raw, Duration) {
-        (self.inner.clone(), self.readers.limit())
+        (self.inner(), self.readers.limit())
     }
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
@@ -223,7 +223,7 @@ impl<T: Stored> Collection<T> {
 
     async fn list_as<R: DeserializeOwned>(&self, list: List) -> Result<Vec<R>, Error> {
         let noted = observe::wanted(|| list.command(T::COLLECTION));
-        let found = find_many(self.inner.clone(), list, self.readers.limit()).await;
+        let found = find_many(self.inner(), list, self.readers.limit()).await;
         observe::note_read(noted);
         found?.iter().map(decode).collect()
     }
@@ -231,7 +231,7 @@ impl<T: Stored> Collection<T> {
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
     pub async fn insert(&self, document: T) -> Outcome<()> {
         let sent = match encode(&document) {
-            Ok(raw) => insert(self.inner.clone(), vec![raw]).await,
+            Ok(raw) => insert(self.inner(), vec![raw]).await,
             Err(error) => Err(error),
         };
         match sent {
@@ -247,7 +247,7 @@ impl<T: Stored> Collection<T> {
     /// `Unavailable` or `Internal`; some of the documents may have been inserted.
     pub async fn insert_many(&self, documents: Vec<T>) -> Result<Vec<usize>, Error> {
         let raw = documents.iter().map(encode).collect::<Result<_, _>>()?;
-        insert(self.inner.clone(), raw).await
+        insert(self.inner(), raw).await
     }
 
     /// A guarded write: `update` is applied where `filter`, which names one document by its unique
@@ -257,7 +257,7 @@ impl<T: Stored> Collection<T> {
         filter: Document,
         update: impl Into<mongodb::options::UpdateModifications>,
     ) -> Guarded<T> {
-        Guarded::new(self.inner.clone(), filter, update.into())
+        Guarded::new(self.inner(), filter, update.into())
     }
 
     /// Updates every document that matches; answers how many did. For copies, which carry a guard
@@ -271,9 +271,9 @@ impl<T: Stored> Collection<T> {
         update: impl Into<mongodb::options::UpdateModifications>,
         array_filters: Vec<Document>,
     ) -> Result<u64, Error> {
-        let inner = self.inner.clone();
+        let inner = self.inner();
         let update = update.into();
-        self.inner
+        self.inner()
             .send("update", async move {
                 let mut action = inner.update_many(filter, update);
                 if !array_filters.is_empty() {
@@ -286,8 +286,8 @@ impl<T: Stored> Collection<T> {
 
     /// Removes the document that `filter` names where its guard holds.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
-        let inner = self.inner.clone();
-        match self.inner.send("delete", async move { inner.delete_one(filter).await }).await {
+        let inner = self.inner();
+        match self.inner().send("delete", async move { inner.delete_one(filter).await }).await {
             Ok(result) if result.deleted_count > 0 => Outcome::Applied(()),
             Ok(_) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
@@ -299,9 +299,10 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been removed.
     pub async fn remove_many(&self, filter: Document) -> Result<u64, Error> {
-        let inner = self.inner.clone();
-        let removed = self.inner.send("delete", async move { inner.delete_many(filter).await });
-        Ok(removed.await?.deleted_count)
+        let inner = self.inner();
+        let removed =
+            self.inner().send("delete", async move { inner.delete_many(filter).await }).await?;
+        Ok(removed.deleted_count)
     }
 
     /// How many documents match, counted up to `limit`.
@@ -309,8 +310,8 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn count(&self, filter: Document, limit: u64) -> Result<u64, Error> {
-        let (inner, time) = (self.inner.clone(), self.readers.limit());
-        self.inner
+        let (inner, time) = (self.inner(), self.readers.limit());
+        self.inner()
             .send("aggregate", async move {
                 inner
                     .count_documents(filter)
@@ -331,11 +332,11 @@ impl<T: Stored> Collection<T> {
     where
         R: DeserializeOwned,
     {
-        let inner = self.inner.clone();
+        let inner = self.inner();
         let read = || doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
         let noted = observe::wanted(read);
         let found = self
-            .inner
+            .inner()
             .send("aggregate", async move {
                 inner
                     .aggregate(pipeline)
@@ -406,7 +407,7 @@ impl<T: Stored> Collection<T> {
             .into_iter()
             .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert })
             .collect();
-        update(&self.inner, updates, limit).await
+        update(&self.inner(), updates, limit).await
     }
 
     /// Runs an aggregation (invariants, reports).
@@ -414,8 +415,8 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn aggregate(&self, pipeline: Vec<Document>) -> Result<Vec<Document>, Error> {
-        let inner = self.inner.clone();
-        self.inner
+        let inner = self.inner();
+        self.inner()
             .send_within(LONG_PATIENCE, "aggregate", async move {
                 inner
                     .aggregate(pipeline)
@@ -441,7 +442,7 @@ impl<T: Stored> Collection<T> {
             let filter = last.take().map_or_else(Document::new, |id| doc! { "_id": { "$gt": id } });
             let sort = doc! { "_id": 1 };
             let read = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
-            let batch = find_many(self.inner.clone(), read, PATIENCE).await?;
+            let batch = find_many(self.inner(), read, PATIENCE).await?;
             let Some(end) = batch.last() else { return Ok(()) };
             let id = end
                 .get("_id")

@@ -197,9 +197,9 @@ impl Readers {
         self.memory.set((name, all)).map_err(|_| Error::internal("one collection is enough"))
     }
 
-    /// What the commands of all collections are counted in.
-    pub(super) fn commands(&self) -> &Commands {
-        &self.commands
+    /// The driver's handle of a collection.
+    pub(super) fn raw(&self, collection: &'static str) -> Raw {
+        Raw::new(&self.database, collection, &self.commands)
     }
 
     /// The document whose key has that value.
@@ -258,7 +258,7 @@ impl Readers {
         let mut readers = self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = readers.entry(lookup).or_insert_with(|| {
             let name = lookup.collection;
-            let collection = Raw::new(&self.database, name, &self.commands);
+            let collection = self.raw(name);
             let (keys, sent) = (self.reads.keys(name), self.commands.of(name, FIND));
             let reader = Reader { lookup, collection, keys, sent, limit: self.limit };
             Batches::new(reader, self.reads.waiting(name))

@@ -1,15 +1,17 @@
 //! Questions of many requests, answered by few commands.
 //!
 //! What is asked while the earlier commands are on their way goes out together in the next one. There
-//! is no timer: as long as fewer than [`LANES`] commands are on their way a question goes out at once.
-//! It never joins a command that was already sent, so that an answer is never older than its question;
-//! nothing is kept beyond that.
+//! is no delay where nothing is on its way. Beside a command the next goes out as soon as as many wait as
+//! that one carries, or [`ENOUGH`], or one has waited for long; up to [`LANES`] commands. A question never
+//! joins a command that was already sent, so that an answer is never older than its question; nothing is
+//! kept beyond that.
 
 use std::{
     collections::VecDeque,
     mem,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use futures_util::FutureExt;
@@ -23,6 +25,10 @@ use crate::{error::Error, traces::Question};
 /// Commands of one kind that may be on their way. With one, each question waits for the end of the
 /// command before; with many, batches are small and each costs the driver as much as a large one.
 const LANES: usize = 2;
+/// So many are always worth a command of their own.
+const ENOUGH: usize = 16;
+/// Who has waited for so long is: the command before may never end.
+const LONG: Duration = Duration::from_secs(1);
 /// Questions of one command.
 const BATCH: usize = 512;
 /// Questions that may wait; whoever comes then is told to come again.
@@ -59,14 +65,30 @@ pub(super) struct Batches<S: Source> {
 
 struct Queue<A> {
     waiting: VecDeque<Waiting<A>>,
-    /// Lanes that are open; each has one command on its way.
+    /// Lanes that are open; each has one command on its way, or is about to send one.
     lanes: usize,
+    /// Commands that are on their way.
+    sent: usize,
+    /// Questions in them.
+    carried: usize,
+    /// Whether somebody has waited for long.
+    is_due: bool,
+}
+
+impl<A> Queue<A> {
+    /// Whether enough wait for a command beside those on their way: each costs the driver and the server as
+    /// much as a large one, and few questions are answered as soon behind the large one.
+    fn is_worth_one(&self) -> bool {
+        let enough = if self.is_due { 1 } else { self.carried.clamp(1, ENOUGH) };
+        self.waiting.len() >= enough
+    }
 }
 
 impl<S: Source> Batches<S> {
     /// Those that `source` answers; how many wait is told by `waiting`.
     pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
-        let queue = Queue { waiting: VecDeque::new(), lanes: 0 };
+        let queue =
+            Queue { waiting: VecDeque::new(), lanes: 0, sent: 0, carried: 0, is_due: false };
         Arc::new(Self { source, queue: Mutex::new(queue), waiting })
     }
 
@@ -79,16 +101,20 @@ impl<S: Source> Batches<S> {
         value: &str,
         question: &Question,
     ) -> Result<S::Answer, Error> {
-        match timeout(PATIENCE, self.enqueue(value, question)?).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_dropped)) => Err(Error::internal("a batch of reads ended without an answer")),
-            Err(elapsed) => Err(Error::unavailable(elapsed)),
-        }
+        let mut answer = self.enqueue(value, question)?;
+        let answered = match timeout(LONG, &mut answer).await {
+            Ok(answered) => answered,
+            Err(_elapsed) => {
+                self.hasten();
+                timeout(PATIENCE, answer).await.map_err(Error::unavailable)?
+            }
+        };
+        answered.map_err(|_dropped| Error::internal("a batch of reads ended without an answer"))
     }
 
     /// Queues one question, and opens a lane for it if there may be another.
     fn enqueue(
-        self: Arc<Self>,
+        self: &Arc<Self>,
         value: &str,
         question: &Question,
     ) -> Result<oneshot::Receiver<S::Answer>, Error> {
@@ -100,30 +126,52 @@ impl<S: Source> Batches<S> {
         let (value, question) = (value.to_owned(), question.clone());
         queue.waiting.push_back(Waiting { value, answer, question });
         self.waiting.inc();
-        if queue.lanes < LANES {
-            queue.lanes += 1;
-            drop(queue);
-            tokio::spawn(self.lane());
+        if queue.is_worth_one() {
+            self.open_lane(&mut queue);
         }
         Ok(receiver)
     }
 
-    /// Sends one command after the other until nothing waits.
-    async fn lane(self: Arc<Self>) {
-        while let Some(batch) = self.next() {
-            // A panic must not take the lane along; who waited in it hears that nothing came.
-            let _panicked = AssertUnwindSafe(self.answer(batch)).catch_unwind().await;
+    /// Opens a lane if there may be another and none is about to send what waits.
+    fn open_lane(self: &Arc<Self>, queue: &mut Queue<S::Answer>) {
+        if queue.lanes == queue.sent && queue.lanes < LANES {
+            queue.lanes += 1;
+            tokio::spawn(Arc::clone(self).lane());
         }
     }
 
-    /// What goes out next; closes the lane where nothing waits.
+    /// What waits is worth a command of its own by now.
+    fn hasten(self: &Arc<Self>) {
+        let mut queue = self.queue();
+        if !queue.waiting.is_empty() {
+            queue.is_due = true;
+            self.open_lane(&mut queue);
+        }
+    }
+
+    /// Sends one command after the other until too few wait.
+    async fn lane(self: Arc<Self>) {
+        while let Some(batch) = self.next() {
+            let count = batch.len();
+            // A panic must not take the lane along; who waited in it hears that nothing came.
+            let _panicked = AssertUnwindSafe(self.answer(batch)).catch_unwind().await;
+            let mut queue = self.queue();
+            queue.sent -= 1;
+            queue.carried -= count;
+        }
+    }
+
+    /// What goes out next; closes the lane where that isn't worth a command: the other one takes it along.
     fn next(&self) -> Option<Vec<Waiting<S::Answer>>> {
         let mut queue = self.queue();
-        let count = queue.waiting.len().min(BATCH);
-        if count == 0 {
+        if !queue.is_worth_one() {
             queue.lanes -= 1;
             return None;
         }
+        let count = queue.waiting.len().min(BATCH);
+        queue.is_due = false;
+        queue.sent += 1;
+        queue.carried += count;
         self.waiting.dec_by(i64::try_from(count).unwrap_or(i64::MAX));
         Some(queue.waiting.drain(..count).collect())
     }

@@ -109,6 +109,31 @@ async fn many_nodes_are_read_together() {
     assert!(proxy.seen().len() <= 2, "{:?}", proxy.seen());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn few_wait_for_many_but_not_for_ever() {
+    const NODES: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+    let gateway = counted().await;
+    let ids: Vec<_> = ["a", "b", "c", "d"].map(|sku| NodeKind::Product.id(sku).to_string()).into();
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.cut(0, Cut::Hold);
+    let (client, all) = (gateway.anonymous(), json!({ "ids": &ids }));
+    let many = tokio::spawn(async move { client.field(NODES, all).await });
+    proxy.reached().await;
+    let (client, one) = (gateway.anonymous(), json!({ "ids": &ids[..1] }));
+    let few = tokio::spawn(async move { client.field(NODES, one).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(proxy.seen().len(), 1, "one behind four");
+    assert_eq!(few.await.expect("an answer"), json!([{ "id": ids[0] }]));
+    assert!(!many.is_finished(), "the first command is still held");
+    assert_eq!(proxy.seen().len(), 2);
+    // As many as are on their way don't wait.
+    let others = gateway.anonymous().field(NODES, json!({ "ids": ids })).await;
+    assert_eq!(others.as_array().expect("a list").len(), 4);
+    assert!(!many.is_finished(), "the first command is still held");
+    proxy.release().await;
+    assert_eq!(many.await.expect("an answer"), others);
+}
+
 /// What `extensions.docgate` says of the text: whether it had to be read.
 fn was_known(response: &Value) -> bool {
     response["extensions"]["docgate"]["knownText"].as_bool().expect("development mode tells it")

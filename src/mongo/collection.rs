@@ -366,10 +366,10 @@ impl<T: Stored> Collection<T> {
         if updates.is_empty() {
             return Ok(Vec::new());
         }
-        let updated = self.update(updates, true, PATIENCE).await?;
-        let refused = updated.refused()?;
+        let done = self.update(updates, true, PATIENCE).await?;
+        let refused = done.refused()?;
         if !refused.is_empty() {
-            updated.told()?;
+            done.told()?;
         }
         Ok(refused)
     }
@@ -393,8 +393,8 @@ impl<T: Stored> Collection<T> {
             .into_iter()
             .map(|(filter, update)| (both(filter, run.alive()), update))
             .collect();
-        let updated = self.update(updates, false, run.command_limit()).await?;
-        Ok(updated.refused()?.is_empty() && updated.matched()? == wanted)
+        let done = self.update(updates, false, run.command_limit()).await?;
+        Ok(done.refused()?.is_empty() && done.matched()? == wanted)
     }
 
     async fn update(

@@ -33,6 +33,7 @@ pub(super) async fn update(
     updates: Vec<Document>,
     limit: Duration,
 ) -> Result<Updated, Error> {
+    let is_one = updates.len() == 1;
     // The driver's own bulk write wants MongoDB 8.0.
     let command = doc! {
         "update": collection.name(),
@@ -44,23 +45,21 @@ pub(super) async fn update(
     let database = collection.client().database(&collection.database_name());
     // The server's limit doesn't count while a command waits in front of it.
     let patience = limit + Duration::from_secs(1);
-    let (answer, doubt) =
+    let (answer, fault) =
         collection.send_within(patience, "update", send(database, command)).await?;
-    let updated = Updated { answer, doubt: doubt.map(Error::from) };
-    if let Ok(unsure) = updated.answer.get_document("writeConcernError") {
+    // A server that answers with an error has done nothing of a single update.
+    let is_doubtful = |fault: &Fault| !(is_one && matches!(*fault.kind, ErrorKind::Command(_)));
+    let doubt = fault.filter(is_doubtful);
+    if let Ok(unsure) = answer.get_document("writeConcernError") {
         return Err(Error::unavailable(unsure.to_string()));
     }
-    Ok(updated)
+    Ok(Updated { answer, doubt: doubt.map(Error::from) })
 }
 
+/// The answer, and why the command was sent twice where it was.
 async fn send(database: Database, command: Document) -> Result<(Document, Option<Fault>), Fault> {
     match database.run_command(command.clone()).await {
-        Err(fault) if is_passing(&fault) => {
-            let answer = database.run_command(command).await?;
-            // A server that answers with an error has done nothing.
-            let is_sure = matches!(*fault.kind, ErrorKind::Command(_));
-            Ok((answer, Some(fault).filter(|_| !is_sure)))
-        }
+        Err(fault) if is_passing(&fault) => Ok((database.run_command(command).await?, Some(fault))),
         answer => Ok((answer?, None)),
     }
 }

@@ -39,6 +39,10 @@ class Request:
     method: str = "POST"
     headers: Headers = field(default_factory=dict)
 
+    def is_steady(self) -> bool:
+        """Whether there are only as many different ones as values to draw."""
+        return len(self.columns) == 1 and not self.columns[0].in_turn and OP not in [*self.path, *self.body]
+
     def sample(self, draw: random.Random) -> bytes:
         """One such request."""
         values = [draw.choice(column.values) for column in self.columns]
@@ -107,6 +111,31 @@ local function filled(text)
   return table.concat(pieces)
 end
 
+local function written()
+  local content = filled(body)
+  local head = method .. " " .. filled(path) .. " HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n" .. headers
+  if method ~= "GET" then head = head .. "Content-Length: " .. #content .. "\\r\\n" end
+  return head .. "\\r\\n" .. content
+end
+{way}
+function done(summary, latency)
+  local failures, sample = summary.errors.status, nil
+  for _, thread in ipairs(threads) do
+    failures = failures + thread:get("failures")
+    sample = sample or thread:get("sample")
+  end
+  local errors = summary.errors
+  local hex = (sample or ""):gsub(".", function(byte) return ("%02x"):format(byte:byte()) end)
+  print(("{{\\"requests\\":%d,\\"bytes\\":%d,\\"micros\\":%d,\\"failed\\":%d,\\"lost\\":%d,\\"p50\\":%f,\\"p99\\":%f,\\"sample\\":\\"%s\\"}}"):format(
+    summary.requests, summary.bytes, summary.duration, failures,
+    errors.connect + errors.read + errors.write + errors.timeout,
+    latency:percentile(50), latency:percentile(99), hex))
+end
+"""
+
+
+#: Each request is drawn and written by itself, and each answer looked into.
+_CHECKED = """
 function request()
   sent = sent + 1
   for place, values in ipairs(columns) do
@@ -114,32 +143,32 @@ function request()
     if in_turn[place] then at = ((sent - 1) * {threads} + number - 1) % #values + 1 end
     drawn[place] = values[at]
   end
-  local content = filled(body)
-  local head = method .. " " .. filled(path) .. " HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n" .. headers
-  if method ~= "GET" then head = head .. "Content-Length: " .. #content .. "\\r\\n" end
-  return head .. "\\r\\n" .. content
+  return written()
 end
 
 function response(status, _, answer)
   local failed = status < 200 or status > 299
   for _, sign in ipairs(signs) do failed = failed or answer:find(sign, 1, true) ~= nil end
   if not failed then return end
-  failures = failures + 1
+  -- From 400 on wrk counts by itself.
+  if status < 400 then failures = failures + 1 end
   sample = sample or (status .. " " .. answer:sub(1, 300))
 end
+"""
 
-function done(summary, latency)
-  local failures, sample = 0, nil
-  for _, thread in ipairs(threads) do
-    failures = failures + thread:get("failures")
-    sample = sample or thread:get("sample")
+#: Each request is written once, and answers are only counted.
+_STEADY = """
+local requests = {}
+function request()
+  local values = columns[1]
+  local at = math.random(#values)
+  local made = requests[at]
+  if not made then
+    drawn[1] = values[at]
+    made = written()
+    requests[at] = made
   end
-  local errors = summary.errors
-  local hex = (sample or ""):gsub(".", function(byte) return ("%02x"):format(byte:byte()) end)
-  print(("{{\\"requests\\":%d,\\"micros\\":%d,\\"failed\\":%d,\\"lost\\":%d,\\"p50\\":%f,\\"p99\\":%f,\\"sample\\":\\"%s\\"}}"):format(
-    summary.requests, summary.duration, failures,
-    errors.connect + errors.read + errors.write + errors.timeout,
-    latency:percentile(50), latency:percentile(99), hex))
+  return made
 end
 """
 
@@ -154,7 +183,7 @@ def lua(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def script(request: Request, load: Load, threads: int, folder: Path) -> Path:
+def script(request: Request, load: Load, threads: int, folder: Path, checked: bool) -> Path:
     """Writes the script and the files that it draws from."""
     files = []
     for place, column in enumerate(request.columns):
@@ -177,19 +206,22 @@ def script(request: Request, load: Load, threads: int, folder: Path) -> Path:
         in_turn=lua([column.in_turn for column in request.columns]),
         signs=lua(list(SIGNS_OF_FAILURE)),
         seed=load.seed,
-        threads=threads,
         name=load.name,
         op=OP,
+        way=_CHECKED.replace("{threads}", str(threads)) if checked else _STEADY,
     )
     path = folder / "load.lua"
     path.write_text(text)
     return path
 
 
-def wrk(address: Address, request: Request, load: Load, folder: Path, threads: int = 1) -> Outcome:
-    """Drives a server with wrk."""
+def wrk(
+    address: Address, request: Request, load: Load, folder: Path, threads: int = 1, checked: bool = True
+) -> Outcome:
+    """Drives a server with wrk. Answers that aren't checked are told apart from failures by their status and
+    their size only."""
     threads = min(threads, load.connections)
-    path = script(request, load, threads, folder)
+    path = script(request, load, threads, folder, checked)
     command = ["wrk", f"-t{threads}", f"-c{load.connections}", f"-d{load.seconds}s", "--timeout", "10s"]
     command += ["-s", str(path), f"http://{address[0]}:{address[1]}/"]
     before = _children_seconds()
@@ -200,6 +232,7 @@ def wrk(address: Address, request: Request, load: Load, folder: Path, threads: i
     told = json.loads(lines[-1])
     return {
         "done": told["requests"] - told["failed"],
+        "answerBytes": told["bytes"] / max(1, told["requests"]),
         "seconds": told["micros"] / 1e6,
         "failures": told["failed"] + told["lost"],
         "sample": bytes.fromhex(told["sample"]).decode(errors="replace"),

@@ -64,13 +64,14 @@ async fn send(database: Database, command: Document) -> Result<(Document, Option
     }
 }
 
-/// Whether another connection, or another primary, may do what this one didn't.
+/// The server's codes for what another connection, or another primary, may do.
+const PASSING: [i32; 12] = [6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436];
+
+/// Whether the command may be done when it is sent once more.
 fn is_passing(fault: &Fault) -> bool {
-    const CODES: [i32; 12] =
-        [6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436];
     match fault.kind.as_ref() {
         ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } => true,
-        ErrorKind::Command(command) => CODES.contains(&command.code),
+        ErrorKind::Command(command) => PASSING.contains(&command.code),
         _ => false,
     }
 }
@@ -91,16 +92,17 @@ impl Updated {
     /// Such a failure.
     pub(super) fn refused(&self) -> Result<Vec<usize>, Error> {
         let Ok(failed) = self.answer.get_array("writeErrors") else { return Ok(Vec::new()) };
-        let position = |error: &Bson| {
-            let error = error.as_document()?;
-            let duplicate = error.get_i32("code").ok()? == DUPLICATE_KEY;
-            let index = usize::try_from(error.get_i32("index").ok()?).ok()?;
-            duplicate.then_some(index)
+        let number = |error: &Bson, of| error.as_document()?.get_i32(of).ok();
+        let position = |error: &Bson| match number(error, "code") {
+            Some(DUPLICATE_KEY) => {
+                let index = number(error, "index").and_then(|index| usize::try_from(index).ok());
+                index.ok_or_else(|| Error::internal(error.to_string()))
+            }
+            // A primary may step down between the command and one of its updates.
+            Some(code) if PASSING.contains(&code) => Err(Error::unavailable(error.to_string())),
+            _ => Err(Error::internal(error.to_string())),
         };
-        failed
-            .iter()
-            .map(|error| position(error).ok_or_else(|| Error::internal(error.to_string())))
-            .collect()
+        failed.iter().map(position).collect()
     }
 
     /// The error of what was refused, where it may have been done before; else nothing.

@@ -17,8 +17,8 @@ use super::{
     guarded::{Guarded, Outcome},
     indexes::Index,
     observe,
+    plain::{Answered, update},
     readers::{Fields, Keys, Lookup, Readers},
-    update::{Updated, update},
 };
 use crate::error::Error;
 
@@ -173,6 +173,19 @@ impl<T: Stored> Collection<T> {
         fields: &'static [&'static str],
     ) -> Result<Option<T>, Error> {
         self.read(Lookup { fields: Fields::Only(fields), ..Self::BY_ID }, id).await
+    }
+
+    /// As [`Self::get_part`], of what a majority holds.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`.
+    pub async fn get_part_settled(
+        &self,
+        id: &str,
+        fields: &'static [&'static str],
+    ) -> Result<Option<T>, Error> {
+        let fields = Fields::Only(fields);
+        self.read(Lookup { fields, settled: true, ..Self::BY_ID }, id).await
     }
 
     /// As [`Self::get`], of what a majority holds: what flows and explanations of a refusal read.
@@ -402,7 +415,7 @@ impl<T: Stored> Collection<T> {
         updates: Vec<(Document, Vec<Document>)>,
         upsert: bool,
         limit: Duration,
-    ) -> Result<Updated, Error> {
+    ) -> Result<Answered, Error> {
         let updates = updates
             .into_iter()
             .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert })

@@ -8,18 +8,19 @@
 use std::{
     future::Future,
     ops::Deref,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{self, Document, RawDocumentBuf, doc},
+    bson::{self, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
     options::{Hint, ReadConcern},
+    raw_batch_cursor::RawBatch,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::observe;
+use super::{observe, sessions::Sessions};
 use crate::{error::Error, metrics::database::Commands, traces};
 
 /// The driver's handle of a collection, and what its commands are counted in.
@@ -28,6 +29,7 @@ pub(super) struct Raw {
     collection: mongodb::Collection<RawDocumentBuf>,
     name: &'static str,
     commands: Commands,
+    sessions: Arc<Sessions>,
 }
 
 impl Deref for Raw {
@@ -39,8 +41,19 @@ impl Deref for Raw {
 }
 
 impl Raw {
-    pub(super) fn new(database: &Database, name: &'static str, commands: &Commands) -> Self {
-        Self { collection: database.collection(name), name, commands: commands.clone() }
+    pub(super) fn new(
+        database: &Database,
+        name: &'static str,
+        commands: &Commands,
+        sessions: &Arc<Sessions>,
+    ) -> Self {
+        let (commands, sessions) = (commands.clone(), Arc::clone(sessions));
+        Self { collection: database.collection(name), name, commands, sessions }
+    }
+
+    /// Those of its database.
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     pub(super) fn database_name(&self) -> String {
@@ -207,9 +220,25 @@ pub(super) async fn find_many(
             if let Some(projection) = list.projection {
                 find = find.projection(projection);
             }
-            find.await?.try_collect().await
+            documents(&inner.sessions().find(find).await?)
         })
         .await
+}
+
+/// The documents in what the server sent.
+fn documents(batches: &[RawBatch]) -> mongodb::error::Result<Vec<RawDocumentBuf>> {
+    let mut documents = Vec::new();
+    for batch in batches {
+        for document in batch.doc_slices()? {
+            documents.push(in_batch(document?)?.to_owned());
+        }
+    }
+    Ok(documents)
+}
+
+/// One of the documents in what the server sent.
+pub(super) fn in_batch(element: RawBsonRef<'_>) -> mongodb::error::Result<&RawDocument> {
+    element.as_document().ok_or_else(|| mongodb::error::Error::custom("an element of a batch"))
 }
 
 /// Inserts unordered; answers the positions whose `_id` or another unique key is taken.

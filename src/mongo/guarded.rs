@@ -16,7 +16,7 @@ use super::{
     driver::{Raw, decode, is_duplicate_key},
     expression::both,
     flow::Run,
-    update::update,
+    plain::{find_and_modify, update},
 };
 use crate::error::Error;
 
@@ -63,12 +63,13 @@ struct Write {
     array_filters: Vec<Document>,
     answer: Option<Document>,
     limit: Option<Duration>,
+    once: bool,
 }
 
 impl<T: DeserializeOwned> Guarded<T> {
     pub(super) fn new(collection: Raw, filter: Document, update: UpdateModifications) -> Self {
-        let array_filters = Vec::new();
-        let write = Write { collection, filter, update, array_filters, answer: None, limit: None };
+        let (array_filters, answer, limit, once) = (Vec::new(), None, None, false);
+        let write = Write { collection, filter, update, array_filters, answer, limit, once };
         Self { write, holds: PhantomData }
     }
 
@@ -91,7 +92,15 @@ impl<T: DeserializeOwned> Guarded<T> {
         self
     }
 
-    /// Sends it where nobody looks at the document after, as a plain `update`: it costs MongoDB less.
+    /// Its guard holds no more once it is applied. MongoDB then needs no record of it, in which it would find
+    /// that a command was sent again: see `plain`.
+    pub fn once(mut self) -> Self {
+        self.write.once = true;
+        self
+    }
+
+    /// Sends it where nobody looks at the document after, as a plain `update`: it costs MongoDB less. As with
+    /// [`Self::once`], it may be sent again.
     pub async fn done(self) -> Outcome<()> {
         match self.write.update().await {
             Ok(true) => Outcome::Applied(()),
@@ -102,12 +111,19 @@ impl<T: DeserializeOwned> Guarded<T> {
 
     /// Sends it.
     pub async fn apply(self) -> Outcome<T> {
-        let after = match self.write.send().await {
-            Ok(Some(after)) => decode(&after),
-            Ok(None) => return Outcome::Refused,
-            Err(error) => Err(error),
+        let after = if self.write.once {
+            let after = self.write.once().await;
+            after.and_then(|after| {
+                after.map(bson::deserialize_from_document).transpose().map_err(Error::internal)
+            })
+        } else {
+            self.write.send().await.and_then(|after| after.as_ref().map(decode).transpose())
         };
-        after.map_or_else(Outcome::Unknown, Outcome::Applied)
+        match after {
+            Ok(Some(after)) => Outcome::Applied(after),
+            Ok(None) => Outcome::Refused,
+            Err(error) => Outcome::Unknown(error),
+        }
     }
 }
 
@@ -127,6 +143,19 @@ impl Write {
         }
         updated.told()?;
         Ok(false)
+    }
+
+    /// The document after.
+    async fn once(self) -> Result<Option<Document>, Error> {
+        let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
+        let mut said = doc! { "query": self.filter, "update": change };
+        if !self.array_filters.is_empty() {
+            said.insert("arrayFilters", self.array_filters);
+        }
+        if let Some(fields) = self.answer {
+            said.insert("fields", fields);
+        }
+        find_and_modify(&self.collection, said, self.limit.unwrap_or(DEFAULT_LIMIT)).await
     }
 
     async fn send(self) -> Result<Option<RawDocumentBuf>, Error> {

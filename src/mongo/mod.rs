@@ -4,7 +4,7 @@
 //! - [`collection`]: typed reads and inserts, each one command
 //! - [`batch`], [`readers`]: reads by key and the server's clock, gathered over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
-//! - `update`: the command of writes whose document nobody looks at
+//! - `plain`: writes without the record that MongoDB keeps of those which a driver may repeat
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the bytes of files, in chunks
@@ -16,6 +16,7 @@
 //! - [`watch`]: one change stream per collection, any number of subscribers
 //! - [`indexes`]: declared against existing
 //! - [`observe`]: which commands a request sent
+//! - `sessions`: commands in sessions that are lent from one to the next
 //! - `pool`: what operators can watch of the connections
 //! - [`explain`]: what a read looks at
 //! - [`Tally`]: what a pass of a sweep did
@@ -35,11 +36,12 @@ pub mod indexes;
 pub mod keyset;
 pub mod lease;
 pub mod observe;
+mod plain;
 mod pool;
 mod readers;
+mod sessions;
 mod tally;
 pub mod tree;
-mod update;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};

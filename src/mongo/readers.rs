@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+#[cfg(feature = "bench")]
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
@@ -18,8 +19,9 @@ use tracing::Span;
 
 use super::{
     batch::{Batches, Source, Waiting},
-    driver::{List, Raw, failure},
+    driver::{List, Raw, failure, in_batch},
     observe,
+    sessions::Sessions,
 };
 use crate::{
     error::Error,
@@ -151,6 +153,7 @@ const NO_COLLECTION: &str = "$cmd";
 /// All reads by key of one database, and its clock.
 pub struct Readers {
     database: Database,
+    sessions: Arc<Sessions>,
     by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
     clock: Arc<Batches<Clock>>,
     reads: Reads,
@@ -171,9 +174,11 @@ impl Readers {
     pub fn new(database: Database, metrics: &Metrics, limit: Duration) -> Self {
         let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
         let sent = commands.of(NO_COLLECTION, HELLO);
-        let clock = Clock { database: database.clone(), sent };
+        let sessions = Arc::new(Sessions::new(database.clone()));
+        let clock = Clock { database: database.clone(), sessions: Arc::clone(&sessions), sent };
         Self {
             clock: Batches::new(clock, reads.waiting(NO_COLLECTION)),
+            sessions,
             database,
             by_lookup: Mutex::default(),
             reads,
@@ -199,7 +204,7 @@ impl Readers {
 
     /// The driver's handle of a collection.
     pub(super) fn raw(&self, collection: &'static str) -> Raw {
-        Raw::new(&self.database, collection, &self.commands)
+        Raw::new(&self.database, collection, &self.commands, &self.sessions)
     }
 
     /// The document whose key has that value.
@@ -328,10 +333,9 @@ impl Reader {
             find = find.batch_size(size);
         }
         let mut several: HashMap<String, Found> = HashMap::new();
-        let mut batches = find.batch().await?;
-        while let Some(batch) = batches.try_next().await? {
+        for batch in self.collection.sessions().find(find).await? {
             for document in batch.doc_slices()? {
-                let answered = document?.as_document().ok_or_else(|| odd("an element"))?;
+                let answered = in_batch(document?)?;
                 let document = Arc::new(answered.to_owned());
                 for value in self.lookup.values(answered)? {
                     if unique {
@@ -367,6 +371,7 @@ fn hand_out(
 /// The primary's clock.
 struct Clock {
     database: Database,
+    sessions: Arc<Sessions>,
     sent: Command,
 }
 
@@ -375,7 +380,7 @@ impl Source for Clock {
 
     async fn answer(&self, batch: Vec<Waiting<Self::Answer>>) {
         let since = Instant::now();
-        let answered = self.database.run_command(doc! { HELLO: 1 }).await;
+        let answered = self.sessions.run(doc! { HELLO: 1 }).await;
         note(&self.sent, since, &answered);
         let read = |answer: Document| answer.get_datetime("localTime").copied();
         let now = answered.and_then(|answer| read(answer).map_err(|_| odd("no localTime")));

@@ -13,7 +13,11 @@ use docgate::{
         lease::Lease,
     },
 };
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::{
+    IndexModel,
+    bson::{DateTime, Document, doc},
+    options::IndexOptions,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::support::{Gateway, proxy::Cut, short_bounds};
@@ -117,16 +121,33 @@ async fn a_refused_command_is_unknown_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plain_update_is_sent_again_where_that_is_safe() {
+async fn plain_writes_are_sent_again_where_that_is_safe() {
+    for command in ["update", "findAndModify"] {
+        is_sent_again(command).await;
+    }
+}
+
+async fn is_sent_again(command: &str) {
     let gateway = Gateway::behind_proxy(|_| {}).await;
     let things = with_things(&gateway, &[thing("a", 1)]).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     let count = async || things.get("a").await.expect("read").expect("there").count;
-    // From one number to the next: done once, the guard doesn't hold any more.
-    let step = |from: i64| {
-        let update = doc! { "$set": { "count": from + 1 } };
-        things.guarded(doc! { "_id": "a", "count": from }, update).done()
+    let set = async |guard: Document, to: i64| {
+        let write = things.guarded(guard, doc! { "$set": { "count": to } });
+        match command {
+            "update" => write.done().await,
+            _ => match write.once().apply().await {
+                Outcome::Applied(after) => {
+                    assert_eq!(after.count, to);
+                    Outcome::Applied(())
+                }
+                Outcome::Refused => Outcome::Refused,
+                Outcome::Unknown(error) => Outcome::Unknown(error),
+            },
+        }
     };
+    // From one number to the next: done once, the guard doesn't hold any more.
+    let step = async |from: i64| set(doc! { "_id": "a", "count": from }, from + 1).await;
     assert!(matches!(step(1).await, Outcome::Applied(())));
     assert!(matches!(step(1).await, Outcome::Refused));
 
@@ -134,7 +155,7 @@ async fn a_plain_update_is_sent_again_where_that_is_safe() {
     proxy.cut(0, Cut::BeforeForwarding);
     assert!(matches!(step(2).await, Outcome::Applied(())));
     proxy.heal();
-    let away = || doc! { "failCommands": ["update"], "errorCode": 11_602 };
+    let away = || doc! { "failCommands": [command], "errorCode": 11_602 };
     let point = gateway.fail_point(doc! { "times": 1 }, away()).await;
     assert!(matches!(step(3).await, Outcome::Applied(())));
     point.off().await;
@@ -148,8 +169,8 @@ async fn a_plain_update_is_sent_again_where_that_is_safe() {
     let outcome = step(4).await;
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     proxy.cut(0, Cut::ReplyLost);
-    let outcome = things.guarded(doc! { "_id": "a" }, doc! { "$set": { "count": 9_i64 } }).done();
-    assert!(matches!(outcome.await, Outcome::Applied(())), "doing it again changes nothing");
+    let outcome = set(doc! { "_id": "a" }, 9).await;
+    assert!(matches!(outcome, Outcome::Applied(())), "doing it again changes nothing");
     proxy.heal();
     assert_eq!(count().await, 9);
 
@@ -159,7 +180,7 @@ async fn a_plain_update_is_sent_again_where_that_is_safe() {
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     point.off().await;
     let unsure = doc! {
-        "failCommands": ["update"],
+        "failCommands": [command],
         "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" },
     };
     let point = gateway.fail_point(doc! { "times": 1 }, unsure).await;
@@ -167,6 +188,14 @@ async fn a_plain_update_is_sent_again_where_that_is_safe() {
     assert!(matches!(outcome, Outcome::Unknown(Error::Unavailable(_))), "{outcome:?}");
     point.off().await;
     assert_eq!(count().await, 10);
+
+    // A taken unique key refuses like any other guard.
+    let unique = IndexOptions::builder().unique(true).build();
+    let index = IndexModel::builder().keys(doc! { "count": 1 }).options(unique).build();
+    let raw = gateway.database.collection::<Document>(Thing::COLLECTION);
+    raw.create_index(index).await.expect("an index");
+    assert!(matches!(things.insert(thing("b", 20)).await, Outcome::Applied(())));
+    assert!(matches!(set(doc! { "_id": "a" }, 20).await, Outcome::Refused));
 }
 
 #[tokio::test(flavor = "multi_thread")]

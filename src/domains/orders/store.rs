@@ -81,7 +81,7 @@ pub(super) async fn decide(
     if let Some(raise) = &decision.raise {
         set.insert("raises", without(raise));
     }
-    app.collection::<OrderDocument>().guarded(guard, turned(set)).apply().await
+    app.collection::<OrderDocument>().guarded(guard, turned(set)).once().apply().await
 }
 
 /// Notes a raise before anything is taken for it.
@@ -96,6 +96,7 @@ pub(super) async fn push_raise(
     app.collection::<OrderDocument>()
         .guarded(at(id, revision), turned(set))
         .within(run)
+        .once()
         .apply()
         .await
 }
@@ -170,7 +171,7 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
         "changedAt": "$$NOW",
         "v": "$v",
     } };
-    app.collection::<OrderDocument>().guarded(guard, vec![stone]).apply().await
+    app.collection::<OrderDocument>().guarded(guard, vec![stone]).once().apply().await
 }
 
 /// Orders with outbox entries decided from `from` on and before `before`, oldest first.

@@ -21,11 +21,10 @@
 //!
 //! **Retries.** The driver sends a retryable command once more after a network error, on a new
 //! connection. That is the same command again, not a new one: it keeps its index and has the next
-//! `attempt`. A write is known by its session and `txnNumber`. A read has no such number, but the
-//! driver never lends a session out again that saw a network error, so what still arrives on the
-//! session of a read that was cut here is its retry. (This holds for the sessions that the driver
-//! opens by itself; the gateway opens none. The retry of a held read that was discarded is new.)
-//! The gateway itself repeats an `update` that has no number: the same after one that was cut here.
+//! `attempt`. A write is known by its session and `txnNumber`. A read has no such number: its retry
+//! asks for the same, in the same session, next after it was cut here. (The retry of a held read
+//! that was discarded is new.) Writes without a number are repeated by the gateway itself, in any
+//! session: the next one that says the same after one that was cut here.
 
 use std::collections::HashMap;
 use std::io;
@@ -214,10 +213,13 @@ struct Logged {
 }
 
 impl Logged {
-    fn is_retried_by(&self, later: &Command) -> bool {
-        let once_more = self.sent.session.is_some() && self.sent == *later;
-        let by_gateway = self.sent.updates.is_some() && self.sent.updates == later.updates;
-        once_more && later.transaction.is_some() || self.was_cut && (once_more || by_gateway)
+    /// Whether the later one says the same.
+    fn is_said_by(&self, later: &Command) -> bool {
+        let is_write = matches!(later.name.as_str(), "update" | "findAndModify");
+        if is_write && later.transaction.is_none() {
+            return self.sent.name == later.name && self.sent.said == later.said;
+        }
+        self.sent.session.is_some() && self.sent == *later
     }
 }
 
@@ -230,10 +232,12 @@ impl Shared {
     fn judge(&self, message: &[u8]) -> Option<Cut> {
         let sent = wire::counted_command(message)?;
         let mut state = self.state();
-        let earlier = state.log.iter().rfind(|earlier| earlier.is_retried_by(&sent));
-        let (index, attempt) = match earlier {
-            Some(first) => (first.seen.index, first.seen.attempt + 1),
-            None => (state.log.iter().filter(|logged| logged.seen.attempt == 0).count(), 0),
+        let last = state.log.iter().rfind(|earlier| earlier.is_said_by(&sent));
+        let (index, attempt) = match last {
+            Some(last) if last.was_cut || sent.transaction.is_some() => {
+                (last.seen.index, last.seen.attempt + 1)
+            }
+            _ => (state.log.iter().filter(|logged| logged.seen.attempt == 0).count(), 0),
         };
         let seen = Seen {
             index,

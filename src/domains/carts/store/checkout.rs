@@ -39,7 +39,7 @@ pub(in super::super) async fn claim(
         "attempts": { "$add": ["$attempts", 1] },
         "modifiedAt": "$$NOW",
     } }];
-    app.collection::<CartDocument>().guarded(guard, update).within(run).apply().await
+    app.collection::<CartDocument>().guarded(guard, update).within(run).once().apply().await
 }
 
 /// Sum of the lines: of Longs, an exact Long.
@@ -54,7 +54,7 @@ pub(in super::super) async fn mark_paid(
     id: &str,
     checkout: &str,
 ) -> Outcome<CartDocument> {
-    turn(app, id, checkout, CartState::Pending, CartState::Paid).apply().await
+    turn(app, id, checkout, CartState::Pending, CartState::Paid).once().apply().await
 }
 
 /// PENDING → VOIDING: the checkout can't be paid any more.
@@ -63,7 +63,7 @@ pub(in super::super) async fn mark_voiding(
     id: &str,
     checkout: &str,
 ) -> Outcome<CartDocument> {
-    turn(app, id, checkout, CartState::Pending, CartState::Voiding).apply().await
+    turn(app, id, checkout, CartState::Pending, CartState::Voiding).once().apply().await
 }
 
 /// PAID → COMPLETE: everything was given.

@@ -80,6 +80,7 @@ pub(super) async fn add_to_line(
     app.collection::<CartDocument>()
         .guarded(both(guard, op.guard(tag, app.bounds())), vec![update])
         .within(run)
+        .once()
         .apply()
         .await
 }
@@ -120,6 +121,7 @@ pub(super) async fn set_line(
     app.collection::<CartDocument>()
         .guarded(both(guard, op.guard(tag, app.bounds())), vec![doc! { "$set": set }])
         .within(run)
+        .once()
         .apply()
         .await
 }
@@ -148,7 +150,7 @@ pub(super) async fn note_return(app: &App, id: &str, tag: &str) -> Outcome<()> {
 pub(super) async fn mark_cancelling(app: &App, id: &str, run: &Run) -> Outcome<CartDocument> {
     let guard = doc! { "_id": id, "state": CartState::Active };
     let update = doc! { "$set": { "state": CartState::Cancelling, "modifiedAt": "$$NOW" } };
-    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).apply().await
+    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).once().apply().await
 }
 
 /// The cart expires, where it is still untouched for `idle_millis`.
@@ -161,7 +163,7 @@ pub(super) async fn mark_expiring(
     let guard =
         both(doc! { "_id": id, "state": CartState::Active }, older_than("modifiedAt", idle_millis));
     let update = doc! { "$set": { "state": CartState::Expiring, "modifiedAt": "$$NOW" } };
-    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).apply().await
+    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).once().apply().await
 }
 
 /// Everything is returned: the cart goes from `from` to `to`.
@@ -173,7 +175,7 @@ pub(super) async fn mark_closed(
 ) -> Outcome<CartDocument> {
     let guard = doc! { "_id": id, "state": from, "outbox": [] };
     let update = doc! { "$set": { "state": to, "modifiedAt": "$$NOW" } };
-    app.collection::<CartDocument>().guarded(guard, vec![update]).apply().await
+    app.collection::<CartDocument>().guarded(guard, vec![update]).once().apply().await
 }
 
 /// Removes an expired cart.

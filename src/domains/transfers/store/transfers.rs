@@ -185,5 +185,5 @@ fn step_to(state: TransferState, reason: Option<TransferReason>) -> Document {
 }
 
 fn write(app: &App, guard: Document, set: Document) -> Guarded<TransferDocument> {
-    app.collection::<TransferDocument>().guarded(guard, vec![doc! { "$set": set }])
+    app.collection::<TransferDocument>().guarded(guard, vec![doc! { "$set": set }]).once()
 }

@@ -36,8 +36,8 @@ pub(super) struct Command {
     pub(super) session: Option<RawDocumentBuf>,
     /// The number that tells the server that a repeated write is the same write.
     pub(super) transaction: Option<i64>,
-    /// What an `update` without such a number says.
-    pub(super) updates: Option<Vec<u8>>,
+    /// What it asks for, of commands that are sent again without such a number.
+    pub(super) said: Option<Vec<u8>>,
 }
 
 /// Reads one whole message, header included.
@@ -81,13 +81,18 @@ pub(super) fn counted_command(message: &[u8]) -> Option<Command> {
         // getMore has its cursor there, and commands on a whole database have a 1.
         _ => body.get_str("collection").unwrap_or_default(),
     };
+    let said = ["updates", "query", "filter"].iter().find_map(|field| body.get(*field).ok()?);
     Some(Command {
         database: database.to_owned(),
         collection: collection.to_owned(),
         name: name.as_str().to_owned(),
         session: body.get_document("lsid").ok().map(RawDocument::to_owned),
         transaction: body.get_i64("txnNumber").ok(),
-        updates: body.get_array("updates").ok().map(|updates| updates.as_bytes().to_vec()),
+        said: match said {
+            Some(RawBsonRef::Array(said)) => Some(said.as_bytes().to_vec()),
+            Some(RawBsonRef::Document(said)) => Some(said.as_bytes().to_vec()),
+            _ => None,
+        },
     })
 }
 

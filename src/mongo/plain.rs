@@ -1,5 +1,5 @@
-//! The `update` command, as the driver doesn't send it: with a time limit, and without the record that
-//! MongoDB keeps of each write for a driver that may ask again.
+//! Writes as the driver doesn't send them: with a time limit, and without the record that MongoDB keeps of
+//! each for a driver that may ask again.
 //!
 //! What the record is for, a connection that breaks and a primary that changes, is met here by sending the
 //! same command once more: guards tell whether it was applied already.
@@ -8,16 +8,15 @@
 use std::time::Duration;
 
 use mongodb::{
-    Database,
     bson::{Bson, Document, doc},
     error::{Error as Fault, ErrorKind},
 };
 
-use super::driver::{DUPLICATE_KEY, Raw};
+use super::driver::{DUPLICATE_KEY, Raw, is_duplicate_key};
 use crate::error::Error;
 
-/// What an `update` command answered.
-pub(super) struct Updated {
+/// What a command answered.
+pub(super) struct Answered {
     answer: Document,
     /// Why it was sent twice, where the first may have been applied as well: whose guard doesn't hold any
     /// more may have been refused, or be done.
@@ -32,35 +31,70 @@ pub(super) async fn update(
     collection: &Raw,
     updates: Vec<Document>,
     limit: Duration,
-) -> Result<Updated, Error> {
+) -> Result<Answered, Error> {
     let is_one = updates.len() == 1;
     // The driver's own bulk write wants MongoDB 8.0.
-    let command = doc! {
-        "update": collection.name(),
-        "updates": updates,
-        "ordered": false,
-        "writeConcern": { "w": "majority" },
-        "maxTimeMS": i64::try_from(limit.as_millis()).unwrap_or(i64::MAX),
-    };
-    let database = collection.client().database(&collection.database_name());
+    let said = doc! { "updates": updates, "ordered": false };
+    send(collection, "update", said, is_one, limit).await
+}
+
+/// Sends one update and answers with the document after it, unless its guard didn't hold. `said` is as MongoDB
+/// has it: `query`, `update` and so on.
+///
+/// # Errors
+/// `Unavailable` or `Internal`; it may have been applied.
+pub(super) async fn find_and_modify(
+    collection: &Raw,
+    mut said: Document,
+    limit: Duration,
+) -> Result<Option<Document>, Error> {
+    said.insert("new", true);
+    let mut answered = send(collection, "findAndModify", said, true, limit).await?;
+    if let Some(Bson::Document(after)) = answered.answer.remove("value") {
+        return Ok(Some(after));
+    }
+    answered.told()?;
+    Ok(None)
+}
+
+async fn send(
+    collection: &Raw,
+    name: &'static str,
+    said: Document,
+    is_one: bool,
+    limit: Duration,
+) -> Result<Answered, Error> {
+    let mut command = doc! { name: collection.name() };
+    command.extend(said);
+    command.insert("writeConcern", doc! { "w": "majority" });
+    command.insert("maxTimeMS", i64::try_from(limit.as_millis()).unwrap_or(i64::MAX));
     // The server's limit doesn't count while a command waits in front of it.
     let patience = limit + Duration::from_secs(1);
-    let (answer, fault) =
-        collection.send_within(patience, "update", send(database, command)).await?;
+    let handle = collection.clone();
+    let sent = collection.send_within(patience, name, async move { twice(&handle, command).await });
+    let (answer, fault) = sent.await?;
     // A server that answers with an error has done nothing of a single update.
     let is_doubtful = |fault: &Fault| !(is_one && matches!(*fault.kind, ErrorKind::Command(_)));
     let doubt = fault.filter(is_doubtful);
     if let Ok(unsure) = answer.get_document("writeConcernError") {
         return Err(Error::unavailable(unsure.to_string()));
     }
-    Ok(Updated { answer, doubt: doubt.map(Error::from) })
+    Ok(Answered { answer, doubt: doubt.map(Error::from) })
 }
 
 /// The answer, and why the command was sent twice where it was.
-async fn send(database: Database, command: Document) -> Result<(Document, Option<Fault>), Fault> {
-    match database.run_command(command.clone()).await {
-        Err(fault) if is_passing(&fault) => Ok((database.run_command(command).await?, Some(fault))),
+async fn twice(collection: &Raw, command: Document) -> Result<(Document, Option<Fault>), Fault> {
+    match once(collection, command.clone()).await {
+        Err(fault) if is_passing(&fault) => Ok((once(collection, command).await?, Some(fault))),
         answer => Ok((answer?, None)),
+    }
+}
+
+async fn once(collection: &Raw, command: Document) -> Result<Document, Fault> {
+    match collection.sessions().run(command).await {
+        // A taken unique key refuses the write like any other guard.
+        Err(fault) if is_duplicate_key(&fault) => Ok(Document::new()),
+        answer => answer,
     }
 }
 
@@ -76,7 +110,7 @@ fn is_passing(fault: &Fault) -> bool {
     }
 }
 
-impl Updated {
+impl Answered {
     /// How many documents matched.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ pub struct Offer {
 /// `Unavailable` or `Internal`.
 pub async fn offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
     let found = store::find_offer(app, sku).await?;
-    Ok(found.map(|store::OfferedProduct { sku, title, kind, pricing }| Offer {
+    Ok(found.map(|store::OfferedProduct { sku, title, kind, pricing, .. }| Offer {
         sku,
         title,
         kind,

@@ -13,7 +13,7 @@ pub(super) use flow::{
 pub(super) use invariants::{for_each, list_unwritten_works, list_works_without_product};
 pub(super) use lists::{Place, Way, list};
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::documents::{Copying, Pricing, ProductDocument};
@@ -63,6 +63,8 @@ pub(super) struct OfferedProduct {
     pub(super) kind: String,
     pub(super) title: String,
     pub(super) pricing: Pricing,
+    #[serde(rename = "deletedAt", default, skip_serializing_if = "Option::is_none")]
+    pub(super) deleted_at: Option<DateTime>,
 }
 
 impl Stored for OfferedProduct {
@@ -71,13 +73,9 @@ impl Stored for OfferedProduct {
 }
 
 pub(super) async fn find_offer(app: &App, sku: &str) -> Result<Option<OfferedProduct>, Error> {
-    let list = List {
-        filter: there(sku),
-        limit: 1,
-        projection: Some(doc! { "type": 1, "title": 1, "pricing": 1 }),
-        ..List::default()
-    };
-    Ok(app.collection::<OfferedProduct>().list(list).await?.pop())
+    const FIELDS: &[&str] = &["_id", "type", "title", "pricing", "deletedAt"];
+    let found = app.collection::<OfferedProduct>().get_part_settled(sku, FIELDS).await?;
+    Ok(found.filter(|product| product.deleted_at.is_none()))
 }
 
 /// The product of that SKU, unless it was deleted.

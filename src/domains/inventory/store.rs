@@ -75,7 +75,7 @@ pub(super) async fn receive(
         "ops": op.applied(&op.id, app.bounds()),
     } };
     let guard = both(guard, op.guard(&op.id, app.bounds()));
-    change(app, guard, update).within(run).apply().await
+    change(app, guard, update).within(run).once().apply().await
 }
 
 /// Takes `quantity` for `holder` under `tag`.
@@ -109,6 +109,7 @@ pub(super) async fn take_each(
 /// holder that has an entry already may always add to it).
 fn taking(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> (Document, Document) {
     let has_entry = doc! { "$in": [literal(holder), "$reservations.holder"] };
+    let last = format!("reservations.{}", cap.saturating_sub(1));
     let guard = doc! {
         "_id": sku,
         "available": { "$gte": quantity },
@@ -116,9 +117,7 @@ fn taking(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> (Docum
         "reservations": { "$not": { "$elemMatch": {
             "holder": holder, "$or": [{ "takes.tag": tag }, { "gifts.tag": tag }],
         } } },
-        "$expr": { "$or": [
-            has_entry.clone(), { "$lt": [{ "$size": "$reservations" }, i64::from(cap)] },
-        ] },
+        "$or": [{ "reservations.holder": holder }, { last: { "$exists": false } }],
     };
     let mark = whole(doc! { "tag": literal(tag), "quantity": quantity, "at": "$$NOW" });
     let grown = changed(doc! {

@@ -1,5 +1,6 @@
 //! HTTP only: the router and what a request passes on its way to the schema.
 
+mod again;
 mod assets;
 pub mod auth;
 mod documents;

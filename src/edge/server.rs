@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Routes, live};
+use super::{Routes, again::at_once, live};
 use crate::config::Config;
 
 /// Who is at the other end of the connection.
@@ -56,14 +56,16 @@ pub(super) async fn serve(
         let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         connections.spawn(async move {
             let mut connection = pin!(connection);
-            let ended = tokio::select! {
-                ended = connection.as_mut() => ended,
-                () = stop.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
+            let ended = async {
+                tokio::select! {
+                    ended = connection.as_mut() => ended,
+                    () = stop.cancelled() => {
+                        connection.as_mut().graceful_shutdown();
+                        connection.await
+                    }
                 }
             };
-            if let Err(fault) = ended {
+            if let Err(fault) = at_once(ended).await {
                 tracing::debug!(%fault, %peer, "a connection ended early");
             }
             drop(permit);

@@ -1,0 +1,130 @@
+//! A future that is polled again at once where it was woken while it was polled.
+//!
+//! hyper's connection and the body that it reads are parts of one task, and wake each other. Going through
+//! the scheduler for that would wake another of its threads for every request with a body.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicU8,
+            Ordering::{AcqRel, Acquire, Release},
+        },
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+/// Times in a row, then others have their turn.
+const TIMES: usize = 8;
+
+/// Nobody polls: whoever wakes, wakes the task.
+const IDLE: u8 = 0;
+/// The task polls, and hasn't been woken since.
+const POLLED: u8 = 1;
+/// The task polls, and will again.
+const WOKEN: u8 = 2;
+
+struct Bell {
+    task: Waker,
+    state: AtomicU8,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.state.compare_exchange(POLLED, WOKEN, AcqRel, Acquire) == Err(IDLE) {
+            self.task.wake_by_ref();
+        }
+    }
+}
+
+/// Runs `future` to its end.
+pub(super) async fn at_once<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let mut bell: Option<(Arc<Bell>, Waker)> = None;
+    poll_fn(|context| {
+        if bell.as_ref().is_some_and(|(bell, _)| !bell.task.will_wake(context.waker())) {
+            bell = None;
+        }
+        let (bell, waker) = bell.get_or_insert_with(|| {
+            let bell = Arc::new(Bell { task: context.waker().clone(), state: AtomicU8::new(IDLE) });
+            (Arc::clone(&bell), bell.into())
+        });
+        for _ in 0..TIMES {
+            bell.state.store(POLLED, Release);
+            let polled = future.as_mut().poll(&mut Context::from_waker(waker));
+            let was = bell.state.swap(IDLE, AcqRel);
+            if polled.is_ready() || was == POLLED {
+                return polled;
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Is ready at the poll after so many, each of which wakes it.
+    fn waking(times: usize) -> impl Future<Output = ()> {
+        let mut polls = 0;
+        poll_fn(move |context| {
+            if polls == times {
+                return Poll::Ready(());
+            }
+            polls += 1;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+    }
+
+    #[test]
+    fn who_is_woken_while_polled_is_polled_again() {
+        let count = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&count));
+        let mut context = Context::from_waker(&waker);
+        let mut few = pin!(at_once(waking(TIMES - 1)));
+        assert!(few.as_mut().poll(&mut context).is_ready());
+        assert_eq!(count.0.load(Relaxed), 0);
+        // Others have their turn, and then it goes on.
+        let mut many = pin!(at_once(waking(TIMES)));
+        assert!(many.as_mut().poll(&mut context).is_pending());
+        assert_eq!(count.0.load(Relaxed), 1);
+        assert!(many.as_mut().poll(&mut context).is_ready());
+    }
+
+    #[test]
+    fn who_is_woken_later_wakes_its_task() {
+        let count = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&count));
+        let left = Arc::new(std::sync::Mutex::new(None::<Waker>));
+        let seen = Arc::clone(&left);
+        let mut future = pin!(at_once(poll_fn(move |context| -> Poll<()> {
+            *seen.lock().expect("no panic while locked") = Some(context.waker().clone());
+            Poll::Pending
+        })));
+        assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert_eq!(count.0.load(Relaxed), 0);
+        left.lock().expect("no panic while locked").take().expect("a waker").wake();
+        assert_eq!(count.0.load(Relaxed), 1);
+    }
+}

@@ -79,8 +79,8 @@ def arguments() -> argparse.Namespace:
 
     group = parser.add_argument_group("binaries")
     flag(group, "--no-build", "take the binaries that are there")
-    binary = TARGET / "release" / "docgate"
-    place(group, "--docgate", binary, "binary of docgate (target/release/docgate)", "PATH")
+    binary = TARGET / "dist" / "docgate"
+    place(group, "--docgate", binary, "binary of docgate (target/dist/docgate)", "PATH")
     place(group, "--rust", None, "folder of the Rust peers' binaries (docgate's)")
     place(group, "--peers", HERE / "peers", "folder of the Node peers (bench/peers)")
 

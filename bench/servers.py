@@ -211,10 +211,10 @@ def node_is_usable(places: Places, remarks: List[str]) -> Optional[str]:
 
 
 def build(root: Path, bench: Path) -> None:
-    """Release binaries of docgate and of the Rust peers, side by side."""
+    """Binaries of docgate, as they are shipped, and of the Rust peers, side by side."""
     environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
     for folder in [root, bench / "rust"]:
-        command = ["cargo", "build", "--release", "--locked"]
+        command = ["cargo", "build", "--profile", "dist", "--locked"]
         if subprocess.run(command, cwd=folder, env=environment).returncode != 0:
             raise Trouble("cargo build failed")
 

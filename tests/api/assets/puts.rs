@@ -127,14 +127,22 @@ async fn a_put_that_is_cut_leaves_what_was_there() {
     );
     stream.write_all(head.as_bytes()).await.expect("sent");
     stream.write_all(&noise(1_500_000)).await.expect("sent");
-    drop(stream);
+    let id = key(made.body["id"].as_str().expect("an id"));
+    let is_under_way = async || super::stored(&gateway, &id).await.get("upload").is_some();
+    let pause = || tokio::time::sleep(std::time::Duration::from_millis(100));
     for _ in 0..100 {
-        let id = key(made.body["id"].as_str().expect("an id"));
-        let entry = super::stored(&gateway, &id).await;
-        if entry.get("upload").is_none() && counts(&gateway).await == [1, 1, 1] {
+        if is_under_way().await {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        pause().await;
+    }
+    assert!(is_under_way().await);
+    drop(stream);
+    for _ in 0..100 {
+        if !is_under_way().await && counts(&gateway).await == [1, 1, 1] {
+            break;
+        }
+        pause().await;
     }
     assert_eq!(counts(&gateway).await, [1, 1, 1]);
     assert_eq!(Door::open(&gateway).bytes("/it", &[]).await, (200, b"first".to_vec()));

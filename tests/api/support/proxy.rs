@@ -217,7 +217,8 @@ impl Logged {
     fn is_said_by(&self, later: &Command) -> bool {
         let is_write = matches!(later.name.as_str(), "update" | "findAndModify");
         if is_write && later.transaction.is_none() {
-            return self.sent.name == later.name && self.sent.said == later.said;
+            let is_there = self.sent.collection == later.collection;
+            return is_there && self.sent.name == later.name && self.sent.said == later.said;
         }
         self.sent.session.is_some() && self.sent == *later
     }

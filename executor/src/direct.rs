@@ -31,6 +31,8 @@ struct Surroundings {
     schema: SchemaEnv,
     /// None.
     extensions: Extensions,
+    /// Nothing.
+    session: Arc<Data>,
 }
 
 impl fmt::Debug for Surroundings {
@@ -69,7 +71,7 @@ impl<T: ObjectType> Direct<'_, T> {
         variables: Variables,
         data: Data,
     ) -> Response {
-        let Surroundings { schema, extensions } = self.surroundings;
+        let Surroundings { schema, extensions, session } = self.surroundings;
         // Resolvers look into it for their variables only.
         let head = OperationDefinition {
             ty: operation.ty,
@@ -85,7 +87,7 @@ impl<T: ObjectType> Direct<'_, T> {
             operation: Positioned::new(head, set.pos),
             fragments: HashMap::new(),
             uploads: Vec::new(),
-            session_data: Arc::default(),
+            session_data: Arc::clone(session),
             query_data: Arc::new(data),
             http_headers: Mutex::default(),
             introspection_mode: IntrospectionMode::Enabled,
@@ -109,6 +111,7 @@ impl<T: ObjectType> ContainerType for Root<T> {
         self.surroundings.get_or_init(|| Surroundings {
             schema: context.schema_env.clone(),
             extensions: context.query_env.extensions.clone(),
+            session: Arc::default(),
         });
         self.fields.resolve_field(context).await
     }

@@ -13,11 +13,15 @@ pub use upstream::*;
 pub mod resolver_utils {
     use std::{
         future::poll_fn,
-        task::Poll::{self, Pending, Ready},
+        pin::Pin,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+        task::Poll::Ready,
     };
 
-    use futures_util::future::join_all;
-    use tokio_util::sync::ReusableBoxFuture;
+    use futures_util::{
+        FutureExt,
+        future::{BoxFuture, MaybeDone, join_all, maybe_done},
+    };
     use upstream::{
         ContextSelectionSet, Name, Positioned, ServerResult, Value,
         indexmap::{IndexMap, map::Entry},
@@ -25,6 +29,9 @@ pub mod resolver_utils {
     };
 
     pub use upstream::resolver_utils::*;
+
+    /// What the fields of an object were answered with.
+    type Object = IndexMap<Name, Value>;
 
     /// Resolves an object. Its fields are begun in their order; those that have to wait do so side
     /// by side. As with the library, the key of a field that failed is missing.
@@ -41,63 +48,65 @@ pub mod resolver_utils {
         root: &'a T,
     ) -> ServerResult<Value> {
         let selections = &ctx.item.node.items;
-        let Some(fields) = selections.iter().map(plain_field).collect::<Option<Vec<_>>>() else {
+        if !selections.iter().all(|selection| matches!(selection.node, Selection::Field(_))) {
             return upstream::resolver_utils::resolve_container(ctx, root).await;
-        };
-        let mut values: Vec<Option<ServerResult<Value>>> = Vec::with_capacity(fields.len());
-        let mut waiting = Vec::new();
-        let mut place = None;
-        for field in &fields {
-            let value = resolve_field(ctx, root, field);
-            // All these futures are of one type: who is done leaves its place to the next.
-            let mut boxed = match place.take() {
-                None => ReusableBoxFuture::new(value),
-                Some(mut boxed) => {
-                    ReusableBoxFuture::set(&mut boxed, value);
-                    boxed
-                }
+        }
+        let next = AtomicUsize::new(0);
+        let mut first = begun(run(ctx, root, &next)).await;
+        if let Some(whole) = Pin::new(&mut first).take_output() {
+            return Ok(answer(whole));
+        }
+        let mut runs = vec![first];
+        while next.load(Relaxed) < selections.len() {
+            runs.push(begun(run(ctx, root, &next)).await);
+        }
+        join_all(&mut runs).await;
+        // Each has resolved what comes right behind the fields of the one before.
+        let mut object = Object::with_capacity(selections.len());
+        for more in runs.iter_mut().filter_map(|run| Pin::new(run).take_output()) {
+            more.into_iter().for_each(|(key, value)| insert(&mut object, key, value));
+        }
+        Ok(answer(object))
+    }
+
+    /// A run, polled for the first time.
+    async fn begun<'a>(
+        run: impl Future<Output = Object> + Send + 'a,
+    ) -> MaybeDone<BoxFuture<'a, Object>> {
+        let mut run = maybe_done(run.boxed());
+        poll_fn(|waker| Ready(run.poll_unpin(waker))).await.is_ready();
+        run
+    }
+
+    /// Resolves one field after the other, from the first that isn't begun. While one has to wait, those
+    /// behind it are for the next run.
+    async fn run<'a, T: ContainerType + ?Sized>(
+        ctx: &ContextSelectionSet<'a>,
+        root: &'a T,
+        next: &AtomicUsize,
+    ) -> Object {
+        let selections = &ctx.item.node.items;
+        let mut object = Object::with_capacity(selections.len() - next.load(Relaxed));
+        loop {
+            // Directives don't matter here: who skips fields has done so before.
+            let at = next.fetch_add(1, Relaxed);
+            let Some(Selection::Field(field)) = selections.get(at).map(|one| &one.node) else {
+                return object;
             };
-            let begun: Poll<_> = poll_fn(|waker| Ready(boxed.poll(waker))).await;
-            match begun {
-                Ready(value) => {
-                    values.push(Some(value));
-                    place = Some(boxed);
-                }
-                Pending => {
-                    waiting.push((values.len(), boxed));
-                    values.push(None);
-                }
-            }
-        }
-        if !waiting.is_empty() {
-            let waited = waiting.into_iter().map(async |(at, value)| (at, value.await));
-            for (at, value) in join_all(waited).await {
-                values[at] = Some(value);
-            }
-        }
-        let mut object: IndexMap<Name, Value> = IndexMap::with_capacity(fields.len());
-        for (field, value) in fields.into_iter().zip(values) {
-            match value {
-                Some(Ok(value)) => {
+            match resolve_field(ctx, root, field).await {
+                Ok(value) => {
                     insert(&mut object, field.node.response_key().node.clone(), value);
                 }
-                Some(Err(error)) => ctx.add_error(error),
-                None => {}
+                Err(error) => ctx.add_error(error),
             }
         }
-        Ok(if object.is_empty() { Value::Null } else { Value::Object(object) })
     }
 
-    /// A field, unlike a fragment. Its directives don't matter here: who skips fields has done so
-    /// before.
-    fn plain_field(selection: &Positioned<Selection>) -> Option<&Positioned<Field>> {
-        match &selection.node {
-            Selection::Field(field) => Some(field),
-            Selection::FragmentSpread(_) | Selection::InlineFragment(_) => None,
-        }
+    fn answer(object: Object) -> Value {
+        if object.is_empty() { Value::Null } else { Value::Object(object) }
     }
 
-    fn insert(object: &mut IndexMap<Name, Value>, key: Name, value: Value) {
+    fn insert(object: &mut Object, key: Name, value: Value) {
         match object.entry(key) {
             Entry::Vacant(free) => drop(free.insert(value)),
             Entry::Occupied(mut taken) => merge(taken.get_mut(), value),

@@ -3,6 +3,9 @@
 //! Imports run one way:
 //! `main → cli → edge, background → schema → domains → graphql → app → mongo → metrics, traces → config → error`.
 
+// Futures of resolvers lie in each other as deep as objects do.
+#![recursion_limit = "256"]
+
 pub mod cli;
 
 pub mod background;

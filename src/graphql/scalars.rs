@@ -6,10 +6,11 @@ use async_graphql::{
 use icu_decimal::{
     DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
 };
-use mongodb::bson;
+use mongodb::bson::{self, RawBsonRef};
 use serde::{Deserialize, Serialize};
 
 use super::upload::Upload;
+use crate::mongo::view::{Field, Unfit};
 
 /// Whether `value` is surely one of that scalar.
 pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
@@ -198,6 +199,12 @@ impl TryFrom<String> for CurrencyCode {
 impl From<CurrencyCode> for String {
     fn from(currency: CurrencyCode) -> Self {
         currency.code().to_owned()
+    }
+}
+
+impl<'a> Field<'a> for CurrencyCode {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        value.as_str().and_then(Self::from_code).ok_or_else(Unfit::default)
     }
 }
 

@@ -28,6 +28,14 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     const COLLECTION: &'static str;
     /// The indexes that its reads need.
     const INDEXES: &'static [Index];
+
+    /// Reads a document of the collection.
+    ///
+    /// # Errors
+    /// `Internal`: it is of another shape.
+    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
+        decode(&stored)
+    }
 }
 
 /// The version of a document's shape, its field `v`. Reading a document of a newer version than the
@@ -209,7 +217,7 @@ impl<T: Stored> Collection<T> {
     }
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
-        self.readers.read(lookup, value).await?.as_deref().map(decode).transpose()
+        self.readers.read(lookup, value).await?.map(T::read).transpose()
     }
 
     /// The documents of one list read, in order.
@@ -217,7 +225,8 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`.
     pub async fn list(&self, list: List) -> Result<Vec<T>, Error> {
-        self.list_as(list).await
+        let found = self.list_raw(list).await?;
+        found.into_iter().map(|stored| T::read(Arc::new(stored))).collect()
     }
 
     /// As [`Self::list`], each with the server's time. `shape` is the expression of the document as it is
@@ -231,14 +240,14 @@ impl<T: Stored> Collection<T> {
         shape: impl Into<Bson>,
     ) -> Result<Vec<Timed<T>>, Error> {
         let projection = Some(doc! { "now": "$$NOW", "document": shape.into() });
-        self.list_as(List { projection, ..list }).await
+        self.list_raw(List { projection, ..list }).await?.iter().map(decode).collect()
     }
 
-    async fn list_as<R: DeserializeOwned>(&self, list: List) -> Result<Vec<R>, Error> {
+    async fn list_raw(&self, list: List) -> Result<Vec<RawDocumentBuf>, Error> {
         let noted = observe::wanted(|| list.command(T::COLLECTION));
         let found = find_many(self.inner(), list, self.readers.limit()).await;
         observe::note_read(noted);
-        found?.iter().map(decode).collect()
+        found
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.

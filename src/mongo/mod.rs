@@ -14,6 +14,7 @@
 //! - [`lease`]: one holder at a time, with a server deadline
 //! - [`tree`]: documents that carry copies of what stands above them
 //! - [`watch`]: one change stream per collection, any number of subscribers
+//! - [`view`]: documents of which only what is asked for is read
 //! - [`indexes`]: declared against existing
 //! - [`observe`]: which commands a request sent
 //! - `sessions`: commands in sessions that are lent from one to the next
@@ -42,6 +43,7 @@ mod readers;
 mod sessions;
 mod tally;
 pub mod tree;
+pub mod view;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};

@@ -51,7 +51,9 @@ pub mod resolvers;
 mod store;
 pub mod sweep;
 pub mod types;
+mod view;
 
 pub use documents::{Pricing, ProductDocument};
 pub use import::ImportProduct;
 pub use operations::Offer;
+pub use view::StoredProduct;

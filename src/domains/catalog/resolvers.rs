@@ -3,6 +3,7 @@
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
 use super::{
+    documents::ProductDocument,
     operations,
     types::{
         CategorizeProductInput, CategorizeProductResult, CreateProductInput, CreateProductResult,
@@ -10,11 +11,12 @@ use super::{
         SetProductPriceResult, UncreditPersonInput, UncreditPersonResult, UpdateProductInput,
         UpdateProductResult,
     },
+    view::StoredProduct,
 };
 use crate::graphql::{
     app,
     caching::cache_control,
-    refusals::answer,
+    refusals::{Stop, answer},
     requester::{Role, Who},
     scalars::LocaleTag,
 };
@@ -61,6 +63,11 @@ impl CatalogQuery {
     }
 }
 
+/// What was written, as it is shown.
+fn shown<U>(written: Result<ProductDocument, Stop<U>>) -> Result<StoredProduct, Stop<U>> {
+    Ok(StoredProduct::of(&written?)?)
+}
+
 /// Writes.
 #[derive(Default)]
 pub struct CatalogMutation;
@@ -76,7 +83,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CreateProductInput,
     ) -> Result<CreateProductResult> {
-        Ok(answer(operations::create(app(context), &input).await)?)
+        Ok(answer(shown(operations::create(app(context), &input).await))?)
     }
 
     /// Replaces the content of a product, unless someone else did since you read it.
@@ -88,7 +95,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: UpdateProductInput,
     ) -> Result<UpdateProductResult> {
-        Ok(answer(operations::update(app(context), &input).await)?)
+        Ok(answer(shown(operations::update(app(context), &input).await))?)
     }
 
     /// Sets list price, retail price or both; savings follow from them. What lies in carts keeps the
@@ -101,7 +108,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: SetProductPriceInput,
     ) -> Result<SetProductPriceResult> {
-        Ok(answer(operations::set_price(app(context), &input).await)?)
+        Ok(answer(shown(operations::set_price(app(context), &input).await))?)
     }
 
     /// Puts a product into these categories and no others.
@@ -113,7 +120,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CategorizeProductInput,
     ) -> Result<CategorizeProductResult> {
-        Ok(answer(operations::categorize(app(context), &input).await)?)
+        Ok(answer(shown(operations::categorize(app(context), &input).await))?)
     }
 
     /// Credits someone with a part in making a product. Repeating it changes nothing.
@@ -125,7 +132,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CreditPersonInput,
     ) -> Result<CreditPersonResult> {
-        Ok(answer(operations::credit(app(context), &input).await)?)
+        Ok(answer(shown(operations::credit(app(context), &input).await))?)
     }
 
     /// Takes the credit for a part in making a product back. Repeating it changes nothing.
@@ -137,6 +144,6 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: UncreditPersonInput,
     ) -> Result<UncreditPersonResult> {
-        Ok(answer(operations::uncredit(app(context), &input).await)?)
+        Ok(answer(shown(operations::uncredit(app(context), &input).await))?)
     }
 }

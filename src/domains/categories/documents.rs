@@ -12,6 +12,7 @@ use crate::{
         expression::{literal, stored},
         indexes::{Index, Key, Kind},
         tree::{Branch, Child, Deletion, FanOut},
+        view::{Entries, Later, fields},
     },
 };
 
@@ -133,24 +134,49 @@ pub(super) fn paths(line: &[Ancestor]) -> Vec<String> {
         .collect()
 }
 
+/// A category as a product carries it, as far as it is shown.
+#[derive(Debug)]
+pub struct CategoryCopyView<'a> {
+    /// The category.
+    pub id: &'a str,
+    /// Its slug.
+    pub slug: &'a str,
+    /// Its path.
+    pub path: &'a str,
+    /// Path of the category above it, `/` for a root.
+    pub parent_path: &'a str,
+    /// Its names by language.
+    pub names: Later<'a, Entries<'a>>,
+    /// Paths of all categories that it lies in, root first, itself last.
+    pub within: Later<'a, Vec<&'a str>>,
+}
+
+fields!(<'a> CategoryCopyView<'a> {
+    "_id" => id,
+    "slug" => slug,
+    "path" => path,
+    "parentPath" => parent_path,
+    "names" => names,
+    "within" => within,
+});
+
 /// The name that a reader of `locale` gets: the exact tag, else its language, else another region's
-/// variant of that language, else the site's default, else any.
+/// variant of that language, else the site's default, else any. `names` are tags with names.
 pub fn name_in<'a>(
-    names: &'a BTreeMap<LocaleTag, String>,
+    names: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     locale: Option<&LocaleTag>,
     site_default: &str,
 ) -> Option<&'a str> {
-    let tagged = |wanted: &str| names.iter().find(|(tag, _)| tag.as_str() == wanted);
-    let spoken = |wanted: &str| names.iter().find(|(tag, _)| tag.language() == wanted);
-    let site = LocaleTag::parse_tag(site_default);
-    let by_tag = |tag: &LocaleTag| {
-        tagged(tag.as_str()).or_else(|| tagged(tag.language())).or_else(|| spoken(tag.language()))
+    let tagged = |wanted: &str| names.clone().find(|(tag, _)| tag.eq_ignore_ascii_case(wanted));
+    let language = |tag: &'a str| tag.split('-').next().unwrap_or_default();
+    let by_tag = |wanted: &str| {
+        let spoken = wanted.split('-').next().unwrap_or_default();
+        let is_spoken = |(tag, _): &(&'a str, _)| language(tag).eq_ignore_ascii_case(spoken);
+        tagged(wanted).or_else(|| tagged(spoken)).or_else(|| names.clone().find(is_spoken))
     };
-    locale
-        .and_then(by_tag)
-        .or_else(|| site.as_ref().and_then(by_tag))
-        .or_else(|| names.iter().next())
-        .map(|(_, name)| name.as_str())
+    let found = locale.and_then(|locale| by_tag(locale.as_str()));
+    let found = found.or_else(|| by_tag(site_default)).or_else(|| names.clone().next());
+    found.map(|(_, name)| name)
 }
 
 impl Stored for CategoryDocument {

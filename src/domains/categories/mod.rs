@@ -33,5 +33,5 @@ mod store;
 pub mod sweep;
 pub mod types;
 
-pub use documents::{CategoryCopy, CategoryDocument, name_in};
+pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use operations::copies;

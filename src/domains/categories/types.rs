@@ -121,6 +121,7 @@ impl From<(&Ancestor, String)> for CategoryLink {
 }
 
 fn name(context: &Context<'_>, names: &Names, locale: Option<&LocaleTag>) -> String {
+    let names = names.iter().map(|(tag, name)| (tag.as_str(), name.as_str()));
     name_in(names, locale, &app(context).config().site_locale).unwrap_or_default().to_owned()
 }
 

@@ -1,5 +1,6 @@
 //! Creating, updating, pricing and categorising.
 
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{album, category, change, create, product, refused, thing};
@@ -473,4 +474,35 @@ async fn categorizing_may_be_cut_anywhere() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_damaged_is_an_error_where_it_is_asked_for() {
+    let gateway = Gateway::start().await;
+    create(&gateway.merchant(), album("whole")).await;
+    let products = gateway.database.collection::<Document>("products");
+    let damage = async |sku: &str, part: Document| {
+        let mut stored =
+            products.find_one(doc! { "_id": "whole" }).await.expect("read").expect("it");
+        stored.insert("_id", sku);
+        stored.extend(part);
+        products.insert_one(stored).await.expect("inserted");
+    };
+    damage("nested", doc! { "contributors": [{ "name": "nobody" }] }).await;
+    damage("whole-field", doc! { "title": 7 }).await;
+    damage("newer", doc! { "v": 2 }).await;
+    let read = "query($sku: ID!) { product(sku: $sku) { title contributors { name } } }";
+    let client = gateway.anonymous();
+    for sku in ["nested", "whole-field", "newer"] {
+        let response = client.run(read, json!({ "sku": sku })).await;
+        assert_eq!(response["data"], json!({ "product": null }), "{response:#}");
+        let error = &response["errors"][0];
+        assert_eq!(error["extensions"]["code"], "INTERNAL_SERVER_ERROR", "{response:#}");
+        let depth = if sku == "nested" { 2 } else { 1 };
+        assert_eq!(error["path"].as_array().map(Vec::len), Some(depth), "{response:#}");
+        assert_eq!(error["message"], "internal error", "nothing of the document: {response:#}");
+    }
+    let title = "query($sku: ID!) { product(sku: $sku) { title } }";
+    let shown = client.field(title, json!({ "sku": "nested" })).await;
+    assert_eq!(shown["title"], "A Love Supreme");
 }

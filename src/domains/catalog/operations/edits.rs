@@ -203,7 +203,7 @@ pub(super) async fn explained<U>(app: &App, sku: &str) -> Result<ProductDocument
 where
     U: From<NotFound>,
 {
-    let product = super::product(app, sku).await?;
+    let product = store::find(app, sku).await?.filter(|product| product.deleted_at.is_none());
     product.ok_or_else(|| NotFound::new("product", sku).into())
 }
 

@@ -4,12 +4,12 @@ use mongodb::bson::Bson;
 
 use super::{
     super::{
-        documents::ProductDocument,
         store::{self, Place, Way},
         types::{
             AmountRange, CategoryFilter, CreditFilter, CreditedPerson, PriceAndWeightBox,
             PriceRange, ProductsBy, TextFilter, TitleFilter,
         },
+        view::StoredProduct,
     },
     checks::checked_properties,
 };
@@ -28,7 +28,7 @@ pub async fn products(
     by: &ProductsBy,
     first: Option<i32>,
     after: Option<&str>,
-) -> Result<(Page, Vec<(Vec<Bson>, ProductDocument)>), Error> {
+) -> Result<(Page, Vec<(Vec<Bson>, StoredProduct)>), Error> {
     let way = checked(app, by)?;
     let page = Page::new(app, way.order(), first, after)?;
     let found = store::list(app, &way, &page).await?;

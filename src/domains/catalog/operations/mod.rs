@@ -16,7 +16,7 @@ pub use removal::{delete, incarnation};
 
 pub use super::import::import;
 
-use super::{documents::ProductDocument, store};
+use super::{store, view::StoredProduct};
 use crate::{
     app::App,
     error::Error,
@@ -27,9 +27,9 @@ use crate::{
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn product(app: &App, sku: &str) -> Result<Option<ProductDocument>, Error> {
+pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
     let sku = &input::key("sku", sku)?;
-    Ok(store::find(app, sku).await?.filter(|product| product.deleted_at.is_none()))
+    Ok(store::find_shown(app, sku).await?.filter(|product| product.get().deleted_at.is_none()))
 }
 
 /// A product as a cart takes it up.

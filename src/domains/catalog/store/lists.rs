@@ -3,7 +3,10 @@
 use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
 
-use super::super::documents::{ProductDocument, Property, coordinate};
+use super::super::{
+    documents::{Property, coordinate},
+    view::{ProductView, StoredProduct},
+};
 use crate::{
     app::App,
     error::Error,
@@ -121,12 +124,14 @@ impl Way {
     }
 
     /// The product's values of the sort keys.
-    fn position(&self, product: &ProductDocument, score: f64) -> Vec<Bson> {
-        let id = Bson::from(&product.sku);
+    fn position(&self, product: &ProductView<'_>, score: f64) -> Vec<Bson> {
+        let id = Bson::from(product.sku);
         match self {
             Self::Discount(_) => vec![product.pricing.pct_savings.into(), id],
-            Self::Genre(_) | Self::Credited { .. } => vec![Bson::from(&product.issued), id],
-            Self::Title { .. } | Self::Category(..) => vec![Bson::from(&product.title_key), id],
+            Self::Genre(_) | Self::Credited { .. } => {
+                vec![Bson::from(product.issued.unwrap_or_default()), id]
+            }
+            Self::Title { .. } | Self::Category(..) => vec![Bson::from(product.title_key), id],
             Self::Text { .. } => vec![score.into(), id],
             Self::Properties(_) | Self::Plane(..) => vec![id],
             Self::Price(..) => vec![product.pricing.retail.into(), id],
@@ -156,14 +161,14 @@ pub(in super::super) async fn list(
     app: &App,
     way: &Way,
     page: &Page,
-) -> Result<Vec<(Vec<Bson>, ProductDocument)>, Error> {
+) -> Result<Vec<(Vec<Bson>, StoredProduct)>, Error> {
     let filter = both(way.filter(), doc! { "deletedAt": { "$exists": false } });
     if matches!(way, Way::Text { .. }) {
         return rank(app, way, filter, page).await;
     }
     let list = List { hint: Some(way.hint()), ..page.list(filter) };
-    let found = app.collection::<ProductDocument>().list(list).await?;
-    Ok(found.into_iter().map(|product| (way.position(&product, 0.0), product)).collect())
+    let found = app.collection::<StoredProduct>().list(list).await?;
+    Ok(found.into_iter().map(|product| (way.position(product.get(), 0.0), product)).collect())
 }
 
 /// A page of the best matches. No index has them by score, so each page ranks them again.
@@ -172,15 +177,15 @@ async fn rank(
     way: &Way,
     filter: Document,
     page: &Page,
-) -> Result<Vec<(Vec<Bson>, ProductDocument)>, Error> {
+) -> Result<Vec<(Vec<Bson>, StoredProduct)>, Error> {
     #[derive(Deserialize)]
     struct Match {
         score: f64,
-        product: ProductDocument,
+        product: StoredProduct,
     }
     let rest = page.list(Document::new());
     let found: Vec<Match> = app
-        .collection::<ProductDocument>()
+        .collection::<StoredProduct>()
         .rank(vec![
             doc! { "$match": filter },
             doc! { "$project": { "score": { "$meta": "textScore" }, "product": "$$ROOT" } },
@@ -190,6 +195,6 @@ async fn rank(
             doc! { "$limit": rest.limit },
         ])
         .await?;
-    let placed = |Match { score, product }| (way.position(&product, score), product);
+    let placed = |Match { score, product }| (way.position(product.get(), score), product);
     Ok(found.into_iter().map(placed).collect())
 }

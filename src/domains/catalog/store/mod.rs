@@ -16,7 +16,10 @@ pub(super) use lists::{Place, Way, list};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use super::documents::{Copying, Pricing, ProductDocument};
+use super::{
+    documents::{Copying, Pricing, ProductDocument},
+    view::StoredProduct,
+};
 use crate::{
     app::App,
     domains::categories::CategoryCopy,
@@ -36,6 +39,11 @@ pub(super) const CONTRIBUTORS: usize = 100;
 
 pub(super) async fn find(app: &App, sku: &str) -> Result<Option<ProductDocument>, Error> {
     app.collection::<ProductDocument>().get_settled(sku).await
+}
+
+/// The same, to be shown.
+pub(super) async fn find_shown(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
+    app.collection::<StoredProduct>().get_settled(sku).await
 }
 
 /// These products, as far as something is still to be done about them.

@@ -1,25 +1,41 @@
 //! Products as clients see them: what all have in common, stamped on each type.
 
-use async_graphql::{ID, Interface, Object, SimpleObject};
+use async_graphql::{ID, Interface, Object, Result, SimpleObject};
 
-use super::super::documents::{self, ProductDocument};
+use super::super::{
+    documents,
+    view::{ContributorView, DetailsView, ProductView, StoredProduct},
+};
 use crate::{
     domains::{
-        categories::{CategoryCopy, name_in},
+        categories::{CategoryCopyView, name_in},
         comments::Discussion,
     },
+    error::Error,
     graphql::{
         app,
         node_id::NodeKind,
         scalars::{Date, LocaleTag, Long, Money},
     },
+    mongo::view::Owned,
 };
 
 /// A product, and the language that the list or field was asked in.
 #[derive(Debug)]
 pub struct Shown {
-    product: ProductDocument,
+    product: StoredProduct,
     locale: Option<LocaleTag>,
+}
+
+impl Shown {
+    fn product(&self) -> &ProductView<'_> {
+        self.product.get()
+    }
+
+    /// What only products of its type have.
+    fn details(&self) -> Result<DetailsView<'_>, Error> {
+        Ok(self.product().details.get()?.unwrap_or_default())
+    }
 }
 
 /// Something that can be bought.
@@ -38,7 +54,7 @@ pub struct Shown {
     field(name = "description", ty = "&str", desc = "What it is, in plain text; may be empty."),
     field(
         name = "language",
-        ty = "Option<&LocaleTag>",
+        ty = "Option<LocaleTag>",
         desc = "Language of title and description."
     ),
     field(name = "asin", ty = "Option<&str>", desc = "Number in another shop's catalog."),
@@ -51,10 +67,10 @@ pub struct Shown {
     field(name = "pricing", ty = "Pricing", desc = "What it costs."),
     field(
         name = "categories",
-        ty = "Vec<ProductCategory>",
+        ty = "Vec<ProductCategory<'_>>",
         desc = "Where it stands in the tree of categories."
     ),
-    field(name = "contributors", ty = "Vec<Contributor>", desc = "Who made it."),
+    field(name = "contributors", ty = "Vec<Contributor<'_>>", desc = "Who made it."),
     field(
         name = "discussion",
         ty = "Option<Discussion>",
@@ -75,9 +91,9 @@ pub enum Product {
 
 impl Product {
     /// The product as its type shows it.
-    pub fn of(product: ProductDocument, locale: Option<LocaleTag>) -> Self {
+    pub fn of(product: StoredProduct, locale: Option<LocaleTag>) -> Self {
         let shown = Shown { product, locale };
-        match shown.product.kind.as_str() {
+        match shown.product().kind {
             "album" => Self::Album(Album(shown)),
             "film" => Self::Film(Film(shown)),
             "book" => Self::Book(Book(shown)),
@@ -98,79 +114,77 @@ macro_rules! product_type {
         impl $name {
             /// Global id.
             pub async fn id(&self) -> ID {
-                NodeKind::Product.id(&self.0.product.sku)
+                NodeKind::Product.id(self.0.product().sku)
             }
 
             /// Its key in the catalog, in stock, carts and orders.
             async fn sku(&self) -> ID {
-                ID(self.0.product.sku.clone())
+                self.0.product().sku.into()
             }
 
             /// `album`, `film`, `book`, or any other type.
             #[graphql(name = "type")]
             async fn kind(&self) -> &str {
-                &self.0.product.kind
+                self.0.product().kind
             }
 
             /// The title.
             async fn title(&self) -> &str {
-                &self.0.product.title
+                self.0.product().title
             }
 
             /// What it is, in plain text; may be empty.
             async fn description(&self) -> &str {
-                &self.0.product.description
+                self.0.product().description.unwrap_or_default()
             }
 
             /// Language of title and description.
-            async fn language(&self) -> Option<&LocaleTag> {
-                self.0.product.language.as_ref()
+            async fn language(&self) -> Option<LocaleTag> {
+                self.0.product().language.and_then(LocaleTag::parse_tag)
             }
 
             /// Number in another shop's catalog.
             async fn asin(&self) -> Option<&str> {
-                self.0.product.asin.as_deref()
+                self.0.product().asin
             }
 
             /// Day on which it came out.
             async fn issue_date(&self) -> Option<Date> {
-                Date::parse_date(&self.0.product.issued)
+                self.0.product().issued.and_then(Date::parse_date)
             }
 
             /// What a parcel of it is like.
-            async fn shipping(&self) -> Option<ProductShipping> {
-                self.0.product.shipping.map(ProductShipping::from)
+            async fn shipping(&self) -> Result<Option<ProductShipping>> {
+                Ok(self.0.product().shipping.get()?.map(ProductShipping::from))
             }
 
             /// What it costs.
             async fn pricing(&self) -> Pricing {
-                Pricing(self.0.product.pricing)
+                Pricing(self.0.product().pricing)
             }
 
             /// Where it stands in the tree of categories.
-            async fn categories(&self) -> Vec<ProductCategory> {
-                let Shown { product, locale } = &self.0;
-                let shown = |copy: &CategoryCopy| ProductCategory {
-                    copy: copy.clone(),
-                    locale: locale.clone(),
-                };
-                product.categories.iter().map(shown).collect()
+            async fn categories(&self) -> Result<Vec<ProductCategory<'_>>> {
+                let locale = self.0.locale.as_ref();
+                let shown = |copy| ProductCategory { copy, locale };
+                Ok(self.0.product().categories.get()?.into_iter().map(shown).collect())
             }
 
             /// Who made it.
-            async fn contributors(&self) -> Vec<Contributor> {
-                self.0.product.contributors.iter().map(Contributor::from).collect()
+            async fn contributors(&self) -> Result<Vec<Contributor<'_>>> {
+                let contributors = self.0.product().contributors.get()?;
+                Ok(contributors.into_iter().map(Contributor::from).collect())
             }
 
             /// What people say about it; null where no discussion was opened.
-            async fn discussion(&self) -> Option<Discussion> {
-                self.0.product.discussion.clone().map(Discussion)
+            async fn discussion(&self) -> Result<Option<Discussion>> {
+                Ok(self.0.product().discussion.get()?.map(|Owned(summary)| Discussion(summary)))
             }
 
             /// Changes with the content; `updateProduct` takes it to refuse an update of something
             /// that changed meanwhile.
             async fn nonce(&self) -> ID {
-                ID(self.0.product.nonce.clone())
+                self.0.product().nonce.into()
             }
 
             $($own)*
@@ -182,18 +196,18 @@ product_type! {
     /// An album.
     Album {
         /// Kinds of music.
-        async fn genres(&self) -> &[String] {
-            &self.0.product.details.genres
+        async fn genres(&self) -> Result<Vec<&str>> {
+            Ok(self.0.details()?.genres)
         }
 
         /// The record company.
-        async fn label(&self) -> Option<&str> {
-            self.0.product.details.label.as_deref()
+        async fn label(&self) -> Result<Option<&str>> {
+            Ok(self.0.details()?.label)
         }
 
         /// The pieces in their order.
-        async fn tracks(&self) -> Vec<Track> {
-            self.0.product.details.tracks.iter().map(Track::from).collect()
+        async fn tracks(&self) -> Result<Vec<Track<'_>>> {
+            Ok(self.0.details()?.tracks)
         }
     }
 }
@@ -202,18 +216,18 @@ product_type! {
     /// A film.
     Film {
         /// Kinds of story.
-        async fn genres(&self) -> &[String] {
-            &self.0.product.details.genres
+        async fn genres(&self) -> Result<Vec<&str>> {
+            Ok(self.0.details()?.genres)
         }
 
         /// From which age on.
-        async fn certificate(&self) -> Option<&str> {
-            self.0.product.details.certificate.as_deref()
+        async fn certificate(&self) -> Result<Option<&str>> {
+            Ok(self.0.details()?.certificate)
         }
 
         /// Width to height, such as `2.39:1`.
-        async fn aspect_ratio(&self) -> Option<&str> {
-            self.0.product.details.aspect_ratio.as_deref()
+        async fn aspect_ratio(&self) -> Result<Option<&str>> {
+            Ok(self.0.details()?.aspect_ratio)
         }
     }
 }
@@ -222,13 +236,13 @@ product_type! {
     /// A book.
     Book {
         /// ISBN-10 or ISBN-13, without hyphens.
-        async fn isbn(&self) -> Option<&str> {
-            self.0.product.details.isbn.as_deref()
+        async fn isbn(&self) -> Result<Option<&str>> {
+            Ok(self.0.details()?.isbn)
         }
 
         /// How many pages.
-        async fn pages(&self) -> Option<i32> {
-            self.0.product.details.pages
+        async fn pages(&self) -> Result<Option<i32>> {
+            Ok(self.0.details()?.pages)
         }
     }
 }
@@ -237,8 +251,8 @@ product_type! {
     /// A product of a type without fields of its own.
     GenericProduct {
         /// Its facts.
-        async fn properties(&self) -> Vec<ProductProperty> {
-            self.0.product.properties.iter().map(ProductProperty::from).collect()
+        async fn properties(&self) -> Result<Vec<ProductProperty<'_>>> {
+            Ok(self.0.product().properties.get()?)
         }
     }
 }
@@ -304,86 +318,73 @@ impl From<documents::Shipping> for ProductShipping {
 
 /// One piece of an album.
 #[derive(Debug, SimpleObject)]
-pub struct Track {
+pub struct Track<'a> {
     /// Its title.
-    title: String,
+    pub(in super::super) title: &'a str,
     /// How long it is.
-    seconds: Option<i32>,
-}
-
-impl From<&documents::Track> for Track {
-    fn from(track: &documents::Track) -> Self {
-        Self { title: track.title.clone(), seconds: track.seconds }
-    }
+    pub(in super::super) seconds: Option<i32>,
 }
 
 /// One fact about a product.
 #[derive(Debug, SimpleObject)]
-pub struct ProductProperty {
+pub struct ProductProperty<'a> {
     /// What the fact is about.
-    key: String,
+    pub(in super::super) key: &'a str,
     /// The fact.
-    value: String,
-}
-
-impl From<&documents::Property> for ProductProperty {
-    fn from(property: &documents::Property) -> Self {
-        Self { key: property.key.clone(), value: property.value.clone() }
-    }
+    pub(in super::super) value: &'a str,
 }
 
 /// Someone who had a part in making a product.
 #[derive(Debug, SimpleObject)]
-pub struct Contributor {
+pub struct Contributor<'a> {
     /// Global id of the person.
     person_id: ID,
     /// The person's name.
-    name: String,
+    name: &'a str,
     /// Which part, such as `author`.
-    role: String,
+    role: &'a str,
 }
 
-impl From<&documents::Contributor> for Contributor {
-    fn from(contributor: &documents::Contributor) -> Self {
-        let documents::Contributor { person_id, name, role, .. } = contributor;
-        let person_id = NodeKind::Person.id(person_id);
-        Self { person_id, name: name.clone(), role: role.clone() }
+impl<'a> From<ContributorView<'a>> for Contributor<'a> {
+    fn from(contributor: ContributorView<'a>) -> Self {
+        let ContributorView { person_id, name, role } = contributor;
+        Self { person_id: NodeKind::Person.id(person_id), name, role }
     }
 }
 
 /// A category, as a product carries it.
 #[derive(Debug)]
-pub struct ProductCategory {
-    copy: CategoryCopy,
-    locale: Option<LocaleTag>,
+pub struct ProductCategory<'a> {
+    copy: CategoryCopyView<'a>,
+    locale: Option<&'a LocaleTag>,
 }
 
 /// A category, as a product carries it.
 #[Object]
-impl ProductCategory {
+impl ProductCategory<'_> {
     /// Global id of the category.
     pub async fn id(&self) -> ID {
-        NodeKind::Category.id(&self.copy.id)
+        NodeKind::Category.id(self.copy.id)
     }
 
     /// Last step of its path.
     async fn slug(&self) -> &str {
-        &self.copy.slug
+        self.copy.slug
     }
 
     /// The way from the root, such as `/music/jazz`.
     async fn path(&self) -> &str {
-        &self.copy.path
+        self.copy.path
     }
 
     /// Path of the category above it, `/` for a root.
     async fn parent_path(&self) -> &str {
-        &self.copy.parent_path
+        self.copy.parent_path
     }
 
     /// Paths from the root down to the category itself, the trail that leads to it.
-    async fn breadcrumbs(&self) -> Vec<&str> {
-        self.copy.within.iter().map(String::as_str).collect()
+    async fn breadcrumbs(&self) -> Result<Vec<&str>> {
+        Ok(self.copy.within.get()?)
     }
 
     /// Its name: in the language asked for, else in that language elsewhere, else in the site's
@@ -395,8 +396,9 @@ impl ProductCategory {
             desc = "The language; when left out, the one that the field above was asked in."
         )]
         locale: Option<LocaleTag>,
-    ) -> &str {
-        let wanted = locale.as_ref().or(self.locale.as_ref());
-        name_in(&self.copy.names, wanted, &app(context).config().site_locale).unwrap_or_default()
+    ) -> Result<&str> {
+        let (wanted, names) = (locale.as_ref().or(self.locale), self.copy.names.get()?.0);
+        let site = &app(context).config().site_locale;
+        Ok(name_in(names.iter().copied(), wanted, site).unwrap_or_default())
     }
 }

@@ -3,7 +3,7 @@
 use async_graphql::Union;
 
 use super::{
-    super::documents::ProductDocument,
+    super::view::StoredProduct,
     product::{Album, Book, Film, GenericProduct, Product},
 };
 use crate::graphql::refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound};
@@ -21,8 +21,8 @@ macro_rules! product_result {
             $($refusal($refusal),)+
         }
 
-        impl From<ProductDocument> for $name {
-            fn from(product: ProductDocument) -> Self {
+        impl From<StoredProduct> for $name {
+            fn from(product: StoredProduct) -> Self {
                 match Product::of(product, None) {
                     Product::Album(album) => Self::Album(album),
                     Product::Film(film) => Self::Film(film),

@@ -45,7 +45,9 @@ pub async fn receive(
         // Refused: the first receipt of this SKU, a repeat, or a reason to tell.
         if let Some(stock) = store::find(app, sku).await? {
             // Closed with an earlier product of this SKU: opened again for the one that is there now.
-            if stock.deleting && stock.deleted.as_ref() != Some(&product.incarnation) {
+            if stock.deleting
+                && stock.deleted.as_ref() != Some(&product.get().incarnation.to_owned())
+            {
                 if run.is_over() {
                     return Err(run.overdue().into());
                 }

@@ -1,0 +1,333 @@
+//! Documents of which only what is asked for is read.
+//!
+//! To read a document into a type of its own is to copy each of its strings and to walk through all that
+//! is nested in it, and most of that isn't in the answer. A view borrows its fields from the document as
+//! it came, found in one pass; what is nested is read [later](Later), where it is asked for.
+
+use std::{
+    fmt::{self, Display},
+    marker::PhantomData,
+    sync::Arc,
+};
+
+use mongodb::bson::{DateTime, RawBsonRef, RawDocumentBuf};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::DeserializeOwned};
+use yoke::{Yoke, Yokeable};
+
+use super::{Version, driver};
+use crate::error::Error;
+
+/// What a field of a view can be.
+pub trait Field<'a>: Sized {
+    /// The value as it is.
+    ///
+    /// # Errors
+    /// It is something else.
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit>;
+
+    /// What a field is that isn't there; `None` where it must be.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// A value isn't what the view says: the innermost field that has a name.
+#[derive(Debug, Clone, Copy, Default, thiserror::Error)]
+pub struct Unfit(Option<&'static str>);
+
+impl Unfit {
+    /// It is in this field.
+    #[must_use]
+    pub fn within(self, field: &'static str) -> Self {
+        Self(self.0.or(Some(field)))
+    }
+}
+
+impl Display for Unfit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`{}` is missing or can't be read", self.0.unwrap_or_default())
+    }
+}
+
+/// Which fields of a document become which of a struct: makes it a [`Field`], and a whole document can be
+/// viewed as it.
+macro_rules! fields {
+    (<$life:lifetime> $name:ty { $($key:literal => $field:ident),+ $(,)? }) => {
+        impl<$life> $crate::mongo::view::Field<$life> for $name {
+            fn read(
+                value: ::mongodb::bson::RawBsonRef<$life>,
+            ) -> Result<Self, $crate::mongo::view::Unfit> {
+                use $crate::mongo::view::{Field, Unfit};
+                let document = value.as_document().ok_or_else(Unfit::default)?;
+                $(let mut $field = None;)+
+                for element in document.iter_elements() {
+                    let element = element.map_err(|_damaged| Unfit::default())?;
+                    let value = || element.value().map_err(|_damaged| Unfit::default());
+                    match element.key().as_str() {
+                        $($key => {
+                            let read = value().and_then(Field::read);
+                            $field = Some(read.map_err(|unfit| unfit.within($key))?);
+                        })+
+                        _ => {}
+                    }
+                }
+                Ok(Self {
+                    $($field: $field
+                        .or_else(Field::absent)
+                        .ok_or_else(|| Unfit::default().within($key))?,)+
+                })
+            }
+        }
+    };
+}
+pub(crate) use fields;
+
+impl<'a> Field<'a> for &'a str {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        value.as_str().ok_or_else(Unfit::default)
+    }
+}
+
+impl<'a> Field<'a> for i32 {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        value.as_i32().ok_or_else(Unfit::default)
+    }
+}
+
+impl<'a> Field<'a> for i64 {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        let small = || value.as_i32().map(i64::from);
+        value.as_i64().or_else(small).ok_or_else(Unfit::default)
+    }
+}
+
+impl<'a> Field<'a> for DateTime {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        value.as_datetime().ok_or_else(Unfit::default)
+    }
+}
+
+impl<'a, const NEWEST: i32> Field<'a> for Version<NEWEST> {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        value.as_i32().filter(|found| *found <= NEWEST).map(|_| Self).ok_or_else(Unfit::default)
+    }
+}
+
+impl<'a, T: Field<'a>> Field<'a> for Option<T> {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        if value == RawBsonRef::Null { Ok(None) } else { T::read(value).map(Some) }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+/// An array that isn't there is empty.
+impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        let array = value.as_array().ok_or_else(Unfit::default)?;
+        array.into_iter().map(|one| T::read(one.map_err(|_damaged| Unfit::default())?)).collect()
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Vec::new())
+    }
+}
+
+/// The names and strings of a document, in its order.
+#[derive(Debug, Clone)]
+pub struct Entries<'a>(pub Vec<(&'a str, &'a str)>);
+
+impl<'a> Field<'a> for Entries<'a> {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        let document = value.as_document().ok_or_else(Unfit::default)?;
+        let mut entries = Vec::new();
+        for element in document.iter_elements() {
+            let element = element.map_err(|_damaged| Unfit::default())?;
+            let value = element.value().map_err(|_damaged| Unfit::default())?;
+            entries.push((element.key().as_str(), Field::read(value)?));
+        }
+        Ok(Self(entries))
+    }
+}
+
+/// A document that is read into a type of its own.
+#[derive(Debug, Clone)]
+pub struct Owned<T>(pub T);
+
+impl<'a, T: DeserializeOwned> Field<'a> for Owned<T> {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        let document = value.as_document().ok_or_else(Unfit::default)?;
+        let read = mongodb::bson::deserialize_from_slice(document.as_bytes());
+        read.map(Self).map_err(|_fault| Unfit::default())
+    }
+}
+
+/// A field that is read where it is asked for.
+#[derive(Debug)]
+pub struct Later<'a, T> {
+    value: Option<RawBsonRef<'a>>,
+    read_as: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: Field<'a>> Later<'a, T> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// `Internal`: it isn't what the view says.
+    pub fn get(&self) -> Result<T, Error> {
+        let read = match self.value {
+            Some(value) => T::read(value),
+            None => T::absent().ok_or_else(Unfit::default),
+        };
+        read.map_err(Error::internal)
+    }
+}
+
+impl<'a, T> Field<'a> for Later<'a, T> {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        Ok(Self { value: Some(value), read_as: PhantomData })
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self { value: None, read_as: PhantomData })
+    }
+}
+
+/// A stored document, and a view of it.
+pub struct Viewed<V: for<'a> Yokeable<'a>>(Yoke<V, Arc<RawDocumentBuf>>);
+
+impl<V> Viewed<V>
+where
+    V: for<'a> Yokeable<'a>,
+    for<'a> <V as Yokeable<'a>>::Output: Field<'a>,
+{
+    /// A document that is at hand, as it is stored.
+    ///
+    /// # Errors
+    /// `Internal`: it isn't what the view says.
+    pub fn of(document: &impl Serialize) -> Result<Self, Error> {
+        Self::over(Arc::new(driver::encode(document)?))
+    }
+
+    /// A stored document.
+    ///
+    /// # Errors
+    /// `Internal`: it isn't what the view says.
+    pub fn over(document: Arc<RawDocumentBuf>) -> Result<Self, Error> {
+        Self::view(document).map_err(Error::internal)
+    }
+
+    fn view(document: Arc<RawDocumentBuf>) -> Result<Self, Unfit> {
+        let attached = Yoke::try_attach_to_cart(document, |document| {
+            Field::read(RawBsonRef::Document(document))
+        });
+        attached.map(Self)
+    }
+
+    /// The view.
+    pub fn get(&self) -> &<V as Yokeable<'_>>::Output {
+        self.0.get()
+    }
+}
+
+impl<V: for<'a> Yokeable<'a>> fmt::Debug for Viewed<V> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Viewed").finish_non_exhaustive()
+    }
+}
+
+impl<'de, V> Deserialize<'de> for Viewed<V>
+where
+    V: for<'a> Yokeable<'a>,
+    for<'a> <V as Yokeable<'a>>::Output: Field<'a>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let document = RawDocumentBuf::deserialize(deserializer)?;
+        Self::view(Arc::new(document)).map_err(de::Error::custom)
+    }
+}
+
+impl<V: for<'a> Yokeable<'a>> Serialize for Viewed<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.backing_cart().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::{RawDocumentBuf, rawdoc};
+
+    use super::*;
+
+    #[derive(Debug, PartialEq)]
+    struct Part<'a> {
+        name: &'a str,
+        count: i64,
+    }
+
+    fields!(<'a> Part<'a> { "name" => name, "n" => count });
+
+    #[derive(Debug, Yokeable)]
+    struct Whole<'a> {
+        id: &'a str,
+        note: Option<&'a str>,
+        parts: Later<'a, Vec<Part<'a>>>,
+        names: Later<'a, Option<Entries<'a>>>,
+        v: Version<1>,
+    }
+
+    fields!(<'a> Whole<'a> {
+        "_id" => id,
+        "note" => note,
+        "parts" => parts,
+        "names" => names,
+        "v" => v,
+    });
+
+    fn viewed(document: RawDocumentBuf) -> Result<Viewed<Whole<'static>>, String> {
+        Viewed::view(Arc::new(document)).map_err(|unfit| unfit.to_string())
+    }
+
+    #[test]
+    fn a_view_shows_what_is_stored() {
+        let stored = rawdoc! {
+            "other": { "deep": [1, 2] },
+            "parts": [{ "name": "a", "n": 1_i32 }, { "n": 2_i64, "name": "b" }],
+            "note": null,
+            "names": { "de": "Wort", "en": "word" },
+            "v": 1,
+            "_id": "x",
+        };
+        let viewed = viewed(stored.clone()).expect("a view");
+        let view = viewed.get();
+        assert_eq!((view.id, view.note), ("x", None));
+        let parts = [Part { name: "a", count: 1 }, Part { name: "b", count: 2 }];
+        assert_eq!(view.parts.get().expect("parts"), parts);
+        let names = view.names.get().expect("names").expect("some");
+        assert_eq!(names.0, [("de", "Wort"), ("en", "word")]);
+        // It goes on as it came.
+        assert_eq!(mongodb::bson::serialize_to_raw_document_buf(&viewed).expect("it"), stored);
+    }
+
+    #[test]
+    fn what_is_not_there_is_empty() {
+        let viewed = viewed(rawdoc! { "_id": "x", "v": 1 }).expect("a view");
+        assert_eq!(viewed.get().note, None);
+        assert!(viewed.get().parts.get().expect("none").is_empty());
+        assert!(viewed.get().names.get().expect("none").is_none());
+    }
+
+    #[test]
+    fn what_is_not_as_it_should_be_is_named() {
+        let told = |document| viewed(document).expect_err("unfit");
+        assert!(told(rawdoc! { "v": 1 }).contains("`_id`"));
+        assert!(told(rawdoc! { "_id": "x", "v": 2 }).contains("`v`"), "newer than is known");
+        assert!(told(rawdoc! { "_id": "x", "v": 1, "note": 7 }).contains("`note`"));
+        // Where it is nested it is only looked at when it is asked for.
+        let odd = viewed(rawdoc! { "_id": "x", "v": 1, "parts": [{ "name": "a" }] });
+        let fault = odd.expect("a view").get().parts.get().expect_err("unfit");
+        assert!(format!("{fault:?}").contains("`n`"), "{fault:?}");
+    }
+}

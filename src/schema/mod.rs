@@ -60,22 +60,23 @@ use crate::{
     metrics::operations::OperationType,
 };
 
-/// Everything that can be read.
+/// Everything that can be read. A field is looked for from the last room to the first: what is read most
+/// stands at the end.
 #[derive(MergedObject, Default)]
 pub struct Query(
-    catalog::resolvers::CatalogQuery,
-    categories::resolvers::CategoriesQuery,
+    entities::EntitiesQuery,
+    nodes::NodesQuery,
+    identities::resolvers::IdentitiesQuery,
+    transfers::resolvers::TransfersQuery,
     people::resolvers::PeopleQuery,
-    comments::resolvers::CommentsQuery,
+    orders::resolvers::OrdersQuery,
     inventory::resolvers::InventoryQuery,
     carts::resolvers::CartsQuery,
-    orders::resolvers::OrdersQuery,
-    transfers::resolvers::TransfersQuery,
-    content::resolvers::ContentQuery,
-    identities::resolvers::IdentitiesQuery,
     assets::resolvers::AssetsQuery,
-    nodes::NodesQuery,
-    entities::EntitiesQuery,
+    comments::resolvers::CommentsQuery,
+    content::resolvers::ContentQuery,
+    categories::resolvers::CategoriesQuery,
+    catalog::resolvers::CatalogQuery,
 );
 
 /// Everything that can be changed.

@@ -9,6 +9,7 @@ use std::{
 
 use async_graphql::{Request, Response, value};
 use futures_util::{FutureExt, StreamExt, stream, stream::BoxStream};
+use serde::Serialize;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
@@ -38,6 +39,13 @@ pub(super) struct Ready {
     observed: Observed,
     /// How long it may take.
     pub(super) time: Duration,
+}
+
+/// What an operation costs, and how much it may.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Cost {
+    estimated: usize,
+    limit: usize,
 }
 
 impl Ready {
@@ -88,8 +96,16 @@ impl Edge {
         }
         let edge = self.clone();
         let answer = async move {
-            let executed = edge.execute(ready, &id, is_explained).await;
-            executed.unwrap_or_else(|error| errors::finish(refused(error), &id))
+            match edge.execute(ready, &id, is_explained).await {
+                Ok((mut response, cost)) => {
+                    if let Some(Cost { estimated, limit }) = cost {
+                        let told = value!({ "estimated": estimated, "limit": limit });
+                        response.extensions.insert("cost".to_owned(), told);
+                    }
+                    response
+                }
+                Err(error) => errors::finish(refused(error), &id),
+            }
         };
         stream::once(answer).boxed()
     }
@@ -109,7 +125,7 @@ impl Edge {
         Ok(Ready { prepared: Box::new(prepared), observed, time: self.limits.time })
     }
 
-    /// Executes a query or a mutation.
+    /// Executes a query or a mutation, and says what it costs where that is to be told.
     ///
     /// # Errors
     /// It wasn't begun, or not done in the time that a request has.
@@ -118,10 +134,10 @@ impl Edge {
         ready: Ready,
         id: &str,
         is_explained: bool,
-    ) -> Result<Response, Error> {
+    ) -> Result<(Response, Option<Cost>), Error> {
         let Ready { prepared, observed, time } = ready;
         let is_known = prepared.is_known();
-        let cost = prepared.cost();
+        let cost = Cost { estimated: prepared.cost(), limit: self.schema.limits().cost };
         let log = is_explained.then(observe::Log::default);
         let run = self.run(prepared, &observed, time, log.clone()).instrument(observed.span());
         let (response, sent) = match run.await {
@@ -133,16 +149,12 @@ impl Edge {
         };
         let mut response = errors::finish(response, id);
         observed.answered(id, &response, sent);
-        if self.app.config().report_cost {
-            let told = value!({ "estimated": cost, "limit": (self.schema.limits().cost) });
-            response.extensions.insert("cost".to_owned(), told);
-        }
         if let Some(log) = log {
             let commands = commands(&self.app, &log).await;
             let told = value!({ "commands": commands, "knownText": is_known });
             response.extensions.insert("docgate".to_owned(), told);
         }
-        Ok(response)
+        Ok((response, Some(cost).filter(|_| self.app.config().report_cost)))
     }
 
     /// Answers with how many commands were asked for too.
@@ -159,8 +171,8 @@ impl Edge {
         let execution = async move {
             let _room = room;
             match log {
-                Some(log) => observe::collect(log, schema.execute(*prepared)).await,
-                None => schema.execute(*prepared).await,
+                Some(log) => observe::collect(log, schema.execute(prepared)).await,
+                None => schema.execute(prepared).await,
             }
         };
         // Boxed, as what is around it moves it several times.

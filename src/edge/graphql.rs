@@ -9,7 +9,7 @@ use async_graphql::{Response, ServerError, Value};
 use axum::{
     body::{Body as HttpBody, Bytes, to_bytes},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
-    response::{IntoResponse, Response as HttpResponse},
+    response::Response as HttpResponse,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use http_body_util::LengthLimitError;
@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 use super::{
     Edge,
     auth::Caller,
-    execution::Ready,
+    execution::{Cost, Ready},
     live,
     negotiation::{Accepted, Format, Stream, is_known},
     parameters::{Body, Parameters, is_json},
@@ -211,8 +211,8 @@ impl Exchange {
         let max_age = prepared.max_age();
         self.is_operation = true;
         let executed = self.edge.execute(ready, &self.id, is_explained).await;
-        let response = executed.map_err(with_status)?;
-        let mut answer = self.written(&response);
+        let (response, cost) = executed.map_err(with_status)?;
+        let mut answer = self.written(&response, cost);
         if let Some(max_age) = max_age
             && response.errors.is_empty()
         {
@@ -222,7 +222,7 @@ impl Exchange {
     }
 
     /// An answer as it is sent.
-    fn written(&self, response: &Response) -> Whole {
+    fn written(&self, response: &Response, cost: Option<Cost>) -> Whole {
         let is_executed = response.data != Value::Null
             || response.errors.iter().any(|error| !error.path.is_empty());
         let status = match self.format {
@@ -232,7 +232,7 @@ impl Exchange {
         let body = Written {
             data: is_executed.then_some(&response.data),
             errors: &response.errors,
-            extensions: &response.extensions,
+            extensions: Extensions { cost, more: &response.extensions },
         };
         match serde_json::to_vec(&body) {
             Ok(body) => Whole { body, status, caching: NO_STORE },
@@ -260,7 +260,7 @@ impl Exchange {
 
     fn refusal(&self, (status, error): Refusal) -> Whole {
         let response = errors::finish(refused(error), &self.id);
-        Whole { status, ..self.written(&response) }
+        Whole { status, ..self.written(&response, None) }
     }
 
     /// What could be read as a request is answered with 200 where the older media type is asked for.
@@ -285,7 +285,10 @@ impl Exchange {
                 self.refusal(refusal)
             }
         };
-        let mut head = HeaderMap::with_capacity(8);
+        let mut response = HttpResponse::new(HttpBody::empty());
+        *response.status_mut() = status;
+        let head = response.headers_mut();
+        head.reserve(HEADERS);
         let content_type = HeaderValue::from_static(self.format.content_type());
         head.insert(header::CONTENT_TYPE, content_type);
         head.insert(header::CACHE_CONTROL, caching);
@@ -313,12 +316,17 @@ impl Exchange {
                 head.insert(header::ETAG, tag);
             }
             if is_known {
-                return (StatusCode::NOT_MODIFIED, head).into_response();
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                return response;
             }
         }
-        (status, head, body).into_response()
+        *response.body_mut() = HttpBody::from(body);
+        response
     }
 }
+
+/// Headers that an answer has at the most.
+const HEADERS: usize = 6;
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
@@ -336,8 +344,22 @@ struct Written<'a> {
     data: Option<&'a Value>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     errors: &'a [ServerError],
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    extensions: &'a BTreeMap<String, Value>,
+    #[serde(skip_serializing_if = "Extensions::are_none")]
+    extensions: Extensions<'a>,
+}
+
+#[derive(Serialize)]
+struct Extensions<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
+    #[serde(flatten)]
+    more: &'a BTreeMap<String, Value>,
+}
+
+impl Extensions<'_> {
+    fn are_none(&self) -> bool {
+        self.cost.is_none() && self.more.is_empty()
+    }
 }
 
 fn not_acceptable() -> Refusal {

@@ -221,11 +221,13 @@ impl Prepared {
 
 impl GatewaySchema {
     /// Executes a query or mutation.
-    pub async fn execute(&self, prepared: Prepared) -> Response {
-        let prepared = match self.learned(prepared).await {
-            Ok(prepared) => prepared,
-            Err(answer) => return answer,
-        };
+    pub async fn execute(&self, mut prepared: Box<Prepared>) -> Response {
+        if !prepared.read.is_known {
+            *prepared = match self.learned(*prepared).await {
+                Ok(prepared) => prepared,
+                Err(answer) => return answer,
+            };
+        }
         let (asked, is_valid) = (&prepared.read.asked, prepared.read.is_valid);
         let plain = asked.as_ref().filter(|_| is_valid).and_then(Asked::plain_query);
         let direct = self.queries.direct();
@@ -235,7 +237,7 @@ impl GatewaySchema {
             let response = Box::pin(direct.execute(plain, variables, data)).await;
             return self.complete(asked.as_ref(), response, true);
         }
-        let (library, request, asked) = self.for_library(prepared);
+        let (library, request, asked) = self.for_library(*prepared);
         let response = Box::pin(library.execute(request)).await;
         self.complete(asked.as_ref(), response, false)
     }

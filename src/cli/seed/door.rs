@@ -92,7 +92,7 @@ impl Door {
             }
             let prepared = self.schema.prepare(request);
             let prepared = prepared.map_err(|error| cannot_be_filled(&error))?;
-            let response = self.schema.execute(prepared).await;
+            let response = self.schema.execute(Box::new(prepared)).await;
             let retryable = |error: &async_graphql::ServerError| {
                 let extensions = error.extensions.as_ref();
                 extensions.and_then(|all| all.get("retryable")) == Some(&true.into())

@@ -4,16 +4,25 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_graphql::{EmptyMutation, EmptySubscription, Object, Result, Schema, SimpleObject};
+use async_graphql::{
+    Data, EmptyMutation, EmptySubscription, Object, Result, Schema, SimpleObject, Variables,
+    direct::Root, parser::parse_query, text,
+};
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, time::timeout};
 
+#[derive(Default)]
 struct Query;
 
 #[Object]
 impl Query {
     async fn thing(&self) -> Thing {
         Thing { both: Arc::new(Barrier::new(2)) }
+    }
+
+    /// Nothing.
+    async fn nothing(&self) -> Option<Thing> {
+        None
     }
 }
 
@@ -45,6 +54,24 @@ impl Thing {
     async fn parts(&self) -> Vec<Part> {
         vec![Part { name: "a", size: 1 }, Part { name: "b", size: 2 }]
     }
+
+    /// What has to be escaped in JSON, by itself and in a list.
+    async fn odd(&self) -> &'static str {
+        "\"\\\u{0}\n\u{2028}é"
+    }
+
+    async fn odds(&self) -> Vec<Option<String>> {
+        vec![Some("\"".to_owned()), None]
+    }
+
+    async fn half(&self) -> f64 {
+        0.5
+    }
+
+    /// An object of values that aren't resolved one by one.
+    async fn whole(&self) -> async_graphql::Json<Value> {
+        async_graphql::Json(json!({ "\"key\"": [1, { "b": true }] }))
+    }
 }
 
 #[derive(SimpleObject)]
@@ -75,6 +102,65 @@ async fn a_field_that_fails_takes_no_other_along() {
     let (data, errors) = ask("{ thing { now failing again: now } }").await;
     assert_eq!(data, r#"{"thing":{"now":1,"again":1}}"#);
     assert_eq!(errors, json!([["thing", "failing"]]));
+}
+
+/// What the library answers, and what is answered directly: as values, and as text.
+async fn ask_in_all_ways(query: &str) -> [(String, Value); 3] {
+    let root = Root::<Query>::default();
+    let schema = Schema::new(root.clone(), EmptyMutation, EmptySubscription);
+    let asked = timeout(Duration::from_secs(10), schema.execute(query)).await.expect("in time");
+    let document = parse_query(query).expect("a query");
+    let (_, operation) = document.operations.iter().next().expect("an operation");
+    let mut answers = vec![asked];
+    for as_text in [false, true] {
+        let (variables, data) = (Variables::default(), Data::default());
+        let direct = root.direct().expect("the library has resolved a field");
+        let direct = direct.execute(&operation.node, variables, data, as_text);
+        let answer = timeout(Duration::from_secs(10), direct).await.expect("in time");
+        let is_text = matches!(answer.data, async_graphql::Value::Binary(_));
+        assert_eq!(is_text, as_text, "{:?}", answer.data);
+        answers.push(answer);
+    }
+    answers
+        .into_iter()
+        .map(|answer| {
+            let mut data = Vec::new();
+            text::write(&answer.data, &mut data);
+            // Read again, it is what it was.
+            let mut again = Vec::new();
+            text::write(&text::read(answer.data), &mut again);
+            assert_eq!(again, data);
+            let paths: Vec<_> = answer.errors.iter().map(|error| json!(error.path)).collect();
+            (String::from_utf8(data).expect("text"), json!(paths))
+        })
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("three")
+}
+
+#[tokio::test]
+async fn an_answer_as_text_is_the_same() {
+    let all =
+        "{ nothing { now } thing { __typename odd odds half whole now parts { size name } } }";
+    let [asked, as_values, as_text] = ask_in_all_ways(all).await;
+    let expected = json!({ "nothing": null, "thing": {
+        "__typename": "Thing", "odd": "\"\\\u{0}\n\u{2028}é", "odds": ["\"", null], "half": 0.5,
+        "whole": { "\"key\"": [1, { "b": true }] }, "now": 1,
+        "parts": [{ "size": 1, "name": "a" }, { "size": 2, "name": "b" }],
+    } });
+    assert_eq!(serde_json::from_str::<Value>(&as_text.0).expect("JSON"), expected);
+    assert_eq!(as_text, as_values);
+    assert_eq!(as_text, asked);
+}
+
+#[tokio::test]
+async fn as_text_fields_wait_side_by_side_and_keep_their_places() {
+    let [_, as_values, as_text] =
+        ask_in_all_ways("{ thing { one failing now other again: failing last: now } }").await;
+    let all = r#"{"thing":{"one":"one","now":1,"other":"other","last":1}}"#;
+    assert_eq!(as_text.0, all);
+    assert_eq!(as_text.1, json!([["thing", "failing"], ["thing", "again"]]));
+    assert_eq!(as_text, as_values);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use upstream::{
     resolver_utils::ContainerType,
 };
 
-use crate::resolver_utils::resolve_container;
+use crate::{resolver_utils::resolve_container, text::AsText};
 
 /// The root of a schema's queries, which can be executed directly as well.
 #[derive(Debug, Default)]
@@ -31,8 +31,8 @@ struct Surroundings {
     schema: SchemaEnv,
     /// None.
     extensions: Extensions,
-    /// Nothing.
-    session: Arc<Data>,
+    /// Nothing, and what stands there where the answer is wanted as text.
+    sessions: [Arc<Data>; 2],
 }
 
 impl fmt::Debug for Surroundings {
@@ -62,16 +62,24 @@ pub struct Direct<'a, T> {
     surroundings: &'a Surroundings,
 }
 
+fn as_text() -> Data {
+    let mut data = Data::default();
+    data.insert(AsText);
+    data
+}
+
 impl<T: ObjectType> Direct<'_, T> {
     /// Executes a query for which the schema's rules hold, without fragments, directives and fields about the
-    /// schema itself. Its fields are answered in their order.
+    /// schema itself. Its fields are answered in their order, and as [`text`](crate::text) where that is
+    /// wanted.
     pub async fn execute(
         self,
         operation: &OperationDefinition,
         variables: Variables,
         data: Data,
+        as_text: bool,
     ) -> Response {
-        let Surroundings { schema, extensions, session } = self.surroundings;
+        let Surroundings { schema, extensions, sessions } = self.surroundings;
         // Resolvers look into it for their variables only.
         let head = OperationDefinition {
             ty: operation.ty,
@@ -87,7 +95,7 @@ impl<T: ObjectType> Direct<'_, T> {
             operation: Positioned::new(head, set.pos),
             fragments: HashMap::new(),
             uploads: Vec::new(),
-            session_data: Arc::clone(session),
+            session_data: Arc::clone(&sessions[usize::from(as_text)]),
             query_data: Arc::new(data),
             http_headers: Mutex::default(),
             introspection_mode: IntrospectionMode::Enabled,
@@ -111,7 +119,7 @@ impl<T: ObjectType> ContainerType for Root<T> {
         self.surroundings.get_or_init(|| Surroundings {
             schema: context.schema_env.clone(),
             extensions: context.query_env.extensions.clone(),
-            session: Arc::default(),
+            sessions: [Arc::default(), Arc::new(as_text())],
         });
         self.fields.resolve_field(context).await
     }

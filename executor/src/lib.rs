@@ -3,9 +3,10 @@
 //! It stands under the library's own name, as the library's macros look their crate up by it. All it
 //! holds is the library's, but for [`resolver_utils::resolve_container`]: most fields answer at
 //! once, and there an allocation, a task and a wake-up for each are most of the work. [`direct`] adds
-//! a shorter way to execute what is known.
+//! a shorter way to execute what is known, which can answer as [`text`].
 
 pub mod direct;
+pub mod text;
 
 pub use upstream::*;
 
@@ -20,18 +21,16 @@ pub mod resolver_utils {
 
     use futures_util::{
         FutureExt,
-        future::{BoxFuture, MaybeDone, join_all, maybe_done},
+        future::{join_all, maybe_done},
     };
     use upstream::{
-        ContextSelectionSet, Name, Positioned, ServerResult, Value,
-        indexmap::{IndexMap, map::Entry},
+        ContextSelectionSet, Positioned, ServerResult, Value,
         parser::types::{Field, Selection},
     };
 
     pub use upstream::resolver_utils::*;
 
-    /// What the fields of an object were answered with.
-    type Object = IndexMap<Name, Value>;
+    use crate::text::{AsText, Object};
 
     /// Resolves an object. Its fields are begun in their order; those that have to wait do so side
     /// by side. As with the library, the key of a field that failed is missing.
@@ -52,30 +51,29 @@ pub mod resolver_utils {
             return upstream::resolver_utils::resolve_container(ctx, root).await;
         }
         let next = AtomicUsize::new(0);
-        let mut first = begun(run(ctx, root, &next)).await;
+        // Boxed where they are made: they are large.
+        let begin = || maybe_done(run(ctx, root, &next).boxed());
+        let mut first = begin();
+        poll_once(&mut first).await;
         if let Some(whole) = Pin::new(&mut first).take_output() {
-            return Ok(answer(whole));
+            return Ok(whole.into_value());
         }
         let mut runs = vec![first];
         while next.load(Relaxed) < selections.len() {
-            runs.push(begun(run(ctx, root, &next)).await);
+            let mut run = begin();
+            poll_once(&mut run).await;
+            runs.push(run);
         }
         join_all(&mut runs).await;
         // Each has resolved what comes right behind the fields of the one before.
-        let mut object = Object::with_capacity(selections.len());
-        for more in runs.iter_mut().filter_map(|run| Pin::new(run).take_output()) {
-            more.into_iter().for_each(|(key, value)| insert(&mut object, key, value));
-        }
-        Ok(answer(object))
+        let mut objects = runs.iter_mut().filter_map(|run| Pin::new(run).take_output());
+        let Some(mut object) = objects.next() else { return Ok(Value::Null) };
+        objects.for_each(|more| object.append(more));
+        Ok(object.into_value())
     }
 
-    /// A run, polled for the first time.
-    async fn begun<'a>(
-        run: impl Future<Output = Object> + Send + 'a,
-    ) -> MaybeDone<BoxFuture<'a, Object>> {
-        let mut run = maybe_done(run.boxed());
-        poll_fn(|waker| Ready(run.poll_unpin(waker))).await.is_ready();
-        run
+    async fn poll_once(future: &mut (impl Future + Unpin)) {
+        poll_fn(|waker| Ready(future.poll_unpin(waker).is_ready())).await;
     }
 
     /// Resolves one field after the other, from the first that isn't begun. While one has to wait, those
@@ -86,7 +84,8 @@ pub mod resolver_utils {
         next: &AtomicUsize,
     ) -> Object {
         let selections = &ctx.item.node.items;
-        let mut object = Object::with_capacity(selections.len() - next.load(Relaxed));
+        let as_text = ctx.data_opt::<AsText>().is_some();
+        let mut object = Object::new(as_text, selections.len() - next.load(Relaxed));
         loop {
             // Directives don't matter here: who skips fields has done so before.
             let at = next.fetch_add(1, Relaxed);
@@ -94,35 +93,9 @@ pub mod resolver_utils {
                 return object;
             };
             match resolve_field(ctx, root, field).await {
-                Ok(value) => {
-                    insert(&mut object, field.node.response_key().node.clone(), value);
-                }
+                Ok(value) => object.put(&field.node.response_key().node, value),
                 Err(error) => ctx.add_error(error),
             }
-        }
-    }
-
-    fn answer(object: Object) -> Value {
-        if object.is_empty() { Value::Null } else { Value::Object(object) }
-    }
-
-    fn insert(object: &mut Object, key: Name, value: Value) {
-        match object.entry(key) {
-            Entry::Vacant(free) => drop(free.insert(value)),
-            Entry::Occupied(mut taken) => merge(taken.get_mut(), value),
-        }
-    }
-
-    /// What was selected below one key in two places.
-    fn merge(into: &mut Value, more: Value) {
-        match (into, more) {
-            (Value::Object(into), Value::Object(more)) => {
-                more.into_iter().for_each(|(key, value)| insert(into, key, value));
-            }
-            (Value::List(into), Value::List(more)) => {
-                into.iter_mut().zip(more).for_each(|(into, more)| merge(into, more));
-            }
-            _ => {} // the same
         }
     }
 

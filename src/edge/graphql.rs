@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap, error::Error as StdError, net::IpAddr, sync::Arc, time::Duration,
 };
 
-use async_graphql::{Response, ServerError, Value};
+use async_graphql::{Response, Value, text};
 use axum::{
     body::{Body as HttpBody, Bytes, to_bytes},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
@@ -209,6 +209,7 @@ impl Exchange {
             return Ok(Answer::Stream(respond(&self.edge, answers, caller)));
         }
         let max_age = prepared.max_age();
+        ready.prepared.answer_as_text();
         self.is_operation = true;
         let executed = self.edge.execute(ready, &self.id, is_explained).await;
         let (response, cost) = executed.map_err(with_status)?;
@@ -229,12 +230,7 @@ impl Exchange {
             Format::GraphqlResponse if !is_executed => StatusCode::BAD_REQUEST,
             _ => StatusCode::OK,
         };
-        let body = Written {
-            data: is_executed.then_some(&response.data),
-            errors: &response.errors,
-            extensions: Extensions { cost, more: &response.extensions },
-        };
-        match serde_json::to_vec(&body) {
+        match written(response, is_executed, cost) {
             Ok(body) => Whole { body, status, caching: NO_STORE },
             Err(fault) => {
                 tracing::error!(request_id = self.id, %fault, "an answer can't be written");
@@ -338,15 +334,43 @@ fn keep(max_age: Duration, caller: &Caller) -> HeaderValue {
 }
 
 /// An answer in JSON: what wasn't executed has no `data`.
-#[derive(Serialize)]
-struct Written<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a Value>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    errors: &'a [ServerError],
-    #[serde(skip_serializing_if = "Extensions::are_none")]
-    extensions: Extensions<'a>,
+fn written(
+    response: &Response,
+    is_executed: bool,
+    cost: Option<Cost>,
+) -> serde_json::Result<Vec<u8>> {
+    let known = if let Value::Binary(text) = &response.data { text.len() } else { 0 };
+    let mut body = Vec::with_capacity(known + AROUND);
+    body.push(b'{');
+    if is_executed {
+        begin(&mut body, "data");
+        text::write(&response.data, &mut body);
+    }
+    if !response.errors.is_empty() {
+        begin(&mut body, "errors");
+        serde_json::to_writer(&mut body, &response.errors)?;
+    }
+    let extensions = Extensions { cost, more: &response.extensions };
+    if !extensions.are_none() {
+        begin(&mut body, "extensions");
+        serde_json::to_writer(&mut body, &extensions)?;
+    }
+    body.push(b'}');
+    Ok(body)
 }
+
+/// Another member of an object that is being written.
+fn begin(object: &mut Vec<u8>, name: &str) {
+    if object.len() > 1 {
+        object.push(b',');
+    }
+    object.push(b'"');
+    object.extend_from_slice(name.as_bytes());
+    object.extend_from_slice(b"\":");
+}
+
+/// Bytes of an answer beside its data, mostly.
+const AROUND: usize = 128;
 
 #[derive(Serialize)]
 struct Extensions<'a> {

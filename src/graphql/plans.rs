@@ -19,6 +19,7 @@ use async_graphql::{
             OperationDefinition, OperationType, Selection, SelectionSet, VariableDefinition,
         },
     },
+    text,
 };
 use quick_cache::{Weighter, sync::Cache};
 
@@ -311,6 +312,7 @@ impl Asked {
         if is_complete && errors.is_empty() {
             return data;
         }
+        let data = text::read(data);
         Completion::new(types, self, errors).root(&operation.selection_set.node, root, data)
     }
 }

@@ -302,7 +302,7 @@ mod tests {
         };
         let viewed = viewed(stored.clone()).expect("a view");
         let view = viewed.get();
-        assert_eq!((view.id, view.note), ("x", None));
+        assert_eq!((view.id, view.note, view.v), ("x", None, Version));
         let parts = [Part { name: "a", count: 1 }, Part { name: "b", count: 2 }];
         assert_eq!(view.parts.get().expect("parts"), parts);
         let names = view.names.get().expect("names").expect("some");

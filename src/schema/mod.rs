@@ -161,6 +161,7 @@ type Library = Schema<Root<Query>, Mutation, Subscription>;
 pub struct Prepared {
     request: Request,
     read: Read,
+    as_text: bool,
 }
 
 impl Prepared {
@@ -168,6 +169,11 @@ impl Prepared {
     #[must_use]
     pub fn with(self, data: impl Any + Send + Sync) -> Self {
         Self { request: self.request.data(data), ..self }
+    }
+
+    /// The answer's data may be text, for [`text::write`](async_graphql::text::write) alone.
+    pub fn answer_as_text(&mut self) {
+        self.as_text = true;
     }
 
     /// Whether it is a subscription.
@@ -233,8 +239,9 @@ impl GatewaySchema {
         let direct = self.queries.direct();
         // Boxed: these futures are large, and this one is moved a few times.
         if let (Some(plain), Some(direct)) = (plain, direct) {
+            let as_text = prepared.as_text;
             let Request { variables, data, .. } = prepared.request;
-            let response = Box::pin(direct.execute(plain, variables, data)).await;
+            let response = Box::pin(direct.execute(plain, variables, data, as_text)).await;
             return self.complete(asked.as_ref(), response, true);
         }
         let (library, request, asked) = self.for_library(*prepared);
@@ -244,7 +251,7 @@ impl GatewaySchema {
 
     /// What executes it, with what was read of it.
     fn for_library(&self, prepared: Prepared) -> (&Library, Request, Option<Asked>) {
-        let Prepared { mut request, read: Read { asked, is_valid, .. } } = prepared;
+        let Prepared { mut request, read: Read { asked, is_valid, .. }, .. } = prepared;
         if let Some(asked) = &asked {
             asked.fill(&mut request, is_valid);
         }
@@ -273,9 +280,9 @@ impl GatewaySchema {
     /// A text that is new is checked by all rules before any of it is executed, and then executed in the
     /// same form as later: how often something is done mustn't depend on who asked before.
     async fn learned(&self, prepared: Prepared) -> Result<Prepared, Response> {
-        let Prepared { request, mut read } = prepared;
+        let Prepared { request, mut read, as_text } = prepared;
         let Some(asked) = read.asked.take_if(|_| !read.is_known) else {
-            return Ok(Prepared { request, read });
+            return Ok(Prepared { request, read, as_text });
         };
         let check = Request::new(request.query.clone()).variables(request.variables.clone());
         let mut check = check.only_introspection();
@@ -295,7 +302,7 @@ impl GatewaySchema {
             error.locations.clear();
             Response::from_errors(vec![error])
         })?;
-        Ok(Prepared { request, read: Read { asked: Some(asked), is_valid, ..read } })
+        Ok(Prepared { request, read: Read { asked: Some(asked), is_valid, ..read }, as_text })
     }
 
     /// Reads the text of a request. What the schema's rules don't allow is told when it is executed.
@@ -304,7 +311,7 @@ impl GatewaySchema {
     /// It asks for more than it may.
     pub fn prepare(&self, mut request: Request) -> Result<Prepared, Error> {
         let read = self.plans.read(&self.types, &mut request)?;
-        Ok(Prepared { request, read })
+        Ok(Prepared { request, read, as_text: false })
     }
 
     /// What operations may ask for.

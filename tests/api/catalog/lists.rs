@@ -347,7 +347,7 @@ async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value,
     let log = observe::Log::default();
     let schema = docgate::schema::build(gateway.app.config());
     let prepared = schema.prepare(request).expect("it may be asked");
-    let response = observe::collect(log.clone(), schema.execute(prepared)).await;
+    let response = observe::collect(log.clone(), schema.execute(Box::new(prepared))).await;
     let response = serde_json::to_value(response).expect("JSON");
     let page = &response["data"]["products"];
     let count = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}")).len();

@@ -108,6 +108,11 @@ pub mod resolver_utils {
             return Ok(Value::String(root.introspection_type_name().into_owned()));
         }
         let ctx = ctx.with_field(field);
-        Ok(root.resolve_field(&ctx).await?.unwrap_or_default())
+        match root.resolve_field(&ctx).await {
+            Ok(value) => Ok(value.unwrap_or_default()),
+            // An interface doesn't say where its field failed.
+            Err(error) if error.path.is_empty() => Err(ctx.set_error_path(error)),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::{
 
 use async_graphql::{
     Name, Positioned, Request, ServerError, Value, Variables,
+    indexmap::IndexMap,
     parser::{
         parse_query,
         types::{
@@ -53,7 +54,7 @@ const DEEPEST: u8 = 8;
 #[derive(Debug)]
 struct Plan {
     /// By name; the empty one is that of the only operation, if it has none.
-    operations: HashMap<Name, Operation>,
+    operations: IndexMap<Name, Operation>,
     fragments: HashMap<Name, Positioned<FragmentDefinition>>,
     /// Whether what the library answers to any of them, without an error, is complete as it is.
     is_plain: bool,
@@ -78,10 +79,10 @@ impl Plan {
             mark(types, &mut selection_set.node, &type_condition.node.on.node);
         }
         let mut operations = match operations {
-            DocumentOperations::Single(operation) => HashMap::from([(Name::new(""), operation)]),
-            DocumentOperations::Multiple(operations) => operations,
+            DocumentOperations::Single(operation) => vec![(Name::new(""), operation)],
+            DocumentOperations::Multiple(operations) => operations.into_iter().collect(),
         };
-        for operation in operations.values_mut() {
+        for (_, operation) in &mut operations {
             let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
             mark_root(types, *ty, &mut selection_set.node);
         }
@@ -107,13 +108,13 @@ impl Plan {
         Some(Self { operations, fragments: HashMap::new(), is_plain })
     }
 
-    /// The key of the operation that was asked for.
-    fn chosen(&self, name: Option<&str>) -> Option<&Name> {
-        let key = match name {
-            None if self.operations.len() == 1 => self.operations.keys().next(),
-            name => self.operations.get_key_value(name.unwrap_or_default()).map(|(key, _)| key),
-        };
-        key.filter(|key| name.is_none() || !key.is_empty())
+    /// The place of the operation that was asked for.
+    fn chosen(&self, name: Option<&str>) -> Option<usize> {
+        match name {
+            None => Some(0).filter(|_| self.operations.len() == 1),
+            Some("") => None,
+            Some(name) => self.operations.get_index_of(name),
+        }
     }
 }
 
@@ -178,14 +179,14 @@ pub(super) fn typename() -> Positioned<Selection> {
 #[derive(Debug)]
 pub struct Asked {
     plan: Arc<Plan>,
-    /// Which of the plan's operations.
-    operation: Name,
+    /// The place of one of the plan's operations.
+    operation: usize,
     /// Variables that are true: what `@skip` and `@include` go by.
     holds: HashSet<Name>,
 }
 
 impl Asked {
-    fn of(plan: Arc<Plan>, operation: Name, variables: &Variables) -> Self {
+    fn of(plan: Arc<Plan>, operation: usize, variables: &Variables) -> Self {
         let holds = variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
         let holds = holds.map(|(name, _)| name.clone()).collect();
         Self { plan, operation, holds }
@@ -200,12 +201,12 @@ impl Asked {
 
     /// What was read isn't read again by the library.
     pub fn fill(&self, request: &mut Request, is_valid: bool) {
-        let operation = &self.plan.operations[&self.operation].definition;
+        let operation = &self.plan.operations[self.operation].definition;
         let operations = if is_valid {
             // One operation is enough, and by itself it has no name.
             request.operation_name = None;
             DocumentOperations::Single(operation.clone())
-        } else if self.operation.is_empty() {
+        } else if self.name().is_none() {
             DocumentOperations::Single(operation.clone())
         } else {
             let all = self.plan.operations.iter();
@@ -243,7 +244,7 @@ impl Asked {
     }
 
     fn operation(&self) -> &OperationDefinition {
-        &self.plan.operations[&self.operation].definition.node
+        &self.plan.operations[self.operation].definition.node
     }
 
     /// Whether it is a subscription.
@@ -258,13 +259,14 @@ impl Asked {
 
     /// How long anyone may keep its answer; `None` where nobody may.
     pub fn max_age(&self) -> Option<Duration> {
-        let seconds = self.plan.operations[&self.operation].max_age?;
+        let seconds = self.plan.operations[self.operation].max_age?;
         Some(Duration::from_secs(seconds.into()))
     }
 
     /// Its name, if it has one.
     pub fn name(&self) -> Option<&Name> {
-        Some(&self.operation).filter(|name| !name.is_empty())
+        let (name, _) = self.plan.operations.get_index(self.operation)?;
+        Some(name).filter(|name| !name.is_empty())
     }
 
     /// The first field of its root.
@@ -397,11 +399,11 @@ impl Plans {
             Some(plan) => Some(plan),
             None => self.plan(types, &request.query)?,
         };
-        let chosen = plan.and_then(|plan| plan.chosen(name).cloned().map(|key| (plan, key)));
-        let Some((plan, key)) = chosen else {
+        let chosen = plan.and_then(|plan| plan.chosen(name).map(|place| (plan, place)));
+        let Some((plan, place)) = chosen else {
             return Ok(Read { asked: None, is_known, is_valid: false, cost: 0 });
         };
-        let Operation { definition: operation, cost, .. } = &plan.operations[&key];
+        let Operation { definition: operation, cost, .. } = &plan.operations[place];
         for definition in &operation.node.variable_definitions {
             let VariableDefinition { name, var_type, default_value, .. } = &definition.node;
             if let Some(default) = default_value {
@@ -429,7 +431,7 @@ impl Plans {
             let (variables, mut seen) = (&request.variables, Seen::default());
             self.measure(types, &plan.fragments, operation, variables, &mut seen)?.cost
         };
-        let asked = Asked::of(plan, key, &request.variables);
+        let asked = Asked::of(plan, place, &request.variables);
         let is_valid = is_known && types.admits(asked.operation(), &request.variables);
         Ok(Read { asked: Some(asked), is_known, is_valid, cost })
     }
@@ -454,7 +456,7 @@ impl Plans {
                 return Err(Error::TooComplex { limit: "selections", reason });
             }
         };
-        let asked = Asked::of(plan, asked.operation.clone(), &request.variables);
+        let asked = Asked::of(plan, asked.operation, &request.variables);
         asked.check_root()?;
         if text.len() <= LONGEST {
             self.known.insert(text.clone(), Arc::clone(&asked.plan));

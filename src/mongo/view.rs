@@ -328,6 +328,7 @@ mod tests {
         // Where it is nested it is only looked at when it is asked for.
         let odd = viewed(rawdoc! { "_id": "x", "v": 1, "parts": [{ "name": "a" }] });
         let fault = odd.expect("a view").get().parts.get().expect_err("unfit");
-        assert!(format!("{fault:?}").contains("`n`"), "{fault:?}");
+        let unfit = std::error::Error::source(&fault).expect("what was odd").to_string();
+        assert!(unfit.contains("`n`"), "{unfit}");
     }
 }

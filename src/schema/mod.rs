@@ -60,8 +60,8 @@ use crate::{
     metrics::operations::OperationType,
 };
 
-/// Everything that can be read. A field is looked for from the last room to the first: what is read most
-/// stands at the end.
+/// Everything that can be read.
+// A field is looked for from the last room to the first: what is read most stands at the end.
 #[derive(MergedObject, Default)]
 pub struct Query(
     entities::EntitiesQuery,

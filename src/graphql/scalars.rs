@@ -286,6 +286,12 @@ impl From<LocaleTag> for String {
     }
 }
 
+impl<'a> Field<'a> for LocaleTag {
+    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+        value.as_str().and_then(Self::parse_tag).ok_or_else(Unfit::default)
+    }
+}
+
 /// A BCP 47 language tag, such as `de` or `pt-BR`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
 impl ScalarType for LocaleTag {

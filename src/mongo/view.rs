@@ -45,7 +45,10 @@ impl Unfit {
 
 impl Display for Unfit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "`{}` is missing or can't be read", self.0.unwrap_or_default())
+        match self.0 {
+            Some(field) => write!(formatter, "`{field}` is missing or can't be read"),
+            None => formatter.write_str("a part of the document can't be read"),
+        }
     }
 }
 

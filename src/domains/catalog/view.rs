@@ -11,6 +11,7 @@ use super::{
 use crate::{
     domains::{categories::CategoryCopyView, comments::DiscussionSummary},
     error::Error,
+    graphql::scalars::LocaleTag,
     mongo::{
         Stored, Version,
         indexes::Index,
@@ -46,7 +47,7 @@ pub struct ProductView<'a> {
     /// What it is, in plain text.
     pub description: Option<&'a str>,
     /// Language of title and description.
-    pub language: Option<&'a str>,
+    pub language: Later<'a, Option<LocaleTag>>,
     /// Number in another shop's catalog.
     pub asin: Option<&'a str>,
     /// Day on which it came out; empty where it isn't known.

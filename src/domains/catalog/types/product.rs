@@ -139,8 +139,8 @@ macro_rules! product_type {
             }
 
             /// Language of title and description.
-            async fn language(&self) -> Option<LocaleTag> {
-                self.0.product().language.and_then(LocaleTag::parse_tag)
+            async fn language(&self) -> Result<Option<LocaleTag>> {
+                Ok(self.0.product().language.get()?)
             }
 
             /// Number in another shop's catalog.

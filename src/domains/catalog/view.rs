@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
+use async_graphql::SimpleObject;
 use mongodb::bson::{DateTime, RawDocumentBuf};
 
-use super::{
-    documents::{Dimensions, Pricing, ProductDocument, Shipping},
-    types::{ProductProperty, Track},
-};
+use super::documents::{Dimensions, Pricing, ProductDocument, Shipping};
 use crate::{
     domains::{categories::CategoryCopyView, comments::DiscussionSummary},
     error::Error,
@@ -137,7 +135,25 @@ fields!(<'a> DetailsView<'a> {
     "pages" => pages,
 });
 
+/// One piece of an album.
+#[derive(Debug, SimpleObject)]
+pub struct Track<'a> {
+    /// Its title.
+    title: &'a str,
+    /// How long it is.
+    seconds: Option<i32>,
+}
+
 fields!(<'a> Track<'a> { "title" => title, "seconds" => seconds });
+
+/// One fact about a product.
+#[derive(Debug, SimpleObject)]
+pub struct ProductProperty<'a> {
+    /// What the fact is about.
+    key: &'a str,
+    /// The fact.
+    value: &'a str,
+}
 
 fields!(<'a> ProductProperty<'a> { "key" => key, "value" => value });
 

@@ -17,7 +17,7 @@ pub use lists::{
 };
 pub use product::{
     Album, Book, Contributor, Film, GenericProduct, Pricing, Product, ProductCategory,
-    ProductDimensions, ProductProperty, ProductShipping, Shown, Track,
+    ProductDimensions, ProductShipping, Shown,
 };
 pub use results::{
     CategorizeProductResult, CreateProductResult, CreditPersonResult, SetProductPriceResult,

@@ -4,7 +4,7 @@ use async_graphql::{ID, Interface, Object, Result, SimpleObject};
 
 use super::super::{
     documents,
-    view::{ContributorView, DetailsView, ProductView, StoredProduct},
+    view::{ContributorView, DetailsView, ProductProperty, ProductView, StoredProduct, Track},
 };
 use crate::{
     domains::{
@@ -314,24 +314,6 @@ impl From<documents::Shipping> for ProductShipping {
         };
         Self { weight: Long(shipping.weight), dimensions: shipping.dimensions.map(size) }
     }
-}
-
-/// One piece of an album.
-#[derive(Debug, SimpleObject)]
-pub struct Track<'a> {
-    /// Its title.
-    pub(in super::super) title: &'a str,
-    /// How long it is.
-    pub(in super::super) seconds: Option<i32>,
-}
-
-/// One fact about a product.
-#[derive(Debug, SimpleObject)]
-pub struct ProductProperty<'a> {
-    /// What the fact is about.
-    pub(in super::super) key: &'a str,
-    /// The fact.
-    pub(in super::super) value: &'a str,
 }
 
 /// Someone who had a part in making a product.

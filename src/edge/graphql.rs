@@ -1,11 +1,9 @@
 //! `/graphql` over HTTP.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{
-    collections::BTreeMap, error::Error as StdError, net::IpAddr, sync::Arc, time::Duration,
-};
+use std::{error::Error as StdError, net::IpAddr, sync::Arc, time::Duration};
 
-use async_graphql::{Response, Value, text};
+use async_graphql::{Response, Value};
 use axum::{
     body::{Body as HttpBody, Bytes, to_bytes},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
@@ -13,7 +11,6 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use http_body_util::LengthLimitError;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
 
@@ -27,6 +24,7 @@ use super::{
     refusal::{Refusal, refused, with_status},
     server::Peer,
     uploads,
+    written::written,
 };
 use crate::{
     error::Error,
@@ -331,59 +329,6 @@ fn keep(max_age: Duration, caller: &Caller) -> HeaderValue {
     let by = if caller.requester.subject.is_some() { "private" } else { "public" };
     let text = format!("{by}, max-age={}", max_age.as_secs());
     HeaderValue::try_from(text).unwrap_or(NO_STORE)
-}
-
-/// An answer in JSON: what wasn't executed has no `data`.
-fn written(
-    response: &Response,
-    is_executed: bool,
-    cost: Option<Cost>,
-) -> serde_json::Result<Vec<u8>> {
-    let known = if let Value::Binary(text) = &response.data { text.len() } else { 0 };
-    let mut body = Vec::with_capacity(known + AROUND);
-    body.push(b'{');
-    if is_executed {
-        begin(&mut body, "data");
-        text::write(&response.data, &mut body);
-    }
-    if !response.errors.is_empty() {
-        begin(&mut body, "errors");
-        serde_json::to_writer(&mut body, &response.errors)?;
-    }
-    let extensions = Extensions { cost, more: &response.extensions };
-    if !extensions.are_none() {
-        begin(&mut body, "extensions");
-        serde_json::to_writer(&mut body, &extensions)?;
-    }
-    body.push(b'}');
-    Ok(body)
-}
-
-/// Another member of an object that is being written.
-fn begin(object: &mut Vec<u8>, name: &str) {
-    if object.len() > 1 {
-        object.push(b',');
-    }
-    object.push(b'"');
-    object.extend_from_slice(name.as_bytes());
-    object.extend_from_slice(b"\":");
-}
-
-/// Bytes of an answer beside its data, mostly.
-const AROUND: usize = 128;
-
-#[derive(Serialize)]
-struct Extensions<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<Cost>,
-    #[serde(flatten)]
-    more: &'a BTreeMap<String, Value>,
-}
-
-impl Extensions<'_> {
-    fn are_none(&self) -> bool {
-        self.cost.is_none() && self.more.is_empty()
-    }
 }
 
 fn not_acceptable() -> Refusal {

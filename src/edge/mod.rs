@@ -21,6 +21,7 @@ mod refusal;
 mod server;
 mod traces;
 mod uploads;
+mod written;
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,0 +1,61 @@
+//! How an answer to `/graphql` is written.
+
+use std::collections::BTreeMap;
+
+use async_graphql::{Response, Value, text};
+use serde::Serialize;
+
+use super::execution::Cost;
+
+/// An answer in JSON: what wasn't executed has no `data`.
+pub(super) fn written(
+    response: &Response,
+    is_executed: bool,
+    cost: Option<Cost>,
+) -> serde_json::Result<Vec<u8>> {
+    let known = if let Value::Binary(text) = &response.data { text.len() } else { 0 };
+    let mut body = Vec::with_capacity(known + AROUND);
+    body.push(b'{');
+    if is_executed {
+        begin(&mut body, "data");
+        text::write(&response.data, &mut body);
+    }
+    if !response.errors.is_empty() {
+        begin(&mut body, "errors");
+        serde_json::to_writer(&mut body, &response.errors)?;
+    }
+    let extensions = Extensions { cost, more: &response.extensions };
+    if !extensions.are_none() {
+        begin(&mut body, "extensions");
+        serde_json::to_writer(&mut body, &extensions)?;
+    }
+    body.push(b'}');
+    Ok(body)
+}
+
+/// Another member of an object that is being written.
+fn begin(object: &mut Vec<u8>, name: &str) {
+    if object.len() > 1 {
+        object.push(b',');
+    }
+    object.push(b'"');
+    object.extend_from_slice(name.as_bytes());
+    object.extend_from_slice(b"\":");
+}
+
+/// Bytes of an answer beside its data, mostly.
+const AROUND: usize = 128;
+
+#[derive(Serialize)]
+struct Extensions<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
+    #[serde(flatten)]
+    more: &'a BTreeMap<String, Value>,
+}
+
+impl Extensions<'_> {
+    fn are_none(&self) -> bool {
+        self.cost.is_none() && self.more.is_empty()
+    }
+}

@@ -91,9 +91,10 @@ impl<'a> Field<'a> for &'a str {
     }
 }
 
+/// The server's arithmetic decides how wide a number is stored: what fits is read.
 impl<'a> Field<'a> for i32 {
     fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
-        value.as_i32().ok_or_else(Unfit::default)
+        i64::read(value)?.try_into().map_err(|_too_large| Unfit::default())
     }
 }
 
@@ -112,7 +113,7 @@ impl<'a> Field<'a> for DateTime {
 
 impl<'a, const NEWEST: i32> Field<'a> for Version<NEWEST> {
     fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
-        value.as_i32().filter(|found| *found <= NEWEST).map(|_| Self).ok_or_else(Unfit::default)
+        if i32::read(value)? <= NEWEST { Ok(Self) } else { Err(Unfit::default()) }
     }
 }
 
@@ -276,6 +277,7 @@ mod tests {
     struct Whole<'a> {
         id: &'a str,
         note: Option<&'a str>,
+        size: Option<i32>,
         parts: Later<'a, Vec<Part<'a>>>,
         names: Later<'a, Option<Entries<'a>>>,
         v: Version<1>,
@@ -284,6 +286,7 @@ mod tests {
     fields!(<'a> Whole<'a> {
         "_id" => id,
         "note" => note,
+        "size" => size,
         "parts" => parts,
         "names" => names,
         "v" => v,
@@ -299,13 +302,14 @@ mod tests {
             "other": { "deep": [1, 2] },
             "parts": [{ "name": "a", "n": 1_i32 }, { "n": 2_i64, "name": "b" }],
             "note": null,
+            "size": 7_i64,
             "names": { "de": "Wort", "en": "word" },
             "v": 1,
             "_id": "x",
         };
         let viewed = viewed(stored.clone()).expect("a view");
         let view = viewed.get();
-        assert_eq!((view.id, view.note, view.v), ("x", None, Version));
+        assert_eq!((view.id, view.note, view.size, view.v), ("x", None, Some(7), Version));
         let parts = [Part { name: "a", count: 1 }, Part { name: "b", count: 2 }];
         assert_eq!(view.parts.get().expect("parts"), parts);
         let names = view.names.get().expect("names").expect("some");
@@ -328,6 +332,7 @@ mod tests {
         assert!(told(rawdoc! { "v": 1 }).contains("`_id`"));
         assert!(told(rawdoc! { "_id": "x", "v": 2 }).contains("`v`"), "newer than is known");
         assert!(told(rawdoc! { "_id": "x", "v": 1, "note": 7 }).contains("`note`"));
+        assert!(told(rawdoc! { "_id": "x", "v": 1, "size": 1_i64 << 40 }).contains("`size`"));
         // Where it is nested it is only looked at when it is asked for.
         let odd = viewed(rawdoc! { "_id": "x", "v": 1, "parts": [{ "name": "a" }] });
         let fault = odd.expect("a view").get().parts.get().expect_err("unfit");

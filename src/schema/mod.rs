@@ -228,6 +228,7 @@ impl Prepared {
 impl GatewaySchema {
     /// Executes a query or mutation.
     pub async fn execute(&self, mut prepared: Box<Prepared>) -> Response {
+        // What is known isn't moved.
         if !prepared.read.is_known {
             *prepared = match self.learned(*prepared).await {
                 Ok(prepared) => prepared,

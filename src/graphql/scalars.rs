@@ -6,11 +6,14 @@ use async_graphql::{
 use icu_decimal::{
     DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
 };
-use mongodb::bson::{self, RawBsonRef};
+use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
 use super::upload::Upload;
-use crate::mongo::view::{Field, Unfit};
+use crate::mongo::{
+    elements::Element,
+    view::{Field, Unfit},
+};
 
 /// Whether `value` is surely one of that scalar.
 pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
@@ -203,7 +206,7 @@ impl From<CurrencyCode> for String {
 }
 
 impl<'a> Field<'a> for CurrencyCode {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
         value.as_str().and_then(Self::from_code).ok_or_else(Unfit::default)
     }
 }
@@ -287,7 +290,7 @@ impl From<LocaleTag> for String {
 }
 
 impl<'a> Field<'a> for LocaleTag {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
         value.as_str().and_then(Self::parse_tag).ok_or_else(Unfit::default)
     }
 }

@@ -28,6 +28,7 @@ pub mod collection;
 pub mod connect;
 pub mod copies;
 mod driver;
+pub mod elements;
 pub mod explain;
 pub mod expression;
 pub mod flow;

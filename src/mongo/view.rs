@@ -10,11 +10,11 @@ use std::{
     sync::Arc,
 };
 
-use mongodb::bson::{DateTime, RawBsonRef, RawDocumentBuf};
+use mongodb::bson::{DateTime, RawDocumentBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::DeserializeOwned};
 use yoke::{Yoke, Yokeable};
 
-use super::{Version, driver};
+use super::{Version, driver, elements::Element};
 use crate::error::Error;
 
 /// What a field of a view can be.
@@ -23,7 +23,7 @@ pub trait Field<'a>: Sized {
     ///
     /// # Errors
     /// It is something else.
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit>;
+    fn read(value: Element<'a>) -> Result<Self, Unfit>;
 
     /// What a field is that isn't there; `None` where it must be.
     fn absent() -> Option<Self> {
@@ -58,18 +58,16 @@ macro_rules! fields {
     (<$life:lifetime> $name:ty { $($key:literal => $field:ident),+ $(,)? }) => {
         impl<$life> $crate::mongo::view::Field<$life> for $name {
             fn read(
-                value: ::mongodb::bson::RawBsonRef<$life>,
+                value: $crate::mongo::elements::Element<$life>,
             ) -> Result<Self, $crate::mongo::view::Unfit> {
                 use $crate::mongo::view::{Field, Unfit};
-                let document = value.as_document().ok_or_else(Unfit::default)?;
                 $(let mut $field = None;)+
-                for element in document.iter_elements() {
-                    let element = element.map_err(|_damaged| Unfit::default())?;
-                    let value = || element.value().map_err(|_damaged| Unfit::default());
-                    match element.key().as_str() {
-                        $($key => {
-                            let read = value().and_then(Field::read);
-                            $field = Some(read.map_err(|unfit| unfit.within($key))?);
+                for element in value.fields()? {
+                    let (key, value) = element?;
+                    match key {
+                        $(key if key == $key.as_bytes() => {
+                            let read = Field::read(value);
+                            $field = Some(read.map_err(|unfit: Unfit| unfit.within($key))?);
                         })+
                         _ => {}
                     }
@@ -86,40 +84,39 @@ macro_rules! fields {
 pub(crate) use fields;
 
 impl<'a> Field<'a> for &'a str {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
         value.as_str().ok_or_else(Unfit::default)
     }
 }
 
 /// The server's arithmetic decides how wide a number is stored: what fits is read.
 impl<'a> Field<'a> for i32 {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
         i64::read(value)?.try_into().map_err(|_too_large| Unfit::default())
     }
 }
 
 impl<'a> Field<'a> for i64 {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
-        let small = || value.as_i32().map(i64::from);
-        value.as_i64().or_else(small).ok_or_else(Unfit::default)
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+        value.as_integer().ok_or_else(Unfit::default)
     }
 }
 
 impl<'a> Field<'a> for DateTime {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
-        value.as_datetime().ok_or_else(Unfit::default)
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+        value.as_date_time().ok_or_else(Unfit::default)
     }
 }
 
 impl<'a, const NEWEST: i32> Field<'a> for Version<NEWEST> {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
         if i32::read(value)? <= NEWEST { Ok(Self) } else { Err(Unfit::default()) }
     }
 }
 
 impl<'a, T: Field<'a>> Field<'a> for Option<T> {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
-        if value == RawBsonRef::Null { Ok(None) } else { T::read(value).map(Some) }
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+        if value.is_null() { Ok(None) } else { T::read(value).map(Some) }
     }
 
     fn absent() -> Option<Self> {
@@ -129,9 +126,8 @@ impl<'a, T: Field<'a>> Field<'a> for Option<T> {
 
 /// An array that isn't there is empty.
 impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
-        let array = value.as_array().ok_or_else(Unfit::default)?;
-        array.into_iter().map(|one| T::read(one.map_err(|_damaged| Unfit::default())?)).collect()
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+        value.items()?.map(|item| T::read(item?.1)).collect()
     }
 
     fn absent() -> Option<Self> {
@@ -144,15 +140,13 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
 pub struct Entries<'a>(pub Vec<(&'a str, &'a str)>);
 
 impl<'a> Field<'a> for Entries<'a> {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
-        let document = value.as_document().ok_or_else(Unfit::default)?;
-        let mut entries = Vec::new();
-        for element in document.iter_elements() {
-            let element = element.map_err(|_damaged| Unfit::default())?;
-            let value = element.value().map_err(|_damaged| Unfit::default())?;
-            entries.push((element.key().as_str(), Field::read(value)?));
-        }
-        Ok(Self(entries))
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+        let entry = |field: Result<(&'a [u8], Element<'a>), Unfit>| {
+            let (key, value) = field?;
+            let key = str::from_utf8(key).map_err(|_damaged| Unfit::default())?;
+            Ok((key, Field::read(value)?))
+        };
+        value.fields()?.map(entry).collect::<Result<_, Unfit>>().map(Self)
     }
 }
 
@@ -161,9 +155,9 @@ impl<'a> Field<'a> for Entries<'a> {
 pub struct Owned<T>(pub T);
 
 impl<'a, T: DeserializeOwned> Field<'a> for Owned<T> {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
         let document = value.as_document().ok_or_else(Unfit::default)?;
-        let read = mongodb::bson::deserialize_from_slice(document.as_bytes());
+        let read = mongodb::bson::deserialize_from_slice(document);
         read.map(Self).map_err(|_fault| Unfit::default())
     }
 }
@@ -171,7 +165,7 @@ impl<'a, T: DeserializeOwned> Field<'a> for Owned<T> {
 /// A field that is read where it is asked for.
 #[derive(Debug)]
 pub struct Later<'a, T> {
-    value: Option<RawBsonRef<'a>>,
+    value: Option<Element<'a>>,
     read_as: PhantomData<fn() -> T>,
 }
 
@@ -190,7 +184,7 @@ impl<'a, T: Field<'a>> Later<'a, T> {
 }
 
 impl<'a, T> Field<'a> for Later<'a, T> {
-    fn read(value: RawBsonRef<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, Unfit> {
         Ok(Self { value: Some(value), read_as: PhantomData })
     }
 
@@ -224,9 +218,8 @@ where
     }
 
     fn view(document: Arc<RawDocumentBuf>) -> Result<Self, Unfit> {
-        let attached = Yoke::try_attach_to_cart(document, |document| {
-            Field::read(RawBsonRef::Document(document))
-        });
+        let attached =
+            Yoke::try_attach_to_cart(document, |document| Field::read(Element::of(document)));
         attached.map(Self)
     }
 

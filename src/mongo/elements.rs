@@ -1,0 +1,258 @@
+//! Documents as they are stored, walked through in one pass (BSON 1.1, <https://bsonspec.org/spec.html>).
+//!
+//! The driver's way reads each key three times before it is known whether anyone asks for the field: where
+//! it ends, whether it is UTF-8, whether a zero is in it. Here keys are bytes, and a value is looked into
+//! where it is read.
+
+use mongodb::bson::{DateTime, RawDocument};
+
+use super::view::Unfit;
+
+/// A value as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct Element<'a> {
+    kind: u8,
+    bytes: &'a [u8],
+}
+
+const STRING: u8 = 0x02;
+const DOCUMENT: u8 = 0x03;
+const ARRAY: u8 = 0x04;
+const DATE_TIME: u8 = 0x09;
+const NULL: u8 = 0x0a;
+const INT32: u8 = 0x10;
+const INT64: u8 = 0x12;
+
+impl<'a> Element<'a> {
+    /// A whole document.
+    #[must_use]
+    pub fn of(document: &'a RawDocument) -> Self {
+        Self { kind: DOCUMENT, bytes: document.as_bytes() }
+    }
+
+    /// Whether it is null.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.kind == NULL
+    }
+
+    /// A string in UTF-8.
+    #[must_use]
+    pub fn as_str(self) -> Option<&'a str> {
+        // Between its length and a zero.
+        let (0, text) = self.bytes_of(STRING)?.get(4..)?.split_last()? else { return None };
+        std::str::from_utf8(text).ok()
+    }
+
+    /// An integer of either width.
+    #[must_use]
+    pub fn as_integer(self) -> Option<i64> {
+        match self.kind {
+            INT32 => Some(i32::from_le_bytes(self.bytes.try_into().ok()?).into()),
+            INT64 => Some(i64::from_le_bytes(self.bytes.try_into().ok()?)),
+            _ => None,
+        }
+    }
+
+    /// A moment.
+    #[must_use]
+    pub fn as_date_time(self) -> Option<DateTime> {
+        let millis = self.bytes_of(DATE_TIME)?.try_into().ok()?;
+        Some(DateTime::from_millis(i64::from_le_bytes(millis)))
+    }
+
+    /// A document's bytes.
+    #[must_use]
+    pub fn as_document(self) -> Option<&'a [u8]> {
+        self.bytes_of(DOCUMENT)
+    }
+
+    /// What is in a document, in its order.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn fields(self) -> Result<Elements<'a>, Unfit> {
+        self.bytes_of(DOCUMENT).and_then(Elements::within).ok_or_else(Unfit::default)
+    }
+
+    /// What is in an array, in its order; keys are places.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn items(self) -> Result<Elements<'a>, Unfit> {
+        self.bytes_of(ARRAY).and_then(Elements::within).ok_or_else(Unfit::default)
+    }
+
+    fn bytes_of(self, kind: u8) -> Option<&'a [u8]> {
+        (self.kind == kind).then_some(self.bytes)
+    }
+}
+
+/// Keys and values.
+#[derive(Debug)]
+pub struct Elements<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Elements<'a> {
+    /// A document has its own length in front and a zero behind.
+    fn within(document: &'a [u8]) -> Option<Self> {
+        let (length, rest) = document.split_first_chunk()?;
+        let (zero, rest) = rest.split_last()?;
+        let whole = usize::try_from(i32::from_le_bytes(*length)).ok()? == document.len();
+        (whole && *zero == 0).then_some(Self { rest })
+    }
+
+    fn element(&mut self) -> Option<(&'a [u8], Element<'a>)> {
+        let (&kind, rest) = self.rest.split_first()?;
+        let (key, rest) = rest.split_at(zero_in(rest)?);
+        let rest = &rest[1..];
+        let (bytes, rest) = rest.split_at_checked(size(kind, rest)?)?;
+        self.rest = rest;
+        Some((key, Element { kind, bytes }))
+    }
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Result<(&'a [u8], Element<'a>), Unfit>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let element = self.element();
+        if element.is_none() {
+            self.rest = &[]; // nobody knows where the next one begins
+        }
+        Some(element.ok_or_else(Unfit::default))
+    }
+}
+
+fn zero_in(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == 0)
+}
+
+/// Bytes of a value that comes first in these.
+fn size(kind: u8, bytes: &[u8]) -> Option<usize> {
+    let length = || usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok();
+    let counted = |besides: usize| length()?.checked_add(besides);
+    Some(match kind {
+        NULL | 0x06 | 0x7f | 0xff => 0, // undefined, greatest key, least key
+        0x08 => 1,                      // boolean
+        INT32 => 4,
+        0x01 | DATE_TIME | 0x11 | INT64 => 8, // double, timestamp
+        0x07 => 12,                           // object id
+        0x13 => 16,                           // decimal
+        // A length counts itself in documents, arrays and code with its scope,
+        DOCUMENT | ARRAY | 0x0f => length()?,
+        STRING | 0x0d | 0x0e => counted(4)?, // but not in strings, code and symbols,
+        0x05 => counted(5)?,                 // in binaries with their kind,
+        0x0c => counted(4 + 12)?,            // nor in pointers, which end with an object id.
+        0x0b => {
+            // A regular expression and its options, each up to a zero.
+            let options = zero_in(bytes)? + 1;
+            options + zero_in(&bytes[options..])? + 1
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::bson::{
+        Binary, Bson, Decimal128, JavaScriptCodeWithScope, RawBsonRef, RawDocumentBuf, Regex,
+        Timestamp, doc, oid::ObjectId, serialize_to_raw_document_buf, spec::BinarySubtype,
+    };
+
+    use super::*;
+
+    fn keys(document: &[u8]) -> Option<Vec<&str>> {
+        let elements = Elements::within(document)?;
+        let key = |element: Result<(_, _), _>| std::str::from_utf8(element.ok()?.0).ok();
+        elements.map(key).collect()
+    }
+
+    /// One of each type, and what comes behind each is found.
+    fn of_everything() -> RawDocumentBuf {
+        let id = ObjectId::from_bytes([7; 12]);
+        let everything = doc! {
+            "double": 1.5, "string": "größer", "document": { "a": 1 }, "array": ["b", {}], "empty": "",
+            "binary": Binary { subtype: BinarySubtype::Generic, bytes: vec![0; 9] },
+            "old": Binary { subtype: BinarySubtype::BinaryOld, bytes: vec![1; 3] },
+            "undefined": Bson::Undefined, "id": id, "boolean": true, "date": DateTime::from_millis(-5),
+            "null": Bson::Null,
+            "regex": Regex { pattern: "a.b".try_into().expect("text"), options: "im".try_into().expect("text") },
+            "code": Bson::JavaScriptCode("1".to_owned()), "symbol": Bson::Symbol("s".to_owned()),
+            "scoped": JavaScriptCodeWithScope { code: "x".to_owned(), scope: doc! { "x": 1 } },
+            "int32": 32, "timestamp": Timestamp { time: 1, increment: 2 }, "int64": 1_i64 << 40,
+            "decimal": "12.5".parse::<Decimal128>().expect("a decimal"),
+            "least": Bson::MinKey, "greatest": Bson::MaxKey, "": "last",
+        };
+        serialize_to_raw_document_buf(&everything).expect("a document")
+    }
+
+    #[test]
+    fn what_the_driver_wrote_is_read() {
+        let written = of_everything();
+        let theirs: Vec<_> =
+            written.iter_elements().map(|one| one.expect("one").key().as_str()).collect();
+        assert_eq!(keys(written.as_bytes()).expect("all of them"), theirs);
+        let of = |key: &str| {
+            let mut fields = Element::of(&written).fields().expect("a document");
+            fields.find_map(|one| one.ok().filter(|one| one.0 == key.as_bytes())).expect("it").1
+        };
+        assert_eq!((of("string").as_str(), of("empty").as_str()), (Some("größer"), Some("")));
+        assert_eq!((of("int32").as_integer(), of("int64").as_integer()), (Some(32), Some(1 << 40)));
+        assert_eq!(of("date").as_date_time(), Some(DateTime::from_millis(-5)));
+        assert_eq!((of("null").is_null(), of("string").is_null()), (true, false));
+        assert_eq!(of("array").items().expect("an array").count(), 2);
+        assert_eq!(keys(of("document").as_document().expect("a document")), Some(vec!["a"]));
+        assert_eq!((of("symbol").as_str(), of("double").as_integer()), (None, None));
+        assert!(of("array").fields().is_err() && of("document").items().is_err());
+    }
+
+    #[test]
+    fn a_pointer_of_the_old_kind_is_passed_over() {
+        // Nobody can write one with the driver: its document, as the specification says.
+        let mut bytes = vec![0, 0, 0, 0, 0x0c, b'p', 0, 2, 0, 0, 0, b'n', 0];
+        bytes.extend([7; 12]);
+        bytes.extend([NULL, b'z', 0, 0]);
+        bytes[0] = bytes.len().try_into().expect("small");
+        assert_eq!(keys(&bytes), Some(vec!["p", "z"]));
+        let driver = RawDocument::from_bytes(&bytes).expect("a document");
+        assert!(matches!(driver.get("p"), Ok(Some(RawBsonRef::DbPointer(_)))));
+    }
+
+    /// Wherever a document is cut or changed: nothing is read beyond it, and what is read is in it.
+    #[test]
+    fn damage_is_an_error() {
+        let written = of_everything();
+        let bytes = written.as_bytes();
+        for end in 0..bytes.len() {
+            assert_eq!(keys(&bytes[..end]), None, "its length says more");
+            // With a length that fits, it ends in the middle of something.
+            let mut cut = bytes[..end].to_vec();
+            if end >= 5 {
+                cut[..4].copy_from_slice(&i32::try_from(end).expect("small").to_le_bytes());
+                cut[end - 1] = 0;
+                let known = keys(bytes).expect("all of them").len();
+                assert!(keys(&cut).is_none_or(|keys| keys.len() < known));
+            }
+        }
+        for at in 0..bytes.len() {
+            for changed in [0, 0x7f, 0x80, 0xff] {
+                let mut odd = bytes.to_vec();
+                odd[at] = changed;
+                if let Some(elements) = Elements::within(&odd) {
+                    for (_, element) in elements.flatten() {
+                        let _read =
+                            (element.as_str(), element.as_integer(), element.as_date_time());
+                        let _within = element.fields().map(Iterator::count);
+                    }
+                }
+            }
+        }
+        let text = Element { kind: STRING, bytes: &[2, 0, 0, 0, 0xff, 0] };
+        assert_eq!(text.as_str(), None, "no UTF-8");
+    }
+}

@@ -1,10 +1,10 @@
 //! Questions of many requests, answered by few commands.
 //!
-//! What is asked while the earlier commands are on their way goes out together in the next one. There
-//! is no delay where nothing is on its way. Beside a command the next goes out as soon as as many wait as
-//! that one carries, or [`ENOUGH`], or one has waited for long; up to [`LANES`] commands. A question never
-//! joins a command that was already sent, so that an answer is never older than its question; nothing is
-//! kept beyond that.
+//! What is asked while a command is on its way goes out together in the next one, and there is no delay
+//! where none is. Beside a command another goes out where [`ENOUGH`] wait, where one has waited for
+//! long, or where so few ask that they would only wait for each other; up to [`LANES`] commands. A question
+//! never joins a command that was already sent, so that an answer is never older than its question; nothing
+//! is kept beyond that.
 
 use std::{
     collections::VecDeque,
@@ -22,13 +22,15 @@ use tracing::{Instrument as _, Span};
 use super::driver::PATIENCE;
 use crate::{error::Error, traces::Question};
 
-/// Commands of one kind that may be on their way. With one, each question waits for the end of the
-/// command before; with many, batches are small and each costs the driver as much as a large one.
+/// Commands of one kind that may be on their way.
 const LANES: usize = 2;
-/// So many are always worth a command of their own.
-const ENOUGH: usize = 16;
+/// So many are always worth a command of their own: less would cost driver and server as much, and be
+/// answered as soon behind the command before.
+const ENOUGH: usize = 128;
+/// Where commands carry no more, there is little to gather.
+const FEW: usize = 3;
 /// Who has waited for so long is: the command before may never end.
-const LONG: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_millis(250);
 /// Questions of one command.
 const BATCH: usize = 512;
 /// Questions that may wait; whoever comes then is told to come again.
@@ -71,24 +73,33 @@ struct Queue<A> {
     sent: usize,
     /// Questions in them.
     carried: usize,
+    /// Questions in the one that ended last.
+    before: usize,
     /// Whether somebody has waited for long.
     is_due: bool,
 }
 
 impl<A> Queue<A> {
-    /// Whether enough wait for a command beside those on their way: each costs the driver and the server as
-    /// much as a large one, and few questions are answered as soon behind the large one.
+    /// How many have to wait for another command.
+    fn enough(&self) -> usize {
+        match self.carried.max(self.before) {
+            _ if self.is_due || self.carried == 0 => 1,
+            most if most <= FEW => self.carried,
+            _ => ENOUGH,
+        }
+    }
+
     fn is_worth_one(&self) -> bool {
-        let enough = if self.is_due { 1 } else { self.carried.clamp(1, ENOUGH) };
-        self.waiting.len() >= enough
+        self.waiting.len() >= self.enough()
     }
 }
 
 impl<S: Source> Batches<S> {
     /// Those that `source` answers; how many wait is told by `waiting`.
     pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
+        let nobody = VecDeque::new();
         let queue =
-            Queue { waiting: VecDeque::new(), lanes: 0, sent: 0, carried: 0, is_due: false };
+            Queue { waiting: nobody, lanes: 0, sent: 0, carried: 0, before: 0, is_due: false };
         Arc::new(Self { source, queue: Mutex::new(queue), waiting })
     }
 
@@ -158,6 +169,7 @@ impl<S: Source> Batches<S> {
             let mut queue = self.queue();
             queue.sent -= 1;
             queue.carried -= count;
+            queue.before = count;
         }
     }
 
@@ -199,5 +211,26 @@ impl<S: Source> Batches<S> {
         let questions = batch.iter_mut().map(|waiting| mem::take(&mut waiting.question));
         let traced: Vec<_> = questions.filter(Question::is_traced).collect();
         self.source.span(&traced, batch.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enough(carried: usize, before: usize, is_due: bool) -> usize {
+        let waiting = VecDeque::new();
+        Queue::<()> { waiting, lanes: 0, sent: 0, carried, before, is_due }.enough()
+    }
+
+    #[test]
+    fn few_go_side_by_side_and_many_go_together() {
+        assert_eq!(enough(0, 0, false), 1, "nothing is on its way");
+        assert_eq!(enough(0, 400, false), 1, "whatever was before");
+        assert_eq!(enough(1, 1, false), 1);
+        assert_eq!(enough(FEW, 1, false), FEW);
+        assert_eq!(enough(FEW + 1, 1, false), ENOUGH);
+        assert_eq!(enough(1, 60, false), ENOUGH, "the one on its way is the odd one");
+        assert_eq!(enough(60, 60, true), 1, "one has waited for long");
     }
 }

@@ -121,17 +121,13 @@ async fn few_wait_for_many_but_not_for_ever() {
     proxy.reached().await;
     let (client, one) = (gateway.anonymous(), json!({ "ids": &ids[..1] }));
     let few = tokio::spawn(async move { client.field(NODES, one).await });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(proxy.seen().len(), 1, "one behind four");
     assert_eq!(few.await.expect("an answer"), json!([{ "id": ids[0] }]));
     assert!(!many.is_finished(), "the first command is still held");
     assert_eq!(proxy.seen().len(), 2);
-    // As many as are on their way don't wait.
-    let others = gateway.anonymous().field(NODES, json!({ "ids": ids })).await;
-    assert_eq!(others.as_array().expect("a list").len(), 4);
-    assert!(!many.is_finished(), "the first command is still held");
     proxy.release().await;
-    assert_eq!(many.await.expect("an answer"), others);
+    assert_eq!(many.await.expect("an answer").as_array().expect("a list").len(), 4);
 }
 
 /// What `extensions.docgate` says of the text: whether it had to be read.

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
-use futures_util::TryStreamExt;
+use futures_util::{FutureExt, TryStreamExt};
 use mongodb::{
     bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
     options::ReadConcern,
@@ -224,9 +224,9 @@ impl<T: Stored> Collection<T> {
     ///
     /// # Errors
     /// `Unavailable` or `Internal`.
-    pub async fn list(&self, list: List) -> Result<Vec<T>, Error> {
-        let found = self.list_raw(list).await?;
-        found.into_iter().map(|stored| T::read(Arc::new(stored))).collect()
+    pub fn list(&self, list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let read = |stored| T::read(Arc::new(stored));
+        self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
     }
 
     /// As [`Self::list`], each with the server's time. `shape` is the expression of the document as it is
@@ -243,11 +243,13 @@ impl<T: Stored> Collection<T> {
         self.list_raw(List { projection, ..list }).await?.iter().map(decode).collect()
     }
 
-    async fn list_raw(&self, list: List) -> Result<Vec<RawDocumentBuf>, Error> {
+    fn list_raw(
+        &self,
+        list: List,
+    ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
         let noted = observe::wanted(|| list.command(T::COLLECTION));
-        let found = find_many(self.inner(), list, self.readers.limit()).await;
-        observe::note_read(noted);
-        found
+        let found = find_many(self.inner(), list, self.readers.limit());
+        found.inspect(|_| observe::note_read(noted))
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.

@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::FutureExt;
 use mongodb::{
     Database,
     bson::{self, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
@@ -64,32 +65,39 @@ impl Raw {
     ///
     /// # Errors
     /// As [`send`].
-    pub(super) fn send<T: Send + 'static>(
+    pub(super) fn send<T, C>(
         &self,
         command: &'static str,
-        call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
-    ) -> impl Future<Output = Result<T, Error>> {
+        call: C,
+    ) -> impl Future<Output = Result<T, Error>> + use<T, C>
+    where
+        T: Send + 'static,
+        C: Future<Output = mongodb::error::Result<T>> + Send + 'static,
+    {
         self.send_within(PATIENCE, command, call)
     }
 
-    pub(super) fn send_within<T: Send + 'static>(
+    pub(super) fn send_within<T, C>(
         &self,
         patience: Duration,
         command: &'static str,
-        call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
-    ) -> impl Future<Output = Result<T, Error>> {
+        call: C,
+    ) -> impl Future<Output = Result<T, Error>> + use<T, C>
+    where
+        T: Send + 'static,
+        C: Future<Output = mongodb::error::Result<T>> + Send + 'static,
+    {
         let span = traces::command(|| self.database_name(), self.name, command);
+        let counted = self.commands.of(self.name, command);
         let since = Instant::now();
         let sent = send_within(patience, self.name, command, call);
-        async move {
-            let answer = sent.await;
+        sent.inspect(move |answer| {
             let failure = answer.as_ref().err().map(failure);
-            self.commands.of(self.name, command).answered(since.elapsed(), failure);
+            counted.answered(since.elapsed(), failure);
             if let Some(failure) = failure {
                 traces::failed(&span, failure);
             }
-            answer
-        }
+        })
     }
 }
 
@@ -128,9 +136,9 @@ pub(super) fn send_within<T: Send + 'static>(
 ) -> impl Future<Output = Result<T, Error>> {
     let since = Instant::now();
     let sent = tokio::spawn(call);
-    async move {
-        // Dropping the handle detaches the task: the call goes on to its end.
-        let answer = tokio::time::timeout(patience, sent).await;
+    // Dropping the handle detaches the task: the call goes on to its end. No block around it, in which a
+    // future has room twice: where it was made, and where it is awaited.
+    tokio::time::timeout(patience, sent).map(move |answer| {
         observe::note(collection, command, since);
         match answer {
             Ok(Ok(answer)) if matches!(command, "find" | "aggregate") => {
@@ -140,7 +148,7 @@ pub(super) fn send_within<T: Send + 'static>(
             Ok(Err(panicked)) => Err(Error::internal(panicked)),
             Err(elapsed) => Err(Error::unavailable(elapsed)),
         }
-    }
+    })
 }
 
 /// A list read: one index range, bounded.
@@ -193,36 +201,38 @@ pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error>
     bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
 }
 
-pub(super) async fn find_many(
+/// All that is found. What is asked for isn't part of the future: it is large.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub(super) fn find_many(
     inner: Raw,
     list: List,
     limit: Duration,
-) -> Result<Vec<RawDocumentBuf>, Error> {
+) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> {
     let handle = inner.clone();
-    handle
-        .send("find", async move {
-            let mut find = inner
-                .find(list.filter)
-                .sort(list.sort)
-                .limit(list.limit)
-                .max_time(limit)
-                .read_concern(ReadConcern::majority());
-            // One more than the limit: the server then closes the cursor with its first batch.
-            if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
-                find = find.batch_size(batch);
-            }
-            if let Some(hint) = list.hint {
-                find = find.hint(Hint::Name(hint.to_owned()));
-            }
-            if let Some((first, end)) = list.between {
-                find = find.min(first).max(end);
-            }
-            if let Some(projection) = list.projection {
-                find = find.projection(projection);
-            }
-            documents(&inner.sessions().find(find).await?)
-        })
-        .await
+    handle.send("find", async move {
+        let mut find = inner
+            .find(list.filter)
+            .sort(list.sort)
+            .limit(list.limit)
+            .max_time(limit)
+            .read_concern(ReadConcern::majority());
+        // One more than the limit: the server then closes the cursor with its first batch.
+        if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
+            find = find.batch_size(batch);
+        }
+        if let Some(hint) = list.hint {
+            find = find.hint(Hint::Name(hint.to_owned()));
+        }
+        if let Some((first, end)) = list.between {
+            find = find.min(first).max(end);
+        }
+        if let Some(projection) = list.projection {
+            find = find.projection(projection);
+        }
+        documents(&inner.sessions().find(find).await?)
+    })
 }
 
 /// The documents in what the server sent.
@@ -242,31 +252,30 @@ pub(super) fn in_batch(element: RawBsonRef<'_>) -> mongodb::error::Result<&RawDo
 }
 
 /// Inserts unordered; answers the positions whose `_id` or another unique key is taken.
-pub(super) async fn insert(
+pub(super) fn insert(
     inner: Raw,
     documents: Vec<RawDocumentBuf>,
-) -> Result<Vec<usize>, Error> {
+) -> impl Future<Output = Result<Vec<usize>, Error>> {
     use mongodb::error::ErrorKind;
     let handle = inner.clone();
-    handle
-        .send("insert", async move {
-            match inner.insert_many(&documents).ordered(false).await {
-                Ok(_) => Ok(Vec::new()),
-                Err(error) => match error.kind.as_ref() {
-                    ErrorKind::InsertMany(failed)
-                        if failed.write_concern_error.is_none()
-                            && failed.write_errors.as_ref().is_some_and(|all| {
-                                all.iter().all(|one| one.code == DUPLICATE_KEY)
-                            }) =>
-                    {
-                        let errors = failed.write_errors.iter().flatten();
-                        Ok(errors.map(|one| one.index).collect())
-                    }
-                    _ => Err(error),
-                },
-            }
-        })
-        .await
+    handle.send("insert", async move {
+        match inner.insert_many(&documents).ordered(false).await {
+            Ok(_) => Ok(Vec::new()),
+            Err(error) => match error.kind.as_ref() {
+                ErrorKind::InsertMany(failed)
+                    if failed.write_concern_error.is_none()
+                        && failed
+                            .write_errors
+                            .as_ref()
+                            .is_some_and(|all| all.iter().all(|one| one.code == DUPLICATE_KEY)) =>
+                {
+                    let errors = failed.write_errors.iter().flatten();
+                    Ok(errors.map(|one| one.index).collect())
+                }
+                _ => Err(error),
+            },
+        }
+    })
 }
 
 /// The server's code for a taken unique key.

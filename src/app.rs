@@ -65,7 +65,7 @@ impl App {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
-        let readers = Arc::new(Readers::new(database.clone(), &metrics, limit));
+        let readers = Readers::new(database.clone(), &metrics, limit);
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
         Self {

@@ -29,8 +29,9 @@ const LANES: usize = 2;
 const ENOUGH: usize = 128;
 /// Where commands carry no more, there is little to gather.
 const FEW: usize = 3;
-/// Who has waited for so long is: the command before may never end.
-const LONG: Duration = Duration::from_millis(250);
+/// Who has waited for so long is, while nothing was sent: the command before may never end. It is looked
+/// for that this often, so it may be twice as long.
+pub(super) const LONG: Duration = Duration::from_millis(250);
 /// Questions of one command.
 const BATCH: usize = 512;
 /// Questions that may wait; whoever comes then is told to come again.
@@ -77,6 +78,8 @@ struct Queue<A> {
     before: usize,
     /// Whether somebody has waited for long.
     is_due: bool,
+    /// Whether something was sent since it was last looked at.
+    is_moving: bool,
 }
 
 impl<A> Queue<A> {
@@ -98,8 +101,15 @@ impl<S: Source> Batches<S> {
     /// Those that `source` answers; how many wait is told by `waiting`.
     pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
         let nobody = VecDeque::new();
-        let queue =
-            Queue { waiting: nobody, lanes: 0, sent: 0, carried: 0, before: 0, is_due: false };
+        let queue = Queue {
+            waiting: nobody,
+            lanes: 0,
+            sent: 0,
+            carried: 0,
+            before: 0,
+            is_due: false,
+            is_moving: false,
+        };
         Arc::new(Self { source, queue: Mutex::new(queue), waiting })
     }
 
@@ -112,14 +122,8 @@ impl<S: Source> Batches<S> {
         value: &str,
         question: &Question,
     ) -> Result<S::Answer, Error> {
-        let mut answer = self.enqueue(value, question)?;
-        let answered = match timeout(LONG, &mut answer).await {
-            Ok(answered) => answered,
-            Err(_elapsed) => {
-                self.hasten();
-                timeout(PATIENCE, answer).await.map_err(Error::unavailable)?
-            }
-        };
+        let answer = self.enqueue(value, question)?;
+        let answered = timeout(PATIENCE, answer).await.map_err(Error::unavailable)?;
         answered.map_err(|_dropped| Error::internal("a batch of reads ended without an answer"))
     }
 
@@ -137,6 +141,8 @@ impl<S: Source> Batches<S> {
         let (value, question) = (value.to_owned(), question.clone());
         queue.waiting.push_back(Waiting { value, answer, question });
         self.waiting.inc();
+        // Who comes first hasn't waited yet.
+        queue.is_moving |= queue.waiting.len() == 1;
         if queue.is_worth_one() {
             self.open_lane(&mut queue);
         }
@@ -151,10 +157,12 @@ impl<S: Source> Batches<S> {
         }
     }
 
-    /// What waits is worth a command of its own by now.
-    fn hasten(self: &Arc<Self>) {
+    /// Sends what has waited since this was called before. Nobody who asks has a timer for it: one that
+    /// ends before all others wakes the thread that waits for sockets, to make it wait less long.
+    pub(super) fn hasten(self: &Arc<Self>) {
         let mut queue = self.queue();
-        if !queue.waiting.is_empty() {
+        let is_moving = mem::replace(&mut queue.is_moving, false);
+        if !is_moving && !queue.waiting.is_empty() {
             queue.is_due = true;
             self.open_lane(&mut queue);
         }
@@ -181,7 +189,7 @@ impl<S: Source> Batches<S> {
             return None;
         }
         let count = queue.waiting.len().min(BATCH);
-        queue.is_due = false;
+        (queue.is_due, queue.is_moving) = (false, true);
         queue.sent += 1;
         queue.carried += count;
         self.waiting.dec_by(i64::try_from(count).unwrap_or(i64::MAX));
@@ -220,7 +228,8 @@ mod tests {
 
     fn enough(carried: usize, before: usize, is_due: bool) -> usize {
         let waiting = VecDeque::new();
-        Queue::<()> { waiting, lanes: 0, sent: 0, carried, before, is_due }.enough()
+        let is_moving = false;
+        Queue::<()> { waiting, lanes: 0, sent: 0, carried, before, is_due, is_moving }.enough()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -14,11 +14,11 @@ use mongodb::{
     bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
     options::ReadConcern,
 };
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::interval};
 use tracing::Span;
 
 use super::{
-    batch::{Batches, Source, Waiting},
+    batch::{Batches, LONG, Source, Waiting},
     driver::{List, Raw, failure, in_batch},
     observe,
     sessions::Sessions,
@@ -171,12 +171,12 @@ impl fmt::Debug for Readers {
 
 impl Readers {
     /// Those of `database`, which are counted in `metrics`. MongoDB gives up a read after `limit`.
-    pub fn new(database: Database, metrics: &Metrics, limit: Duration) -> Self {
+    pub fn new(database: Database, metrics: &Metrics, limit: Duration) -> Arc<Self> {
         let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
         let sent = commands.of(NO_COLLECTION, HELLO);
         let sessions = Arc::new(Sessions::new(database.clone()));
         let clock = Clock { database: database.clone(), sessions: Arc::clone(&sessions), sent };
-        Self {
+        let readers = Arc::new(Self {
             clock: Batches::new(clock, reads.waiting(NO_COLLECTION)),
             sessions,
             database,
@@ -186,7 +186,9 @@ impl Readers {
             limit,
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
-        }
+        });
+        tokio::spawn(hasten(Arc::downgrade(&readers)));
+        readers
     }
 
     /// From now on answers what the collection holds now without asking MongoDB.
@@ -260,7 +262,7 @@ impl Readers {
     }
 
     fn reader(&self, lookup: Lookup) -> Arc<Batches<Reader>> {
-        let mut readers = self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readers = self.by_lookup();
         let reader = readers.entry(lookup).or_insert_with(|| {
             let name = lookup.collection;
             let collection = self.raw(name);
@@ -269,6 +271,21 @@ impl Readers {
             Batches::new(reader, self.reads.waiting(name))
         });
         Arc::clone(reader)
+    }
+
+    fn by_lookup(&self) -> MutexGuard<'_, HashMap<Lookup, Arc<Batches<Reader>>>> {
+        self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks for who has waited for long, for as long as anyone holds these.
+async fn hasten(readers: Weak<Readers>) {
+    let mut pace = interval(LONG);
+    loop {
+        pace.tick().await;
+        let Some(readers) = readers.upgrade() else { return };
+        readers.clock.hasten();
+        readers.by_lookup().values().for_each(Batches::hasten);
     }
 }
 

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::upload::Upload;
 use crate::mongo::{
-    elements::Element,
-    view::{Field, Unfit},
+    elements::{Element, Unfit},
+    view::Field,
 };
 
 /// Whether `value` is surely one of that scalar.

@@ -4,9 +4,9 @@
 //! it ends, whether it is UTF-8, whether a zero is in it. Here keys are bytes, and a value is looked into
 //! where it is read.
 
-use mongodb::bson::{DateTime, RawDocument};
+use std::fmt::{self, Display};
 
-use super::view::Unfit;
+use mongodb::bson::{DateTime, RawDocument};
 
 /// A value as it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +85,27 @@ impl<'a> Element<'a> {
 
     fn bytes_of(self, kind: u8) -> Option<&'a [u8]> {
         (self.kind == kind).then_some(self.bytes)
+    }
+}
+
+/// A value isn't what the view says: the innermost field that has a name.
+#[derive(Debug, Clone, Copy, Default, thiserror::Error)]
+pub struct Unfit(Option<&'static str>);
+
+impl Unfit {
+    /// It is in this field.
+    #[must_use]
+    pub fn within(self, field: &'static str) -> Self {
+        Self(self.0.or(Some(field)))
+    }
+}
+
+impl Display for Unfit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(field) => write!(formatter, "`{field}` is missing or can't be read"),
+            None => formatter.write_str("a part of the document can't be read"),
+        }
     }
 }
 

@@ -4,17 +4,16 @@
 //! is nested in it, and most of that isn't in the answer. A view borrows its fields from the document as
 //! it came, found in one pass; what is nested is read [later](Later), where it is asked for.
 
-use std::{
-    fmt::{self, Display},
-    marker::PhantomData,
-    sync::Arc,
-};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use mongodb::bson::{DateTime, RawDocumentBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::DeserializeOwned};
 use yoke::{Yoke, Yokeable};
 
-use super::{Version, driver, elements::Element};
+use super::{
+    Version, driver,
+    elements::{Element, Unfit},
+};
 use crate::error::Error;
 
 /// What a field of a view can be.
@@ -31,27 +30,6 @@ pub trait Field<'a>: Sized {
     }
 }
 
-/// A value isn't what the view says: the innermost field that has a name.
-#[derive(Debug, Clone, Copy, Default, thiserror::Error)]
-pub struct Unfit(Option<&'static str>);
-
-impl Unfit {
-    /// It is in this field.
-    #[must_use]
-    pub fn within(self, field: &'static str) -> Self {
-        Self(self.0.or(Some(field)))
-    }
-}
-
-impl Display for Unfit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(field) => write!(formatter, "`{field}` is missing or can't be read"),
-            None => formatter.write_str("a part of the document can't be read"),
-        }
-    }
-}
-
 /// Which fields of a document become which of a struct: makes it a [`Field`], and a whole document can be
 /// viewed as it.
 macro_rules! fields {
@@ -59,8 +37,8 @@ macro_rules! fields {
         impl<$life> $crate::mongo::view::Field<$life> for $name {
             fn read(
                 value: $crate::mongo::elements::Element<$life>,
-            ) -> Result<Self, $crate::mongo::view::Unfit> {
-                use $crate::mongo::view::{Field, Unfit};
+            ) -> Result<Self, $crate::mongo::elements::Unfit> {
+                use $crate::mongo::{elements::Unfit, view::Field};
                 $(let mut $field = None;)+
                 for element in value.fields()? {
                     let (key, value) = element?;

@@ -9,7 +9,7 @@ use mongodb::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
-pub use super::driver::List;
+pub use super::{driver::List, readers::Timed};
 use super::{
     driver::{PATIENCE, Raw, decode, encode, find_many, insert},
     expression::both,
@@ -59,15 +59,6 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
         }
         Ok(Self)
     }
-}
-
-/// A document with the server's time at which it was read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Timed<T> {
-    /// The server's time.
-    pub now: DateTime,
-    /// The document.
-    pub document: T,
 }
 
 /// One collection, typed. The driver is only spoken to in raw documents, so that its code is

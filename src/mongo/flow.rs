@@ -14,10 +14,9 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    collection::Timed,
     driver::decode,
     expression::{append, array, before, filter, literal, whole},
-    readers::{Fields, Lookup, Readers},
+    readers::{Fields, Lookup, Readers, Timed},
 };
 use crate::error::Error;
 

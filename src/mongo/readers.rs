@@ -14,6 +14,7 @@ use mongodb::{
     bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
     options::ReadConcern,
 };
+use serde::{Deserialize, Serialize};
 use tokio::{sync::oneshot, time::interval};
 use tracing::Span;
 
@@ -147,6 +148,15 @@ type Said<T> = Result<T, mongodb::error::Error>;
 const FIND: &str = "find";
 /// The command that tells the server's time.
 const HELLO: &str = "hello";
+/// A document with the server's time at which it was read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Timed<T> {
+    /// The server's time.
+    pub now: DateTime,
+    /// The document.
+    pub document: T,
+}
+
 /// What stands for a collection where a command has none, in the server's own namespaces.
 const NO_COLLECTION: &str = "$cmd";
 

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 
 use super::{
     nodes::{Node, find},
-    subgraph,
+    subgraph::{self, ENTITIES, PRODUCT},
 };
 use crate::{
     app::App,
@@ -36,31 +36,6 @@ use crate::{
 
 /// Representations that `_entities` takes at the most.
 const MOST: usize = 100;
-
-/// What other services may refer to: its type, the kind of its global ids, and its keys. A product may be
-/// referred to by its interface too, by services that don't know which type of product it is.
-pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
-    ("Account", NodeKind::Account, &["id"]),
-    ("Album", NodeKind::Product, &["id", "sku"]),
-    ("Asset", NodeKind::Asset, &["id"]),
-    ("Blog", NodeKind::Content, &["id"]),
-    ("BlogEntry", NodeKind::Content, &["id"]),
-    ("Book", NodeKind::Product, &["id", "sku"]),
-    ("Cart", NodeKind::Cart, &["id"]),
-    ("Category", NodeKind::Category, &["id", "path"]),
-    ("Film", NodeKind::Product, &["id", "sku"]),
-    ("Folder", NodeKind::Content, &["id"]),
-    ("Gallery", NodeKind::Content, &["id"]),
-    ("GenericProduct", NodeKind::Product, &["id", "sku"]),
-    ("Order", NodeKind::Order, &["id"]),
-    ("Page", NodeKind::Content, &["id"]),
-    ("Person", NodeKind::Person, &["id"]),
-    (PRODUCT, NodeKind::Product, &["id", "sku"]),
-    ("Transfer", NodeKind::Transfer, &["id"]),
-];
-
-/// The interface of [`ENTITIES`].
-const PRODUCT: &str = "Product";
 
 /// Something that other services may refer to.
 #[derive(Union)]

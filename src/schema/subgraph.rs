@@ -9,7 +9,33 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
-use super::{Root, entities::ENTITIES, printed};
+use super::{Root, printed};
+use crate::graphql::node_id::NodeKind;
+
+/// What other services may refer to: its type, the kind of its global ids, and its keys. A product may be
+/// referred to by its interface too, by services that don't know which type of product it is.
+pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
+    ("Account", NodeKind::Account, &["id"]),
+    ("Album", NodeKind::Product, &["id", "sku"]),
+    ("Asset", NodeKind::Asset, &["id"]),
+    ("Blog", NodeKind::Content, &["id"]),
+    ("BlogEntry", NodeKind::Content, &["id"]),
+    ("Book", NodeKind::Product, &["id", "sku"]),
+    ("Cart", NodeKind::Cart, &["id"]),
+    ("Category", NodeKind::Category, &["id", "path"]),
+    ("Film", NodeKind::Product, &["id", "sku"]),
+    ("Folder", NodeKind::Content, &["id"]),
+    ("Gallery", NodeKind::Content, &["id"]),
+    ("GenericProduct", NodeKind::Product, &["id", "sku"]),
+    ("Order", NodeKind::Order, &["id"]),
+    ("Page", NodeKind::Content, &["id"]),
+    ("Person", NodeKind::Person, &["id"]),
+    (PRODUCT, NodeKind::Product, &["id", "sku"]),
+    ("Transfer", NodeKind::Transfer, &["id"]),
+];
+
+/// The interface of [`ENTITIES`].
+pub(super) const PRODUCT: &str = "Product";
 
 /// The schema as a part of a composed graph: each type with its keys.
 pub fn sdl() -> &'static str {

@@ -6,16 +6,20 @@
 //! a fragment on another type. Here each object gets the keys that were asked for, in their order;
 //! a field that failed is null, and where the schema has no null there, what is around it.
 
+use std::collections::{HashMap, HashSet};
+
 use async_graphql::{
     Name, PathSegment, Positioned, ServerError, Value,
     indexmap::IndexMap,
-    parser::types::{BaseType, Directive, Field, Selection, SelectionSet, Type},
+    parser::types::{
+        BaseType, Directive, Field, FragmentDefinition, Selection, SelectionSet, Type,
+    },
 };
 
-use super::{
-    plans::{Asked, MARK},
-    types::Types,
-};
+use super::{mark::MARK, types::Types};
+
+/// The fragments of a text.
+pub(super) type Fragments = HashMap<Name, Positioned<FragmentDefinition>>;
 
 /// Fields that share a response key, with all their selection sets.
 type Wanted<'a> = IndexMap<&'a Name, (&'a Field, Vec<&'a SelectionSet>)>;
@@ -23,7 +27,9 @@ type Wanted<'a> = IndexMap<&'a Name, (&'a Field, Vec<&'a SelectionSet>)>;
 /// The completion of one answer.
 pub(super) struct Completion<'a> {
     types: &'a Types,
-    asked: &'a Asked,
+    fragments: &'a Fragments,
+    /// Variables that are true.
+    holds: &'a HashSet<Name>,
     errors: &'a [ServerError],
     /// Where it is.
     path: Vec<Step<'a>>,
@@ -36,8 +42,13 @@ enum Step<'a> {
 }
 
 impl<'a> Completion<'a> {
-    pub(super) fn new(types: &'a Types, asked: &'a Asked, errors: &'a [ServerError]) -> Self {
-        Self { types, asked, errors, path: Vec::new() }
+    pub(super) fn new(
+        types: &'a Types,
+        fragments: &'a Fragments,
+        holds: &'a HashSet<Name>,
+        errors: &'a [ServerError],
+    ) -> Self {
+        Self { types, fragments, holds, errors, path: Vec::new() }
     }
 
     /// `data` as the specification has it.
@@ -143,7 +154,7 @@ impl<'a> Completion<'a> {
                 }
                 Selection::FragmentSpread(spread) => {
                     let name = &spread.node.fragment_name.node;
-                    if let Some(fragment) = self.asked.fragment(name)
+                    if let Some(fragment) = self.fragments.get(name).map(|fragment| &fragment.node)
                         && self.types.applies(&fragment.type_condition.node.on.node, of)
                     {
                         self.collect(&fragment.selection_set.node, of, wanted);
@@ -161,7 +172,7 @@ impl<'a> Completion<'a> {
                 _ => return false,
             };
             let Some(condition) = directive.node.get_argument("if") else { return false };
-            let held = |name| Ok::<_, ()>(Value::Boolean(self.asked.holds(&name)));
+            let held = |name| Ok::<_, ()>(Value::Boolean(self.holds.contains(&name)));
             let holds = condition.node.clone().into_const_with(held) == Ok(Value::Boolean(true));
             holds == unless
         })

@@ -19,8 +19,8 @@ use async_graphql::{
 use async_graphql_value::Value as Literal;
 
 use super::{
+    mark::MARK,
     page,
-    plans::MARK,
     types::{Types, named},
 };
 use crate::{config::Config, error::Error};

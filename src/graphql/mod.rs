@@ -7,6 +7,7 @@
 //! - [`page`]: connections with keyset cursors
 //! - [`upload`]: files that come with a request
 //! - [`types`]: the schema's types, read from its text
+//! - [`mark`]: objects that tell their type
 //! - [`measure`]: how much an operation asks for
 //! - [`plans`]: each text is read and validated once
 //! - [`written_out`]: selections without fragments that hold for certain
@@ -21,6 +22,7 @@ pub mod caching;
 mod completion;
 pub mod errors;
 pub mod input;
+mod mark;
 pub mod measure;
 pub mod node_id;
 pub mod page;

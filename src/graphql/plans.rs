@@ -16,7 +16,7 @@ use async_graphql::{
     parser::{
         parse_query,
         types::{
-            BaseType, DocumentOperations, ExecutableDocument, Field, FragmentDefinition,
+            BaseType, DocumentOperations, ExecutableDocument, FragmentDefinition,
             OperationDefinition, OperationType, Selection, SelectionSet, VariableDefinition,
         },
     },
@@ -27,16 +27,12 @@ use quick_cache::{Weighter, sync::Cache};
 use super::{
     caching,
     completion::Completion,
+    mark::{MARK, mark, mark_root},
     measure::{Limits, MAX_COST, Measured, Seen, measure, measure_unused},
-    types::{QUERY, Types, named},
+    types::{Types, root},
     written_out::write_out,
 };
 use crate::error::Error;
-
-/// Key under which an object tells its type where that isn't known from the request alone. It also
-/// keeps an object from which nothing else was selected from being empty. Names that begin so are
-/// not for clients, by the specification.
-pub(super) const MARK: &str = "__docgateTypename";
 
 /// Bytes of text that are known at the most; what is read of a text takes many times as much.
 const MOST_BYTES: u64 = 512 << 10;
@@ -116,63 +112,6 @@ impl Plan {
             Some(name) => self.operations.get_index_of(name),
         }
     }
-}
-
-fn mark_root(types: &Types, ty: OperationType, set: &mut SelectionSet) {
-    let root = root(ty);
-    if ty != OperationType::Subscription {
-        return mark(types, set, root);
-    }
-    // It has one field and no other may stand beside it.
-    for selection in &mut set.items {
-        if let Selection::Field(field) = &mut selection.node
-            && let Some(ty) = types.field(root, &field.node.name.node)
-        {
-            mark(types, &mut field.node.selection_set.node, named(ty));
-        }
-    }
-}
-
-/// Lets objects whose type the request doesn't tell tell it themselves.
-fn mark(types: &Types, set: &mut SelectionSet, of: &str) {
-    if !types.is_composite(of) {
-        return; // introspection, which is always whole
-    }
-    let unsure = set.items.iter().any(|selection| match &selection.node {
-        Selection::Field(field) => !field.node.directives.is_empty(),
-        Selection::InlineFragment(_) | Selection::FragmentSpread(_) => true,
-    });
-    for selection in &mut set.items {
-        match &mut selection.node {
-            Selection::Field(field) => {
-                let field = &mut field.node;
-                if let Some(ty) = types.field(of, &field.name.node) {
-                    mark(types, &mut field.selection_set.node, named(ty));
-                }
-            }
-            Selection::InlineFragment(fragment) => {
-                let fragment = &mut fragment.node;
-                let on = fragment.type_condition.as_ref().map(|on| on.node.on.node.clone());
-                mark(types, &mut fragment.selection_set.node, on.as_deref().unwrap_or(of));
-            }
-            Selection::FragmentSpread(_) => {}
-        }
-    }
-    if unsure {
-        set.items.push(typename());
-    }
-}
-
-pub(super) fn typename() -> Positioned<Selection> {
-    let position = async_graphql::Pos::default();
-    let field = Field {
-        alias: Some(Positioned::new(Name::new(MARK), position)),
-        name: Positioned::new(Name::new("__typename"), position),
-        arguments: Vec::new(),
-        directives: Vec::new(),
-        selection_set: Positioned::default(),
-    };
-    Positioned::new(Selection::Field(Positioned::new(field, position)), position)
 }
 
 /// One operation that was asked for, to complete its answers.
@@ -283,19 +222,10 @@ impl Asked {
                 self.first_field_of(&fragment.node.selection_set.node, deepest)
             }
             Selection::FragmentSpread(spread) => {
-                let fragment = self.fragment(&spread.node.fragment_name.node)?;
-                self.first_field_of(&fragment.selection_set.node, deepest)
+                let fragment = self.plan.fragments.get(&spread.node.fragment_name.node)?;
+                self.first_field_of(&fragment.node.selection_set.node, deepest)
             }
         }
-    }
-
-    pub(super) fn fragment(&self, name: &Name) -> Option<&FragmentDefinition> {
-        self.plan.fragments.get(name).map(|fragment| &fragment.node)
-    }
-
-    /// Whether that variable is true.
-    pub(super) fn holds(&self, variable: &Name) -> bool {
-        self.holds.contains(variable)
     }
 
     /// `data` of one answer as the specification has it. Whether the fields of the root are in order isn't
@@ -315,7 +245,11 @@ impl Asked {
             return data;
         }
         let data = text::read(data);
-        Completion::new(types, self, errors).root(&operation.selection_set.node, root, data)
+        Completion::new(types, &self.plan.fragments, &self.holds, errors).root(
+            &operation.selection_set.node,
+            root,
+            data,
+        )
     }
 }
 
@@ -331,14 +265,6 @@ fn root_keys<'a>(set: &'a SelectionSet, keys: &mut Vec<&'a Name>, conditions: &m
             }
             Selection::FragmentSpread(_) => *conditions += 1, // none is left when written out
         }
-    }
-}
-
-fn root(ty: OperationType) -> &'static str {
-    match ty {
-        OperationType::Query => QUERY,
-        OperationType::Mutation => "Mutation",
-        OperationType::Subscription => "Subscription",
     }
 }
 

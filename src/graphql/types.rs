@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use async_graphql::{
     Positioned, Value, Variables,
     parser::types::{
-        BaseType, FieldDefinition, InputObjectType, OperationDefinition, ServiceDocument, Type,
-        TypeKind, TypeSystemDefinition,
+        BaseType, FieldDefinition, InputObjectType, OperationDefinition, OperationType,
+        ServiceDocument, Type, TypeKind, TypeSystemDefinition,
     },
 };
 
@@ -212,5 +212,14 @@ pub(super) fn named(ty: &Type) -> &str {
     match &ty.base {
         BaseType::Named(name) => name,
         BaseType::List(inner) => named(inner),
+    }
+}
+
+/// The type with which such an operation begins.
+pub(super) fn root(ty: OperationType) -> &'static str {
+    match ty {
+        OperationType::Query => QUERY,
+        OperationType::Mutation => "Mutation",
+        OperationType::Subscription => "Subscription",
     }
 }

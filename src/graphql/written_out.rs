@@ -13,7 +13,7 @@ use async_graphql::{
 };
 
 use super::{
-    plans::{MARK, typename},
+    mark::{MARK, typename},
     types::{Types, named},
 };
 

@@ -20,6 +20,7 @@ mod parts;
 mod refusal;
 mod server;
 mod traces;
+mod unread;
 mod uploads;
 mod written;
 

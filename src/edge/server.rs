@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::{body::Body, extract::Request};
+use axum::{body::Body, extract::Request, http::header};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Routes, again::at_once, live};
+use super::{Routes, again::at_once, live, unread::Unread};
 use crate::config::Config;
 
 /// Who is at the other end of the connection.
@@ -48,10 +48,20 @@ pub(super) async fn serve(
             }
         };
         let (routes, stop) = (Arc::clone(&routes), stop.clone());
+        let unread = Arc::new(Unread::default());
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Peer(peer));
-            let routes = Arc::clone(&routes);
-            async move { Ok::<_, Infallible>(routes.answer(request.map(Body::new)).await) }
+            let (routes, unread) = (Arc::clone(&routes), Arc::clone(&unread));
+            // Who expects to be told to go on hasn't sent anything yet.
+            let awaits = !request.headers().contains_key(header::EXPECT);
+            async move {
+                let request = request.map(|body| Body::new(unread.watch(body)));
+                let response = routes.answer(request).await;
+                if awaits {
+                    unread.read().await;
+                }
+                Ok::<_, Infallible>(response)
+            }
         });
         let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         connections.spawn(async move {

@@ -6,6 +6,10 @@ use docgate::config::DocumentsMode;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use crate::support::{Gateway, http_builder};
 
@@ -401,4 +405,62 @@ async fn pages_of_other_origins_are_answered_where_they_are_named() {
     let answer = door.ask(preflight(&door, shop)).await;
     assert_eq!(answer.head("access-control-allow-origin"), "*");
     assert_eq!(answer.head("access-control-allow-credentials"), "", "any page could use them");
+}
+
+const POST: &str = "POST /graphql HTTP/1.1\r\nhost: x\r\n";
+
+/// Reads the head of an answer, and its body.
+async fn read(stream: &mut TcpStream) -> (String, Vec<u8>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.expect("a head"));
+    }
+    let head = String::from_utf8(head).expect("text");
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a length"))];
+    stream.read_exact(&mut body).await.expect("a body");
+    (head, body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_awaits_the_body_that_is_on_its_way() {
+    let gateway = Gateway::start().await;
+    let mut stream = TcpStream::connect(gateway.address).await.expect("a connection");
+    for status in ["415", "401"] {
+        let head = match status {
+            "415" => "content-type: text/plain\r\ncontent-length: 100000\r\n\r\n",
+            _ => {
+                "content-type: application/json\r\nauthorization: Bearer odd\r\n\
+                 content-length: 100000\r\n\r\n"
+            }
+        };
+        stream.write_all(format!("{POST}{head}").as_bytes()).await.expect("sent");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        stream.write_all(&vec![b'x'; 100_000]).await.expect("sent");
+        let (answer, _) = read(&mut stream).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
+    // The connection can be used for more.
+    let asked = "content-type: application/json\r\ncontent-length: 26\r\n\r\n{\"query\":\"{ __typename }\"}";
+    stream.write_all(format!("{POST}{asked}").as_bytes()).await.expect("sent");
+    let (answer, body) = read(&mut stream).await;
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}{body}");
+    assert_eq!(body["data"]["__typename"], "Query");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_does_not_await_a_body_for_ever() {
+    let gateway = Gateway::start().await;
+    // One that doesn't come, one that waits to be asked for, and one that is long.
+    let long = "content-length: 1000000000\r\n\r\n".to_owned() + &"x".repeat(400_000);
+    for rest in
+        ["content-length: 10\r\n\r\n", "content-length: 10\r\nexpect: 100-continue\r\n\r\n", &long]
+    {
+        let mut stream = TcpStream::connect(gateway.address).await.expect("a connection");
+        let request = format!("{POST}content-type: text/plain\r\n{rest}");
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let (answer, _) = read(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 415"), "{answer}");
+    }
 }

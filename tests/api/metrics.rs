@@ -12,10 +12,10 @@ use crate::{
 };
 
 /// Samples by name and labels, as they are written.
-struct Samples(BTreeMap<String, f64>);
+pub struct Samples(BTreeMap<String, f64>);
 
 impl Samples {
-    async fn of(gateway: &Gateway) -> Self {
+    pub async fn of(gateway: &Gateway) -> Self {
         Self::at(&gateway.address.to_string()).await
     }
 
@@ -51,7 +51,7 @@ impl Samples {
         Self(samples)
     }
 
-    fn get(&self, name: &str) -> f64 {
+    pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 

@@ -78,7 +78,7 @@ struct Queue<A> {
     before: usize,
     /// Whether somebody has waited for long.
     is_due: bool,
-    /// Whether something was sent since it was last looked at.
+    /// Whether something was sent, or somebody began to wait, since it was last looked at.
     is_moving: bool,
 }
 

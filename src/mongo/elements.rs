@@ -41,7 +41,7 @@ impl<'a> Element<'a> {
     pub fn as_str(self) -> Option<&'a str> {
         // Between its length and a zero.
         let (0, text) = self.bytes_of(STRING)?.get(4..)?.split_last()? else { return None };
-        std::str::from_utf8(text).ok()
+        str::from_utf8(text).ok()
     }
 
     /// An integer of either width.

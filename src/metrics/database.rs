@@ -91,30 +91,43 @@ impl Command {
     }
 }
 
-/// Reads that share their commands. Cheap to clone.
+/// Questions that share their commands. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Reads {
-    keys: Family<Collection, Histogram>,
+pub struct Shared {
+    together: Family<Collection, Histogram>,
     waiting: Family<Collection, Gauge>,
 }
 
-impl Reads {
-    pub(super) fn register(registry: &mut Registry) -> Self {
-        let keys = Family::new_with_constructor(Histogram::keys as fn() -> Histogram);
-        let reads = Self { keys, waiting: Family::default() };
+impl Shared {
+    fn new() -> Self {
+        let together = Family::new_with_constructor(Histogram::keys as fn() -> Histogram);
+        Self { together, waiting: Family::default() }
+    }
+
+    pub(super) fn reads(registry: &mut Registry) -> Self {
+        let reads = Self::new();
         let what = "Keys that were asked for in one command, of reads by key";
-        registry.register("read_keys", what, reads.keys.clone());
+        registry.register("read_keys", what, reads.together.clone());
         let what = "Reads by key that wait for the commands before theirs";
         registry.register("reads_waiting", what, reads.waiting.clone());
         reads
     }
 
-    /// Keys per command of a collection.
-    pub fn keys(&self, collection: &'static str) -> Histogram {
-        self.keys.get_or_create_owned(&Collection { collection })
+    pub(super) fn counts(registry: &mut Registry) -> Self {
+        let counts = Self::new();
+        let what = "Documents whose counts were raised by one command";
+        registry.register("count_documents", what, counts.together.clone());
+        let what = "Additions to counts that wait for the commands before theirs";
+        registry.register("counts_waiting", what, counts.waiting.clone());
+        counts
     }
 
-    /// How many wait; all kinds of reads of a collection together.
+    /// How much one command of a collection carries.
+    pub fn together(&self, collection: &'static str) -> Histogram {
+        self.together.get_or_create_owned(&Collection { collection })
+    }
+
+    /// How many wait; all kinds of questions to a collection together.
     pub fn waiting(&self, collection: &'static str) -> Gauge {
         self.waiting.get_or_create_owned(&Collection { collection })
     }

@@ -25,7 +25,7 @@ use prometheus_client::{
 };
 
 use background::{Sweeps, Tasks};
-use database::{Commands, Pool, Reads, Streams};
+use database::{Commands, Pool, Shared, Streams};
 use operations::{OperationType, Operations};
 use request::Refusals;
 
@@ -38,7 +38,8 @@ pub struct Metrics {
     operations: operations::Families,
     refusals: Refusals,
     commands: Commands,
-    reads: Reads,
+    reads: Shared,
+    counts: Shared,
     pool: Pool,
     streams: Streams,
     sweeps: Sweeps,
@@ -81,7 +82,8 @@ impl Default for Metrics {
             operations: operations::Families::register(&mut registry),
             refusals: Refusals::register(&mut registry),
             commands: Commands::register(&mut registry),
-            reads: Reads::register(&mut registry),
+            reads: Shared::reads(&mut registry),
+            counts: Shared::counts(&mut registry),
             pool: Pool::register(&mut registry),
             streams: Streams::register(&mut registry),
             sweeps: Sweeps::register(&mut registry),
@@ -123,8 +125,13 @@ impl Metrics {
     }
 
     /// Reads that share commands.
-    pub fn reads(&self) -> &Reads {
+    pub fn reads(&self) -> &Shared {
         &self.reads
+    }
+
+    /// Additions to counts that share commands.
+    pub fn counts(&self) -> &Shared {
+        &self.counts
     }
 
     /// Connections to MongoDB.

@@ -10,13 +10,16 @@ use std::{
     collections::VecDeque,
     mem,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
 use futures_util::FutureExt;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::{sync::oneshot, time::timeout};
+use tokio::{
+    sync::oneshot,
+    time::{interval, timeout},
+};
 use tracing::{Instrument as _, Span};
 
 use super::driver::PATIENCE;
@@ -31,43 +34,45 @@ const ENOUGH: usize = 128;
 const FEW: usize = 3;
 /// Who has waited for so long is, while nothing was sent: the command before may never end. It is looked
 /// for that this often, so it may be twice as long.
-pub(super) const LONG: Duration = Duration::from_millis(250);
+const LONG: Duration = Duration::from_millis(250);
 /// Questions of one command.
 const BATCH: usize = 512;
 /// Questions that may wait; whoever comes then is told to come again.
 const QUEUE: usize = 65_536;
 
 /// What answers questions of one kind.
-pub(super) trait Source: Send + Sync + 'static {
+pub(super) trait Source: Send + Sync + Sized + 'static {
+    /// What is asked for.
+    type Value: Send + 'static;
     /// One answer.
     type Answer: Send + 'static;
 
     /// Answers all of them, with one command. Who is left without an answer hears of a defect.
-    fn answer(&self, batch: Vec<Waiting<Self::Answer>>) -> impl Future<Output = ()> + Send;
+    fn answer(&self, batch: Vec<Waiting<Self>>) -> impl Future<Output = ()> + Send;
 
     /// The span of a command for so many questions; `traced` are those that have spans.
     fn span(&self, traced: &[Question], questions: usize) -> Span;
 }
 
 /// One question that waits for its answer.
-pub(super) struct Waiting<A> {
+pub(super) struct Waiting<S: Source> {
     /// What is asked for.
-    pub(super) value: String,
+    pub(super) value: S::Value,
     /// Where the answer goes.
-    pub(super) answer: oneshot::Sender<A>,
+    pub(super) answer: oneshot::Sender<S::Answer>,
     question: Question,
 }
 
 /// The questions of one kind.
 pub(super) struct Batches<S: Source> {
     source: S,
-    queue: Mutex<Queue<S::Answer>>,
+    queue: Mutex<Queue<Waiting<S>>>,
     /// How many wait, for operators.
     waiting: Gauge,
 }
 
-struct Queue<A> {
-    waiting: VecDeque<Waiting<A>>,
+struct Queue<W> {
+    waiting: VecDeque<W>,
     /// Lanes that are open; each has one command on its way, or is about to send one.
     lanes: usize,
     /// Commands that are on their way.
@@ -82,7 +87,7 @@ struct Queue<A> {
     is_moving: bool,
 }
 
-impl<A> Queue<A> {
+impl<W> Queue<W> {
     /// How many have to wait for another command.
     fn enough(&self) -> usize {
         match self.carried.max(self.before) {
@@ -119,27 +124,40 @@ impl<S: Source> Batches<S> {
     /// Too many wait, no answer came in time, or none at all.
     pub(super) async fn ask(
         self: Arc<Self>,
-        value: &str,
+        value: S::Value,
         question: &Question,
     ) -> Result<S::Answer, Error> {
         let answer = self.enqueue(value, question)?;
-        let answered = timeout(PATIENCE, answer).await.map_err(Error::unavailable)?;
-        answered.map_err(|_dropped| Error::internal("a batch of reads ended without an answer"))
+        answered(answer).await
+    }
+
+    /// The same, with a command of its own.
+    ///
+    /// # Errors
+    /// No answer came in time, or none at all.
+    pub(super) async fn ask_alone(
+        self: Arc<Self>,
+        value: S::Value,
+        question: &Question,
+    ) -> Result<S::Answer, Error> {
+        let (answer, receiver) = oneshot::channel();
+        let waiting = Waiting { value, answer, question: question.clone() };
+        tokio::spawn(async move { self.answer(vec![waiting]).await });
+        answered(receiver).await
     }
 
     /// Queues one question, and opens a lane for it if there may be another.
     fn enqueue(
         self: &Arc<Self>,
-        value: &str,
+        value: S::Value,
         question: &Question,
     ) -> Result<oneshot::Receiver<S::Answer>, Error> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.queue();
         if queue.waiting.len() >= QUEUE {
-            return Err(Error::unavailable("too many reads wait"));
+            return Err(Error::unavailable("too many questions wait"));
         }
-        let (value, question) = (value.to_owned(), question.clone());
-        queue.waiting.push_back(Waiting { value, answer, question });
+        queue.waiting.push_back(Waiting { value, answer, question: question.clone() });
         self.waiting.inc();
         // Who comes first hasn't waited yet.
         queue.is_moving |= queue.waiting.len() == 1;
@@ -150,7 +168,7 @@ impl<S: Source> Batches<S> {
     }
 
     /// Opens a lane if there may be another and none is about to send what waits.
-    fn open_lane(self: &Arc<Self>, queue: &mut Queue<S::Answer>) {
+    fn open_lane(self: &Arc<Self>, queue: &mut Queue<Waiting<S>>) {
         if queue.lanes == queue.sent && queue.lanes < LANES {
             queue.lanes += 1;
             tokio::spawn(Arc::clone(self).lane());
@@ -182,7 +200,7 @@ impl<S: Source> Batches<S> {
     }
 
     /// What goes out next; closes the lane where that isn't worth a command: the other one takes it along.
-    fn next(&self) -> Option<Vec<Waiting<S::Answer>>> {
+    fn next(&self) -> Option<Vec<Waiting<S>>> {
         let mut queue = self.queue();
         if !queue.is_worth_one() {
             queue.lanes -= 1;
@@ -196,11 +214,11 @@ impl<S: Source> Batches<S> {
         Some(queue.waiting.drain(..count).collect())
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue<S::Answer>> {
+    fn queue(&self) -> MutexGuard<'_, Queue<Waiting<S>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn answer(&self, mut batch: Vec<Waiting<S::Answer>>) {
+    async fn answer(&self, mut batch: Vec<Waiting<S>>) {
         // For who has stopped waiting nothing is asked.
         batch.retain(|waiting| !waiting.answer.is_closed());
         if batch.is_empty() {
@@ -212,13 +230,28 @@ impl<S: Source> Batches<S> {
 
     /// The span of the command for a batch. The spans of its questions are let go: a span ends when
     /// nobody holds it any more.
-    fn span(&self, batch: &mut [Waiting<S::Answer>]) -> Span {
+    fn span(&self, batch: &mut [Waiting<S>]) -> Span {
         if !batch.iter().any(|waiting| waiting.question.is_traced()) {
             return Span::none();
         }
         let questions = batch.iter_mut().map(|waiting| mem::take(&mut waiting.question));
         let traced: Vec<_> = questions.filter(Question::is_traced).collect();
         self.source.span(&traced, batch.len())
+    }
+}
+
+async fn answered<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {
+    let answered = timeout(PATIENCE, answer).await.map_err(Error::unavailable)?;
+    answered.map_err(|_dropped| Error::internal("a batch ended without an answer"))
+}
+
+/// Lets `hasten` look for who has waited for long, for as long as anyone holds those who wait.
+pub(super) async fn keep_pace<T>(held: Weak<T>, hasten: fn(&T)) {
+    let mut pace = interval(LONG);
+    loop {
+        pace.tick().await;
+        let Some(held) = held.upgrade() else { return };
+        hasten(&held);
     }
 }
 

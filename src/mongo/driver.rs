@@ -20,9 +20,14 @@ use mongodb::{
     raw_batch_cursor::RawBatch,
 };
 use serde::{Serialize, de::DeserializeOwned};
+use tracing::Span;
 
 use super::{observe, sessions::Sessions};
-use crate::{error::Error, metrics::database::Commands, traces};
+use crate::{
+    error::Error,
+    metrics::database::{Command, Commands},
+    traces,
+};
 
 /// The driver's handle of a collection, and what its commands are counted in.
 #[derive(Clone)]
@@ -91,22 +96,23 @@ impl Raw {
         let counted = self.commands.of(self.name, command);
         let since = Instant::now();
         let sent = send_within(patience, self.name, command, call);
-        sent.inspect(move |answer| {
-            let failure = answer.as_ref().err().map(failure);
-            counted.answered(since.elapsed(), failure);
-            if let Some(failure) = failure {
-                traces::failed(&span, failure);
-            }
-        })
+        sent.inspect(move |answer| told(&counted, since, &span, answer.as_ref().err()))
     }
 }
 
-/// How a command failed, in one word.
-pub(super) fn failure(error: &Error) -> &'static str {
-    if matches!(error, Error::Unavailable(_) | Error::Timeout(_)) {
-        "unavailable"
-    } else {
-        "failed"
+/// Counts a command that several share, and says in its span how it failed.
+pub(super) fn note(sent: &Command, since: Instant, error: Option<&Error>) {
+    told(sent, since, &Span::current(), error);
+}
+
+fn told(sent: &Command, since: Instant, span: &Span, error: Option<&Error>) {
+    let failure = error.map(|error| match error {
+        Error::Unavailable(_) | Error::Timeout(_) => "unavailable",
+        _ => "failed",
+    });
+    sent.answered(since.elapsed(), failure);
+    if let Some(failure) = failure {
+        traces::failed(span, failure);
     }
 }
 

@@ -110,6 +110,35 @@ fn is_passing(fault: &Fault) -> bool {
     }
 }
 
+/// An update of several that failed.
+pub(super) struct Failed {
+    pub(super) position: usize,
+    /// The server's.
+    pub(super) code: i32,
+    pub(super) error: Error,
+}
+
+/// What failed of the updates that a command sent.
+///
+/// # Errors
+/// `Internal`: it can't be read.
+pub(super) fn failed(answer: &Document) -> Result<Vec<Failed>, Error> {
+    let Ok(failed) = answer.get_array("writeErrors") else { return Ok(Vec::new()) };
+    let read = |failed: &Bson| {
+        let number = |of| failed.as_document()?.get_i32(of).ok();
+        let text = || failed.to_string();
+        let position = number("index").and_then(|index| usize::try_from(index).ok());
+        let (Some(position), Some(code)) = (position, number("code")) else {
+            return Err(Error::internal(text()));
+        };
+        // A primary may step down between the command and one of its updates.
+        let is_passing = PASSING.contains(&code);
+        let error = if is_passing { Error::unavailable(text()) } else { Error::internal(text()) };
+        Ok(Failed { position, code, error })
+    };
+    failed.iter().map(read).collect()
+}
+
 impl Answered {
     /// How many documents matched.
     ///
@@ -125,18 +154,11 @@ impl Answered {
     /// # Errors
     /// Such a failure.
     pub(super) fn refused(&self) -> Result<Vec<usize>, Error> {
-        let Ok(failed) = self.answer.get_array("writeErrors") else { return Ok(Vec::new()) };
-        let number = |error: &Bson, of| error.as_document()?.get_i32(of).ok();
-        let position = |error: &Bson| match number(error, "code") {
-            Some(DUPLICATE_KEY) => {
-                let index = number(error, "index").and_then(|index| usize::try_from(index).ok());
-                index.ok_or_else(|| Error::internal(error.to_string()))
-            }
-            // A primary may step down between the command and one of its updates.
-            Some(code) if PASSING.contains(&code) => Err(Error::unavailable(error.to_string())),
-            _ => Err(Error::internal(error.to_string())),
+        let position = |Failed { position, code, error }| match code {
+            DUPLICATE_KEY => Ok(position),
+            _ => Err(error),
         };
-        failed.iter().map(position).collect()
+        failed(&self.answer)?.into_iter().map(position).collect()
     }
 
     /// The error of what was refused, where it may have been done before; else nothing.

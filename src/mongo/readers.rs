@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -15,12 +15,12 @@ use mongodb::{
     options::ReadConcern,
 };
 use serde::{Deserialize, Serialize};
-use tokio::{sync::oneshot, time::interval};
+use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
-    batch::{Batches, LONG, Source, Waiting},
-    driver::{List, Raw, failure, in_batch},
+    batch::{Batches, Source, Waiting, keep_pace},
+    driver::{List, Raw, in_batch, note},
     observe,
     sessions::Sessions,
 };
@@ -28,7 +28,7 @@ use crate::{
     error::Error,
     metrics::{
         Metrics,
-        database::{Command, Commands, Reads},
+        database::{Command, Commands, Shared},
         histogram::Histogram,
     },
     traces::{self, Question},
@@ -166,7 +166,7 @@ pub struct Readers {
     sessions: Arc<Sessions>,
     by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
     clock: Arc<Batches<Clock>>,
-    reads: Reads,
+    reads: Shared,
     commands: Commands,
     limit: Duration,
     #[cfg(feature = "bench")]
@@ -197,7 +197,7 @@ impl Readers {
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });
-        tokio::spawn(hasten(Arc::downgrade(&readers)));
+        tokio::spawn(keep_pace(Arc::downgrade(&readers), Self::hasten));
         readers
     }
 
@@ -242,7 +242,7 @@ impl Readers {
         }
         let since = Instant::now();
         let question = Question::new(lookup.collection, FIND);
-        let answer = self.reader(lookup).ask(value, &question).await;
+        let answer = self.reader(lookup).ask(value.to_owned(), &question).await;
         observe::note(lookup.collection, FIND, since);
         observe::note_read(observe::wanted(|| {
             let (filter, projection) = (lookup.filter(&value.into()), lookup.projection());
@@ -266,7 +266,7 @@ impl Readers {
     pub(super) async fn now(&self) -> Result<DateTime, Error> {
         let since = Instant::now();
         let question = Question::new(NO_COLLECTION, HELLO);
-        let answer = Arc::clone(&self.clock).ask("", &question).await;
+        let answer = Arc::clone(&self.clock).ask((), &question).await;
         observe::note(self.database.name(), HELLO, since);
         Ok(answer??)
     }
@@ -276,26 +276,20 @@ impl Readers {
         let reader = readers.entry(lookup).or_insert_with(|| {
             let name = lookup.collection;
             let collection = self.raw(name);
-            let (keys, sent) = (self.reads.keys(name), self.commands.of(name, FIND));
+            let (keys, sent) = (self.reads.together(name), self.commands.of(name, FIND));
             let reader = Reader { lookup, collection, keys, sent, limit: self.limit };
             Batches::new(reader, self.reads.waiting(name))
         });
         Arc::clone(reader)
     }
 
+    fn hasten(&self) {
+        self.clock.hasten();
+        self.by_lookup().values().for_each(Batches::hasten);
+    }
+
     fn by_lookup(&self) -> MutexGuard<'_, HashMap<Lookup, Arc<Batches<Reader>>>> {
         self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Looks for who has waited for long, for as long as anyone holds these.
-async fn hasten(readers: Weak<Readers>) {
-    let mut pace = interval(LONG);
-    loop {
-        pace.tick().await;
-        let Some(readers) = readers.upgrade() else { return };
-        readers.clock.hasten();
-        readers.by_lookup().values().for_each(Batches::hasten);
     }
 }
 
@@ -310,16 +304,18 @@ struct Reader {
 }
 
 impl Source for Reader {
+    type Value = String;
     type Answer = Said<Found>;
 
-    async fn answer(&self, batch: Vec<Waiting<Self::Answer>>) {
+    async fn answer(&self, batch: Vec<Waiting<Self>>) {
         let mut waiting: HashMap<String, Vec<oneshot::Sender<Self::Answer>>> = HashMap::new();
         for Waiting { value, answer, .. } in batch {
             waiting.entry(value).or_default().push(answer);
         }
         let since = Instant::now();
         let fetched = self.fetch(&mut waiting).await;
-        note(&self.sent, since, &fetched);
+        let fault = fetched.as_ref().err().map(|fault| Error::from(fault.clone()));
+        note(&self.sent, since, fault.as_ref());
         for answer in waiting.into_values().flatten() {
             // Keys that no document was found for, or all that are left after a failure. Who has
             // stopped waiting doesn't hear it.
@@ -403,12 +399,14 @@ struct Clock {
 }
 
 impl Source for Clock {
+    type Value = ();
     type Answer = Said<DateTime>;
 
-    async fn answer(&self, batch: Vec<Waiting<Self::Answer>>) {
+    async fn answer(&self, batch: Vec<Waiting<Self>>) {
         let since = Instant::now();
         let answered = self.sessions.run(doc! { HELLO: 1 }).await;
-        note(&self.sent, since, &answered);
+        let fault = answered.as_ref().err().map(|fault| Error::from(fault.clone()));
+        note(&self.sent, since, fault.as_ref());
         let read = |answer: Document| answer.get_datetime("localTime").copied();
         let now = answered.and_then(|answer| read(answer).map_err(|_| odd("no localTime")));
         for Waiting { answer, .. } in batch {
@@ -419,15 +417,6 @@ impl Source for Clock {
     fn span(&self, traced: &[Question], questions: usize) -> Span {
         let database = || self.database.name().to_owned();
         traces::shared_command(database, NO_COLLECTION, HELLO, traced, questions)
-    }
-}
-
-/// Counts a command, and says in its span how it failed.
-fn note<T>(sent: &Command, since: Instant, answered: &Said<T>) {
-    let failure = answered.as_ref().err().map(|error| failure(&Error::from(error.clone())));
-    sent.answered(since.elapsed(), failure);
-    if let Some(failure) = failure {
-        traces::failed(&Span::current(), failure);
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     error::Error,
     metrics::Metrics,
     mongo::{
-        Bounds, Collection, Readers, Stored,
+        Bounds, Collection, Counters, Readers, Stored,
         flow::{Op, Run},
         watch::Hub,
     },
@@ -36,6 +36,7 @@ struct Inner {
     config: Config,
     database: Database,
     readers: Arc<Readers>,
+    counters: Arc<Counters>,
     hub: Hub,
     ids: Ids,
     metrics: Metrics,
@@ -66,6 +67,7 @@ impl App {
         let hub = Hub::new(database.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
         let readers = Readers::new(database.clone(), &metrics, limit);
+        let counters = Counters::new(&readers, &metrics, config.coalesce_counts);
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
         Self {
@@ -73,6 +75,7 @@ impl App {
                 config,
                 database,
                 readers,
+                counters,
                 hub,
                 ids,
                 metrics,
@@ -105,6 +108,17 @@ impl App {
     #[cfg(feature = "bench")]
     pub async fn answer_from_memory(&self, collection: &'static str) -> Result<(), Error> {
         self.inner.readers.answer_from_memory(collection).await
+    }
+
+    /// Counts that many add to.
+    pub fn counters(&self) -> &Counters {
+        &self.inner.counters
+    }
+
+    /// This machine's clock, for what is only counted: flows go by the server's.
+    pub fn clock(&self) -> DateTime {
+        #[expect(clippy::disallowed_methods, reason = "no outcome depends on it")]
+        DateTime::now()
     }
 
     /// The change hub.

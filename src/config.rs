@@ -97,6 +97,10 @@ pub struct Config {
     /// Reservations that one SKU holds at the most; shopping stops reserving at half of it.
     pub reservations_per_sku: u32,
 
+    /// Whether what is added to counts at one moment (hits) goes out in one command. Each is answered when a
+    /// majority holds it, in either case.
+    pub coalesce_counts: bool,
+
     /// Bytes of an asset at the most.
     pub asset_bytes: u64,
     /// Media types of assets that are taken, such as `image/png` and `image/*`, by their bytes.
@@ -274,6 +278,7 @@ impl Default for Config {
             reservation_seconds: 3_600,
             cart_keep_expired: true,
             reservations_per_sku: 1_000,
+            coalesce_counts: true,
             asset_bytes: 4 << 30,
             asset_types: vec!["*/*".into()],
             asset_files: 10,

@@ -58,6 +58,9 @@ pub enum Error {
     /// applied or may yet be: repeating it with the same op id is safe.
     #[error("the outcome is not known; repeating with the same op id is safe")]
     Unavailable(#[source] Source),
+    /// As `Unavailable`, of what is added to counts: nothing tells whether it was added.
+    #[error("it is not known whether this was counted; sent again it may be counted twice")]
+    Uncounted(#[source] Source),
     /// Everything else: a defect of ours or of the set-up.
     #[error("internal error")]
     Internal(#[source] Source),
@@ -96,7 +99,10 @@ impl Error {
             Self::Timeout(_) => "TIMEOUT",
             Self::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
             Self::UntrustedDocument => "UNTRUSTED_DOCUMENT",
-            Self::KeysUnavailable | Self::Overloaded | Self::Unavailable(_) => "UNAVAILABLE",
+            Self::KeysUnavailable
+            | Self::Overloaded
+            | Self::Unavailable(_)
+            | Self::Uncounted(_) => "UNAVAILABLE",
             Self::Internal(_) => "INTERNAL_SERVER_ERROR",
         }
     }

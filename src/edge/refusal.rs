@@ -18,9 +18,10 @@ pub(super) fn with_status(error: Error) -> Refusal {
         }
         Error::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
         Error::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
-        Error::Overloaded | Error::KeysUnavailable | Error::Unavailable(_) => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Error::Overloaded
+        | Error::KeysUnavailable
+        | Error::Unavailable(_)
+        | Error::Uncounted(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     (status, error)

@@ -3,6 +3,7 @@
 //! - `driver`: the calls of the driver, each in a task of its own
 //! - [`collection`]: typed reads and inserts, each one command
 //! - [`batch`], [`readers`]: reads by key and the server's clock, gathered over all requests
+//! - [`counts`]: counts that many add to, gathered over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - `plain`: writes without the record that MongoDB keeps of those which a driver may repeat
 //! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
@@ -27,6 +28,7 @@ mod batch;
 pub mod collection;
 pub mod connect;
 pub mod copies;
+pub mod counts;
 mod driver;
 pub mod elements;
 pub mod explain;
@@ -48,6 +50,7 @@ pub mod view;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};
+pub use counts::Counters;
 pub use flow::{Bounds, Run};
 pub use guarded::Outcome;
 pub use readers::Readers;

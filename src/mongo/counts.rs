@@ -1,0 +1,251 @@
+//! Counts that many add to: what is added while a command is on its way goes out together in the next one, as one
+//! `$inc` for each document. See [`super::batch`].
+//!
+//! It costs no durability: who adds is answered when a majority holds it. But a count has no guard, and nothing in
+//! the document tells what was added already. So no command is sent twice, and who hears no answer can't know.
+
+use std::{
+    collections::{BTreeMap, HashMap, hash_map::Entry},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use mongodb::bson::{Document, doc};
+use tracing::Span;
+
+use super::{
+    Readers, Stored,
+    batch::{Batches, Source, Waiting, keep_pace},
+    driver::{DUPLICATE_KEY, Raw, note, send_within},
+    observe,
+    plain::{Failed, failed},
+};
+use crate::{
+    error::Error,
+    metrics::{
+        Metrics,
+        database::{Command, Commands, Shared},
+        histogram::Histogram,
+    },
+    traces::{self, Question},
+};
+
+/// The command that adds.
+const UPDATE: &str = "update";
+/// Documents of one command at the most: a command is a document too, of 16 MB.
+const MOST: usize = 1_000;
+/// Its `maxTimeMS`.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What is added to the counts of one document, which begins with it where it isn't there.
+#[derive(Debug, Clone)]
+pub struct Addition {
+    /// The document's `_id`.
+    pub id: Document,
+    /// What is added to which field; the paths are the program's own.
+    pub amounts: BTreeMap<String, i64>,
+    /// The version of the document's shape, its field `v`.
+    pub version: i32,
+}
+
+impl Addition {
+    fn update(self) -> Document {
+        let amounts: Document =
+            self.amounts.into_iter().map(|(field, amount)| (field, amount.into())).collect();
+        doc! {
+            "q": { "_id": self.id },
+            "u": { "$inc": amounts, "$setOnInsert": { "v": self.version } },
+            "upsert": true,
+        }
+    }
+}
+
+/// The counts of one database.
+pub struct Counters {
+    readers: Arc<Readers>,
+    counts: Shared,
+    commands: Commands,
+    coalesce: bool,
+    by_collection: Mutex<HashMap<&'static str, Arc<Batches<Counter>>>>,
+}
+
+impl fmt::Debug for Counters {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Counters").field("coalesce", &self.coalesce).finish_non_exhaustive()
+    }
+}
+
+impl Counters {
+    /// Those of the readers' database, which are counted in `metrics`. Unless they `coalesce`, each addition is a
+    /// command of its own.
+    pub fn new(readers: &Arc<Readers>, metrics: &Metrics, coalesce: bool) -> Arc<Self> {
+        let counters = Arc::new(Self {
+            readers: Arc::clone(readers),
+            counts: metrics.counts().clone(),
+            commands: metrics.commands().clone(),
+            coalesce,
+            by_collection: Mutex::default(),
+        });
+        tokio::spawn(keep_pace(Arc::downgrade(&counters), Self::hasten));
+        counters
+    }
+
+    /// Adds to documents of `T`, each once.
+    ///
+    /// # Errors
+    /// `Uncounted`, or `Internal`: some of it may have been added.
+    pub async fn add<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
+        let since = Instant::now();
+        let question = Question::new(T::COLLECTION, UPDATE);
+        let batches = self.batches(T::COLLECTION);
+        let added = if self.coalesce {
+            batches.ask(additions, &question).await
+        } else {
+            batches.ask_alone(additions, &question).await
+        };
+        observe::note(T::COLLECTION, UPDATE, since);
+        match added {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(shared)) if matches!(*shared, Error::Internal(_)) => {
+                Err(Error::internal(shared))
+            }
+            Ok(Err(shared)) => Err(Error::Uncounted(shared.into())),
+            Err(Error::Unavailable(source)) => Err(Error::Uncounted(source)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn batches(&self, name: &'static str) -> Arc<Batches<Counter>> {
+        let mut all = self.by_collection();
+        let batches = all.entry(name).or_insert_with(|| {
+            let (collection, sent) = (self.readers.raw(name), self.commands.of(name, UPDATE));
+            let counter = Counter { name, collection, together: self.counts.together(name), sent };
+            Batches::new(counter, self.counts.waiting(name))
+        });
+        Arc::clone(batches)
+    }
+
+    fn hasten(&self) {
+        self.by_collection().values().for_each(Batches::hasten);
+    }
+
+    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batches<Counter>>>> {
+        self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The counts of one collection.
+struct Counter {
+    name: &'static str,
+    collection: Raw,
+    /// How many documents each command names.
+    together: Histogram,
+    sent: Command,
+}
+
+impl Source for Counter {
+    type Value = Vec<Addition>;
+    type Answer = Result<(), Arc<Error>>;
+
+    async fn answer(&self, batch: Vec<Waiting<Self>>) {
+        let mut sums = Sums::default();
+        let asked: Vec<_> = batch
+            .into_iter()
+            .map(|Waiting { value, answer, .. }| {
+                let places: Vec<_> = value.into_iter().map(|one| sums.add(one)).collect();
+                (answer, places)
+            })
+            .collect();
+        let failed = self.send_all(sums.documents).await;
+        for (answer, places) in asked {
+            let fault = places.iter().find_map(|place| failed.get(place));
+            // Who has stopped waiting doesn't hear it.
+            let _gone = answer.send(fault.map_or(Ok(()), |fault| Err(Arc::clone(fault))));
+        }
+    }
+
+    fn span(&self, traced: &[Question], questions: usize) -> Span {
+        let database = || self.collection.database_name();
+        traces::shared_command(database, self.name, UPDATE, traced, questions)
+    }
+}
+
+impl Counter {
+    /// The documents of which it failed, by their places.
+    async fn send_all(&self, mut sums: Vec<Addition>) -> HashMap<usize, Arc<Error>> {
+        let (mut failed, mut first) = (HashMap::new(), 0);
+        while !sums.is_empty() {
+            let rest = sums.split_off(sums.len().min(MOST));
+            let places = first..first + sums.len();
+            first = places.end;
+            match self.send(sums).await {
+                Ok(some) => failed.extend(
+                    some.into_iter().map(|(place, error)| (places.start + place, Arc::new(error))),
+                ),
+                Err(error) => {
+                    let error = Arc::new(error);
+                    failed.extend(places.map(|place| (place, Arc::clone(&error))));
+                }
+            }
+            sums = rest;
+        }
+        failed
+    }
+
+    /// The same, of one command.
+    async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
+        self.together.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
+        let updates: Vec<Document> = sums.into_iter().map(Addition::update).collect();
+        let limit = i64::try_from(LIMIT.as_millis()).unwrap_or(i64::MAX);
+        let command = doc! {
+            UPDATE: self.name,
+            "updates": updates,
+            "ordered": false,
+            "writeConcern": { "w": "majority" },
+            "maxTimeMS": limit,
+        };
+        let since = Instant::now();
+        let collection = self.collection.clone();
+        let call = async move { collection.sessions().run(command).await };
+        // The server's limit doesn't count while a command waits in front of it.
+        let answered = send_within(LIMIT + Duration::from_secs(1), self.name, UPDATE, call).await;
+        note(&self.sent, since, answered.as_ref().err());
+        let answer = answered?;
+        if let Ok(unsure) = answer.get_document("writeConcernError") {
+            return Err(Error::unavailable(unsure.to_string()));
+        }
+        let fault = |Failed { position, code, error }| match code {
+            // Two were the first at the same time; this one wasn't counted.
+            DUPLICATE_KEY => (position, Error::unavailable(error)),
+            _ => (position, error),
+        };
+        Ok(failed(&answer)?.into_iter().map(fault).collect())
+    }
+}
+
+/// What goes out together: each document once.
+#[derive(Default)]
+struct Sums {
+    documents: Vec<Addition>,
+    places: HashMap<Document, usize>,
+}
+
+impl Sums {
+    /// The place of its document among them.
+    fn add(&mut self, addition: Addition) -> usize {
+        match self.places.entry(addition.id.clone()) {
+            Entry::Vacant(place) => {
+                self.documents.push(addition);
+                *place.insert(self.documents.len() - 1)
+            }
+            Entry::Occupied(place) => {
+                let place = *place.get();
+                for (field, amount) in addition.amounts {
+                    *self.documents[place].amounts.entry(field).or_default() += amount;
+                }
+                place
+            }
+        }
+    }
+}

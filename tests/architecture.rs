@@ -30,7 +30,7 @@ const ROOMS: &[&[&str]] = &[
     &["carts", "payments"],
     &["inventory", "transfers"],
     &["catalog"],
-    &["categories", "comments", "people"],
+    &["categories", "comments", "hits", "people"],
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -4,7 +4,7 @@
 //!
 //! Between rooms only operations call operations, downhill:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → assets → {comments, identities}`.
+//! `content → assets → {comments, identities}`; `hits` stands alone.
 
 pub mod assets;
 pub mod carts;
@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod categories;
 pub mod comments;
 pub mod content;
+pub mod hits;
 pub mod identities;
 pub mod inventory;
 pub mod orders;
@@ -52,6 +53,8 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<assets::AssetDocument>(),
     declared::<assets::BlobDocument>(),
     declared::<assets::ChunkDocument>(),
+    declared::<hits::DayDocument>(),
+    declared::<hits::MonthDocument>(),
 ];
 
 /// What `docgate check` found.
@@ -97,6 +100,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     content::invariants::check(app, &mut report).await?;
     identities::invariants::check(app, &mut report).await?;
     assets::invariants::check(app, &mut report).await?;
+    hits::invariants::check(app, &mut report).await?;
     Ok(report)
 }
 

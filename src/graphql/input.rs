@@ -88,12 +88,24 @@ pub fn tags(field: &str, tags: &[String]) -> Result<Vec<String>, InvalidInput> {
 /// # Errors
 /// Names the field.
 pub fn tag(field: &str, tag: &str) -> Result<String, InvalidInput> {
-    let tag = text(field, tag, 1..=64)?;
-    if tag.trim() != tag || tag.contains(['\n', '\r', '\t']) {
+    line(field, tag, 1..=64)
+}
+
+/// A text of `length` characters on one line, without spaces at its ends.
+///
+/// # Errors
+/// Names the field.
+pub fn line(
+    field: &str,
+    value: &str,
+    length: RangeInclusive<usize>,
+) -> Result<String, InvalidInput> {
+    let line = text(field, value, length)?;
+    if line.trim() != line || line.contains(['\n', '\r', '\t']) {
         let reason = "takes no line breaks or tabs, and no spaces at its ends";
         return Err(InvalidInput::new(field, reason));
     }
-    Ok(tag)
+    Ok(line)
 }
 
 /// A text in lower case, for keys by which it is found. Letter by letter, so that a prefix of the

@@ -32,6 +32,7 @@ use crate::{
             self,
             types::{ContentConflict, WouldContainItself},
         },
+        hits,
         identities::{self, types::ProofNeeded},
         inventory,
         orders::{
@@ -66,6 +67,7 @@ use crate::{
 pub struct Query(
     entities::EntitiesQuery,
     nodes::NodesQuery,
+    hits::resolvers::HitsQuery,
     identities::resolvers::IdentitiesQuery,
     transfers::resolvers::TransfersQuery,
     people::resolvers::PeopleQuery,
@@ -93,6 +95,7 @@ pub struct Mutation(
     content::resolvers::ContentMutation,
     identities::resolvers::IdentitiesMutation,
     assets::resolvers::AssetsMutation,
+    hits::resolvers::HitsMutation,
 );
 
 /// Everything that can be followed.

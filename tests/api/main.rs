@@ -19,6 +19,7 @@ mod edge;
 mod federation;
 mod graphiql;
 mod health;
+mod hits;
 mod http;
 mod identities;
 mod inventory;

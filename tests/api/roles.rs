@@ -48,6 +48,7 @@ impl Contract {
                     "Boolean" => "true".to_owned(),
                     "CurrencyCode" => "\"EUR\"".to_owned(),
                     "LocaleTag" => "\"en\"".to_owned(),
+                    "Date" => "\"2020-01-01\"".to_owned(),
                     "DateTime" => "\"2020-01-01T00:00:00Z\"".to_owned(),
                     "Upload" => format!("{:?}", docgate::graphql::upload::mark(0)),
                     _ => "\"a\"".to_owned(),

@@ -1,0 +1,45 @@
+//! What `docgate check` verifies of hits.
+
+use super::{
+    documents::{Counts, DayDocument, MonthDocument},
+    store,
+};
+use crate::{app::App, domains::Report, error::Error, graphql::scalars::Date};
+
+/// Each document agrees with itself.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
+    report.rule("hits: an hour of a day counts what its minutes count");
+    store::for_each(app, |DayDocument { id, hourly, minute, .. }| {
+        let of_minutes: Counts =
+            minute.into_iter().map(|(hour, counts)| (hour, counts.values().sum())).collect();
+        if hourly != of_minutes || !is_counted(&hourly, 0..=23) || !is_day(&id.date) {
+            report.broken(format!("{id:?}: {hourly:?}, of minutes {of_minutes:?}"));
+        }
+        Ok(())
+    })
+    .await?;
+    report.rule("hits: a month counts its own days");
+    store::for_each(app, |MonthDocument { id, daily, .. }| {
+        let is_own = |day: &String| is_day(&format!("{}-{day:0>2}", id.date));
+        if !is_counted(&daily, 1..=31) || !daily.keys().all(is_own) {
+            report.broken(format!("{id:?}: {daily:?}"));
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Whether each is a number within `range` and counts something.
+fn is_counted(counts: &Counts, range: std::ops::RangeInclusive<u32>) -> bool {
+    let is_one = |(unit, hits): (&String, &i64)| {
+        *hits > 0 && unit.parse().is_ok_and(|unit| range.contains(&unit))
+    };
+    !counts.is_empty() && counts.iter().all(is_one)
+}
+
+fn is_day(date: &str) -> bool {
+    Date::parse_date(date).is_some()
+}

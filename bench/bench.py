@@ -121,6 +121,8 @@ class Bench:
         for work in works.works(shelf):
             if work.name not in chosen:
                 continue
+            if work.name == "hit":
+                self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
             by = {name: making for name, making in work.by.items() if name in self.running}
             self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
             self.compare(work)
@@ -135,6 +137,8 @@ class Bench:
             if self.running[DOCGATE] is not docgate:
                 self.processes.end(self.running[DOCGATE].process)
                 self.running[DOCGATE] = docgate
+            if apart := self.running.pop(servers.APART, None):
+                self.processes.end(apart.process)
 
     def shelf(self, needs_money: bool) -> works.Shelf:
         address = self.running[DOCGATE].address
@@ -148,7 +152,8 @@ class Bench:
             merchant = servers.token(self.places, self.database, "merchant", "merchant")
             accounts = shop.open_accounts(address, self.options.accounts, 1_000_000_000, token, service)
             shop.receive(address, keys.skus, 1_000_000, merchant)
-        return works.Shelf(address, keys, token, accounts, self.options.carts)
+        counting = servers.token(self.places, self.database, "counting", "service")
+        return works.Shelf(address, keys, token, counting, accounts, self.options.carts)
 
     def compare(self, work: works.Work) -> None:
         """Every server must answer as docgate does, or it would be measured at something else."""

@@ -6,12 +6,12 @@ from html import escape
 from typing import Any, Dict, List, Tuple
 
 from results import MAIN, Found, digits, median
-from servers import ALL, BARE, DOCGATE, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
+from servers import ALL, APART, BARE, DOCGATE, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
 
 #: Colours that people with colour blindness can tell apart (after Okabe and Ito).
-COLOURS = {DOCGATE: "#0072B2", MEMORY: "#56B4E9", BARE: "#8A8A8A", TRANSACTIONS: "#009E73"}
+COLOURS = {DOCGATE: "#0072B2", APART: "#56B4E9", MEMORY: "#56B4E9", BARE: "#8A8A8A", TRANSACTIONS: "#009E73"}
 NODE_COLOUR = "#E69F00"
-SHORT = {**TITLES, MEMORY: "schema from memory", BARE: "axum + driver", TRANSACTIONS: "transaction"}
+SHORT = {**TITLES, APART: "each by itself", MEMORY: "schema from memory", BARE: "axum + driver", TRANSACTIONS: "transaction"}
 
 WIDTH, COLUMNS, GAP, MARGIN = 1040, 2, 48, 32
 NAMES, VALUES = 150, 66

@@ -245,13 +245,13 @@ class Growth:
         is_told = read.one_range or read.allowed is not None
         figures = [self.figures(read, at) for at in range(len(self.counts))] if is_told else []
         times: List[List[float]] = [[], []]
+        asked = [self.asked(read, at, requests) for at in range(len(self.counts))]
         for number in range(rounds + 1):
-            # In turn, and the other way round every second time.
-            for at in (0, 1) if number % 2 else (1, 0):
-                taken = asyncio.run(timed(self.addresses[at], self.asked(read, at, requests)))
-                # The first time what isn't in memory is read from disk.
-                if number:
-                    times[at].append(median(taken) * 1_000)
+            taken = asyncio.run(timed(self.addresses, asked))
+            # The first time what isn't in memory is read from disk.
+            if number:
+                for at, of_one in enumerate(taken):
+                    times[at].append(median(of_one) * 1_000)
         return {
             "read": read.title,
             "oneRange": read.one_range,
@@ -290,19 +290,24 @@ class Growth:
         return {figure: sum(command[figure] for command in commands) for figure in figures}
 
 
-async def timed(address: Address, requests: List[bytes]) -> List[float]:
-    """Seconds of each request, one after the other on one connection."""
-    connection = await Connection.to(address)
-    taken = []
+async def timed(addresses: List[Address], asked: List[List[bytes]]) -> List[List[float]]:
+    """Seconds of each request, on one connection to each address: request by request in turn, so that what else
+    this machine does falls on both alike, and the other way round every second time."""
+    connections = [await Connection.to(address) for address in addresses]
+    taken: List[List[float]] = [[] for _ in addresses]
+    sides = list(range(len(addresses)))
     try:
-        for request in requests:
-            begun = time.perf_counter()
-            status, body = await asyncio.wait_for(connection.send(request), 60)
-            taken.append(time.perf_counter() - begun)
-            if status != 200 or b'"errors":' in body:
-                raise Trouble(f"{status} {body.decode()[:500]}")
+        for requests in zip(*asked):
+            for at in sides:
+                begun = time.perf_counter()
+                status, body = await asyncio.wait_for(connections[at].send(requests[at]), 60)
+                taken[at].append(time.perf_counter() - begun)
+                if status != 200 or b'"errors":' in body:
+                    raise Trouble(f"{status} {body.decode()[:500]}")
+            sides.reverse()
     finally:
-        connection.close()
+        for connection in connections:
+            connection.close()
     return taken
 
 

@@ -18,16 +18,19 @@ from processes import Process, Processes, Trouble, child, free_port
 DOCGATE = "docgate"
 #: docgate with payments that are approved in the process: what checks out.
 APPROVING = "approving"
+#: docgate that sends each hit by itself.
+APART = "apart"
 MEMORY = "memory"
 BARE = "bare"
 TRANSACTIONS = "transactions"
 NODE_PEERS = ["mercurius", "yoga", "apollo"]
 RUST_PEERS = [MEMORY, BARE, TRANSACTIONS]
 #: In the order of tables and charts.
-ALL = [DOCGATE, MEMORY, BARE, *NODE_PEERS, TRANSACTIONS]
+ALL = [DOCGATE, APART, MEMORY, BARE, *NODE_PEERS, TRANSACTIONS]
 
 TITLES = {
     DOCGATE: "docgate",
+    APART: "docgate, each by itself",
     MEMORY: "docgate's schema, answered from memory",
     BARE: "bare axum + driver",
     "mercurius": "Mercurius + JIT",
@@ -122,7 +125,7 @@ class Server:
         environment = {**database.environment(name), **listen, **self.environment}
         process = processes.start(self.name, self.command, environment, self.folder)
         address = ("127.0.0.1", port)
-        if self.name in (DOCGATE, APPROVING):
+        if self.name in (DOCGATE, APPROVING, APART):
             _wait_until_healthy(process, address)
         else:
             process.wait_for(r"^ready\s*$", 120)
@@ -162,6 +165,11 @@ def _wait_until_healthy(process: Process, address: Address) -> None:
 def approving(places: Places) -> Server:
     """docgate itself, from the peers' build."""
     return Server(APPROVING, [str(places.rust / APPROVING), "serve"], environment={"DOCGATE_PAYMENTS": APPROVING})
+
+
+def apart(places: Places) -> Server:
+    environment = {"DOCGATE_COALESCE_COUNTS": "false", "DOCGATE_BACKGROUND": "false"}
+    return Server(APART, [str(places.docgate), "serve"], environment=environment)
 
 
 def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Server]:

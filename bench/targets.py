@@ -9,7 +9,7 @@ import transfers
 from results import MAIN, Found, mebibytes, median, spread
 from scenarios import COMMANDS, FLOWS
 from scenarios import TITLES as SCENARIOS
-from servers import BARE, DOCGATE, MEMORY, TITLES, TRANSACTIONS
+from servers import APART, BARE, DOCGATE, MEMORY, TITLES, TRANSACTIONS
 
 #: A number to be compared, and how it is shown; nothing where it wasn't measured.
 Measured = Tuple[Optional[float], str]
@@ -114,6 +114,22 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         _ratio("product", 1, DOCGATE, BARE),
         0.85,
         0.95,
+        "",
+        True,
+    ),
+    (
+        "add a hit, docgate without coalescing : bare axum + driver",
+        _ratio("hit", MAIN, APART, BARE),
+        0.9,
+        1.0,
+        "",
+        True,
+    ),
+    (
+        "add a hit, docgate : bare axum + driver",
+        _ratio("hit", MAIN, DOCGATE, BARE),
+        3,
+        5,
         "",
         True,
     ),

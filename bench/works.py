@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Union
 import shop
 from client import Address
 from load import OP, Column, Load, Request, graphql
-from servers import BARE, DOCGATE, MEMORY, NODE_PEERS, TRANSACTIONS
+from servers import APART, BARE, DOCGATE, MEMORY, NODE_PEERS, TRANSACTIONS
 
 FIELDS = """__typename id sku type title description language
   pricing {
@@ -57,6 +57,14 @@ TRANSFER = """mutation Transfer($from: ID!, $to: ID!, $op: ID!) {
   }
 }"""
 
+HIT = """mutation Hit($page: String!) {
+  recordHits(input: {hits: [{site: "shop.example", page: $page}]}) {
+    __typename ... on HitsRecorded { count } ... on UserError { code message }
+  }
+}"""
+#: Pages that are hit, as many as the simulator has series.
+PAGES = 1_000
+
 AMOUNT = 100
 #: Stands where no account is needed.
 NO_ACCOUNT = "YWNjb3VudDpub25l"
@@ -98,6 +106,8 @@ class Shelf:
     address: Address
     keys: shop.Keys
     token: str
+    #: Of who may count hits.
+    counting: str
     accounts: List[str]
     carts: int
 
@@ -117,6 +127,9 @@ def works(shelf: Shelf) -> List[Work]:
         carts = shop.open_carts(shelf.address, max(load.connections, shelf.carts // few))
         columns = [Column(carts, in_turn=True), Column(keys.skus)]
         return graphql(ADD, ['{"cart":"', 0, '","sku":"', 1, '"}'], columns)
+
+    pages = [json.dumps({"page": f"/page/{number}"})[1:-1] for number in range(PAGES)]
+    hit = graphql(HIT, ["{", 0, "}"], [Column(pages)], shelf.counting)
 
     stored = [shop.stored_key(account) for account in shelf.accounts]
     transfers = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(shelf.accounts)]
@@ -166,6 +179,19 @@ def works(shelf: Shelf) -> List[Work]:
             NODE_PEERS,
         ),
         Work(
+            "hit",
+            "Record a hit",
+            f"One of {PAGES:,} pages was looked at: two upserts with `$inc`, of the page's day and of its month, side by "
+            "side; both sides do the same (`POST /hits`). docgate lets hits of one moment share their commands; "
+            "each by itself is docgate with `coalesce_counts = false`.",
+            {
+                DOCGATE: lambda _: hit,
+                APART: lambda _: hit,
+                BARE: lambda _: Request(["/hits"], ["{", 0, "}"], [Column(pages)]),
+            },
+            [],
+        ),
+        Work(
             "checkout",
             "Whole checkout",
             "A cart is opened, five products are put into it by one request, its payment "
@@ -191,4 +217,4 @@ def works(shelf: Shelf) -> List[Work]:
     ]
 
 
-NAMES = ["product", "page", "children", "catalog", "cart", "checkout", "transfer"]
+NAMES = ["product", "page", "children", "catalog", "cart", "hit", "checkout", "transfer"]

@@ -1,6 +1,6 @@
 //! What a team writes by hand that wants no GraphQL: one handler, one call of the driver.
 
-use std::io;
+use std::{future::IntoFuture, io};
 
 use axum::{
     Json, Router,
@@ -10,8 +10,9 @@ use axum::{
 };
 use mongodb::{
     Database,
-    bson::{Document, doc},
+    bson::{DateTime, Document, doc},
 };
+use serde::Deserialize;
 
 type Answer = Result<Json<Document>, StatusCode>;
 
@@ -31,12 +32,38 @@ async fn hit(State(database): State<Database>, Path(sku): Path<String>) -> Statu
     }
 }
 
+#[derive(Deserialize)]
+struct Hit {
+    page: String,
+}
+
+/// The same documents as docgate's.
+async fn page_hit(State(database): State<Database>, Json(Hit { page }): Json<Hit>) -> StatusCode {
+    let now = DateTime::now();
+    let date = now.try_to_rfc3339_string().unwrap_or_default();
+    let (day, month) = (&date[..10], &date[..7]);
+    let minute = now.timestamp_millis() / 60_000 % 1_440;
+    let (hour, minute) = (minute / 60, minute % 60);
+    let add = |name: &str, date: &str, counts: Document| {
+        let filter = doc! { "_id": { "site": "bare.example", "page": &page, "date": date } };
+        let update = doc! { "$inc": counts, "$setOnInsert": { "v": 1 } };
+        database.collection::<Document>(name).update_one(filter, update).upsert(true).into_future()
+    };
+    let hours = doc! { format!("hourly.{hour}"): 1_i64, format!("minute.{hour}.{minute}"): 1_i64 };
+    let days = doc! { format!("daily.{}", date[8..10].trim_start_matches('0')): 1_i64 };
+    match tokio::try_join!(add("statsDaily", day, hours), add("statsMonthly", month, days)) {
+        Ok(_) => StatusCode::NO_CONTENT,
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
 #[tokio::main]
 async fn main() -> io::Result<()> {
     let database = docgate_bench::database().await?;
     let router = Router::new()
         .route("/product/{sku}", get(product))
         .route("/hit/{sku}", post(hit))
+        .route("/hits", post(page_hit))
         .with_state(database);
     docgate_bench::serve(router).await
 }

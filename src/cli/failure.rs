@@ -72,7 +72,9 @@ impl From<Error> for Failure {
 /// An error with what is behind it.
 pub(super) fn sentence(error: &Error) -> String {
     match error {
-        Error::Unavailable(source) => format!("MongoDB didn't answer: {}", chain(source.as_ref())),
+        Error::Unavailable(source) | Error::Uncounted(source) => {
+            format!("MongoDB didn't answer: {}", chain(source.as_ref()))
+        }
         Error::Timeout(source) => format!("MongoDB took too long: {}", chain(source.as_ref())),
         Error::Internal(source) => format!("it failed: {}", chain(source.as_ref())),
         other => other.to_string(),

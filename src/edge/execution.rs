@@ -166,7 +166,7 @@ impl Edge {
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
         let room = self.limits.begin()?;
-        let must_end = prepared.is_mutation();
+        let (must_end, is_counting) = (prepared.is_mutation(), prepared.is_counting());
         let schema = self.schema.clone();
         let execution = async move {
             let _room = room;
@@ -181,7 +181,11 @@ impl Edge {
             // A task of its own: a client that hangs up drops its handler, and must not cut a flow in
             // the middle. Shutdown waits for it. What a query sends has tasks of its own anyway.
             let executed = timeout(time, self.app.tasks().spawn(execution)).await;
-            let mut executed = executed.map_err(Error::unavailable)?.map_err(Error::internal)?;
+            let mut executed = match executed {
+                Ok(executed) => executed.map_err(Error::internal)?,
+                Err(elapsed) if is_counting => return Err(Error::Uncounted(elapsed.into())),
+                Err(elapsed) => return Err(Error::unavailable(elapsed)),
+            };
             errors::in_doubt(&mut executed.0);
             Ok(executed)
         } else {

@@ -64,7 +64,7 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
             tracing::error!(request_id, error = %inner, path = ?error.path, "internal error");
             extensions.set("requestId", request_id);
         }
-        Error::Unavailable(inner) => {
+        Error::Unavailable(inner) | Error::Uncounted(inner) => {
             tracing::warn!(request_id, error = %inner, path = ?error.path, "unknown outcome");
         }
         Error::Timeout(inner) => {

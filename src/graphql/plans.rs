@@ -228,6 +228,25 @@ impl Asked {
         }
     }
 
+    /// Whether one of these is a field of its root.
+    pub fn has_field_of(&self, names: &[&str]) -> bool {
+        self.has_any(&self.operation().selection_set.node, names, DEEPEST)
+    }
+
+    fn has_any(&self, set: &SelectionSet, names: &[&str], deepest: u8) -> bool {
+        // A text that wasn't validated yet may go round in circles.
+        let Some(deepest) = deepest.checked_sub(1) else { return false };
+        let below = |set: &Positioned<SelectionSet>| self.has_any(&set.node, names, deepest);
+        set.items.iter().any(|selection| match &selection.node {
+            Selection::Field(field) => names.contains(&field.node.name.node.as_str()),
+            Selection::InlineFragment(fragment) => below(&fragment.node.selection_set),
+            Selection::FragmentSpread(spread) => {
+                let fragment = self.plan.fragments.get(&spread.node.fragment_name.node);
+                fragment.is_some_and(|fragment| below(&fragment.node.selection_set))
+            }
+        })
+    }
+
     /// `data` of one answer as the specification has it. Whether the fields of the root are in order isn't
     /// sure after the library: there they come as they were ready.
     pub fn complete(

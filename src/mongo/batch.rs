@@ -47,7 +47,7 @@ pub(super) trait Source: Send + Sync + Sized + 'static {
     /// One answer.
     type Answer: Send + 'static;
 
-    /// Answers all of them, with one command. Who is left without an answer hears of a defect.
+    /// Answers all of them, with as few commands as there can be. Who is left without an answer hears of a defect.
     fn answer(&self, batch: Vec<Waiting<Self>>) -> impl Future<Output = ()> + Send;
 
     /// The span of a command for so many questions; `traced` are those that have spans.

@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
+    error::Error as _,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -107,10 +108,7 @@ impl Counters {
         observe::note(T::COLLECTION, UPDATE, since);
         match added {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(shared)) if matches!(*shared, Error::Internal(_)) => {
-                Err(Error::internal(shared))
-            }
-            Ok(Err(shared)) => Err(Error::Uncounted(shared.into())),
+            Ok(Err(shared)) => Err(of_one(&shared)),
             Err(Error::Unavailable(source)) => Err(Error::Uncounted(source)),
             Err(error) => Err(error),
         }
@@ -132,6 +130,15 @@ impl Counters {
 
     fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batches<Counter>>>> {
         self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What happened to several, for one of them.
+fn of_one(shared: &Error) -> Error {
+    let inner = shared.source().map_or_else(|| shared.to_string(), ToString::to_string);
+    match shared {
+        Error::Internal(_) => Error::internal(inner),
+        _ => Error::Uncounted(inner.into()),
     }
 }
 
@@ -184,8 +191,10 @@ impl Counter {
                     some.into_iter().map(|(place, error)| (places.start + place, Arc::new(error))),
                 ),
                 Err(error) => {
-                    let error = Arc::new(error);
-                    failed.extend(places.map(|place| (place, Arc::clone(&error))));
+                    // What is left isn't tried: it would take as long, and who asked has waited long enough.
+                    let (error, all) = (Arc::new(error), places.start..places.end + rest.len());
+                    failed.extend(all.map(|place| (place, Arc::clone(&error))));
+                    break;
                 }
             }
             sums = rest;
@@ -210,11 +219,12 @@ impl Counter {
         let call = async move { collection.sessions().run(command).await };
         // The server's limit doesn't count while a command waits in front of it.
         let answered = send_within(LIMIT + Duration::from_secs(1), self.name, UPDATE, call).await;
+        let answered = answered.and_then(|answer| match answer.get_document("writeConcernError") {
+            Ok(unsure) => Err(Error::unavailable(unsure.to_string())),
+            Err(_none) => Ok(answer),
+        });
         note(&self.sent, since, answered.as_ref().err());
         let answer = answered?;
-        if let Ok(unsure) = answer.get_document("writeConcernError") {
-            return Err(Error::unavailable(unsure.to_string()));
-        }
         let fault = |Failed { position, code, error }| match code {
             // Two were the first at the same time; this one wasn't counted.
             DUPLICATE_KEY => (position, Error::unavailable(error)),

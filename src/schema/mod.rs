@@ -158,6 +158,9 @@ pub struct GatewaySchema {
     plans: Arc<Plans>,
 }
 
+/// Mutations that add to counts.
+const COUNTING: [&str; 1] = ["recordHits"];
+
 type Library = Schema<Root<Query>, Mutation, Subscription>;
 
 /// A request with its text read.
@@ -187,6 +190,11 @@ impl Prepared {
     /// Whether it may change something.
     pub fn is_mutation(&self) -> bool {
         self.read.asked.as_ref().is_some_and(Asked::is_mutation)
+    }
+
+    /// Whether it adds to counts, which nobody may repeat who doesn't know what became of it.
+    pub fn is_counting(&self) -> bool {
+        self.read.asked.as_ref().is_some_and(|asked| asked.has_field_of(&COUNTING))
     }
 
     /// Estimated objects of the answer.

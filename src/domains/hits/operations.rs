@@ -1,6 +1,6 @@
 //! The rules of hits.
 
-use std::{collections::BTreeMap, iter::successors};
+use std::{collections::BTreeMap, iter::successors, ops::Range};
 
 use mongodb::bson::DateTime;
 
@@ -210,9 +210,13 @@ fn stored_midnight(date: &str) -> Result<i64, Error> {
     midnight("_id.date", date).map_err(Error::internal)
 }
 
+/// From the beginning of 1970 to the end of 2999: texts of later moments may be longer.
+const YEARS: Range<i64> = 0..32_503_680_000_000;
+
 /// When a day of the calendar begins in UTC.
 fn midnight(field: &'static str, date: &str) -> Result<i64, Error> {
     let begins = DateTime::parse_rfc3339_str(format!("{date}T00:00:00Z"));
-    let begins = begins.map(DateTime::timestamp_millis).ok().filter(|millis| *millis >= 0);
-    begins.ok_or_else(|| Error::bad_input(field, "must not be before 1970"))
+    let begins =
+        begins.map(DateTime::timestamp_millis).ok().filter(|millis| YEARS.contains(millis));
+    begins.ok_or_else(|| Error::bad_input(field, "must be between 1970 and 2999"))
 }

@@ -30,7 +30,7 @@ impl HitsQuery {
         context: &Context<'_>,
         #[graphql(desc = "The site.")] site: String,
         #[graphql(desc = "The page of it.")] page: String,
-        #[graphql(desc = "The first day, 1970 or later.")] from: Date,
+        #[graphql(desc = "The first day, between 1970 and 2999.")] from: Date,
         #[graphql(desc = "The last day; its hits belong to the report.")] to: Date,
         #[graphql(desc = "How long each bucket is.")] resolution: Resolution,
     ) -> Result<HitReport> {

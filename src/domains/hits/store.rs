@@ -11,6 +11,9 @@ use crate::{
     mongo::{Stored, collection::List, counts::Addition},
 };
 
+/// Documents of a report: fewer than its buckets may be.
+const MOST: i64 = 1_500;
+
 /// What is to be added, by document.
 pub(super) type Sums = BTreeMap<PageDate, Counts>;
 
@@ -54,6 +57,7 @@ fn between_both([first, last]: [&PageDate; 2], field: &str) -> List {
     List {
         filter: doc! { "_id": range },
         sort: doc! { "_id": 1 },
+        limit: MOST,
         projection: Some(doc! { field: 1, "v": 1 }),
         ..List::default()
     }

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import growth
 import load
@@ -112,7 +112,7 @@ class Bench:
     # Work
 
     def measure_works(self, chosen: List[str], wanted: List[Server]) -> None:
-        shelf = self.shelf(needs_money=bool({"checkout", "transfer"} & set(chosen)))
+        shelf = self.shelf(set(chosen))
         for server in wanted:
             if server.name == TRANSACTIONS:
                 # Its accounts and its stock are copies of what is there when it starts.
@@ -121,7 +121,7 @@ class Bench:
         for work in works.works(shelf):
             if work.name not in chosen:
                 continue
-            if work.name == "hit":
+            if work.name == "hit" and servers.APART in self.options.servers:
                 self.running[servers.APART] = servers.apart(self.places).start(self.processes, self.database)
             by = {name: making for name, making in work.by.items() if name in self.running}
             self.results["works"].append({"name": work.name, "title": work.title, "what": work.what})
@@ -140,20 +140,26 @@ class Bench:
             if apart := self.running.pop(servers.APART, None):
                 self.processes.end(apart.process)
 
-    def shelf(self, needs_money: bool) -> works.Shelf:
+    def shelf(self, chosen: Set[str]) -> works.Shelf:
         address = self.running[DOCGATE].address
         keys = shop.read_keys(address)
         token = servers.token(self.places, self.database, shop.SUBJECT)
         # Without money nothing is paid: any name will do.
         accounts = [works.NO_ACCOUNT, works.NO_ACCOUNT]
-        if needs_money:
+        merchant = servers.token(self.places, self.database, "merchant", "merchant")
+        if chosen & {"checkout", "transfer"}:
             say("Opening accounts and filling the shelves …")
             service = servers.token(self.places, self.database, "service", "service")
-            merchant = servers.token(self.places, self.database, "merchant", "merchant")
             accounts = shop.open_accounts(address, self.options.accounts, 1_000_000_000, token, service)
             shop.receive(address, keys.skus, 1_000_000, merchant)
         counting = servers.token(self.places, self.database, "counting", "service")
-        return works.Shelf(address, keys, token, counting, accounts, self.options.carts)
+        discussed = keys.undiscussed[: shop.DISCUSSED]
+        if "page" in chosen:
+            say("Opening discussions …")
+            names = [f"reviewer-{number}" for number in range(shop.REVIEWERS)]
+            reviewers = [servers.token(self.places, self.database, name) for name in names]
+            shop.discuss(address, [sku for sku, _ in discussed], merchant, reviewers)
+        return works.Shelf(address, keys, token, counting, accounts, discussed, self.options.carts)
 
     def compare(self, work: works.Work) -> None:
         """Every server must answer as docgate does, or it would be measured at something else."""

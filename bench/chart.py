@@ -9,7 +9,7 @@ from results import MAIN, Found, digits, median
 from servers import ALL, APART, BARE, DOCGATE, MEMORY, NODE_PEERS, TITLES, TRANSACTIONS
 
 #: Colours that people with colour blindness can tell apart (after Okabe and Ito).
-COLOURS = {DOCGATE: "#0072B2", APART: "#56B4E9", MEMORY: "#56B4E9", BARE: "#8A8A8A", TRANSACTIONS: "#009E73"}
+COLOURS = {DOCGATE: "#0072B2", APART: "#CC79A7", MEMORY: "#56B4E9", BARE: "#8A8A8A", TRANSACTIONS: "#009E73"}
 NODE_COLOUR = "#E69F00"
 SHORT = {**TITLES, APART: "each by itself", MEMORY: "schema from memory", BARE: "axum + driver", TRANSACTIONS: "transaction"}
 
@@ -116,6 +116,7 @@ def legend(shown: "set[str]", y: float) -> str:
     entries += [(NODE_COLOUR, "GraphQL servers on Node")] if shown & set(NODE_PEERS) else []
     rust = {
         MEMORY: "docgate's schema without a database",
+        APART: "docgate, each hit by itself",
         BARE: "bare endpoint, no GraphQL",
         TRANSACTIONS: "MongoDB transaction",
     }

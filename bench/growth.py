@@ -4,7 +4,6 @@ reads on two databases that differ in size alone (peers/grow.js)."""
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import random
 import subprocess
@@ -16,6 +15,7 @@ import servers
 from client import Address, Connection, bearer, encoded, send_all
 from processes import Processes, Trouble
 from results import median
+from shop import global_id
 from servers import Database, Places, Server
 
 #: Documents that belong together, as grow.js has it.
@@ -27,10 +27,6 @@ OWNER = "owner-2"
 OWNED = range(2 * GROUP, 3 * GROUP)
 
 SMALL, LARGE = 10_000, 1_000_000
-
-
-def identifier(kind: str, key: str) -> str:
-    return base64.urlsafe_b64encode(f"{kind}:{key}".encode()).decode().rstrip("=")
 
 
 def place(number: int) -> str:
@@ -94,22 +90,22 @@ READS = [
     Read(
         "person by id",
         "query($a: ID!) { person(id: $a) { name } }",
-        lambda n, _: {"a": identifier("person", f"person-{n}")},
+        lambda n, _: {"a": global_id("person", f"person-{n}")},
     ),
     Read(
         "cart by id",
         "query($a: ID!) { cart(id: $a) { state } }",
-        lambda n, _: {"a": identifier("cart", f"cart-{OWNED[n % GROUP]}")},
+        lambda n, _: {"a": global_id("cart", f"cart-{OWNED[n % GROUP]}")},
     ),
     Read(
         "order by id",
         "query($a: ID!) { order(id: $a) { state } }",
-        lambda n, _: {"a": identifier("order", f"order-{n}")},
+        lambda n, _: {"a": global_id("order", f"order-{n}")},
     ),
     Read(
         "account by id",
         "query($a: ID!) { account(id: $a) { currency } }",
-        lambda n, _: {"a": identifier("account", f"account-{OWNED[n % GROUP]}")},
+        lambda n, _: {"a": global_id("account", f"account-{OWNED[n % GROUP]}")},
     ),
     Read(
         "menu: categories below a path",
@@ -131,7 +127,7 @@ READS = [
     Read(
         "statement of an account",
         "query($a: ID!) { statement(account: $a, first: 20) { nodes { counterpartyId } } }",
-        lambda n, _: {"a": identifier("account", f"account-{OWNED[n % GROUP]}")},
+        lambda n, _: {"a": global_id("account", f"account-{OWNED[n % GROUP]}")},
     ),
     Read(
         "products by discount",
@@ -146,7 +142,7 @@ READS = [
     Read(
         "products of a person, by id",
         products('credited: {by: {person: $a}, role: "author", type: "album"}', "$a: ID!"),
-        lambda n, _: {"a": identifier("person", f"person-{n // GROUP}")},
+        lambda n, _: {"a": global_id("person", f"person-{n // GROUP}")},
     ),
     Read(
         "products of a person, by name",

@@ -177,7 +177,7 @@ def available(places: Places, wanted: List[str], remarks: List[str]) -> List[Ser
     servers = []
     node = node_is_usable(places, remarks) if set(wanted) & set(NODE_PEERS) else None
     for name in ALL:
-        if name not in wanted:
+        if name not in wanted or name == APART:
             continue
         if name == DOCGATE:
             servers.append(Server(name, [str(places.docgate), "serve"]))

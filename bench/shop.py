@@ -14,6 +14,8 @@ TOGETHER = 20
 AT_ONCE = 16
 #: Pages of the discounted products that are drawn from.
 PAGES = 50
+#: Products that are discussed, at the most, and by how many.
+DISCUSSED, REVIEWERS = 500, 3
 #: Who does the bench's own shopping.
 SUBJECT = "bench"
 
@@ -23,8 +25,8 @@ class Keys:
     """What there is in the shop."""
 
     skus: List[str]
-    #: SKU and path of the category that it stands in.
-    places: List[Tuple[str, str]]
+    #: Products that nobody has said anything about: SKU and path of the category that it stands in.
+    undiscussed: List[Tuple[str, str]]
     #: Categories that have others below them.
     parents: List[str]
     #: Cursors in the list of discounted products.
@@ -33,7 +35,7 @@ class Keys:
 
 PRODUCTS_BELOW = """query($path: String!, $after: String) {
   products(by: {category: {subtree: $path}}, first: 100, after: $after) {
-    nodes { sku categories { path } } pageInfo { hasNextPage endCursor }
+    nodes { sku categories { path } discussion { commentCount } } pageInfo { hasNextPage endCursor }
   }
 }"""
 CATEGORIES = """query($after: String) {
@@ -67,13 +69,17 @@ def read_keys(address: Address) -> Keys:
     ]
     roots = [node["path"] for node in categories if node["parentPath"] == "/"]
     parents = sorted({node["parentPath"] for node in categories} - {"/"})
-    places: Dict[str, str] = {}
+    products: Dict[str, dict] = {}
     for root in roots:
         for page in all_pages(address, PRODUCTS_BELOW, "products", {"path": root}):
-            places.update((node["sku"], node["categories"][0]["path"]) for node in page["nodes"])
+            products.update((node["sku"], node) for node in page["nodes"])
+
+    undiscussed = [
+        (sku, node["categories"][0]["path"]) for sku, node in sorted(products.items()) if not node["discussion"]
+    ]
     pages = all_pages(address, DISCOUNTED, "products", most=PAGES)
     cursors = [None] + [page["pageInfo"]["endCursor"] for page in pages[:-1]]
-    return Keys(sorted(places), sorted(places.items()), parents, cursors)
+    return Keys(sorted(products), undiscussed, parents, cursors)
 
 
 def together(fields: List[str]) -> List[str]:
@@ -112,6 +118,20 @@ def receive(address: Address, skus: List[str], quantity: int, merchant: str) -> 
     """Fills the shelves, so that nothing is sold out."""
     receipt = 'receiveStock(input: {sku: "%s", quantity: %d}) { __typename %s }'
     carry_out(address, [receipt % (sku, quantity, REFUSAL) for sku in skus], merchant)
+
+
+def discuss(address: Address, skus: List[str], merchant: str, reviewers: List[str]) -> None:
+    """Opens a discussion of each, in which all of them say something."""
+    opening = 'openDiscussion(input: {on: "%s", layout: PER_DOCUMENT}) { __typename %s }'
+    carry_out(address, [opening % (global_id("product", sku), REFUSAL) for sku in skus], merchant)
+    review = 'reviewProduct(input: {sku: "%s", stars: %d, text: "%s"}) { __typename %s }'
+    text = "What one hears at once is not what stays: that comes with the third time."
+    for stars, reviewer in enumerate(reviewers, 3):
+        carry_out(address, [review % (sku, stars, text, REFUSAL) for sku in skus], reviewer)
+
+
+def global_id(kind: str, key: str) -> str:
+    return base64.urlsafe_b64encode(f"{kind}:{key}".encode()).decode().rstrip("=")
 
 
 def stored_key(global_id: str) -> str:

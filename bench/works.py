@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Union
+from typing import Any, Callable, Dict, List, Tuple, Union
 
 import shop
 from client import Address
@@ -21,7 +21,9 @@ PRODUCT = "query Product($sku: ID!) { product(sku: $sku) { %s } }" % FIELDS
 PAGE = (
     """query Page($path: String!, $sku: ID!) {
   category(by: {path: $path}) { id name path breadcrumbs { name path } }
-  product(sku: $sku) { %s }
+  product(sku: $sku) { %s
+    discussion { commentCount rating { count average } latestComments { slug author text isCut stars postedAt } }
+  }
 }"""
     % FIELDS
 )
@@ -109,6 +111,8 @@ class Shelf:
     #: Of who may count hits.
     counting: str
     accounts: List[str]
+    #: SKU and path of those that are discussed.
+    discussed: List[Tuple[str, str]]
     carts: int
 
 
@@ -152,8 +156,9 @@ def works(shelf: Shelf) -> List[Work]:
         Work(
             "page",
             "Product page",
-            "A product and the breadcrumbs of its category, in one request.",
-            reading(PAGE, [{"sku": sku, "path": path} for sku, path in keys.places]),
+            f"One of {shop.DISCUSSED} products with what people say about it (number of comments, rating, the newest ones) "
+            "and the breadcrumbs of its category, in one request.",
+            reading(PAGE, [{"sku": sku, "path": path} for sku, path in shelf.discussed]),
             NODE_PEERS,
         ),
         Work(
@@ -182,7 +187,7 @@ def works(shelf: Shelf) -> List[Work]:
             "hit",
             "Record a hit",
             f"One of {PAGES:,} pages was looked at: two upserts with `$inc`, of the page's day and of its month, side by "
-            "side; both sides do the same (`POST /hits`). docgate lets hits of one moment share their commands; "
+            "side; the handler does the same (`POST /hits`), and like docgate repeats none of them. docgate lets hits of one moment share their commands; "
             "each by itself is docgate with `coalesce_counts = false`.",
             {
                 DOCGATE: lambda _: hit,

@@ -23,6 +23,9 @@ export const PRODUCT = {
   pricing: 1,
   categories: 1,
   contributors: 1,
+  "discussion.count": 1,
+  "discussion.latest": 1,
+  "discussion.rating": 1,
   deletedAt: 1,
 };
 const LINK = { _id: 1, slug: 1, path: 1, names: 1 };
@@ -204,6 +207,16 @@ export const reads = {
     id: link.id,
     name: ({ names, locale: asked }, { locale }) => nameIn(names, locale ?? asked),
   },
+  Discussion: {
+    commentCount: ({ count }) => count,
+    latestComments: ({ latest }) => latest,
+    rating: ({ rating }) => (rating?.count ? rating : null),
+  },
+  LatestComment: {
+    isCut: ({ isCut }) => isCut ?? false,
+    postedAt: ({ at }) => at,
+  },
+  AverageRating: { average: ({ sum, count }) => sum / count },
   ProductConnection: connection,
   ProductEdge: edge,
   Category: {

@@ -22,10 +22,19 @@ pub fn variable(name: &str) -> io::Result<String> {
 /// # Errors
 /// They don't.
 pub async fn database() -> io::Result<Database> {
+    database_with(|_| {}).await
+}
+
+/// The same with other settings.
+///
+/// # Errors
+/// As [`database`].
+pub async fn database_with(change: impl FnOnce(&mut ClientOptions)) -> io::Result<Database> {
     let mut options =
         ClientOptions::parse(variable("MONGODB_URI")?).await.map_err(io::Error::other)?;
     options.write_concern = Some(WriteConcern::majority());
     options.max_pool_size = Some(64);
+    change(&mut options);
     let client = Client::with_options(options).map_err(io::Error::other)?;
     Ok(client.database(&variable("DATABASE")?))
 }

@@ -1,6 +1,6 @@
 //! What a team writes by hand that wants no GraphQL: one handler, one call of the driver.
 
-use std::{future::IntoFuture, io};
+use std::io;
 
 use axum::{
     Json, Router,
@@ -44,10 +44,11 @@ async fn page_hit(State(database): State<Database>, Json(Hit { page }): Json<Hit
     let (day, month) = (&date[..10], &date[..7]);
     let minute = now.timestamp_millis() / 60_000 % 1_440;
     let (hour, minute) = (minute / 60, minute % 60);
-    let add = |name: &str, date: &str, counts: Document| {
+    let add = async |name: &str, date: &str, counts: Document| {
+        let collection = database.collection::<Document>(name);
         let filter = doc! { "_id": { "site": "bare.example", "page": &page, "date": date } };
         let update = doc! { "$inc": counts, "$setOnInsert": { "v": 1 } };
-        database.collection::<Document>(name).update_one(filter, update).upsert(true).into_future()
+        collection.update_one(filter, update).upsert(true).await
     };
     let hours = doc! { format!("hourly.{hour}"): 1_i64, format!("minute.{hour}.{minute}"): 1_i64 };
     let days = doc! { format!("daily.{}", date[8..10].trim_start_matches('0')): 1_i64 };

@@ -166,7 +166,8 @@ impl Edge {
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
         let room = self.limits.begin()?;
-        let (must_end, is_counting) = (prepared.is_mutation(), prepared.is_counting());
+        let must_end = prepared.is_mutation();
+        let is_counting = must_end && prepared.is_counting();
         let schema = self.schema.clone();
         let execution = async move {
             let _room = room;

@@ -314,8 +314,7 @@ impl Source for Reader {
         }
         let since = Instant::now();
         let fetched = self.fetch(&mut waiting).await;
-        let fault = fetched.as_ref().err().map(|fault| Error::from(fault.clone()));
-        note(&self.sent, since, fault.as_ref());
+        note(&self.sent, since, fault(&fetched).as_ref());
         for answer in waiting.into_values().flatten() {
             // Keys that no document was found for, or all that are left after a failure. Who has
             // stopped waiting doesn't hear it.
@@ -405,8 +404,7 @@ impl Source for Clock {
     async fn answer(&self, batch: Vec<Waiting<Self>>) {
         let since = Instant::now();
         let answered = self.sessions.run(doc! { HELLO: 1 }).await;
-        let fault = answered.as_ref().err().map(|fault| Error::from(fault.clone()));
-        note(&self.sent, since, fault.as_ref());
+        note(&self.sent, since, fault(&answered).as_ref());
         let read = |answer: Document| answer.get_datetime("localTime").copied();
         let now = answered.and_then(|answer| read(answer).map_err(|_| odd("no localTime")));
         for Waiting { answer, .. } in batch {
@@ -418,6 +416,10 @@ impl Source for Clock {
         let database = || self.database.name().to_owned();
         traces::shared_command(database, NO_COLLECTION, HELLO, traced, questions)
     }
+}
+
+fn fault<T>(answered: &Said<T>) -> Option<Error> {
+    answered.as_ref().err().map(|fault| Error::from(fault.clone()))
 }
 
 /// What the server can't answer.

@@ -52,7 +52,8 @@ pub struct HitsMutation;
 #[Object]
 impl HitsMutation {
     /// Counts that pages were looked at. The answer comes when a majority of MongoDB's members holds it. A hit
-    /// has no key by which a repeat is known: after `UNAVAILABLE` it may have been counted, wholly or by day alone, or not.
+    /// has no key by which a repeat is known: after `UNAVAILABLE` it may have been counted, or not, or
+    /// only in reports of some resolutions.
     ///
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]

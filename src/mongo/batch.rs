@@ -1,9 +1,9 @@
 //! Questions of many requests, answered by few commands.
 //!
 //! What is asked while a command is on its way goes out together in the next one, and there is no delay
-//! where none is. Beside a command another goes out where [`ENOUGH`] wait, where one has waited for
-//! long, or where so few ask that they would only wait for each other; up to [`LANES`] commands. A question
-//! never joins a command that was already sent, so that an answer is never older than its question; nothing
+//! where none is. Beside a command another goes out where [enough](Source::ENOUGH) wait, where one has
+//! waited for long, or where so few ask that they would only wait for each other; up to [`LANES`] commands.
+//! A question never joins a command that was already sent, so that an answer is never older than its question; nothing
 //! is kept beyond that.
 
 use std::{
@@ -27,9 +27,6 @@ use crate::{error::Error, traces::Question};
 
 /// Commands of one kind that may be on their way.
 const LANES: usize = 2;
-/// So many are always worth a command of their own: less would cost driver and server as much, and be
-/// answered as soon behind the command before.
-const ENOUGH: usize = 128;
 /// Where commands carry no more, there is little to gather.
 const FEW: usize = 3;
 /// Who has waited for so long is, while nothing was sent: the command before may never end. It is looked
@@ -46,6 +43,9 @@ pub(super) trait Source: Send + Sync + Sized + 'static {
     type Value: Send + 'static;
     /// One answer.
     type Answer: Send + 'static;
+    /// So many are always worth a command of their own: less would cost driver and server as much, and be
+    /// answered as soon behind the command before.
+    const ENOUGH: usize = 128;
 
     /// Answers all of them, with as few commands as there can be. Who is left without an answer hears of a defect.
     fn answer(&self, batch: Vec<Waiting<Self>>) -> impl Future<Output = ()> + Send;
@@ -72,6 +72,8 @@ pub(super) struct Batches<S: Source> {
 }
 
 struct Queue<W> {
+    /// [`Source::ENOUGH`].
+    many: usize,
     waiting: VecDeque<W>,
     /// Lanes that are open; each has one command on its way, or is about to send one.
     lanes: usize,
@@ -93,7 +95,7 @@ impl<W> Queue<W> {
         match self.carried.max(self.before) {
             _ if self.is_due || self.carried == 0 => 1,
             most if most <= FEW => self.carried,
-            _ => ENOUGH,
+            _ => self.many,
         }
     }
 
@@ -107,6 +109,7 @@ impl<S: Source> Batches<S> {
     pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
         let nobody = VecDeque::new();
         let queue = Queue {
+            many: S::ENOUGH,
             waiting: nobody,
             lanes: 0,
             sent: 0,
@@ -142,7 +145,7 @@ impl<S: Source> Batches<S> {
     ) -> Result<S::Answer, Error> {
         let (answer, receiver) = oneshot::channel();
         let waiting = Waiting { value, answer, question: question.clone() };
-        tokio::spawn(async move { self.answer(vec![waiting]).await });
+        self.answer(vec![waiting]).await;
         answered(receiver).await
     }
 
@@ -259,10 +262,13 @@ pub(super) async fn keep_pace<T>(held: Weak<T>, hasten: fn(&T)) {
 mod tests {
     use super::*;
 
+    const MANY: usize = 128;
+
     fn enough(carried: usize, before: usize, is_due: bool) -> usize {
         let waiting = VecDeque::new();
-        let is_moving = false;
-        Queue::<()> { waiting, lanes: 0, sent: 0, carried, before, is_due, is_moving }.enough()
+        let (many, is_moving) = (MANY, false);
+        Queue::<()> { many, waiting, lanes: 0, sent: 0, carried, before, is_due, is_moving }
+            .enough()
     }
 
     #[test]
@@ -271,8 +277,8 @@ mod tests {
         assert_eq!(enough(0, 400, false), 1, "whatever was before");
         assert_eq!(enough(1, 1, false), 1);
         assert_eq!(enough(FEW, 1, false), FEW);
-        assert_eq!(enough(FEW + 1, 1, false), ENOUGH);
-        assert_eq!(enough(1, 60, false), ENOUGH, "the one on its way is the odd one");
+        assert_eq!(enough(FEW + 1, 1, false), MANY);
+        assert_eq!(enough(1, 60, false), MANY, "the one on its way is the odd one");
         assert_eq!(enough(60, 60, true), 1, "one has waited for long");
     }
 }

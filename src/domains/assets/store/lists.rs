@@ -56,17 +56,15 @@ impl Way {
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
             Self::Tag(_) | Self::Parent(_) => vec![("publishedAt", -1), ("_id", 1)],
-            Self::Attributes { .. } if self.walked().is_none() => vec![("_id", 1)],
             Self::Attributes { .. } => vec![("attributes.value", 1), ("_id", 1)],
         };
         Order { list: format!("assets {self:?}"), keys }
     }
 
-    /// The condition whose values are gone through in their order, where the first isn't met by one
-    /// alone.
-    fn walked(&self) -> Option<&Condition> {
+    /// The condition whose values are gone through in their order.
+    fn first(&self) -> Option<&Condition> {
         let Self::Attributes { all, .. } = self else { return None };
-        all.first().filter(|first| !matches!(first.test, Test::Equals(_)))
+        all.first()
     }
 
     fn hint(&self) -> &'static str {
@@ -112,7 +110,7 @@ impl Way {
                     let own = asset.attributes.iter().find(|own| own.key == first.key);
                     own.map_or(Bson::Null, |own| own.value.clone())
                 };
-                self.walked().map(own).into_iter().chain([id]).collect()
+                self.first().map(own).into_iter().chain([id]).collect()
             }
         }
     }
@@ -234,9 +232,9 @@ pub(in super::super) async fn list(
         let is_due = doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } };
         filter = both(filter, is_due);
     }
-    let list = match way.walked() {
+    let list = match way.first() {
         // The index has them in this order. The server can't know that of values in an array, so it isn't
-        // asked to sort.
+        // asked to sort; and it needs no time to find a plan.
         Some(first) => List {
             filter,
             limit: i64::try_from(page.wanted()).unwrap_or(i64::MAX),

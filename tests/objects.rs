@@ -2,14 +2,20 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI32, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 use async_graphql::{
-    Data, EmptyMutation, EmptySubscription, Object, Result, Schema, SimpleObject, Variables,
-    direct::Root, parser::parse_query, text,
+    EmptyMutation, EmptySubscription, Object, Request, Result, Schema, SimpleObject, direct::Root,
+    parser::parse_query, text,
 };
 use serde_json::{Value, json};
-use tokio::{sync::Barrier, time::timeout};
+use tokio::{sync::Barrier, task::yield_now, time::timeout};
 
 #[derive(Default)]
 struct Query;
@@ -113,9 +119,9 @@ async fn ask_in_all_ways(query: &str) -> [(String, Value); 3] {
     let (_, operation) = document.operations.iter().next().expect("an operation");
     let mut answers = vec![asked];
     for as_text in [false, true] {
-        let (variables, data) = (Variables::default(), Data::default());
         let direct = root.direct().expect("the library has resolved a field");
-        let direct = direct.execute(&operation.node, variables, data, as_text);
+        let mut request = Request::new(query);
+        let direct = direct.execute(&operation.node, &mut request, as_text);
         let answer = timeout(Duration::from_secs(10), direct).await.expect("in time");
         let is_text = matches!(answer.data, async_graphql::Value::Binary(_));
         assert_eq!(is_text, as_text, "{:?}", answer.data);
@@ -168,4 +174,45 @@ async fn what_is_selected_in_two_places_is_one_value() {
     let (data, errors) = ask("{ thing { parts { name } now parts { size name } } }").await;
     let all = r#"{"thing":{"parts":[{"name":"a","size":1},{"name":"b","size":2}],"now":1}}"#;
     assert_eq!((data.as_str(), errors), (all, json!([])));
+}
+
+/// Changes that must not be made at the same time.
+#[derive(Default)]
+struct Changes {
+    is_busy: AtomicBool,
+    count: AtomicI32,
+}
+
+#[Object]
+impl Changes {
+    /// Which one it was.
+    async fn change(&self, fails: Option<bool>) -> Result<Option<i32>> {
+        if self.is_busy.swap(true, SeqCst) {
+            return Err("another is under way".into());
+        }
+        yield_now().await;
+        self.is_busy.store(false, SeqCst);
+        let count = self.count.fetch_add(1, SeqCst) + 1;
+        if fails == Some(true) { Err("no".into()) } else { Ok(Some(count)) }
+    }
+}
+
+#[tokio::test]
+async fn changes_are_made_one_after_the_other() {
+    let root = Root::<Changes>::default();
+    let schema = Schema::new(Query, root.clone(), EmptySubscription);
+    let query = "mutation { one: change two: change(fails: true) three: change }";
+    assert!(root.direct().is_none(), "the library has resolved nothing yet");
+    let asked = schema.execute(query).await;
+    let document = parse_query(query).expect("a mutation");
+    let (_, operation) = document.operations.iter().next().expect("an operation");
+    let direct = root.direct().expect("the library has resolved a field");
+    let direct = direct.execute(&operation.node, &mut Request::new(query), false).await;
+    for (answer, expected) in
+        [(asked, json!({ "one": 1, "three": 3 })), (direct, json!({ "one": 4, "three": 6 }))]
+    {
+        assert_eq!(answer.data.into_json().expect("JSON"), expected);
+        let paths: Vec<_> = answer.errors.iter().map(|error| json!(error.path)).collect();
+        assert_eq!(paths, [json!(["two"])]);
+    }
 }

@@ -4,22 +4,25 @@
 use std::{
     borrow::Cow,
     collections::HashMap,
-    fmt,
+    fmt, mem,
     sync::{Arc, Mutex, OnceLock},
 };
 
 use upstream::{
     Context, ContextSelectionSet, Data, IntrospectionMode, ObjectType, OutputType, Positioned,
-    QueryEnv, QueryEnvInner, Response, SchemaEnv, ServerResult, Value, Variables,
+    QueryEnv, QueryEnvInner, Request, Response, SchemaEnv, ServerResult, Value,
     extensions::Extensions,
-    parser::types::{Field, OperationDefinition},
+    parser::types::{Field, OperationDefinition, OperationType},
     registry::Registry,
     resolver_utils::ContainerType,
 };
 
-use crate::{resolver_utils::resolve_container, text::AsText};
+use crate::{
+    resolver_utils::{resolve_container, resolve_container_serial},
+    text::AsText,
+};
 
-/// The root of a schema's queries, which can be executed directly as well.
+/// The root of a schema's queries or mutations, which can be executed directly as well.
 #[derive(Debug, Default)]
 pub struct Root<T> {
     fields: Arc<T>,
@@ -69,14 +72,14 @@ fn as_text() -> Data {
 }
 
 impl<T: ObjectType> Direct<'_, T> {
-    /// Executes a query for which the schema's rules hold, without fragments, directives and fields about the
-    /// schema itself. Its fields are answered in their order, and as [`text`](crate::text) where that is
-    /// wanted.
+    /// Executes a query or a mutation for which the schema's rules hold, without named fragments, directives
+    /// and fields about the schema itself. The root's fields are answered in their order; all is answered as
+    /// [`text`](crate::text) where that is wanted, which it may only be where there are no fragments at all.
+    /// Of the request its variables and its data are taken.
     pub async fn execute(
         self,
         operation: &OperationDefinition,
-        variables: Variables,
-        data: Data,
+        request: &mut Request,
         as_text: bool,
     ) -> Response {
         let Surroundings { schema, extensions, sessions } = self.surroundings;
@@ -90,19 +93,23 @@ impl<T: ObjectType> Direct<'_, T> {
         let set = &operation.selection_set;
         let env = QueryEnv::new(QueryEnvInner {
             extensions: extensions.clone(),
-            variables,
+            variables: mem::take(&mut request.variables),
             operation_name: None,
             operation: Positioned::new(head, set.pos),
             fragments: HashMap::new(),
             uploads: Vec::new(),
             session_data: Arc::clone(&sessions[usize::from(as_text)]),
-            query_data: Arc::new(data),
+            query_data: Arc::new(mem::take(&mut request.data)),
             http_headers: Mutex::default(),
             introspection_mode: IntrospectionMode::Enabled,
             errors: Mutex::default(),
         });
         let context = env.create_context(schema, None, set, None);
-        let resolved = resolve_container(&context, self.fields).await;
+        let resolved = if operation.ty == OperationType::Mutation {
+            resolve_container_serial(&context, self.fields).await
+        } else {
+            resolve_container(&context, self.fields).await
+        };
         let mut response = match resolved {
             Ok(data) => Response::new(data),
             Err(error) => Response::from_errors(vec![error]),

@@ -1,8 +1,8 @@
 //! async-graphql with another way to resolve objects.
 //!
 //! It stands under the library's own name, as the library's macros look their crate up by it. All it
-//! holds is the library's, but for [`resolver_utils::resolve_container`]: most fields answer at
-//! once, and there an allocation, a task and a wake-up for each are most of the work. [`direct`] adds
+//! holds is the library's, but for two functions of [`resolver_utils`]: most fields answer at once, and
+//! there an allocation, a task and a wake-up for each are most of the work. [`direct`] adds
 //! a shorter way to execute what is known, which can answer as [`text`].
 
 pub mod direct;
@@ -46,10 +46,10 @@ pub mod resolver_utils {
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
     ) -> ServerResult<Value> {
-        let selections = &ctx.item.node.items;
-        if !selections.iter().all(|selection| matches!(selection.node, Selection::Field(_))) {
+        if !has_fields_only(ctx) {
             return upstream::resolver_utils::resolve_container(ctx, root).await;
         }
+        let selections = &ctx.item.node.items;
         let next = AtomicUsize::new(0);
         // Boxed where they are made: they are large.
         let begin = || maybe_done(run(ctx, root, &next).boxed());
@@ -70,6 +70,25 @@ pub mod resolver_utils {
         let Some(mut object) = objects.next() else { return Ok(Value::Null) };
         objects.for_each(|more| object.append(more));
         Ok(object.into_value())
+    }
+
+    /// The same, one field after the other: each is begun when the one before it is done.
+    ///
+    /// # Errors
+    /// A fragment isn't known.
+    pub async fn resolve_container_serial<'a, T: ContainerType + ?Sized>(
+        ctx: &ContextSelectionSet<'a>,
+        root: &'a T,
+    ) -> ServerResult<Value> {
+        if !has_fields_only(ctx) {
+            return upstream::resolver_utils::resolve_container_serial(ctx, root).await;
+        }
+        Ok(run(ctx, root, &AtomicUsize::new(0)).await.into_value())
+    }
+
+    fn has_fields_only(ctx: &ContextSelectionSet<'_>) -> bool {
+        let is_field = |one: &Positioned<Selection>| matches!(one.node, Selection::Field(_));
+        ctx.item.node.items.iter().all(is_field)
     }
 
     async fn poll_once(future: &mut (impl Future + Unpin)) {

@@ -54,6 +54,8 @@ struct Plan {
     fragments: HashMap<Name, Positioned<FragmentDefinition>>,
     /// Whether what the library answers to any of them, without an error, is complete as it is.
     is_plain: bool,
+    /// Whether each can be executed as it is: nothing of it depends on the request but its variables.
+    is_unconditional: bool,
 }
 
 /// One operation of a text.
@@ -86,22 +88,24 @@ impl Plan {
             let max_age = caching::max_age(types, &fragments, &definition.node);
             (name, Operation { definition, cost: None, max_age })
         });
-        Some(Self { operations: operations.collect(), fragments, is_plain: false })
+        let operations = operations.collect();
+        Some(Self { operations, fragments, is_plain: false, is_unconditional: false })
     }
 
     /// The same with everything written out, if that can be with at most `most` selections together.
     fn written_out(&self, types: &Types, mut most: usize) -> Option<Self> {
-        let mut is_plain = true;
+        let (mut is_plain, mut is_unconditional) = (true, true);
         let write_out = |(key, operation): (&Name, &Operation)| {
             let Operation { definition, cost, max_age } = operation;
             let root = root(definition.node.ty);
             let written = write_out(types, &self.fragments, definition, root, &mut most)?;
             is_plain &= written.is_plain;
+            is_unconditional &= written.is_unconditional;
             let (definition, cost, max_age) = (written.operation, *cost, *max_age);
             Some((key.clone(), Operation { definition, cost, max_age }))
         };
         let operations = self.operations.iter().map(write_out).collect::<Option<_>>()?;
-        Some(Self { operations, fragments: HashMap::new(), is_plain })
+        Some(Self { operations, fragments: HashMap::new(), is_plain, is_unconditional })
     }
 
     /// The place of the operation that was asked for.
@@ -132,10 +136,14 @@ impl Asked {
     }
 
     /// The operation, where nothing of it depends on the request but its variables: then it can be executed
-    /// as it is, and what it answers without an error is complete.
-    pub fn plain_query(&self) -> Option<&OperationDefinition> {
-        let operation = self.operation();
-        (self.plan.is_plain && operation.ty == OperationType::Query).then_some(operation)
+    /// as it is.
+    pub fn unconditional(&self) -> Option<&OperationDefinition> {
+        self.plan.is_unconditional.then(|| self.operation())
+    }
+
+    /// Whether what is answered without an error is complete, its keys being in order.
+    pub fn is_plain(&self) -> bool {
+        self.plan.is_plain
     }
 
     /// What was read isn't read again by the library.

@@ -23,6 +23,8 @@ pub(super) struct WrittenOut {
     /// Whether nothing is left that depends on the request or on what is found: no fragment and no
     /// directive.
     pub(super) is_plain: bool,
+    /// Whether nothing is left that depends on the request but its variables: no directive.
+    pub(super) is_unconditional: bool,
 }
 
 /// Writes out an operation for which the schema's rules hold; `None` where it asks about the schema
@@ -35,12 +37,14 @@ pub(super) fn write_out<'a>(
     root: &str,
     most: &'a mut usize,
 ) -> Option<WrittenOut> {
-    let mut writer = Writer { types, fragments, left: most, is_plain: true };
+    let mut writer =
+        Writer { types, fragments, left: most, is_plain: true, is_unconditional: true };
     let set = &operation.node.selection_set;
     let items = writer.set(&[&set.node], root)?;
     let mut operation = operation.clone();
     operation.node.selection_set.node.items = items;
-    Some(WrittenOut { operation, is_plain: writer.is_plain })
+    let Writer { is_plain, is_unconditional, .. } = writer;
+    Some(WrittenOut { operation, is_plain, is_unconditional })
 }
 
 struct Writer<'a> {
@@ -48,6 +52,7 @@ struct Writer<'a> {
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
     left: &'a mut usize,
     is_plain: bool,
+    is_unconditional: bool,
 }
 
 /// Something that an object is asked for.
@@ -97,6 +102,7 @@ impl<'a> Writer<'a> {
             *self.left = self.left.checked_sub(1)?;
             let (condition, below) = match &selection.node {
                 Selection::Field(field) if !field.node.directives.is_empty() => {
+                    self.is_unconditional = false;
                     wanted.push(Wanted::Unsure(selection));
                     continue;
                 }
@@ -123,7 +129,10 @@ impl<'a> Writer<'a> {
                 }
             };
             let holds = match condition {
-                _ if !selection.node.directives().is_empty() => None,
+                _ if !selection.node.directives().is_empty() => {
+                    self.is_unconditional = false;
+                    None
+                }
                 None => Some(true),
                 Some(condition) => self.types.surely_applies(condition, of),
             };

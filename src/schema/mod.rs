@@ -11,7 +11,7 @@ use async_graphql::{
     Interface, MergedObject, MergedSubscription, Name, Pos, Request, Response, SDLExportOptions,
     Schema, SchemaBuilder, ValidationMode, direct::Root, parser::parse_schema,
 };
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 
 use crate::{
     config::Config,
@@ -152,8 +152,9 @@ pub struct GatewaySchema {
     strict: Library,
     /// Executes what is known to be valid; only limits are looked at.
     quick: Library,
-    /// The same without the library's preparation, for queries that are written out.
+    /// The same without the library's preparation, for what is written out.
     queries: Root<Query>,
+    mutations: Root<Mutation>,
     types: Arc<Types>,
     plans: Arc<Plans>,
 }
@@ -161,7 +162,7 @@ pub struct GatewaySchema {
 /// Mutations that add to counts.
 const COUNTING: [&str; 1] = ["recordHits"];
 
-type Library = Schema<Root<Query>, Mutation, Subscription>;
+type Library = Schema<Root<Query>, Root<Mutation>, Subscription>;
 
 /// A request with its text read.
 pub struct Prepared {
@@ -246,15 +247,23 @@ impl GatewaySchema {
                 Err(answer) => return answer,
             };
         }
-        let (asked, is_valid) = (&prepared.read.asked, prepared.read.is_valid);
-        let plain = asked.as_ref().filter(|_| is_valid).and_then(Asked::plain_query);
-        let direct = self.queries.direct();
-        // Boxed: these futures are large, and this one is moved a few times.
-        if let (Some(plain), Some(direct)) = (plain, direct) {
-            let as_text = prepared.as_text;
-            let Request { variables, data, .. } = prepared.request;
-            let response = Box::pin(direct.execute(plain, variables, data, as_text)).await;
-            return self.complete(asked.as_ref(), response, true);
+        let Prepared { request, read, as_text } = &mut *prepared;
+        let asked = read.asked.as_ref().filter(|_| read.is_valid);
+        if let Some((asked, operation)) =
+            asked.and_then(|asked| Some((asked, asked.unconditional()?)))
+        {
+            let as_text = *as_text && asked.is_plain();
+            // Boxed: these futures are large, and this one is moved a few times.
+            let answer = if asked.is_mutation() {
+                let direct = self.mutations.direct();
+                direct.map(|direct| direct.execute(operation, request, as_text).boxed())
+            } else {
+                let direct = self.queries.direct().filter(|_| !asked.is_subscription());
+                direct.map(|direct| direct.execute(operation, request, as_text).boxed())
+            };
+            if let Some(answer) = answer {
+                return self.complete(Some(asked), answer.await, true);
+            }
         }
         let (library, request, asked) = self.for_library(*prepared);
         let response = Box::pin(library.execute(request)).await;
@@ -370,20 +379,25 @@ fn is_of_execution(response: &Response) -> bool {
 /// # Panics
 /// When the library can't read what it prints, which a test would have seen.
 pub fn build(config: &Config) -> GatewaySchema {
-    let queries = Root::default();
-    let strict = library(ValidationMode::Strict, config, queries.clone());
+    let (queries, mutations) = (Root::default(), Root::default());
+    let strict = library(ValidationMode::Strict, config, &queries, &mutations);
     #[expect(clippy::expect_used, reason = "what the library prints it also reads")]
     let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
-    let quick = library(ValidationMode::Fast, config, queries.clone());
+    let quick = library(ValidationMode::Fast, config, &queries, &mutations);
     let plans = Arc::new(Plans::new(Limits::of(config)));
-    GatewaySchema { strict, quick, queries, types: Arc::new(types), plans }
+    GatewaySchema { strict, quick, queries, mutations, types: Arc::new(types), plans }
 }
 
 /// Levels that the parser reads.
 const DEEPEST: usize = 64;
 
-fn library(mode: ValidationMode, config: &Config, queries: Root<Query>) -> Library {
-    let mut builder = builder(mode, queries);
+fn library(
+    mode: ValidationMode,
+    config: &Config,
+    queries: &Root<Query>,
+    mutations: &Root<Mutation>,
+) -> Library {
+    let mut builder = builder(mode, queries.clone(), mutations.clone());
     if !config.federation {
         builder = builder.register_output_type::<subgraph::Alone>();
     }
@@ -396,8 +410,9 @@ fn library(mode: ValidationMode, config: &Config, queries: Root<Query>) -> Libra
 fn builder(
     mode: ValidationMode,
     queries: Root<Query>,
-) -> SchemaBuilder<Root<Query>, Mutation, Subscription> {
-    Schema::build(queries, Mutation::default(), Subscription::default())
+    mutations: Root<Mutation>,
+) -> SchemaBuilder<Root<Query>, Root<Mutation>, Subscription> {
+    Schema::build(queries, mutations, Subscription::default())
         .register_output_type::<UserError>()
         .validation_mode(mode)
         // Ours is looked at before; this one ends fragments that name themselves.
@@ -407,7 +422,8 @@ fn builder(
 /// The schema in the schema definition language, as `schema.graphql` holds it: without what only a
 /// subgraph has.
 pub fn sdl() -> String {
-    library(ValidationMode::Strict, &Config::default(), Root::default()).sdl_with_options(printed())
+    library(ValidationMode::Strict, &Config::default(), &Root::default(), &Root::default())
+        .sdl_with_options(printed())
 }
 
 /// How schemas are printed.

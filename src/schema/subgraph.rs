@@ -41,8 +41,8 @@ pub(super) const PRODUCT: &str = "Product";
 pub fn sdl() -> &'static str {
     static SDL: LazyLock<String> = LazyLock::new(|| {
         // The library would answer `_entities` itself in a schema with keys: this one is only printed.
-        let schema =
-            super::builder(ValidationMode::Strict, Root::default()).register_output_type::<Keys>();
+        let schema = super::builder(ValidationMode::Strict, Root::default(), Root::default())
+            .register_output_type::<Keys>();
         let schema = schema.enable_subscription_in_federation().finish();
         schema.sdl_with_options(printed().federation())
     });

@@ -258,16 +258,17 @@ class Bench:
 
     def measure_scenarios(self) -> None:
         say("Filling the simulator's data …")
-        scenarios.fill(self.places, self.database, self.folder)
+        runs = self.options.rounds + 1
+        scenarios.fill(self.places, self.database, self.folder, runs)
         running = servers.approving(self.places).start(self.processes, self.database, scenarios.DOCGATES)
         count = min(scenarios.ACCOUNTS, 200 if self.options.quick else scenarios.ACCOUNTS)
-        side = scenarios.prepare(self.places, self.database, running.address, count)
+        side = scenarios.prepare(self.places, self.database, running.address, count, runs)
         node = servers.node_is_usable(self.places, self.results["remarks"])
         if node and not (self.places.peers / "direct.js").is_file():
             self.results["remarks"].append("The Node driver directly: not measured, direct.js isn't there.")
             node = None
         if node:
-            scenarios.direct(node, self.places, self.database, "setup")
+            scenarios.direct(node, self.places, self.database, "setup", "--runs", str(runs))
         for name in scenarios.TITLES:
             self.measure_scenario(name, running, side, node)
             self.save()
@@ -288,8 +289,8 @@ class Bench:
             self.must_work(name, DOCGATE, outcome)
             return outcome
 
-        def directly(write_concern: str) -> Dict[str, Any]:
-            told = self.directly(str(node), name, write_concern)
+        def directly(number: int, write_concern: str) -> Dict[str, Any]:
+            told = self.directly(str(node), name, number, write_concern)
             return {
                 "done": told["ops"],
                 "seconds": told["seconds"],
@@ -300,8 +301,8 @@ class Bench:
 
         sides: Dict[str, Callable[[int], Dict[str, Any]]] = {
             "docgate": ours,
-            **({"direct": lambda _: directly("majority")} if node else {}),
-            **({"direct1": lambda _: directly("1")} if node and name in scenarios.FLOWS else {}),
+            **({"direct": lambda number: directly(number, "majority")} if node else {}),
+            **({"direct1": lambda number: directly(number, "1")} if node and name in scenarios.FLOWS else {}),
         }
         for number in range(1, self.options.rounds + 1):
             told = []
@@ -357,10 +358,11 @@ class Bench:
         self.processes.end(running.process)
         transfers.driver(self.places, self.database, "clear", "assets")
 
-    def directly(self, node: str, name: str, write_concern: str) -> Dict[str, Any]:
+    def directly(self, node: str, name: str, number: int, write_concern: str) -> Dict[str, Any]:
         # The warm-up is in the same process: what the engine has compiled is gone with it.
         lengths = ["--seconds", str(self.options.seconds), "--warm-up", str(max(1, self.options.warm_up))]
         lengths += ["--in-flight", str(scenarios.IN_FLIGHT), "--write-concern", write_concern]
+        lengths += ["--number", str(number)]
         told = scenarios.direct(node, self.places, self.database, "run", name, *lengths)
         if not told:
             raise Trouble(f"direct.js said nothing about {name}")

@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Union
 
 import shop
-from client import Address
+from client import Address, ask, bearer, encoded, send_all
 from load import OP, Column, Request, graphql
 from processes import Trouble
 from servers import Database, Places, token
@@ -24,6 +25,11 @@ DOCGATES, DIRECTS = "docgate_simulator", "docgate_direct"
 WIDTH, DEPTH, PRODUCTS = 5, 5, 16_384
 ITEMS, IN_STOCK = 1_000, 1_000_000
 ACCOUNTS, BALANCE = 10_000, 100_000
+DISCUSSED, ASSETS = 1_000, 100
+#: Categories to which languages are added and products of each; likewise those from which they are removed.
+GROWING, SHRINKING = (256, 8), (10_000, 1)
+#: Languages that a category has at the most, and that one run can take from it.
+LANGUAGES, REMOVED = 100, 2
 
 #: By the names that direct.js knows, with what they are called in the report.
 COMMANDS = {
@@ -32,13 +38,20 @@ COMMANDS = {
     "products-of-category": "products of a category",
     "products-of-children": "products of the children",
     "products-of-subtree": "products of the subtree",
+    "metadata": "metadata, two pairs",
 }
 FLOWS = {
     "cart-with-reservation": "cart with reservation",
     "cart-without-reservation": "cart without reservation",
     "account-transfer": "account transfer",
 }
-TITLES = {**COMMANDS, **FLOWS}
+#: Of one or two commands there, and of several here: what is changed stands in more than one document.
+COPIES = {
+    "slice-cache": "slice cache (a whole comment here)",
+    "add-language": "add a language",
+    "remove-language": "remove a language",
+}
+TITLES = {**COMMANDS, **FLOWS, **COPIES}
 
 CHILDREN = "query($path: String!) { categories(parentPath: $path) { nodes { id slug path name } } }"
 SUBTREE = "query($path: String!) { categorySubtree(path: $path) { nodes { id slug path parentPath name } } }"
@@ -48,6 +61,30 @@ PRODUCTS_BY = """query($path: String!) {
       sku title description categories { path }
       pricing { list { minorUnits currency } retail { minorUnits currency } }
     }
+  }
+}"""
+BELOW = """query($path: String!, $after: String) {
+  categories(parentPath: $path, first: 100, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } }
+}"""
+ASSET = "query($path: String!) { asset(by: {path: $path}) { id nonce } }"
+METADATA = """query($first: String!, $second: String!) {
+  assets(by: {attributes: {all: [{key: "first", eq: {text: $first}}, {key: "second", eq: {text: $second}}]}}) {
+    nodes { id slug path title attributes { key text } }
+  }
+}"""
+POST = """mutation($on: ID!, $op: ID!) {
+  postComment(input: {on: $on, text: "What one hears at once is not what stays.", opId: $op}) {
+    __typename ... on Comment { slug } ... on UserError { code message }
+  }
+}"""
+ADD = """mutation($category: ID!, $locale: LocaleTag!) {
+  addTranslation(input: {category: $category, locale: $locale, name: "Another name"}) {
+    __typename ... on Category { path } ... on UserError { code message }
+  }
+}"""
+REMOVE = """mutation($category: ID!, $locale: LocaleTag!) {
+  removeTranslation(input: {category: $category, locale: $locale}) {
+    __typename ... on Category { path } ... on UserError { code message }
   }
 }"""
 
@@ -88,11 +125,30 @@ def product(number: int, path: str, draw: random.Random) -> Dict[str, Any]:
     }
 
 
-def fill(places: Places, database: Database, folder: Path) -> None:
-    """Brings the simulator's data into docgate's database."""
+def languages(first: int, count: int) -> List[str]:
+    """Tags of languages that no category has from the start."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    tags = [one + other for one in letters for other in letters if one + other != "en"]
+    return tags[first : first + count]
+
+
+def fill(places: Places, database: Database, folder: Path, runs: int) -> None:
+    """Brings the simulator's data into docgate's database, for so many runs of each scenario."""
     paths, draw = tree(), random.Random(1)
     categories = [{"path": path, "names": {"en": f"Category {at + 1}"}} for at, path in enumerate(paths)]
     products = [product(at, paths[at % len(paths)], draw) for at in range(PRODUCTS)]
+    for parent, (count, each), spoken in (
+        ("growing", GROWING, []),
+        ("shrinking", SHRINKING, languages(0, REMOVED * runs)),
+    ):
+        categories.append({"path": f"/{parent}", "names": {"en": parent}})
+        below = [f"/{parent}/{parent}-{at}" for at in range(count)]
+        names = {tag: f"Name in {tag}" for tag in ["en", *spoken]}
+        categories += [{"path": path, "names": names} for path in below]
+        products += [
+            {**product(at, path, draw), "sku": f"{parent}-{at:05}"}
+            for at, path in enumerate(path for path in below for _ in range(each))
+        ]
 
     def docgate(*arguments: str) -> None:
         command = [str(places.docgate), *arguments]
@@ -114,9 +170,21 @@ class Side:
     """docgate's side: what its requests are made of."""
 
     token: str
+    merchant: str
     accounts: List[str]
+    #: What can be discussed.
+    discussed: List[str]
+    #: Ids of the categories whose languages grow, and shrink.
+    growing: List[str]
+    shrinking: List[str]
+    #: Runs that there will be, and those that began, by scenario.
+    runs: int
+    begun: Counter[str] = field(default_factory=Counter)
 
     def request(self, name: str) -> Union[Request, Flow]:
+        """What the next run of the scenario sends."""
+        number = self.begun[name]
+        self.begun[name] += 1
         if name.startswith("cart-"):
             policy = "RESERVE" if name == "cart-with-reservation" else "AT_CHECKOUT"
             items = [f"product-{at:05}" for at in range(ITEMS)]
@@ -124,6 +192,17 @@ class Side:
         if name == "account-transfer":
             drawn = [json.dumps({"from": one, "to": other})[1:-1] for one, other in shop.pairs(self.accounts)]
             return graphql(TRANSFER, ["{", 0, ',"op":"', OP, '"}'], [Column(drawn)], self.token)
+        if name == "metadata":
+            pairs = [{"first": f"value {at}", "second": f"other {at}"} for at in range(ASSETS)]
+            return graphql(METADATA, [0], [Column([of(pair) for pair in pairs])])
+        if name == "slice-cache":
+            drawn = [of({"on": one})[1:-1] for one in self.discussed]
+            return graphql(POST, ["{", 0, ',"op":"', OP, '"}'], [Column(drawn)], self.token)
+        if name == "add-language":
+            each = (LANGUAGES - 1) // self.runs
+            return self.translation(ADD, self.growing, languages(number * each, each))
+        if name == "remove-language":
+            return self.translation(REMOVE, self.shrinking, languages(number * REMOVED, REMOVED))
         queries = {
             "category-children": CHILDREN,
             "category-subtree": SUBTREE,
@@ -134,12 +213,46 @@ class Side:
         return graphql(queries[name], [0], [Column([of({"path": path}) for path in tree()])])
 
 
-def prepare(places: Places, database: Database, address: Address, accounts: int) -> Side:
-    """What comes in through the gateway: stock and accounts."""
+    def translation(self, query: str, categories: List[str], tags: List[str]) -> Request:
+        """Each category and language once, in no order."""
+        drawn = [of({"category": category, "locale": tag}) for tag in tags for category in categories]
+        random.Random(1).shuffle(drawn)
+        return graphql(query, [0], [Column(drawn, in_turn=True)], self.merchant)
+
+
+def prepare(places: Places, database: Database, address: Address, accounts: int, runs: int) -> Side:
+    """What comes in through the gateway: stock, accounts, discussions and assets."""
     owner = token(places, database, shop.SUBJECT)
     merchant, service = (token(places, database, "m", "merchant"), token(places, database, "s", "service"))
-    shop.receive(address, [f"product-{at:05}" for at in range(ITEMS)], IN_STOCK, merchant)
-    return Side(owner, shop.open_accounts(address, accounts, BALANCE, owner, service))
+    skus = [f"product-{at:05}" for at in range(ITEMS)]
+    shop.receive(address, skus, IN_STOCK, merchant)
+    shop.discuss(address, skus[:DISCUSSED], merchant, [])
+    describe(address, token(places, database, "e", "editor"))
+    owned = shop.open_accounts(address, accounts, BALANCE, owner, service)
+    discussed = [shop.global_id("product", sku) for sku in skus[:DISCUSSED]]
+    growing, shrinking = (below(address, f"/{parent}") for parent in ("growing", "shrinking"))
+    return Side(owner, merchant, owned, discussed, growing, shrinking, runs)
+
+
+def describe(address: Address, editor: str) -> None:
+    """Uploads assets and gives two pairs to each."""
+    paths = [f"/assets/described-{at}" for at in range(ASSETS)]
+    for status, body in send_all(address, [encoded("PUT", path, "{}", bearer(editor)) for path in paths], shop.AT_ONCE):
+        if status not in (200, 201):
+            raise Trouble(f"an asset wasn't taken: {status} {body.decode()[:300]}")
+    edits = []
+    for at, path in enumerate(paths):
+        asset = ask(address, ASSET, {"path": path.removeprefix("/assets")}, editor)["asset"]
+        pairs = '[{key: "first", value: {text: "value %d"}}, {key: "second", value: {text: "other %d"}}]' % (at, at)
+        given = 'asset: "%s", nonce: "%s", attributes: %s' % (asset["id"], asset["nonce"], pairs)
+        edits.append("editAsset(input: {%s}) { __typename %s }" % (given, shop.REFUSAL))
+    shop.carry_out(address, edits, editor)
+
+
+def below(address: Address, path: str) -> List[str]:
+    """Ids of the categories right below a path."""
+    pages = shop.all_pages(address, BELOW, "categories", {"path": path})
+    return [node["id"] for page in pages for node in page["nodes"]]
 
 
 def direct(

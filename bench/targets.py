@@ -7,7 +7,7 @@ from typing import Callable, List, Optional, Sequence, Tuple
 import growth
 import transfers
 from results import MAIN, Found, mebibytes, median, spread
-from scenarios import COMMANDS, FLOWS
+from scenarios import COMMANDS, COPIES, FLOWS
 from scenarios import TITLES as SCENARIOS
 from servers import APART, BARE, DOCGATE, MEMORY, TITLES, TRANSACTIONS
 
@@ -145,6 +145,14 @@ TARGETS: List[Tuple[str, Callable[[Found], Measured], Optional[float], float, st
         "flows (cart, transfer), docgate : Node driver directly, each",
         _lowest(list(FLOWS)),
         0.7,
+        1.0,
+        "",
+        True,
+    ),
+    (
+        "a comment, a language: several commands here for one or two there, each",
+        _lowest(list(COPIES)),
+        None,
         1.0,
         "",
         True,

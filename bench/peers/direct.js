@@ -1,8 +1,10 @@
 // The simulator's scenarios straight through the driver: `node direct.js setup`, then
-// `node direct.js run SCENARIO --seconds 10 --in-flight 50 --write-concern 1`, else "majority". Settings:
+// `node direct.js run SCENARIO --seconds 10 --in-flight 50 --write-concern 1`, else "majority". What a run removes
+// was there before: `setup --runs 6` leaves enough for so many, each with another `--number`. Settings:
 // MONGODB_URI, DATABASE.
 import { parseArgs } from "node:util";
 import { Long, MongoClient, ObjectId } from "mongodb";
+import { copies } from "./copies.js";
 import { randomizer } from "./random.js";
 
 const { MONGODB_URI = "mongodb://127.0.0.1:27017", DATABASE = "docgate" } = process.env;
@@ -29,6 +31,8 @@ const { values, positionals } = parseArgs({
     "in-flight": { type: "string", default: "50" },
     "warm-up": { type: "string", default: "3" },
     "write-concern": { type: "string", default: "majority" },
+    runs: { type: "string", default: "6" },
+    number: { type: "string", default: "0" },
   },
 });
 const [action, name] = positionals;
@@ -120,6 +124,9 @@ async function fill(target, documents, indexes = []) {
   }
 }
 
+const [runs, number] = [values.runs, values.number].map(Number);
+const copied = copies({ collection, fill, product, below, runs, number });
+
 async function setup() {
   const all = tree();
   await fill(categories, all, [{ parentPath: 1, slug: 1 }, { path: 1 }]);
@@ -150,6 +157,7 @@ async function setup() {
     Array.from({ length: ACCOUNTS }, (_, at) => account(at)),
   );
   await fill(transactions, []);
+  await copied.setup();
 }
 
 // ---- Categories and their products ----
@@ -305,6 +313,7 @@ const scenarios = {
   "cart-with-reservation": cartWithReservation,
   "cart-without-reservation": cartWithoutReservation,
   "account-transfer": accountTransfer,
+  ...copied.scenarios,
 };
 
 /** A closed loop: each of `inFlight` workers begins its next op when its last one is done. */
@@ -342,9 +351,9 @@ async function run(name, { warmUp, seconds, inFlight }) {
 }
 
 if (action !== "setup" && !(action === "run" && Object.hasOwn(scenarios, name))) {
-  console.error("usage: node direct.js setup");
+  console.error("usage: node direct.js setup [--runs 6]");
   console.error("       node direct.js run SCENARIO [--seconds 10] [--in-flight 50] [--warm-up 3]");
-  console.error("                              [--write-concern majority|1]");
+  console.error("                              [--write-concern majority|1] [--number 0]");
   console.error(`scenarios: ${Object.keys(scenarios).join(", ")}`);
   process.exit(2);
 }

@@ -1,5 +1,8 @@
 //! docgate with its reads by key answered from memory: what is left is HTTP and GraphQL.
 
+// As in docgate: futures of resolvers lie in each other as deep as objects do.
+#![recursion_limit = "256"]
+
 use std::io;
 
 use docgate::{app::App, config::Config, edge::Edge};

@@ -3,8 +3,8 @@
 //! What is asked while a command is on its way goes out together in the next one, and there is no delay
 //! where none is. Beside a command another goes out where [enough](Source::ENOUGH) wait, where one has
 //! waited for long, or where so few ask that they would only wait for each other; up to [`LANES`] commands.
-//! A question never joins a command that was already sent, so that an answer is never older than its question; nothing
-//! is kept beyond that.
+//! A question never joins a command that was already sent, so that an answer is never older than its
+//! question; nothing is kept beyond that.
 
 use std::{
     collections::VecDeque,
@@ -72,8 +72,6 @@ pub(super) struct Batches<S: Source> {
 }
 
 struct Queue<W> {
-    /// [`Source::ENOUGH`].
-    many: usize,
     waiting: VecDeque<W>,
     /// Lanes that are open; each has one command on its way, or is about to send one.
     lanes: usize,
@@ -90,17 +88,17 @@ struct Queue<W> {
 }
 
 impl<W> Queue<W> {
-    /// How many have to wait for another command.
-    fn enough(&self) -> usize {
+    /// How many have to wait for another command, where `many` are always worth one.
+    fn enough(&self, many: usize) -> usize {
         match self.carried.max(self.before) {
             _ if self.is_due || self.carried == 0 => 1,
             most if most <= FEW => self.carried,
-            _ => self.many,
+            _ => many,
         }
     }
 
-    fn is_worth_one(&self) -> bool {
-        self.waiting.len() >= self.enough()
+    fn is_worth_one(&self, many: usize) -> bool {
+        self.waiting.len() >= self.enough(many)
     }
 }
 
@@ -109,7 +107,6 @@ impl<S: Source> Batches<S> {
     pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
         let nobody = VecDeque::new();
         let queue = Queue {
-            many: S::ENOUGH,
             waiting: nobody,
             lanes: 0,
             sent: 0,
@@ -164,7 +161,7 @@ impl<S: Source> Batches<S> {
         self.waiting.inc();
         // Who comes first hasn't waited yet.
         queue.is_moving |= queue.waiting.len() == 1;
-        if queue.is_worth_one() {
+        if queue.is_worth_one(S::ENOUGH) {
             self.open_lane(&mut queue);
         }
         Ok(receiver)
@@ -205,7 +202,7 @@ impl<S: Source> Batches<S> {
     /// What goes out next; closes the lane where that isn't worth a command: the other one takes it along.
     fn next(&self) -> Option<Vec<Waiting<S>>> {
         let mut queue = self.queue();
-        if !queue.is_worth_one() {
+        if !queue.is_worth_one(S::ENOUGH) {
             queue.lanes -= 1;
             return None;
         }
@@ -266,9 +263,9 @@ mod tests {
 
     fn enough(carried: usize, before: usize, is_due: bool) -> usize {
         let waiting = VecDeque::new();
-        let (many, is_moving) = (MANY, false);
-        Queue::<()> { many, waiting, lanes: 0, sent: 0, carried, before, is_due, is_moving }
-            .enough()
+        let is_moving = false;
+        let queue = Queue::<()> { waiting, lanes: 0, sent: 0, carried, before, is_due, is_moving };
+        queue.enough(MANY)
     }
 
     #[test]

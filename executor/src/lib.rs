@@ -13,6 +13,7 @@ pub use upstream::*;
 /// What the library's macros call.
 pub mod resolver_utils {
     use std::{
+        borrow::Cow,
         future::poll_fn,
         pin::Pin,
         sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -24,8 +25,9 @@ pub mod resolver_utils {
         future::{join_all, maybe_done},
     };
     use upstream::{
-        ContextSelectionSet, Positioned, ServerResult, Value,
+        Context, ContextSelectionSet, OutputType, Positioned, ServerResult, Value,
         parser::types::{Field, Selection},
+        registry::Registry,
     };
 
     pub use upstream::resolver_utils::*;
@@ -47,7 +49,7 @@ pub mod resolver_utils {
         root: &'a T,
     ) -> ServerResult<Value> {
         if !has_fields_only(ctx) {
-            return upstream::resolver_utils::resolve_container(ctx, root).await;
+            return upstream::resolver_utils::resolve_container(ctx, &Located(root)).await;
         }
         let selections = &ctx.item.node.items;
         let next = AtomicUsize::new(0);
@@ -81,7 +83,7 @@ pub mod resolver_utils {
         root: &'a T,
     ) -> ServerResult<Value> {
         if !has_fields_only(ctx) {
-            return upstream::resolver_utils::resolve_container_serial(ctx, root).await;
+            return upstream::resolver_utils::resolve_container_serial(ctx, &Located(root)).await;
         }
         Ok(run(ctx, root, &AtomicUsize::new(0)).await.into_value())
     }
@@ -126,12 +128,49 @@ pub mod resolver_utils {
         if field.node.name.node == "__typename" {
             return Ok(Value::String(root.introspection_type_name().into_owned()));
         }
-        let ctx = ctx.with_field(field);
-        match root.resolve_field(&ctx).await {
-            Ok(value) => Ok(value.unwrap_or_default()),
-            // An interface doesn't say where its field failed.
-            Err(error) if error.path.is_empty() => Err(ctx.set_error_path(error)),
-            Err(error) => Err(error),
+        let value = Located(root).resolve_field(&ctx.with_field(field)).await?;
+        Ok(value.unwrap_or_default())
+    }
+
+    /// What says where its field failed: an interface doesn't.
+    struct Located<'b, T: ?Sized>(&'b T);
+
+    impl<T: ContainerType + ?Sized> ContainerType for Located<'_, T> {
+        async fn resolve_field(&self, ctx: &Context<'_>) -> ServerResult<Option<Value>> {
+            match self.0.resolve_field(ctx).await {
+                Err(error) if error.path.is_empty() => Err(ctx.set_error_path(error)),
+                resolved => resolved,
+            }
+        }
+
+        fn collect_all_fields<'a>(
+            &'a self,
+            ctx: &ContextSelectionSet<'a>,
+            fields: &mut Fields<'a>,
+        ) -> ServerResult<()> {
+            self.0.collect_all_fields(ctx, fields)
+        }
+    }
+
+    impl<T: ContainerType + ?Sized> OutputType for Located<'_, T> {
+        fn type_name() -> Cow<'static, str> {
+            T::type_name()
+        }
+
+        fn introspection_type_name(&self) -> Cow<'static, str> {
+            self.0.introspection_type_name()
+        }
+
+        fn create_type_info(registry: &mut Registry) -> String {
+            T::create_type_info(registry)
+        }
+
+        async fn resolve(
+            &self,
+            ctx: &ContextSelectionSet<'_>,
+            field: &Positioned<Field>,
+        ) -> ServerResult<Value> {
+            self.0.resolve(ctx, field).await
         }
     }
 }

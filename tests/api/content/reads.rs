@@ -434,3 +434,22 @@ async fn lists_show_texts_however_they_are_asked_for() {
     let found = gateway.anonymous().field(query, json!({})).await;
     assert_eq!(found["nodes"][0]["title"], "page", "{found:#}");
 }
+
+/// Content is an interface, of which a fragment on one of its types can be asked as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_tells_its_path_beside_a_fragment_too() {
+    let gateway = Gateway::start().await;
+    site(&gateway).await;
+    let anyone = gateway.anonymous();
+    for below in ["", "... on Blog { slug }", "...B", "slug @include(if: true)"] {
+        let fragment = if below == "...B" { "fragment B on Blog { slug }" } else { "" };
+        let query = format!(
+            "{{ contents(by: {{ recentIn: \"/en/page\" }}) {{ nodes {{ draft {{ title }} {below} }} }} }}
+             {fragment}"
+        );
+        let answer = anyone.run(&query, json!({})).await;
+        let error = &answer["errors"][0];
+        assert_eq!(error["path"], json!(["contents", "nodes", 0, "draft"]), "{answer:#}");
+        assert_eq!(answer["data"]["contents"]["nodes"][0]["draft"], Value::Null);
+    }
+}

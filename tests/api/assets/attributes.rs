@@ -366,3 +366,24 @@ async fn values_are_gone_through_in_their_order() {
     let backwards = json!({ "attributes": { "all": [range("stars", json!({ "number": { "from": 4, "to": 2 } }))] } });
     assert_eq!(client.error_code(query, json!({ "by": backwards })).await, "BAD_USER_INPUT");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_come_back_as_they_were_given() {
+    let gateway = Gateway::start().await;
+    let numbers = ["199525.61759320134", "-911619.8777409133", "3.8185268263079565e276", "0.1"];
+    let attributes = numbers.iter().enumerate().map(|(at, number)| {
+        let number: f64 = number.parse().expect("a number");
+        json!({ "key": format!("n{at}"), "value": { "number": number } })
+    });
+    let attributes: Vec<_> = attributes.collect();
+    let input = json!({ "slug": "it", "attributes": attributes });
+    uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
+    let asset = "asset(by: { path: \"/it\" }) { attributes { number } }";
+    // Beside a field that fails the answer is completed.
+    for beside in ["", "account(id: \"nonsense\") { id }"] {
+        let text = editor(&gateway).text(&format!("{{ {asset} {beside} }}"), json!({})).await;
+        for number in numbers {
+            assert!(text.contains(&number.replace("e276", "e+276")), "{number}: {text}");
+        }
+    }
+}

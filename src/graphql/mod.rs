@@ -24,6 +24,7 @@ pub mod errors;
 pub mod input;
 mod mark;
 pub mod measure;
+mod merging;
 pub mod node_id;
 pub mod page;
 pub mod plans;

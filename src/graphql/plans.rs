@@ -29,8 +29,9 @@ use super::{
     completion::Completion,
     mark::{MARK, mark, mark_root},
     measure::{Limits, MAX_COST, Measured, Seen, measure, measure_unused},
+    merging,
     types::{Types, root},
-    written_out::write_out,
+    written_out::{WrittenOut, write_out},
 };
 use crate::error::Error;
 
@@ -38,6 +39,8 @@ use crate::error::Error;
 const MOST_BYTES: u64 = 512 << 10;
 /// Selections that any text may have when it is written out; longer ones may have more.
 const SELECTIONS: usize = 100;
+/// How many selections are looked at to tell whether fields of one key are one; more than any text has.
+const VISITS: usize = 100_000;
 /// Longer texts are read each time.
 const LONGEST: usize = 32 << 10;
 /// Texts that are expected; only the first allocation goes by it.
@@ -52,10 +55,6 @@ struct Plan {
     /// By name; the empty one is that of the only operation, if it has none.
     operations: IndexMap<Name, Operation>,
     fragments: HashMap<Name, Positioned<FragmentDefinition>>,
-    /// Whether what the library answers to any of them, without an error, is complete as it is.
-    is_plain: bool,
-    /// Whether each can be executed as it is: nothing of it depends on the request but its variables.
-    is_unconditional: bool,
 }
 
 /// One operation of a text.
@@ -66,6 +65,38 @@ struct Operation {
     cost: Option<usize>,
     /// For how many seconds its answer may be kept, where it may.
     max_age: Option<u32>,
+    /// Whether what the library answers to it, without an error, is complete as it is.
+    is_plain: bool,
+    /// Whether it can be executed as it is: nothing of it depends on the request but its variables.
+    is_unconditional: bool,
+}
+
+impl Operation {
+    /// What is written out asks the root for each key in one place, so that nothing is done twice; but
+    /// under conditions the same key may still stand in several.
+    fn check_root(&self) -> Result<(), Error> {
+        let operation = &self.definition.node;
+        let (mut keys, mut conditions) = (Vec::new(), 0);
+        root_keys(&operation.selection_set.node, &mut keys, &mut conditions);
+        let count = keys.len();
+        match operation.ty {
+            OperationType::Query => Ok(()),
+            OperationType::Subscription if count == 1 && conditions == 0 => Ok(()),
+            OperationType::Subscription => {
+                let reason = "a subscription has one field of the root, without conditions";
+                Err(Error::bad_input("query", reason))
+            }
+            OperationType::Mutation => {
+                keys.sort_unstable();
+                keys.dedup();
+                if keys.len() == count {
+                    return Ok(());
+                }
+                let reason = "asks in several places for one field of the root, under conditions";
+                Err(Error::bad_input("query", reason))
+            }
+        }
+    }
 }
 
 impl Plan {
@@ -78,34 +109,59 @@ impl Plan {
         }
         let mut operations = match operations {
             DocumentOperations::Single(operation) => vec![(Name::new(""), operation)],
-            DocumentOperations::Multiple(operations) => operations.into_iter().collect(),
+            DocumentOperations::Multiple(operations) => operations.into_iter().collect::<Vec<_>>(),
         };
+        // What has to be written out is before what may be.
+        operations.sort_by_cached_key(|(name, operation)| {
+            (operation.node.ty == OperationType::Query, name.to_string())
+        });
         for (_, operation) in &mut operations {
             let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
             mark_root(types, *ty, &mut selection_set.node);
         }
         let operations = operations.into_iter().map(|(name, definition)| {
             let max_age = caching::max_age(types, &fragments, &definition.node);
-            (name, Operation { definition, cost: None, max_age })
+            let (cost, is_plain, is_unconditional) = (None, false, false);
+            (name, Operation { definition, cost, max_age, is_plain, is_unconditional })
         });
         let operations = operations.collect();
-        Some(Self { operations, fragments, is_plain: false, is_unconditional: false })
+        Some(Self { operations, fragments })
     }
 
-    /// The same with everything written out, if that can be with at most `most` selections together.
-    fn written_out(&self, types: &Types, mut most: usize) -> Option<Self> {
-        let (mut is_plain, mut is_unconditional) = (true, true);
+    /// The same, written out: with at most `most` selections together. Queries for which there is no room, or
+    /// that ask about the schema itself, stay as they are.
+    ///
+    /// # Errors
+    /// `TooComplex` or `BadInput`: what one of its operations asks for can't be done once and in order.
+    fn written_out(&self, types: &Types, mut most: usize) -> Result<Self, Error> {
+        let mut fragments = HashMap::new();
         let write_out = |(key, operation): (&Name, &Operation)| {
-            let Operation { definition, cost, max_age } = operation;
-            let root = root(definition.node.ty);
-            let written = write_out(types, &self.fragments, definition, root, &mut most)?;
-            is_plain &= written.is_plain;
-            is_unconditional &= written.is_unconditional;
-            let (definition, cost, max_age) = (written.operation, *cost, *max_age);
-            Some((key.clone(), Operation { definition, cost, max_age }))
+            let Operation { definition, cost, max_age, .. } = operation;
+            let (ty, set) = (definition.node.ty, &definition.node.selection_set.node);
+            merging::check(types, &self.fragments, set, root(ty), VISITS)?;
+            let (cost, max_age) = (*cost, *max_age);
+            let mut left = most;
+            let written = write_out(types, &self.fragments, definition, root(ty), &mut left);
+            let written = match written {
+                Some(WrittenOut { operation: definition, is_plain, is_unconditional }) => {
+                    most = left;
+                    Operation { definition, cost, max_age, is_plain, is_unconditional }
+                }
+                None if ty == OperationType::Query => {
+                    fragments.clone_from(&self.fragments);
+                    let (definition, is_plain) = (definition.clone(), false);
+                    Operation { definition, cost, max_age, is_plain, is_unconditional: false }
+                }
+                None => {
+                    let reason = "has more selections than can be written out".to_owned();
+                    return Err(Error::TooComplex { limit: "selections", reason });
+                }
+            };
+            written.check_root()?;
+            Ok((key.clone(), written))
         };
-        let operations = self.operations.iter().map(write_out).collect::<Option<_>>()?;
-        Some(Self { operations, fragments: HashMap::new(), is_plain, is_unconditional })
+        let operations = self.operations.iter().map(write_out).collect::<Result<_, Error>>()?;
+        Ok(Self { operations, fragments })
     }
 
     /// The place of the operation that was asked for.
@@ -138,18 +194,19 @@ impl Asked {
     /// The operation, where nothing of it depends on the request but its variables: then it can be executed
     /// as it is.
     pub fn unconditional(&self) -> Option<&OperationDefinition> {
-        self.plan.is_unconditional.then(|| self.operation())
+        let operation = &self.plan.operations[self.operation];
+        operation.is_unconditional.then_some(&operation.definition.node)
     }
 
     /// Whether what is answered without an error is complete, its keys being in order.
     pub fn is_plain(&self) -> bool {
-        self.plan.is_plain
+        self.plan.operations[self.operation].is_plain
     }
 
-    /// What was read isn't read again by the library.
-    pub fn fill(&self, request: &mut Request, is_valid: bool) {
+    /// What was read isn't read again by the library; that looks at all operations where it is to check them.
+    pub fn fill(&self, request: &mut Request, is_checked: bool) {
         let operation = &self.plan.operations[self.operation].definition;
-        let operations = if is_valid {
+        let operations = if is_checked {
             // One operation is enough, and by itself it has no name.
             request.operation_name = None;
             DocumentOperations::Single(operation.clone())
@@ -162,32 +219,6 @@ impl Asked {
         };
         let fragments = self.plan.fragments.clone();
         request.set_parsed_query(ExecutableDocument { operations, fragments });
-    }
-
-    /// What is written out asks the root for each key in one place, so that nothing is done twice; but
-    /// under conditions the same key may still stand in several.
-    fn check_root(&self) -> Result<(), Error> {
-        let operation = self.operation();
-        let (mut keys, mut conditions) = (Vec::new(), 0);
-        root_keys(&operation.selection_set.node, &mut keys, &mut conditions);
-        let count = keys.len();
-        match operation.ty {
-            OperationType::Query => Ok(()),
-            OperationType::Subscription if count == 1 && conditions == 0 => Ok(()),
-            OperationType::Subscription => {
-                let reason = "a subscription has one field of the root, without conditions";
-                Err(Error::bad_input("query", reason))
-            }
-            OperationType::Mutation => {
-                keys.sort_unstable();
-                keys.dedup();
-                if keys.len() == count {
-                    return Ok(());
-                }
-                let reason = "asks in several places for one field of the root, under conditions";
-                Err(Error::bad_input("query", reason))
-            }
-        }
     }
 
     fn operation(&self) -> &OperationDefinition {
@@ -267,7 +298,7 @@ impl Asked {
         let operation = self.operation();
         let root = root(operation.ty);
         let is_ordered = is_ordered || operation.selection_set.node.items.len() == 1;
-        let is_complete = self.plan.is_plain && is_ordered;
+        let is_complete = self.is_plain() && is_ordered;
         if is_complete && errors.is_empty() {
             return data;
         }
@@ -318,8 +349,9 @@ pub struct Read {
     pub asked: Option<Asked>,
     /// Whether the text was read before.
     pub is_known: bool,
-    /// Whether the schema's rules hold for it.
-    pub is_valid: bool,
+    /// Whether the schema's rules hold for it, with these variables too. Where that isn't sure the library
+    /// has to tell, and `asked` is what the client wrote.
+    pub is_checked: bool,
     /// Estimated objects of the answer.
     pub cost: usize,
 }
@@ -354,7 +386,7 @@ impl Plans {
         };
         let chosen = plan.and_then(|plan| plan.chosen(name).map(|place| (plan, place)));
         let Some((plan, place)) = chosen else {
-            return Ok(Read { asked: None, is_known, is_valid: false, cost: 0 });
+            return Ok(Read { asked: None, is_known, is_checked: false, cost: 0 });
         };
         let Operation { definition: operation, cost, .. } = &plan.operations[place];
         for definition in &operation.node.variable_definitions {
@@ -384,38 +416,30 @@ impl Plans {
             let (variables, mut seen) = (&request.variables, Seen::default());
             self.measure(types, &plan.fragments, operation, variables, &mut seen)?.cost
         };
-        let asked = Asked::of(plan, place, &request.variables);
-        let is_valid = is_known && types.admits(asked.operation(), &request.variables);
-        Ok(Read { asked: Some(asked), is_known, is_valid, cost })
+        let is_checked = is_known && types.admits(&operation.node, &request.variables);
+        // Written out it may not use all that the client's text uses.
+        let as_asked = Some(&request.query).filter(|_| is_known && !is_checked);
+        let as_asked = as_asked.and_then(|text| Plan::read(types, text)).and_then(|plan| {
+            let place = plan.chosen(name)?;
+            Some((Arc::new(plan), place))
+        });
+        let (plan, place) = as_asked.unwrap_or((plan, place));
+        let asked = Some(Asked::of(plan, place, &request.variables));
+        Ok(Read { asked, is_known, is_checked, cost })
     }
 
     /// Knows a text for which the schema's rules hold from now on: the request is executed as every later
     /// one.
     ///
     /// # Errors
-    /// `TooComplex` or `BadInput`: what it asks for can't be done once and in order.
-    pub fn learn(
-        &self,
-        types: &Types,
-        request: &Request,
-        asked: &Asked,
-    ) -> Result<(Asked, bool), Error> {
+    /// `TooComplex` or `BadInput`: what one of its operations asks for can't be done once and in order.
+    pub fn learn(&self, types: &Types, request: &Request, asked: &Asked) -> Result<Asked, Error> {
         let text = &request.query;
-        let plan = match asked.plan.written_out(types, SELECTIONS + text.len() / 4) {
-            Some(written_out) => Arc::new(written_out),
-            None if asked.operation().ty == OperationType::Query => Arc::clone(&asked.plan),
-            None => {
-                let reason = "has more selections than can be written out".to_owned();
-                return Err(Error::TooComplex { limit: "selections", reason });
-            }
-        };
-        let asked = Asked::of(plan, asked.operation, &request.variables);
-        asked.check_root()?;
+        let plan = Arc::new(asked.plan.written_out(types, SELECTIONS + text.len() / 4)?);
         if text.len() <= LONGEST {
-            self.known.insert(text.clone(), Arc::clone(&asked.plan));
+            self.known.insert(text.clone(), Arc::clone(&plan));
         }
-        let is_valid = types.admits(asked.operation(), &request.variables);
-        Ok((asked, is_valid))
+        Ok(Asked::of(plan, asked.operation, &request.variables))
     }
 
     /// Reads a text that isn't known; `None` where it can't be.

@@ -99,6 +99,22 @@ impl Types {
         self.fields.contains_key(name)
     }
 
+    /// Whether it is an interface or a union.
+    pub(super) fn is_abstract(&self, name: &str) -> bool {
+        self.possible.contains_key(name)
+    }
+
+    /// The objects of both, where the first is a union: of unions the library doesn't tell which objects they
+    /// hold. In the order of their names.
+    pub(super) fn members(&self, union: &str, of: &str) -> Option<Vec<&str>> {
+        let is_union = self.fields.get(union).is_some_and(HashMap::is_empty);
+        let objects = self.possible.get(union).filter(|_| is_union)?;
+        let objects = objects.iter().map(String::as_str);
+        let mut both: Vec<_> = objects.filter(|object| self.applies(of, object)).collect();
+        both.sort_unstable();
+        Some(both)
+    }
+
     /// Whether a fragment on `condition` holds for objects of `type_name`.
     pub(super) fn applies(&self, condition: &str, type_name: &str) -> bool {
         condition == type_name

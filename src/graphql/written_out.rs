@@ -73,18 +73,20 @@ impl<'a> Writer<'a> {
         let mut items = Vec::with_capacity(wanted.len() + 1);
         let mut is_sure = true;
         for wanted in wanted {
-            let (selection, position) = match wanted {
+            match wanted {
                 Wanted::Field(field, below) => {
-                    (Selection::Field(self.field(field, &below, of)?), field.pos)
+                    let written = Selection::Field(self.field(field, &below, of)?);
+                    items.push(Positioned::new(written, field.pos));
                 }
                 Wanted::Unsure(selection) => {
                     is_sure = false;
-                    (self.unsure(&selection.node, of)?, selection.pos)
+                    let written = self.unsure(&selection.node, of)?.into_iter();
+                    items.extend(written.map(|one| Positioned::new(one, selection.pos)));
                 }
-            };
-            items.push(Positioned::new(selection, position));
+            }
         }
-        if !is_sure {
+        // An object that is asked for nothing would be null.
+        if !is_sure || items.is_empty() {
             self.is_plain = false;
             items.push(typename());
         }
@@ -164,31 +166,35 @@ impl<'a> Writer<'a> {
         Some(written)
     }
 
-    /// As it is, with what is below written out. No name of a fragment is left.
-    fn unsure(&mut self, selection: &'a Selection, of: &str) -> Option<Selection> {
-        Some(match selection {
+    /// As it is, with what is below written out. No name of a fragment is left, and a fragment on another union
+    /// is one for each object that may be meant: the library doesn't know what unions hold.
+    fn unsure(&mut self, selection: &'a Selection, of: &str) -> Option<Vec<Selection>> {
+        let (condition, directives, set, position) = match selection {
             Selection::Field(field) => {
-                Selection::Field(self.field(field, &[&field.node.selection_set.node], of)?)
+                let below = &field.node.selection_set.node;
+                return Some(vec![Selection::Field(self.field(field, &[below], of)?)]);
             }
-            Selection::InlineFragment(fragment) => {
-                let mut written = fragment.clone();
-                let on = fragment.node.type_condition.as_ref().map(|on| on.node.on.node.as_str());
-                let set = &fragment.node.selection_set.node;
-                written.node.selection_set.node.items = self.set(&[set], on.unwrap_or(of))?;
-                Selection::InlineFragment(written)
+            Selection::InlineFragment(Positioned { node, pos }) => {
+                (node.type_condition.as_ref(), &node.directives, &node.selection_set, *pos)
             }
-            Selection::FragmentSpread(spread) => {
-                let definition = &self.fragments.get(&spread.node.fragment_name.node)?.node;
-                let mut selection_set = definition.selection_set.clone();
-                let (on, set) = self.fragment(&spread.node.fragment_name.node)?;
-                selection_set.node.items = self.set(&[set], on)?;
-                let written = InlineFragment {
-                    type_condition: Some(definition.type_condition.clone()),
-                    directives: spread.node.directives.clone(),
-                    selection_set,
-                };
-                Selection::InlineFragment(Positioned::new(written, spread.pos))
+            Selection::FragmentSpread(Positioned { node, pos }) => {
+                let found = &self.fragments.get(&node.fragment_name.node)?.node;
+                (Some(&found.type_condition), &node.directives, &found.selection_set, *pos)
             }
-        })
+        };
+        let on = condition.map_or(of, |condition| &condition.node.on.node);
+        let members = if on == of { None } else { self.types.members(on, of) };
+        let fragment = |on: &str| {
+            let mut type_condition = condition.cloned();
+            if let Some(condition) = &mut type_condition {
+                condition.node.on.node = Name::new(on);
+            }
+            let items = self.set(&[&set.node], on)?;
+            let selection_set = Positioned::new(SelectionSet { items }, set.pos);
+            let directives = directives.clone();
+            let written = InlineFragment { type_condition, directives, selection_set };
+            Some(Selection::InlineFragment(Positioned::new(written, position)))
+        };
+        members.unwrap_or_else(|| vec![on]).into_iter().map(fragment).collect()
     }
 }

@@ -241,14 +241,14 @@ impl GatewaySchema {
     /// Executes a query or mutation.
     pub async fn execute(&self, mut prepared: Box<Prepared>) -> Response {
         // What is known isn't moved.
-        if !prepared.read.is_known {
+        if !prepared.read.is_checked {
             *prepared = match self.learned(*prepared).await {
                 Ok(prepared) => prepared,
                 Err(answer) => return answer,
             };
         }
         let Prepared { request, read, as_text } = &mut *prepared;
-        let asked = read.asked.as_ref().filter(|_| read.is_valid);
+        let asked = read.asked.as_ref().filter(|_| read.is_checked);
         if let Some((asked, operation)) =
             asked.and_then(|asked| Some((asked, asked.unconditional()?)))
         {
@@ -272,11 +272,11 @@ impl GatewaySchema {
 
     /// What executes it, with what was read of it.
     fn for_library(&self, prepared: Prepared) -> (&Library, Request, Option<Asked>) {
-        let Prepared { mut request, read: Read { asked, is_valid, .. }, .. } = prepared;
+        let Prepared { mut request, read: Read { asked, is_checked, .. }, .. } = prepared;
         if let Some(asked) = &asked {
-            asked.fill(&mut request, is_valid);
+            asked.fill(&mut request, is_checked);
         }
-        (if is_valid { &self.quick } else { &self.strict }, request, asked)
+        (if is_checked { &self.quick } else { &self.strict }, request, asked)
     }
 
     /// Executes any operation; a subscription answers until it ends.
@@ -298,11 +298,12 @@ impl GatewaySchema {
         stream::once(answers).flatten()
     }
 
-    /// A text that is new is checked by all rules before any of it is executed, and then executed in the
-    /// same form as later: how often something is done mustn't depend on who asked before.
+    /// A text that is new, or whose variables may not be what it declares, is checked by all rules before any
+    /// of it is executed, and then executed in the same form as later: how often something is done mustn't
+    /// depend on who asked before.
     async fn learned(&self, prepared: Prepared) -> Result<Prepared, Response> {
         let Prepared { request, mut read, as_text } = prepared;
-        let Some(asked) = read.asked.take_if(|_| !read.is_known) else {
+        let Some(asked) = read.asked.take_if(|_| !read.is_checked) else {
             return Ok(Prepared { request, read, as_text });
         };
         let check = Request::new(request.query.clone()).variables(request.variables.clone());
@@ -318,12 +319,16 @@ impl GatewaySchema {
             return Err(self.complete(Some(&asked), checked, false));
         }
         let learned = self.plans.learn(&self.types, &request, &asked);
-        let (asked, is_valid) = learned.map_err(|error| {
+        let asked = learned.map_err(|error| {
             let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
             error.locations.clear();
             Response::from_errors(vec![error])
         })?;
-        Ok(Prepared { request, read: Read { asked: Some(asked), is_valid, ..read }, as_text })
+        Ok(Prepared {
+            request,
+            read: Read { asked: Some(asked), is_checked: true, ..read },
+            as_text,
+        })
     }
 
     /// Reads the text of a request. What the schema's rules don't allow is told when it is executed.

@@ -95,6 +95,13 @@ async fn what_nothing_was_selected_of_is_an_empty_object() {
                 ... on InvalidInput { field } } }",
             "{\"openCart\":{}}",
         ),
+        // What no such object can be, however it is wrapped.
+        ("{ product(sku: \"a\") { ... on Node { ... on Order { id } } } }", "{\"product\":{}}"),
+        (
+            "{ products(by: {priceBetween: {currency: \"EUR\", min: 0, max: 300}}) {
+                nodes { ... on Node { ...O } } } } fragment O on Order { id }",
+            "{\"products\":{\"nodes\":[{}]}}",
+        ),
     ] {
         assert_eq!(answer(&anyone, query, json!({})).await, (data.to_owned(), Value::Null));
     }
@@ -124,6 +131,34 @@ async fn a_field_that_failed_is_null_and_so_is_what_cannot_be_without_it() {
     let (data, errors) = answer(&shopper, query, json!({})).await;
     assert_eq!(data, "{\"people\":{\"nodes\":[{\"address\":null}]}}");
     assert_eq!(errors[0]["path"], json!(["people", "nodes", 0, "address"]));
+}
+
+/// A fragment may be on any union that has an object in common with what it stands in.
+#[tokio::test(flavor = "multi_thread")]
+async fn fragments_on_other_unions_hold_for_what_these_have_in_common() {
+    let gateway = shop().await;
+    let anyone = gateway.anonymous();
+    let product = anyone.data("{ product(sku: \"a\") { id } }", json!({})).await;
+    let ids = json!({ "id": product["product"]["id"] });
+    for (query, data) in [
+        (
+            "mutation { openCart(input: {policy: RESERVE, currency: \"EUR\"}) {
+                ... on CancelCartResult { ... on Cart { state } } } }",
+            "{\"openCart\":{\"state\":\"ACTIVE\"}}",
+        ),
+        (
+            "query($id: ID!) { node(id: $id) { ...U ... on CancelCartResult { ... on Cart { state } } } }
+             fragment U on UpdateProductResult { __typename ... on Book { sku } }",
+            "{\"node\":{\"__typename\":\"Book\",\"sku\":\"a\"}}",
+        ),
+        (
+            "query($id: ID!) { node(id: $id) { ... on UpdateProductResult @include(if: true) {
+                ... on Product @include(if: true) { sku } } } }",
+            "{\"node\":{\"sku\":\"a\"}}",
+        ),
+    ] {
+        assert_eq!(answer(&anyone, query, ids.clone()).await, (data.to_owned(), Value::Null));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -120,6 +120,96 @@ async fn a_mutation_named_in_two_places_is_done_once_also_the_first_time() {
     assert_eq!(carts.count_documents(doc! {}).await.expect("a number"), 2);
 }
 
+/// Which operation of a text was asked for first doesn't matter for the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mutation_is_done_once_whoever_taught_its_text() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let open = "openCart(input: {currency: \"EUR\", policy: AT_CHECKOUT}) { __typename }";
+    let deep = (0..11).map(|at| {
+        let next = at + 1;
+        format!("fragment F{at} on Stock {{ ...F{next} ...F{next} }} ")
+    });
+    let deep: String = deep.collect();
+    let long = format!("stock(sku: \"x\") {{ ...F0 }} }} {deep} fragment F11 on Stock {{ sku }}");
+    for text in [
+        format!(
+            "query A {{ __typename }} mutation B {{ {open} ... @include(if: true) {{ {open} }} }}"
+        ),
+        format!("mutation B {{ {open} ... on Mutation {{ {open} }} {open} }} query A {{ {long}"),
+    ] {
+        let before = gateway.raw("carts").count_documents(doc! {}).await.expect("a number");
+        for (sent, name) in ["A", "B", "B", "A", "B"].into_iter().enumerate() {
+            let body = json!({ "query": text, "operationName": name });
+            let answer = http().post(&client.url).json(&body).send().await.expect("an answer");
+            let answer: Value = answer.json().await.expect("JSON");
+            let after = gateway.raw("carts").count_documents(doc! {}).await.expect("a number");
+            assert!(after - before <= sent as u64, "{name}: {answer:#}");
+            if answer.get("errors").is_some() {
+                assert_eq!(after, before, "{answer:#}");
+            }
+        }
+    }
+}
+
+/// What would be done or answered under one key only in part is refused: nothing of it is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_never_means_two_things() {
+    let gateway = Gateway::start().await;
+    gateway.stocked("a", 5).await;
+    let client = gateway.anonymous();
+    let open = |currency: &str| {
+        format!(
+            "x: openCart(input: {{currency: \"{currency}\", policy: AT_CHECKOUT}}) {{ __typename }}"
+        )
+    };
+    let (euro, dollar) = (open("EUR"), open("USD"));
+    let stock = "x: stock(sku: \"a\") { sku }";
+    for text in [
+        format!("mutation {{ {euro} ... on Mutation {{ {dollar} }} }}"),
+        format!("mutation {{ {euro} ...F }} fragment F on Mutation {{ {dollar} }}"),
+        format!("mutation {{ {euro} ... @include(if: true) {{ {dollar} }} }}"),
+        format!("{{ {stock} ... on Query {{ x: product(sku: \"a\") {{ title }} }} }}"),
+        format!("query Unasked {{ {stock} ... on Query {{ x: stock(sku: \"b\") {{ sku }} }} }} query A {{ {stock} }}"),
+        "{ product(sku: \"a\") { x: pricing { retail { currency } } ... on Album { x: shipping { __typename } } } }".into(),
+        "{ product(sku: \"a\") { pricing { x: retail { currency } } pricing { x: list { currency } } } }".into(),
+        "{ product(sku: \"a\") { ... on Album { pricing { x: retail { currency } } } ...P } }
+         fragment P on Product { pricing { ... { x: list { currency } } } }".into(),
+    ] {
+        let named = if text.contains("query A") { json!("A") } else { Value::Null };
+        for _ in 0..2 {
+            let body = json!({ "query": text, "operationName": named });
+            let told = refused(&client, body).await;
+            assert_eq!(told.0, "BAD_USER_INPUT", "{text}");
+        }
+    }
+    assert_eq!(gateway.raw("carts").count_documents(doc! {}).await.expect("a number"), 0);
+    // Of objects that can't be one, the same key may be different fields of one type.
+    for text in [
+        "{ product(sku: \"a\") { ... on Album { x: sku } ... on Book { x: id } } }",
+        "{ product(sku: \"a\") { x: sku ... on Book { x: sku } ...P } } fragment P on Product { x: sku }",
+        "query($sku: ID = \"a\") { x: product(sku: $sku) { sku } x: product(sku: $sku) { id } }",
+    ] {
+        client.data(text, json!({})).await;
+    }
+}
+
+/// What variables are wrong is told of the text as it was written, known or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_variables_are_told_alike_of_a_known_text() {
+    let gateway = Gateway::start().await;
+    let client = gateway.anonymous();
+    let text = "query($first: Int, $locale: LocaleTag!) { categories(first: $first) { nodes { slug } }
+        product(sku: \"a\") { id ... on Node { ... on Order { total { formatted(locale: $locale) } } } } }";
+    let wrong = json!({ "first": 1, "locale": 5 });
+    let first = client.run(text, wrong.clone()).await;
+    client.data(text, json!({ "first": 1, "locale": "de" })).await;
+    let known = client.run(text, wrong).await;
+    assert_eq!(first["errors"], known["errors"]);
+    let message = known["errors"][0]["message"].as_str().expect("a message");
+    assert!(message.contains("locale") && !message.contains("not used"), "{message}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_never_changes_anything() {
     let gateway = Gateway::start().await;

@@ -1,0 +1,139 @@
+//! Whether what is selected below one key in several places is one thing: the library looks only at what
+//! stands in one selection, and what is merged otherwise would be silently lost. That objects which can't be
+//! one have the same types below one key isn't looked at: nothing is lost there, and it is for clients with
+//! types of their own, which look themselves.
+//! <https://spec.graphql.org/October2021/#sec-Field-Selection-Merging>
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Pos, Positioned,
+    indexmap::IndexMap,
+    parser::types::{Field, FragmentDefinition, Selection, SelectionSet},
+};
+
+use super::types::{Types, named};
+use crate::error::Error;
+
+/// Fields below one key, with the types of which they are selected.
+type Group<'a> = Vec<(&'a str, &'a Positioned<Field>)>;
+/// Selections, with the types of which they are.
+type Sets<'a> = Vec<(&'a str, &'a SelectionSet)>;
+
+/// Finds fields of one key that can't be one, in an operation of which all else is sound. At most so many
+/// `visits` are made.
+///
+/// # Errors
+/// `BadInput`: there are such fields. `TooComplex`: it can't be told with so many visits.
+pub(super) fn check(
+    types: &Types,
+    fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
+    set: &SelectionSet,
+    root: &str,
+    visits: usize,
+) -> Result<(), Error> {
+    Merging { types, fragments, visits }.merge(vec![(root, set)])
+}
+
+struct Merging<'a> {
+    types: &'a Types,
+    fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
+    visits: usize,
+}
+
+impl<'a> Merging<'a> {
+    /// What is selected of one object below one key is the same field with the same arguments.
+    fn merge(&mut self, sets: Sets<'a>) -> Result<(), Error> {
+        for (key, fields) in self.grouped(sets)? {
+            for group in self.of_one_object(fields) {
+                let [(_, first), others @ ..] = &group[..] else { continue };
+                for (_, other) in others {
+                    if first.node.name.node != other.node.name.node {
+                        let (one, two) = (&first.node.name.node, &other.node.name.node);
+                        let how = format!("the field {one} in one place and {two} in another");
+                        return Err(conflict(key, &how, other.pos));
+                    }
+                    if !has_arguments_of(&first.node, &other.node) {
+                        let how = "one field with different arguments in two places";
+                        return Err(conflict(key, how, other.pos));
+                    }
+                }
+                self.merge(self.below(&group))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn grouped(&mut self, sets: Sets<'a>) -> Result<IndexMap<&'a Name, Group<'a>>, Error> {
+        let mut groups = IndexMap::new();
+        for (of, set) in sets {
+            self.collect(of, set, &mut groups)?;
+        }
+        Ok(groups)
+    }
+
+    fn collect(
+        &mut self,
+        of: &'a str,
+        set: &'a SelectionSet,
+        groups: &mut IndexMap<&'a Name, Group<'a>>,
+    ) -> Result<(), Error> {
+        for selection in &set.items {
+            self.visits = self.visits.checked_sub(1).ok_or_else(|| {
+                let reason = "selects the same in too many places".to_owned();
+                Error::TooComplex { limit: "selections", reason }
+            })?;
+            match &selection.node {
+                Selection::Field(field) => {
+                    groups.entry(&field.node.response_key().node).or_default().push((of, field));
+                }
+                Selection::InlineFragment(fragment) => {
+                    let on = fragment.node.type_condition.as_ref();
+                    let of = on.map_or(of, |on| &on.node.on.node);
+                    self.collect(of, &fragment.node.selection_set.node, groups)?;
+                }
+                Selection::FragmentSpread(spread) => {
+                    let Some(fragment) = self.fragments.get(&spread.node.fragment_name.node) else {
+                        continue;
+                    };
+                    let of = &fragment.node.type_condition.node.on.node;
+                    self.collect(of, &fragment.node.selection_set.node, groups)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields that one and the same object may be asked for: those of each object's type, and with each
+    /// those of interfaces and unions.
+    fn of_one_object(&self, fields: Group<'a>) -> Vec<Group<'a>> {
+        let (common, own): (Group<'_>, Group<'_>) =
+            fields.into_iter().partition(|(of, _)| self.types.is_abstract(of));
+        let mut groups = IndexMap::<_, Group<'_>>::new();
+        for (of, field) in own {
+            groups.entry(of).or_insert_with(|| common.clone()).push((of, field));
+        }
+        if groups.is_empty() { vec![common] } else { groups.into_values().collect() }
+    }
+
+    fn below(&self, group: &Group<'a>) -> Sets<'a> {
+        let sets = group.iter().filter_map(|(of, field)| {
+            let ty = self.types.field(of, &field.node.name.node)?;
+            Some((named(ty), &field.node.selection_set.node))
+        });
+        sets.collect()
+    }
+}
+
+fn has_arguments_of(one: &Field, other: &Field) -> bool {
+    let among = |(name, value): &(Positioned<Name>, Positioned<_>)| {
+        other.get_argument(&name.node).is_some_and(|found| found.node == value.node)
+    };
+    one.arguments.len() == other.arguments.len() && one.arguments.iter().all(among)
+}
+
+fn conflict(key: &Name, how: &str, at: Pos) -> Error {
+    let (line, column) = (at.line, at.column);
+    let reason = format!("\"{key}\" is {how} (line {line}, column {column}): choose other names");
+    Error::bad_input("query", reason)
+}

@@ -77,12 +77,24 @@ impl Edge {
     /// # Errors
     /// A token key or the trusted documents can't be read.
     pub fn new(app: App, demo: Option<DemoTokens>) -> Result<Self, SetupError> {
+        let schema = crate::schema::build(app.config());
+        Self::with_schema(app, schema, demo)
+    }
+
+    /// As [`Self::new`], with a schema that was built before.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_schema(
+        app: App,
+        schema: GatewaySchema,
+        demo: Option<DemoTokens>,
+    ) -> Result<Self, SetupError> {
         let config = app.config();
         let authenticator = auth::Authenticator::new(config)?.with_issuer(&app)?;
         let authenticator = Arc::new(authenticator);
         let limits = Arc::new(limits::Limits::of(config));
         let documents = Arc::new(documents::Documents::of(config)?);
-        let schema = crate::schema::build(config);
         let live = Arc::new(live::Live::new(config));
         let observer = Arc::new(observed::Observer::new(app.clone(), &schema));
         let (demo, readiness) = (demo.map(Arc::new), Arc::default());

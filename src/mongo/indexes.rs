@@ -165,20 +165,18 @@ pub struct Planned {
 /// What a collection declares: its name and its indexes.
 pub type Declared = (&'static str, &'static [Index]);
 
+/// The indexes of a collection that exists.
 async fn existing(database: &Database, collection: &'static str) -> Result<Vec<IndexModel>, Error> {
-    use mongodb::error::ErrorKind;
     let handle = database.collection::<Document>(collection);
     send(collection, "listIndexes", async move {
-        match handle.list_indexes().await {
-            Ok(cursor) => cursor.try_collect().await,
-            // NamespaceNotFound: the collection isn't there yet.
-            Err(error) if matches!(error.kind.as_ref(), ErrorKind::Command(c) if c.code == 26) => {
-                Ok(Vec::new())
-            }
-            Err(error) => Err(error),
-        }
+        handle.list_indexes().await?.try_collect().await
     })
     .await
+}
+
+async fn collections(database: &Database) -> Result<Vec<String>, Error> {
+    let database = database.clone();
+    send("", "listCollections", async move { database.list_collection_names().await }).await
 }
 
 fn name_of(model: &IndexModel) -> String {
@@ -191,8 +189,10 @@ fn name_of(model: &IndexModel) -> String {
 /// `Unavailable` or `Internal`.
 pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Planned>, Error> {
     let mut plan = Vec::new();
+    let collections = collections(database).await?;
     for (collection, indexes) in declared {
-        let found = existing(database, collection).await?;
+        let is_there = collections.iter().any(|name| name == collection);
+        let found = if is_there { existing(database, collection).await? } else { Vec::new() };
         for index in *indexes {
             let step = match found.iter().find(|model| name_of(model) == index.name) {
                 None => Step::Create,
@@ -211,39 +211,61 @@ pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Plan
     Ok(plan)
 }
 
-/// Builds what is missing; with `drop` also removes what is undeclared and rebuilds what differs.
+/// Builds what is missing; with `drop` also removes what is undeclared and rebuilds what differs. The
+/// missing indexes of one collection are built by one command, which reads the collection once.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; indexes built so far stay.
+/// `Unavailable` or `Internal`; the collections before the one that failed keep what was built.
 pub async fn apply(
     database: &Database,
     declared: &[Declared],
     drop: bool,
     mut done: impl FnMut(&Planned),
 ) -> Result<(), Error> {
-    for planned in plan(database, declared).await? {
-        let collection = database.collection::<Document>(planned.collection);
-        let index = declared
-            .iter()
-            .filter(|(name, _)| *name == planned.collection)
-            .flat_map(|(_, indexes)| indexes.iter())
-            .find(|index| index.name == planned.name);
-        let remove = drop && matches!(planned.step, Step::Differs | Step::Undeclared);
-        if remove {
-            let (handle, name) = (collection.clone(), planned.name.clone());
-            send(planned.collection, "dropIndexes", async move { handle.drop_index(name).await })
-                .await?;
+    let plan = plan(database, declared).await?;
+    for steps in plan.chunk_by(|left, right| left.collection == right.collection) {
+        for step in steps.iter().filter(|step| drop && step.is_in_the_way()) {
+            remove(database, step).await?;
         }
-        if let Some(index) = index
-            && (planned.step == Step::Create || (remove && planned.step == Step::Differs))
-        {
-            let model = index.model();
-            send_within(BUILDING, planned.collection, "createIndexes", async move {
-                collection.create_index(model).await
-            })
-            .await?;
+        let is_missing = |planned: &&Planned| match planned.step {
+            Step::Create => true,
+            Step::Differs => drop,
+            Step::Keep | Step::Undeclared => false,
+        };
+        let missing: Vec<_> = steps.iter().filter(is_missing).collect();
+        if let Some(first) = missing.first() {
+            let wanted = |index: &Index| missing.iter().any(|planned| planned.name == index.name);
+            build(database, first.collection, declared, wanted).await?;
         }
-        done(&planned);
+        steps.iter().for_each(&mut done);
     }
+    Ok(())
+}
+
+impl Planned {
+    /// Whether the existing index isn't the declared one.
+    fn is_in_the_way(&self) -> bool {
+        matches!(self.step, Step::Differs | Step::Undeclared)
+    }
+}
+
+async fn remove(database: &Database, planned: &Planned) -> Result<(), Error> {
+    let handle = database.collection::<Document>(planned.collection);
+    let name = planned.name.clone();
+    send(planned.collection, "dropIndexes", async move { handle.drop_index(name).await }).await
+}
+
+async fn build(
+    database: &Database,
+    collection: &'static str,
+    declared: &[Declared],
+    wanted: impl Fn(&Index) -> bool,
+) -> Result<(), Error> {
+    let of_collection = declared.iter().filter(|(name, _)| *name == collection);
+    let indexes = of_collection.flat_map(|(_, indexes)| indexes.iter());
+    let models: Vec<_> = indexes.filter(|index| wanted(index)).map(Index::model).collect();
+    let handle = database.collection::<Document>(collection);
+    let built = async move { handle.create_indexes(models).await };
+    send_within(BUILDING, collection, "createIndexes", built).await?;
     Ok(())
 }

@@ -340,6 +340,13 @@ impl GatewaySchema {
         Ok(Prepared { request, read, as_text: false })
     }
 
+    /// The same schema for another gateway, with its own limits and known texts. It saves building the
+    /// schema anew; `federation` and `introspection` have to be as they were.
+    #[must_use]
+    pub fn for_another(&self, config: &Config) -> Self {
+        Self { plans: Arc::new(Plans::new(Limits::of(config))), ..self.clone() }
+    }
+
     /// What operations may ask for.
     pub fn limits(&self) -> &Limits {
         self.plans.limits()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use docgate::config::Config;
-use mongodb::bson::doc;
+use futures_util::{StreamExt, stream};
 
 use super::{Gateway, proxy::Cut};
 
@@ -36,6 +36,9 @@ pub struct Case<S> {
     /// What `prepare` made for it.
     pub subject: S,
 }
+
+/// Cases of one test that run at once: most of each is waiting until the driver looks for the server again.
+const SIDE_BY_SIDE: usize = 8;
 
 /// Runs `flow` once undisturbed to see what it sends; then for every command and every way once on
 /// a subject of its own, cut there. Then the sweeps run, the invariants must hold, and `flow` runs
@@ -71,7 +74,7 @@ pub async fn everywhere_then<S>(
     };
 
     let commands = {
-        let gateway = proxied(&base).await;
+        let gateway = base.sibling_behind_proxy().await;
         let subject = fresh().await;
         let proxy = gateway.proxy.as_ref().expect("a proxy");
         proxy.record();
@@ -85,14 +88,16 @@ pub async fn everywhere_then<S>(
     for way in Way::ALL {
         for (at, seen) in commands.iter().enumerate() {
             let reads = ["find", "aggregate"].contains(&seen.command.as_str());
-            if way == Way::Unsure && reads {
-                continue;
+            if way != Way::Unsure || !reads {
+                cases.push(Case { at, way, subject: fresh().await });
             }
-            let subject = fresh().await;
-            run_cut(&base, way, at, &commands, async |gateway| flow(gateway, &subject).await).await;
-            cases.push(Case { at, way, subject });
         }
     }
+    let cut = async |case: &Case<S>| {
+        let flow = async |gateway: &Gateway| flow(gateway, &case.subject).await;
+        run_cut(&base, case.way, case.at, &commands, flow).await;
+    };
+    stream::iter(&cases).map(cut).buffer_unordered(SIDE_BY_SIDE).collect::<()>().await;
 
     aftermath(&base).await;
     for case in &cases {
@@ -100,12 +105,6 @@ pub async fn everywhere_then<S>(
         judge(&base, case).await;
     }
     aftermath(&base).await;
-}
-
-async fn proxied(base: &Gateway) -> Gateway {
-    let config = base.app.config().clone();
-    let port = super::mongod_port();
-    Gateway::over(port, true, base.database.name(), |own| *own = config).await
 }
 
 /// What goes on behind the answer is given its time; a dead gateway never ends, which is fine.
@@ -123,7 +122,7 @@ async fn run_cut(
     commands: &[super::proxy::Seen],
     flow: impl AsyncFn(&Gateway),
 ) {
-    let gateway = proxied(base).await;
+    let gateway = base.sibling_behind_proxy().await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     match way {
         Way::ReplyLost => {
@@ -148,23 +147,12 @@ async fn run_cut(
             settled(&gateway).await;
         }
         Way::Refused | Way::Unsure => {
-            // The fail point counts only commands of these names by this gateway: as the proxy does.
-            let command = commands[at].command.as_str();
-            let before = commands[..at].iter().filter(|seen| seen.command == command).count();
-            let skip = i32::try_from(before).expect("few commands");
-            let mut data = doc! { "failCommands": [command] };
-            if way == Way::Refused {
-                // Out of time: an error that the driver neither retries nor takes for an election.
-                data.insert("errorCode", 50);
-            } else {
-                let unsure = doc! { "code": 64, "errmsg": "waiting for replication timed out" };
-                data.insert("writeConcernError", unsure);
-            }
-            // `skip` and `times` can't be joined in one mode, so the point goes on once the
-            // commands before have passed, and fails everything of the name from then on.
-            let point = gateway.fail_point(doc! { "skip": skip }, data).await;
+            // Everything of the name from then on: where a flow sends a command like it once more, that
+            // fails as well.
+            let how = if way == Way::Refused { Cut::Refused } else { Cut::Unsure };
+            proxy.cut_all_named(&commands[at].command, at, how);
             flow(&gateway).await;
-            point.off().await;
+            proxy.heal();
             settled(&gateway).await;
         }
     }

@@ -1,6 +1,7 @@
 //! A gateway for a test, and the ways to talk to it, to break it and to look behind it.
 
 pub mod cuts;
+mod databases;
 pub mod live;
 pub mod proxy;
 pub mod shop;
@@ -8,13 +9,13 @@ pub mod shop;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{OnceLock, mpsc},
+    sync::{Mutex, OnceLock, mpsc},
     time::{Duration, Instant},
 };
 
 use docgate::{
     app::App, background, config::Config, domains, edge::Edge, error::Error, managed,
-    metrics::Metrics, mongo::connect,
+    metrics::Metrics, mongo::connect, schema::GatewaySchema,
 };
 use futures_util::TryStreamExt;
 use mongodb::{
@@ -88,6 +89,15 @@ pub struct Gateway {
     served: JoinHandle<()>,
 }
 
+/// The schema of a gateway, built once for all that have the same one.
+fn schema(config: &Config) -> GatewaySchema {
+    static BUILT: Mutex<BTreeMap<(bool, bool), GatewaySchema>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().expect("nobody panics with it");
+    let key = (config.federation, config.introspection);
+    let first = built.entry(key).or_insert_with(|| docgate::schema::build(config));
+    first.for_another(config)
+}
+
 /// The configuration of tests: bounds short enough to wait for.
 pub fn config(database: &str) -> Config {
     Config {
@@ -123,18 +133,24 @@ impl Gateway {
 
     /// A gateway with some settings changed.
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        Self::over(mongod_port(), false, &fresh_name(), change).await
+        Self::over(mongod_port(), false, &databases::borrow(), change).await
     }
 
     /// A gateway whose way to MongoDB can be cut.
     pub async fn behind_proxy(change: impl FnOnce(&mut Config)) -> Self {
-        Self::over(mongod_port(), true, &fresh_name(), change).await
+        Self::over(mongod_port(), true, &databases::borrow(), change).await
     }
 
     /// A second gateway on the same database, as after a crash of the first.
     pub async fn sibling(&self) -> Self {
         let config = self.app.config().clone();
         Self::over(mongod_port(), false, self.database.name(), |own| *own = config).await
+    }
+
+    /// A second gateway on the same database, whose way to MongoDB can be cut.
+    pub async fn sibling_behind_proxy(&self) -> Self {
+        let config = self.app.config().clone();
+        Self::over(mongod_port(), true, self.database.name(), |own| *own = config).await
     }
 
     /// A gateway over the mongod on `port`.
@@ -162,14 +178,13 @@ impl Gateway {
             .await
             .expect("a client")
             .database(database);
-        docgate::mongo::indexes::apply(&own, domains::COLLECTIONS, false, |_| {})
-            .await
-            .expect("indexes");
+        databases::prepare(&own, port).await;
         let app = App::watched(config, core, metrics);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let stop = CancellationToken::new();
-        let edge = Edge::new(app.clone(), None).expect("keys");
+        let schema = schema(app.config());
+        let edge = Edge::with_schema(app.clone(), schema, None).expect("keys");
         let served = tokio::spawn(edge.serve(listener, stop.clone()));
         let stop = stop.drop_guard();
         Self { app, address, database: own, app_name, proxy, stop, served }

@@ -1,7 +1,8 @@
 //! A TCP proxy between a gateway and mongod that loses, cuts and holds back chosen commands.
 //!
 //! The server's own fail points can refuse a command, but they can't lose the reply to one that
-//! was applied, nor hold one back while its sender is killed or overtaken. This proxy can: it reads
+//! was applied, nor hold one back while its sender is killed or overtaken, and there is one of them
+//! for all tests. This proxy can, and each gateway has its own: it reads
 //! the [wire protocol](https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/) message
 //! by message, counts the commands of all connections in the order in which they arrive, and does
 //! to the n-th what a test asked for. Everything else passes unchanged.
@@ -49,6 +50,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What happens to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
+    /// The server never gets it; its time is over, the reply says.
+    Refused,
+    /// The server carries it out; it can't say whether a majority has it, the reply says.
+    Unsure,
     /// The server never gets it; the connection is closed.
     BeforeForwarding,
     /// The server carries it out; its reply is thrown away and the connection is closed.
@@ -116,18 +121,25 @@ impl Proxy {
     /// Starts a new record and does `how` to the first attempt of its command `at`. The driver's
     /// retry comes through, so the caller of a retryable command should notice nothing.
     pub(crate) fn cut(&self, at: usize, how: Cut) {
-        self.arm(Some(Fault { indexes: at..=at, attempts: 1, how }));
+        self.arm(Some(Fault { indexes: at..=at, attempts: 1, command: None, how }));
     }
 
     /// As [`Proxy::cut`], for every attempt: the caller gets the network error.
     pub(crate) fn cut_with_retries(&self, at: usize, how: Cut) {
-        self.arm(Some(Fault { indexes: at..=at, attempts: usize::MAX, how }));
+        self.arm(Some(Fault { indexes: at..=at, attempts: usize::MAX, command: None, how }));
     }
 
     /// As [`Proxy::cut_with_retries`], for the command `at` and all that follow, until `heal`: the
     /// server has gone away in the middle and stays away.
     pub(crate) fn cut_all_from(&self, at: usize, how: Cut) {
-        self.arm(Some(Fault { indexes: at..=usize::MAX, attempts: usize::MAX, how }));
+        let indexes = at..=usize::MAX;
+        self.arm(Some(Fault { indexes, attempts: usize::MAX, command: None, how }));
+    }
+
+    /// As [`Proxy::cut_all_from`], for commands of this name only.
+    pub(crate) fn cut_all_named(&self, command: &str, at: usize, how: Cut) {
+        let (indexes, command) = (at..=usize::MAX, Some(command.to_owned()));
+        self.arm(Some(Fault { indexes, attempts: usize::MAX, command, how }));
     }
 
     /// Disarms; the record goes on, and what is held stays held.
@@ -202,6 +214,8 @@ type Released = Arc<watch::Sender<()>>;
 struct Fault {
     indexes: RangeInclusive<usize>,
     attempts: usize,
+    /// Only commands of this name.
+    command: Option<String>,
     how: Cut,
 }
 
@@ -253,6 +267,7 @@ impl Shared {
         let fault = state.fault.as_ref();
         let how = fault
             .filter(|fault| fault.indexes.contains(&index) && attempt < fault.attempts)
+            .filter(|fault| fault.command.as_ref().is_none_or(|name| *name == seen.command))
             .map(|fault| fault.how);
         let was_cut = matches!(how, Some(Cut::BeforeForwarding | Cut::ReplyLost));
         state.log.push(Logged { seen, sent, was_cut });
@@ -294,18 +309,23 @@ async fn serve(client: TcpStream, mongod: String, shared: Arc<Shared>) -> io::Re
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     let plans = Plans::default();
+    let to_client = tokio::sync::Mutex::new(to_client);
     tokio::try_join!(
-        forward_commands(from_client, to_server, &shared, &plans),
-        forward_replies(from_server, to_client, &shared, &plans),
+        forward_commands(from_client, to_server, &to_client, &shared, &plans),
+        forward_replies(from_server, &to_client, &shared, &plans),
     )?;
     Ok(())
 }
+
+/// The way back, which is also taken by replies that the server doesn't give.
+type ToClient = tokio::sync::Mutex<OwnedWriteHalf>;
 
 /// What is to be done to replies that are still to come, by the id of the request.
 type Plans = Mutex<HashMap<i32, Plan>>;
 
 enum Plan {
     Lose,
+    Doubt,
     Hold,
     /// Say that it has come, and forward it.
     Tell(oneshot::Sender<()>),
@@ -314,6 +334,7 @@ enum Plan {
 async fn forward_commands(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
+    to_client: &ToClient,
     shared: &Shared,
     plans: &Plans,
 ) -> io::Result<()> {
@@ -326,6 +347,14 @@ async fn forward_commands(
             Some(Cut::BeforeForwarding) => {
                 shared.fire();
                 return Err(closed());
+            }
+            Some(Cut::Refused) => {
+                shared.fire();
+                to_client.lock().await.write_all(&wire::out_of_time(request)).await?;
+            }
+            Some(Cut::Unsure) => {
+                plan(Plan::Doubt);
+                server.write_all(&message).await?;
             }
             Some(Cut::ReplyLost) => {
                 plan(Plan::Lose);
@@ -351,12 +380,12 @@ async fn forward_commands(
 
 async fn forward_replies(
     mut server: OwnedReadHalf,
-    mut client: OwnedWriteHalf,
+    client: &ToClient,
     shared: &Shared,
     plans: &Plans,
 ) -> io::Result<()> {
     loop {
-        let message = read_message(&mut server).await?;
+        let mut message = read_message(&mut server).await?;
         let answered = responds_to(&message)?;
         let plan = plans.lock().expect("no panic while locked").remove(&answered);
         match plan {
@@ -367,7 +396,11 @@ async fn forward_replies(
                 shared.fire();
                 return Err(closed());
             }
+            Some(Plan::Doubt) => {
+                shared.fire();
+                message = wire::unsure(&message).ok_or_else(closed)?;
+            }
         }
-        client.write_all(&message).await?;
+        client.lock().await.write_all(&message).await?;
     }
 }

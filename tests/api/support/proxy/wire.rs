@@ -3,7 +3,7 @@
 
 use std::io;
 
-use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf};
+use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf, rawdoc};
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
 
@@ -110,6 +110,36 @@ fn body(message: &[u8]) -> Option<&RawDocument> {
             _ => return None,
         }
     }
+}
+
+/// The reply to the message `request` of a server that gave its command up as its time was over: an error that
+/// the driver neither retries nor takes for an election.
+pub(super) fn out_of_time(request: i32) -> Vec<u8> {
+    let errmsg = "operation exceeded time limit";
+    let (code, name) = (50, "MaxTimeMSExpired");
+    reply(request, &rawdoc! { "ok": 0.0, "errmsg": errmsg, "code": code, "codeName": name })
+}
+
+/// The same reply of a server that can't say whether a majority has what it did.
+pub(super) fn unsure(message: &[u8]) -> Option<Vec<u8>> {
+    let mut body = body(message)?.to_owned();
+    let errmsg = "waiting for replication timed out";
+    let error = rawdoc! { "code": 64, "codeName": "WriteConcernFailed", "errmsg": errmsg };
+    body.append(mongodb::bson::cstr!("writeConcernError"), error);
+    Some(reply(responds_to(message).ok()?, &body))
+}
+
+/// An `OP_MSG` that answers the message `request`: header, flags, and one section of kind 0.
+fn reply(request: i32, body: &RawDocument) -> Vec<u8> {
+    let length = HEADER_BYTES + 4 + 1 + body.as_bytes().len();
+    let length = i32::try_from(length).expect("a short message");
+    let mut message = Vec::new();
+    for number in [length, 0, request, OP_MSG, 0] {
+        message.extend_from_slice(&number.to_le_bytes());
+    }
+    message.push(0);
+    message.extend_from_slice(body.as_bytes());
+    message
 }
 
 fn i32_at(bytes: &[u8], at: usize) -> Option<i32> {

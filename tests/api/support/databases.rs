@@ -1,0 +1,120 @@
+//! The databases of tests. To build the indexes of a database takes longer than many a test, so a database whose
+//! test has ended is emptied and given to another one, once it is certain that it is as new.
+
+use std::{
+    cell::RefCell,
+    collections::HashSet,
+    mem,
+    sync::{Mutex, MutexGuard, OnceLock},
+    thread,
+    time::{Duration, Instant},
+};
+
+use docgate::{
+    domains,
+    error::Error,
+    mongo::indexes::{self, Step},
+};
+use mongodb::{
+    Client, Database,
+    bson::{Document, doc},
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::{fresh_name, mongod_port};
+
+/// How long after its test a database may still hear of it: the test's tasks have ended with its runtime, but a
+/// command may have been sent before.
+const AFTERGLOW: Duration = Duration::from_millis(500);
+
+/// The name of a database that is as new, on the mongod that all tests share. It belongs to the calling test
+/// until that ends.
+pub fn borrow() -> String {
+    let name = state().free.pop().unwrap_or_else(fresh_name);
+    BORROWED.with_borrow_mut(|borrowed| borrowed.push(Borrowed(name.clone())));
+    name
+}
+
+thread_local! {
+    /// What the test of this thread has borrowed: each test has a thread of its own.
+    static BORROWED: RefCell<Vec<Borrowed>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Borrowed(String);
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        // Nobody receives it where the process is ending.
+        let _ = returned().send((Instant::now(), mem::take(&mut self.0)));
+    }
+}
+
+/// Builds the indexes of every room, unless this process has built them there.
+pub async fn prepare(database: &Database, port: u16) {
+    let key = (port, database.name().to_owned());
+    if state().built.contains(&key) {
+        return;
+    }
+    let built = indexes::apply(database, domains::COLLECTIONS, false, |_| {}).await;
+    built.expect("indexes");
+    state().built.insert(key);
+}
+
+#[derive(Default)]
+struct State {
+    /// Names of databases that are as new.
+    free: Vec<String>,
+    /// Port and name of those that have their indexes.
+    built: HashSet<(u16, String)>,
+}
+
+fn state() -> MutexGuard<'static, State> {
+    static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+    STATE.get_or_init(Mutex::default).lock().expect("nobody panics with it")
+}
+
+/// Where databases go whose tests have ended. A thread of its own looks after them, as a test's runtime ends
+/// with the test.
+fn returned() -> &'static UnboundedSender<(Instant, String)> {
+    static RETURNED: OnceLock<UnboundedSender<(Instant, String)>> = OnceLock::new();
+    RETURNED.get_or_init(|| {
+        let (send, receive) = unbounded_channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(renew_all(receive));
+        });
+        send
+    })
+}
+
+async fn renew_all(mut returned: UnboundedReceiver<(Instant, String)>) {
+    let uri = format!("mongodb://127.0.0.1:{}/?directConnection=true", mongod_port());
+    let client = Client::with_uri_str(uri).await.expect("a client");
+    while let Some((at, name)) = returned.recv().await {
+        tokio::time::sleep_until((at + AFTERGLOW).into()).await;
+        let database = client.database(&name);
+        if renewed(&database).await.unwrap_or(false) {
+            state().free.push(name);
+        } else {
+            // It isn't used again.
+            let _ = database.drop().await;
+        }
+    }
+}
+
+/// Empties a database; whether it is then as new.
+async fn renewed(database: &Database) -> Result<bool, Error> {
+    let names = database.list_collection_names().await.map_err(Error::internal)?;
+    for name in &names {
+        let collection = database.collection::<Document>(name);
+        if domains::COLLECTIONS.iter().any(|(declared, _)| declared == name) {
+            collection.delete_many(doc! {}).await.map_err(Error::internal)?;
+        } else if name == "system.profile" {
+            return Ok(false);
+        } else {
+            collection.drop().await.map_err(Error::internal)?;
+        }
+    }
+    let plan = indexes::plan(database, domains::COLLECTIONS).await?;
+    Ok(plan.iter().all(|planned| planned.step == Step::Keep))
+}

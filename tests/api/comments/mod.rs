@@ -6,6 +6,7 @@ mod late;
 mod lists;
 mod live;
 mod moves;
+mod newest;
 mod posts;
 mod reviews;
 

@@ -353,12 +353,6 @@ impl OpenDiscussion {
         self.taken.iter().filter(|taken| !taken.void).map(|taken| taken.tag.as_str()).collect()
     }
 
-    /// Whether it counts the comment. One that is still to be settled is counted as soon as it is taken.
-    pub fn shows(&self, comment: &CommentDocument) -> bool {
-        let is_taken = || self.taken(&comment.id).is_some_and(|taken| !taken.void);
-        comment.removed.is_none() && (!comment.is_unposted() || is_taken())
-    }
-
     /// The layout before, where not everything is copied yet.
     pub fn uncopied(&self) -> Option<&Migration> {
         self.migration.as_ref().filter(|migration| migration.copied_at.is_none())

@@ -174,7 +174,7 @@ async fn place(
             && let Some(before) = Place::before(parent, &discussion)
             && let Some(old) = before.storage().find(app, &before, By::Id(&posting.id)).await?
         {
-            if !old.is_unposted() || migration.taken.contains(&old.id) {
+            if old.is_taken(&migration.taken) {
                 discussion = carry(app, run, parent, &discussion).await?;
             } else {
                 left = Some(before);

@@ -255,11 +255,14 @@ pub(super) async fn newest(
     /// As many as the discussed document carries, and the one that was removed.
     const NEWEST: i64 = 11;
     let now = Place::now(parent, discussion);
-    let mut newest = now.storage().newest(app, &now, discussion, NEWEST).await?;
-    if discussion.uncopied().is_some()
+    let mut newest = now.storage().newest(app, &now, &discussion.taken_ids(), NEWEST).await?;
+    if let Some(migration) = discussion.uncopied()
         && let Some(before) = Place::before(parent, discussion)
     {
-        for comment in before.storage().newest(app, &before, discussion, NEWEST).await? {
+        // What was taken since is in the new store. Something of the same id may be left in the old one: it
+        // waits to be withdrawn, and has another time.
+        let taken: Vec<_> = migration.taken.iter().map(String::as_str).collect();
+        for comment in before.storage().newest(app, &before, &taken, NEWEST).await? {
             if !newest.iter().any(|other| other.id == comment.id) {
                 newest.push(comment);
             }

@@ -361,13 +361,13 @@ pub(super) trait Storage: Send + Sync {
         page: &Page,
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// The newest comments that `discussion` counted when it was read and that aren't removed, at most
-    /// `limit`, newest first.
+    /// The newest comments that aren't removed, at most `limit`, newest first. Of those that are still to be
+    /// settled, the ones whose ids are in `taken`.
     async fn newest(
         &self,
         app: &App,
         place: &Place,
-        discussion: &OpenDiscussion,
+        taken: &[&str],
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error>;
 

@@ -184,7 +184,11 @@ async fn place(
         let name = CommentDocument::short(&posting.id, length);
         let comment = posting.comment(&now, &name, run.now());
         let storage = now.storage();
-        let inserted = storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?;
+        let inserted = if is_named_before(app, parent, &discussion, &comment).await? {
+            Inserted::SlugTaken
+        } else {
+            storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?
+        };
         let comment = match inserted {
             Inserted::Unposted(comment) => comment,
             Inserted::Taken(comment) => {
@@ -238,6 +242,21 @@ async fn place(
             return Err(run.overdue());
         }
     }
+}
+
+/// Whether another comment has its slug that isn't copied to this store yet.
+async fn is_named_before(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    comment: &CommentDocument,
+) -> Result<bool, Error> {
+    let before = Place::before(parent, discussion);
+    let (Some(migration), Some(before)) = (discussion.uncopied(), before) else {
+        return Ok(false);
+    };
+    let there = before.storage().find(app, &before, By::Slug(&comment.slug)).await?;
+    Ok(there.is_some_and(|there| there.id != comment.id && there.is_taken(&migration.taken)))
 }
 
 /// Takes the comment out of the store that it was to be posted in before the discussion moved.

@@ -31,6 +31,11 @@
 //! A comment's id is made from its op id, a review's from its author, so each is unique in every
 //! layout: by `_id`, by a unique index over pages, by the guard of the discussed document's update.
 //!
+//! # Opening
+//!
+//! Who may write something opens its discussion. A product's first review opens the product's, in the
+//! configuration's layout; where two come at once, the second finds it open.
+//!
 //! # Moving to another layout
 //!
 //! ```text

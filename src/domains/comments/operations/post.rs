@@ -15,7 +15,9 @@ use super::{
     copy::carry,
     find,
     finish::{Finished, finish},
-    no_comment, no_parent, parent_of, uncrowded,
+    no_comment, no_parent,
+    open::begin_or_open,
+    parent_of, uncrowded,
 };
 use crate::{
     app::App,
@@ -86,7 +88,8 @@ pub async fn post(
     }
 }
 
-/// Reviews a product. Once per author; the same call sent again is answered with the review.
+/// Reviews a product. Once per author; the same call sent again is answered with the review. The first review
+/// of a product opens its discussion.
 ///
 /// # Errors
 /// A refusal, or trouble.
@@ -101,7 +104,7 @@ pub async fn review(
     let text = input::text("text", &new.text, 1..=TEXT)?;
     let on = NodeKind::Product.id(&sku);
     let parent = parent_of("sku", &on)?;
-    let (run, discussion) = begin(app, &parent, requester).await?;
+    let (run, discussion) = begin_or_open(app, &parent, requester).await?;
     let discussion = discussion?;
     let id = app.ids().derived(&["review", &discussion.id, author]);
     let origin = app.ids().op(&["reviewProduct"], None, &(&new.stars, &text)).input;

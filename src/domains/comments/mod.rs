@@ -31,6 +31,11 @@
 //! A comment's id is made from its op id, a review's from its author, so each is unique in every
 //! layout: by `_id`, by a unique index over pages, by the guard of the discussed document's update.
 //!
+//! # Who sees a comment
+//!
+//! Whoever may see what it is on, and nobody else. `comment`, `commentsBy` and the lists of a discussion show
+//! no more to its author or to a moderator. Who doesn't see a comment can't reply to it, edit it or remove it.
+//!
 //! # Opening
 //!
 //! Who may write something opens its discussion. A product's first review opens the product's, in the

@@ -103,7 +103,8 @@ impl CommentsQuery {
         Ok(operations::comment(app, requester, &on, &slug).await?.map(Comment::from))
     }
 
-    /// Someone's comments on everything, newest first. Own comments only, but for moderators.
+    /// Someone's comments on everything that you may see, newest first. Own comments only, but for
+    /// moderators.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]

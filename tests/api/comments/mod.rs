@@ -9,6 +9,7 @@ mod moves;
 mod newest;
 mod posts;
 mod reviews;
+mod seen;
 
 use docgate::graphql::node_id::NodeKind;
 use serde_json::{Value, json};

@@ -17,12 +17,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::{
-        input,
-        page::{Order, Page},
-        refusals::InvalidInput,
-        requester::{Requester, Role},
-    },
+    graphql::{page::Page, refusals::InvalidInput, requester::Requester},
 };
 
 /// A page of a list, and its comments, each with its place in the order.
@@ -128,35 +123,6 @@ async fn one(
         return Ok(found.cloned());
     }
     find(app, parent, discussion, By::Slug(slug)).await
-}
-
-/// The comments of an author, newest first. Own comments only, but for moderators.
-///
-/// # Errors
-/// `BadInput` naming the argument, `Forbidden`, or trouble.
-pub async fn comments_by(
-    app: &App,
-    requester: &Requester,
-    author: &str,
-    first: Option<i32>,
-    after: Option<&str>,
-) -> Result<Listed, Error> {
-    let author = input::text("author", author, 1..=128)?;
-    if !requester.is(&author) && !requester.has(Role::Moderator) {
-        return Err(Error::Forbidden(Role::Moderator.name()));
-    }
-    let order =
-        Order { list: format!("comments by {author:?}"), keys: vec![("at", -1), ("id", -1)] };
-    let page = Page::new(app, order, first, after)?;
-    let mut found = store::list_authored(app, &author, &page).await?;
-    // While a discussion moves a comment may come from both; what was changed last is right.
-    found.sort_by(|left, right| {
-        (right.at, &right.id, right.version).cmp(&(left.at, &left.id, left.version))
-    });
-    found.dedup_by(|later, earlier| later.id == earlier.id);
-    found.truncate(page.wanted());
-    let position = |comment: &CommentDocument| vec![comment.at.into(), Bson::from(&comment.id)];
-    Ok((page, found.into_iter().map(|comment| (position(&comment), comment)).collect()))
 }
 
 /// Collection and key of what is followed by those who follow a discussion.

@@ -6,14 +6,16 @@ mod invariants;
 mod paged;
 mod parents;
 mod per_document;
+mod seen;
 
 pub(super) use authors::{list_authored, put_authored, remove_authored};
 pub(super) use invariants::{list_copies, list_stores, list_wrong_pages};
 pub(super) use parents::{
-    close, excerpt, find, for_each, forget_taken, give, list_touched, mark_copied, migrate, open,
+    close, excerpt, for_each, forget_taken, give, list_touched, mark_copied, migrate,
     open_discussion, rest, settled, take, take_all, void,
 };
 pub(super) use per_document::insert_all;
+pub(super) use seen::{find, list_seen, open};
 
 use async_trait::async_trait;
 use mongodb::bson::{Bson, DateTime, Document, doc};

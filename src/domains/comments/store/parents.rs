@@ -1,4 +1,4 @@
-//! The discussed documents: what is read of them, and what they are told.
+//! The discussed documents: what they are told, and the discussions in which something is left to be done.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -12,7 +12,6 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::requester::Requester,
     mongo::{
         Outcome, Run,
         collection::List,
@@ -24,45 +23,6 @@ use crate::{
 const LATEST: i32 = 10;
 /// Characters of a comment that it carries.
 const EXCERPT: usize = 280;
-
-/// The discussion of something that the caller may see: `None` where it may not, `Some(None)` where no
-/// discussion was opened.
-#[expect(clippy::option_option, reason = "whether it is seen is not whether it is discussed")]
-fn seen<K: Kind>(
-    found: Option<ParentDocument<K>>,
-    requester: &Requester,
-    now: Option<DateTime>,
-) -> Option<Option<OpenDiscussion>> {
-    let found = found.filter(|parent| parent.is_seen_by(requester, now))?;
-    Some(found.discussion.map(|discussion| *discussion))
-}
-
-/// As it is read for lists.
-pub(in super::super) async fn find(
-    app: &App,
-    parent: &Parent,
-    requester: &Requester,
-) -> Result<Option<Option<OpenDiscussion>>, Error> {
-    of_kind!(parent.kind, Own => {
-        if Own::IS_TIMED {
-            return Ok(open(app, parent, requester).await?.1);
-        }
-        let found = app.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?;
-        Ok(seen(found, requester, None))
-    })
-}
-
-/// As it is read by a run, which begins with it.
-pub(in super::super) async fn open(
-    app: &App,
-    parent: &Parent,
-    requester: &Requester,
-) -> Result<(Run, Option<Option<OpenDiscussion>>), Error> {
-    of_kind!(parent.kind, Own => {
-        let (run, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
-        Ok((run, seen(found, requester, Some(run.now()))))
-    })
-}
 
 /// The discussion, whoever may see it.
 pub(in super::super) async fn settled(

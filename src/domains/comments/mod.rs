@@ -41,6 +41,10 @@
 //! Who may write something opens its discussion. A product's first review opens the product's, in the
 //! configuration's layout; where two come at once, the second finds it open.
 //!
+//! # Repairing
+//!
+//! `count`, `total`, `latest` and `rating` follow from the comments; see [`repair`].
+//!
 //! # Moving to another layout
 //!
 //! ```text
@@ -62,10 +66,12 @@
 //! author once; no page has more than 100; no comment or slug is there twice; nothing is due; every store
 //! is one of a discussion; copies equal the comments.
 
+mod derived;
 mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+pub mod repair;
 pub mod resolvers;
 mod store;
 pub mod sweep;

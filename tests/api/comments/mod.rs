@@ -8,6 +8,7 @@ mod live;
 mod moves;
 mod newest;
 mod posts;
+mod repairs;
 mod reviews;
 mod seen;
 

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Newest comments that a discussed document carries.
-const LATEST: i32 = 10;
+pub(in super::super) const LATEST: i32 = 10;
 /// Characters of a comment that it carries.
 const EXCERPT: usize = 280;
 
@@ -36,7 +36,7 @@ pub(in super::super) async fn settled(
 }
 
 /// Writes into the discussed document; answers the discussion after.
-async fn write(
+pub(super) async fn write(
     app: &App,
     parent: &Parent,
     guard: Document,
@@ -80,6 +80,7 @@ pub(in super::super) async fn open_discussion(
         first_page: 0,
         taken: Vec::new(),
         imported: Vec::new(),
+        importing: Vec::new(),
         entries: Vec::new(),
         migration: None,
         touched_at: None,
@@ -135,36 +136,6 @@ pub(in super::super) async fn take(
     let (untaken, update) = taking(comment, run);
     let now = doc! { "discussion.id": &discussion.id, "discussion.epoch": discussion.epoch };
     write(app, parent, both(both(seen, now), untaken), update, run).await
-}
-
-/// Takes the comments of a bulk of that name, newest first, where it didn't before.
-pub(in super::super) async fn take_all(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    bulk: &str,
-    comments: &[CommentDocument],
-    run: &Run,
-) -> Result<(), Error> {
-    let guard = doc! {
-        "discussion.id": &discussion.id,
-        "discussion.epoch": discussion.epoch,
-        "discussion.imported": { "$ne": bulk },
-    };
-    let count = i64::try_from(comments.len()).map_err(Error::internal)?;
-    let newest = comments.iter().take(LATEST.unsigned_abs() as usize);
-    let newest: Vec<_> = newest.map(|comment| stored(&excerpt(comment))).collect();
-    let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": LATEST };
-    let update = doc! {
-        "$inc": { "discussion.count": count, "discussion.total": count },
-        "$push": { "discussion.latest": latest, "discussion.imported": bulk },
-    };
-    if write(app, parent, guard, update, run).await.decided()?.is_some() {
-        return Ok(());
-    }
-    let now = settled(app, parent).await?;
-    let is_there = now.is_some_and(|now| now.imported.iter().any(|other| other == bulk));
-    if is_there { Ok(()) } else { Err(run.overdue()) }
 }
 
 /// Gives up what has that tag, where it wasn't told.

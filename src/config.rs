@@ -87,6 +87,8 @@ pub struct Config {
 
     /// How long after it was posted a comment can be edited, in seconds.
     pub comment_edit_seconds: u64,
+    /// How comments are stored in a discussion that a product's first review opens.
+    pub discussion_layout: DiscussionLayout,
     /// A cart untouched for this long expires, in seconds.
     pub cart_idle_seconds: u64,
     /// A reservation that fits no cart is returned after this long, in seconds; longer than
@@ -220,6 +222,18 @@ pub enum PaymentProvider {
     Approving,
 }
 
+/// How the comments of a discussion are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscussionLayout {
+    /// One document per comment.
+    PerDocument,
+    /// Up to 100 comments per document.
+    Paged,
+    /// Inside the document that is discussed.
+    Embedded,
+}
+
 /// What is done with documents that aren't trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -274,6 +288,7 @@ impl Default for Config {
             flow_skew_millis: 1_000,
             flow_ops_seconds: 3_600,
             comment_edit_seconds: 900,
+            discussion_layout: DiscussionLayout::PerDocument,
             cart_idle_seconds: 1_800,
             reservation_seconds: 3_600,
             cart_keep_expired: true,

@@ -31,8 +31,10 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Check {
-    /// First finish the flows that were cut, as a gateway's sweeps do, until none is left. Takes a
-    /// minute at the least, since a flow must have been quiet for a while before it may be finished.
+    /// First finish the flows that were cut, as a gateway's sweeps do, until none is left; then put right
+    /// what discussions say of their comments (how many, the newest, the rating). Gateways may go on
+    /// meanwhile. Takes a minute at the least, since a flow must have been quiet for a while before it
+    /// may be finished.
     #[arg(long)]
     repair: bool,
     /// How many broken things to show of each rule.
@@ -53,6 +55,7 @@ impl Check {
         let database = reach(&config, PATIENCE).await?;
         let app = App::new(config, database);
         if self.repair {
+            sweep(&app).await?;
             repair(&app).await?;
         }
         let report = domains::check(&app).await?;
@@ -81,7 +84,7 @@ impl Check {
 
 /// Sweeps until a pass that began a quiet time after the one before it found nothing: sweeps leave
 /// alone what was touched shortly before, also what they touched themselves.
-async fn repair(app: &App) -> Result<(), Failure> {
+async fn sweep(app: &App) -> Result<(), Failure> {
     let quiet = Duration::from_millis(app.bounds().quiet_millis().unsigned_abs());
     let quiet = quiet + Duration::from_secs(1);
     let mut finished = background::sweep_all(app).await?.finished;
@@ -97,5 +100,13 @@ async fn repair(app: &App) -> Result<(), Failure> {
         }
     }
     terminal::remark(format_args!("after {PASSES} passes there was still something to finish"));
+    Ok(())
+}
+
+/// Writes anew what follows from other documents.
+async fn repair(app: &App) -> Result<(), Failure> {
+    for what in domains::repair(app).await? {
+        terminal::remark(format_args!("put right what is said of the comments on {what}"));
+    }
     Ok(())
 }

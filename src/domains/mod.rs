@@ -104,6 +104,14 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     Ok(report)
 }
 
+/// Puts right what follows from other documents and says something else. Answers where.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: repeat it.
+pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
+    comments::repair::repair(app).await
+}
+
 /// A sweep under way: how many flows it finished.
 type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 

@@ -75,6 +75,13 @@ impl Page {
         self.after.as_deref()
     }
 
+    /// The same list behind these values of the sort keys, as much as a page can hold: for who leaves out some
+    /// of what is read and goes on.
+    #[must_use]
+    pub fn further(&self, after: Vec<Bson>) -> Self {
+        Self { after: Some(after), first: MOST.into(), ..self.clone() }
+    }
+
     /// How many documents to read: one more than asked for.
     pub fn wanted(&self) -> usize {
         usize::try_from(self.first + 1).unwrap_or(usize::MAX)

@@ -1,7 +1,8 @@
 //! Comments in bulk, from elsewhere: they are stored as if they had been posted then.
 //!
-//! They go into a discussion that stores one document per comment. The documents are inserted first, each
-//! with an id made from the bulk's; one update then counts them all. The same bulk again changes nothing.
+//! They go into a discussion that stores one document per comment. The discussion notes that a bulk comes.
+//! Then the documents are inserted, each with an id made from the bulk's; one update then counts them all. The
+//! same bulk again changes nothing.
 
 use mongodb::bson::DateTime;
 
@@ -46,6 +47,10 @@ pub async fn import(
     let Some(discussion) = per_document else {
         return Err(Error::bad_input("on", "has no discussion of one document per comment"));
     };
+    let run = app.begin().await?;
+    if !store::begin_import(app, &parent, &discussion, name, &run).await? {
+        return Ok(());
+    }
     let place = Place::now(&parent, &discussion);
     let mut comments: Vec<CommentDocument> = Vec::with_capacity(bulk.len());
     for (number, one) in bulk.iter().enumerate() {

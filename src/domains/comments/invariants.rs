@@ -2,13 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mongodb::bson::DateTime;
-
 use super::{
-    documents::{CommentDocument, CommentExcerpt, Layout, OpenDiscussion, Parent, Rating},
+    derived::{Derived, comments_of},
+    documents::{CommentDocument, CommentExcerpt, Layout, OpenDiscussion},
     store::{self, CAP, Place},
 };
-use crate::{app::App, domains::Report, error::Error};
+use crate::{
+    app::{App, rfc3339},
+    domains::Report,
+    error::Error,
+};
 
 /// Discussions say what their comments say, and nothing waits to be told.
 ///
@@ -21,7 +24,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut copies = Copies::default();
     let mut stores = HashSet::new();
     for (parent, discussion) in &discussions {
-        let comments = read(app, parent, discussion).await?;
+        let comments = comments_of(app, parent, discussion).await?;
         for (rule, fault) in faults_of(discussion, &comments) {
             faults.entry(rule).or_default().push(format!("{}: {fault}", parent.key));
         }
@@ -63,53 +66,15 @@ const UNIQUE: &str = "comments: no comment, slug or place in the threads is ther
 const CAPPED: &str = "comments: no more than 100 are embedded";
 const TOLD: &str = "comments: nothing waits to be told";
 
-/// All comments of the present store, by time.
-async fn read(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-) -> Result<Vec<CommentDocument>, Error> {
-    let place = Place::now(parent, discussion);
-    let mut all: Vec<CommentDocument> = Vec::new();
-    let mut after: Option<(DateTime, String)> = None;
-    loop {
-        let batch = place.storage().batch(app, &place, after.as_ref()).await?;
-        let Some(last) = batch.last() else { return Ok(all) };
-        after = Some((last.at, last.id.clone()));
-        all.extend(batch);
-    }
-}
-
 fn faults_of(
     discussion: &OpenDiscussion,
     comments: &[CommentDocument],
 ) -> Vec<(&'static str, String)> {
-    let mut faults = Vec::new();
-    let there: Vec<_> = comments.iter().filter(|comment| comment.removed.is_none()).collect();
-    if usize::try_from(discussion.count).ok() != Some(there.len()) {
-        faults.push((COUNTED, format!("{} for {}", discussion.count, there.len())));
-    }
-    if usize::try_from(discussion.total).ok() != Some(comments.len()) {
-        faults.push((COUNTED, format!("{} for {}, all", discussion.total, comments.len())));
-    }
-    let newest: Vec<CommentExcerpt> =
-        there.iter().rev().take(10).map(|comment| store::excerpt(comment)).collect();
-    if newest != discussion.latest {
-        let slugs = |all: &[CommentExcerpt]| {
-            all.iter().map(|one| one.slug.clone()).collect::<Vec<_>>().join(" ")
-        };
-        faults.push((LATEST, format!("{} for {}", slugs(&discussion.latest), slugs(&newest))));
-    }
-    let stars: Vec<_> = there.iter().filter_map(|comment| comment.stars).collect();
-    let rating = Rating {
-        count: i64::try_from(stars.len()).unwrap_or(i64::MAX),
-        sum: stars.iter().copied().map(i64::from).sum(),
-    };
-    if discussion.rating.unwrap_or_default() != rating {
-        faults.push((RATED, format!("{:?} for {rating:?}", discussion.rating)));
-    }
+    let (said, derived) =
+        (Derived::said(discussion), Derived::of(&comments.iter().collect::<Vec<_>>()));
+    let mut faults = said_wrong(&said, &derived);
     let mut reviewers = HashSet::new();
-    for review in there.iter().filter(|comment| comment.stars.is_some()) {
+    for review in comments.iter().filter(|comment| comment.stars.is_some()) {
         if !reviewers.insert(&review.author) {
             faults.push((RATED, format!("{} reviewed twice", review.author)));
         }
@@ -130,6 +95,29 @@ fn faults_of(
         && i64::try_from(comments.len()).is_ok_and(|all| all > CAP)
     {
         faults.push((CAPPED, comments.len().to_string()));
+    }
+    faults
+}
+
+/// Where a discussion doesn't say what follows from its comments.
+fn said_wrong(said: &Derived, derived: &Derived) -> Vec<(&'static str, String)> {
+    let mut faults = Vec::new();
+    if said.count != derived.count {
+        faults.push((COUNTED, format!("{} for {}", said.count, derived.count)));
+    }
+    if said.total != derived.total {
+        faults.push((COUNTED, format!("{} for {}, all", said.total, derived.total)));
+    }
+    if said.latest != derived.latest {
+        let newest = |all: &[CommentExcerpt]| {
+            let each = all.iter().map(|one| format!("{} of {}", one.slug, rfc3339(one.at)));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let (said, derived) = (newest(&said.latest), newest(&derived.latest));
+        faults.push((LATEST, format!("{said} for {derived}")));
+    }
+    if said.rating != derived.rating {
+        faults.push((RATED, format!("{:?} for {:?}", said.rating, derived.rating)));
     }
     faults
 }

@@ -31,6 +31,20 @@
 //! A comment's id is made from its op id, a review's from its author, so each is unique in every
 //! layout: by `_id`, by a unique index over pages, by the guard of the discussed document's update.
 //!
+//! # Who sees a comment
+//!
+//! Whoever may see what it is on, and nobody else. `comment`, `commentsBy` and the lists of a discussion show
+//! no more to its author or to a moderator. Who doesn't see a comment can't reply to it, edit it or remove it.
+//!
+//! # Opening
+//!
+//! Who may write something opens its discussion. A product's first review opens the product's, in the
+//! configuration's layout; where two come at once, the second finds it open.
+//!
+//! # Repairing
+//!
+//! `count`, `total`, `latest` and `rating` follow from the comments; see [`repair`].
+//!
 //! # Moving to another layout
 //!
 //! ```text
@@ -52,10 +66,12 @@
 //! author once; no page has more than 100; no comment or slug is there twice; nothing is due; every store
 //! is one of a discussion; copies equal the comments.
 
+mod derived;
 mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
+pub mod repair;
 pub mod resolvers;
 mod store;
 pub mod sweep;

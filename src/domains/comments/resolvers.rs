@@ -103,7 +103,8 @@ impl CommentsQuery {
         Ok(operations::comment(app, requester, &on, &slug).await?.map(Comment::from))
     }
 
-    /// Someone's comments on everything, newest first. Own comments only, but for moderators.
+    /// Someone's comments on everything that you may see, newest first. Own comments only, but for
+    /// moderators.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -130,8 +131,9 @@ pub struct CommentsMutation;
 
 #[Object]
 impl CommentsMutation {
-    /// Opens the discussion of something. The same call sent again is answered with the discussion.
-    /// Products are a merchant's to open, everything else is an editor's.
+    /// Opens the discussion of something. The same call sent again is answered with the discussion; one that
+    /// is open in another layout is refused. Products are a merchant's to open, everything else is an
+    /// editor's. A product's first review opens its discussion, too.
     ///
     /// Who: editor or merchant.
     #[graphql(guard = "Who::Either(Role::Editor, Role::Merchant)")]
@@ -197,8 +199,9 @@ impl CommentsMutation {
         Ok(answer(operations::remove(app, requester, &input.on, &input.slug).await)?)
     }
 
-    /// Reviews a product whose discussion is open: a comment with stars, one from each author, which
-    /// `editComment` and `removeComment` take as well. One that was removed can't be written again.
+    /// Reviews a product: a comment with stars, one from each author, which `editComment` and `removeComment`
+    /// take as well. One that was removed can't be written again. The first review of a product opens its
+    /// discussion.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]

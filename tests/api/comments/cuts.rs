@@ -83,6 +83,31 @@ async fn a_review_that_is_cut_anywhere_counts_once() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_review_that_is_cut_anywhere_opens_the_discussion_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let sku = format!("silent-{n}");
+            gateway.product(&sku, 100, "EUR").await;
+            let on = NodeKind::Product.id(&sku).0;
+            let input = json!({ "sku": sku, "stars": 4, "text": "cut" });
+            Subject { sku, on, input }
+        },
+        async |gateway, subject: &Subject| {
+            send(&gateway.shopper("anna"), "reviewProduct", &subject.input).await;
+        },
+        async |gateway, case| {
+            let Subject { sku, on, .. } = &case.subject;
+            assert_eq!(texts(gateway, on).await, ["cut"], "{:?} {}", case.way, case.at);
+            let shown = shown(gateway, sku).await;
+            let told = (&shown["layout"], &shown["commentCount"], &shown["rating"]["count"]);
+            assert_eq!(told, (&json!("PER_DOCUMENT"), &json!(1), &json!(1)));
+        },
+    )
+    .await;
+}
+
 /// A review of 4 stars of anna's in that layout.
 async fn reviewed(gateway: &Gateway, n: usize, layout: &str) -> (Subject, Value) {
     let subject = prepare(gateway, n, layout).await;

@@ -12,7 +12,7 @@ use super::{LAYOUTS, discussed, does, migrate, posted, shown, texts};
 use crate::support::{Client, Gateway, mongod_port, proxy::Cut, short_bounds};
 
 /// Hides a product, or shows it again.
-async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
+pub async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
     let at = doc! { "deletedAt": DateTime::from_millis(0) };
     let update = if is_hidden {
         doc! { "$set": at }
@@ -24,16 +24,22 @@ async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
 }
 
 /// A gateway on the same database whose way to it can be cut.
-async fn proxied(gateway: &Gateway) -> Gateway {
+pub async fn proxied(gateway: &Gateway) -> Gateway {
     let config = gateway.app.config().clone();
     Gateway::over(mongod_port(), true, gateway.database.name(), |own| *own = config).await
+}
+
+/// Lets the next command of that name on that collection wait.
+pub fn hold(gateway: &Gateway, collection: &'static str, command: &'static str) {
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(move |seen| seen.collection == collection && seen.command == command);
+    proxy.cut(0, Cut::Hold);
 }
 
 /// Sends it through that gateway, and waits until the first update of a product is under way.
 async fn held(gateway: &Gateway, client: &Client, name: &str, input: &Value) -> JoinHandle<Value> {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
-    proxy.count_only(|seen| seen.collection == "products" && seen.command == "findAndModify");
-    proxy.cut(0, Cut::Hold);
+    hold(gateway, "products", "findAndModify");
     let (client, name, input) = (client.clone(), super::mutation(name), input.clone());
     let sent = tokio::spawn(async move { client.run(&name, json!({ "input": input })).await });
     proxy.reached().await;
@@ -131,7 +137,7 @@ async fn what_was_given_up_and_not_withdrawn_doesnt_move_along() {
 }
 
 /// The discussion as it is stored.
-async fn stored(gateway: &Gateway, sku: &str) -> Document {
+pub async fn stored(gateway: &Gateway, sku: &str) -> Document {
     let found = gateway.raw("products").find_one(doc! { "_id": sku }).await;
     let product = found.expect("read").expect("a product");
     product.get_document("discussion").expect("a discussion").clone()

@@ -6,8 +6,11 @@ mod late;
 mod lists;
 mod live;
 mod moves;
+mod newest;
 mod posts;
+mod repairs;
 mod reviews;
+mod seen;
 
 use docgate::graphql::node_id::NodeKind;
 use serde_json::{Value, json};

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use docgate::domains::comments::CommentDocument;
 use futures_util::{StreamExt, future::join_all, stream};
 use mongodb::bson::doc;
 use serde_json::json;
 
 use super::{
-    COMMENTS, LAYOUTS, all, discussed, does, migrate, of_texts, open, posted, shown, slug, texts,
+    COMMENTS, LAYOUTS, all, discussed, does, late::stored, migrate, of_texts, open, posted, shown,
+    slug, texts,
 };
 use crate::support::{Gateway, short_bounds};
 
@@ -169,6 +171,67 @@ async fn what_cant_move_is_refused_and_changes_nothing() {
     assert_eq!(open(&gateway.merchant(), &on, "PAGED").await["commentCount"], 101);
 }
 
+/// Leaves a discussion as a gateway does that was cut before it copied anything.
+async fn begin_to_move(gateway: &Gateway, sku: &str, from: &str, to: &str) {
+    let raise = doc! {
+        "$inc": { "discussion.epoch": 1_i64 },
+        "$set": {
+            "discussion.layout": to,
+            "discussion.firstPage": 1_i64,
+            "discussion.migration": {
+                "from": from, "at": mongodb::bson::DateTime::from_millis(1), "taken": [],
+            },
+        },
+    };
+    gateway.raw("products").update_one(doc! { "_id": sku }, raise).await.expect("raised");
+}
+
+/// Gives the only comment of a discussion another name.
+async fn rename(gateway: &Gateway, sku: &str, layout: &str, name: &str) {
+    let id = stored(gateway, sku).await.get_str("id").expect("an id").to_owned();
+    let on = doc! { "on": format!("{id}.1") };
+    let (collection, filter, path) = match layout {
+        "PER_DOCUMENT" => ("comments", on, ""),
+        "PAGED" => ("commentPages", on, "entries.0."),
+        _ => ("products", doc! { "_id": sku }, "discussion.entries.0."),
+    };
+    let key = format!("1700000000000.{name}/");
+    let set = doc! { format!("{path}slug"): name, format!("{path}sortKey"): key };
+    let renamed = gateway.raw(collection).update_one(filter, doc! { "$set": set }).await;
+    assert_eq!(renamed.expect("renamed").modified_count, 1);
+    for (collection, filter, field) in [
+        ("products", doc! { "_id": sku }, "discussion.latest.0.slug"),
+        ("authoredComments", doc! { "discussion": id }, "comment.slug"),
+    ] {
+        let set = doc! { "$set": { field: name } };
+        gateway.raw(collection).update_one(filter, set).await.expect("renamed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_given_once_also_while_a_discussion_moves() {
+    let gateway = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let anna = gateway.shopper("anna");
+    for (from, to) in directions() {
+        let sku = format!("{from}-{to}");
+        let on = discussed(&gateway, &sku, from).await;
+        posted(&anna, &on, "early", None).await;
+        let discussion = stored(&gateway, &sku).await;
+        let scope = ["anna", "postComment", discussion.get_str("id").expect("an id")];
+        let id = gateway.app.ids().op(&scope, Some("late"), &()).id;
+        let name = CommentDocument::short(&id, 8);
+        rename(&gateway, &sku, from, &name).await;
+        begin_to_move(&gateway, &sku, from, to).await;
+        let late = json!({ "on": on, "text": "late", "opId": "late" });
+        let said = does(&anna, "postComment", late.clone()).await;
+        assert_eq!(slug(&said), CommentDocument::short(&id, 16), "{from} {to}");
+        assert_eq!(migrate(&gateway, &on, to).await["layout"], to);
+        assert_eq!(does(&anna, "postComment", late).await, said);
+        assert_eq!(texts(&gateway, &on).await, ["early", "late"], "{from} {to}");
+    }
+    gateway.assert_sound().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_are_whole_while_a_discussion_moves() {
     let gateway = Gateway::with(|config| config.flow_run_millis = 20_000).await;
@@ -179,18 +242,7 @@ async fn lists_are_whole_while_a_discussion_moves() {
         for number in 0..25 {
             posted(&anna, &on, &format!("{number:02}"), None).await;
         }
-        // As a gateway leaves it that was cut before it copied anything.
-        let raise = doc! {
-            "$inc": { "discussion.epoch": 1_i64 },
-            "$set": {
-                "discussion.layout": to,
-                "discussion.firstPage": 1_i64,
-                "discussion.migration": {
-                    "from": from, "at": mongodb::bson::DateTime::from_millis(1), "taken": [],
-                },
-            },
-        };
-        gateway.raw("products").update_one(doc! { "_id": &sku }, raise).await.expect("raised");
+        begin_to_move(&gateway, &sku, from, to).await;
         posted(&anna, &on, "25", None).await;
         let expected: Vec<_> = (0..26).map(|number| format!("{number:02}")).collect();
         for first in [1, 7, 100] {

@@ -1,9 +1,14 @@
 //! Reviews: one from each author, and the product's rating follows them.
 
+use docgate::{config::DiscussionLayout, graphql::node_id::NodeKind};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{LAYOUTS, discussed, does, posted, shown, slug};
+use super::{
+    LAYOUTS, discussed, does,
+    late::{hide, hold, proxied},
+    migrate, mutation, open, posted, shown, slug,
+};
 use crate::support::{Client, Gateway};
 
 async fn review(client: &Client, sku: &str, stars: i32, text: &str) -> Value {
@@ -76,13 +81,79 @@ async fn of_many_reviews_at_once_one_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_product_without_a_discussion_takes_no_reviews() {
-    let gateway = Gateway::start().await;
-    gateway.product("silent", 100, "EUR").await;
-    let before = gateway.snapshot().await;
-    for sku in ["silent", "nothing"] {
-        let refused = review(&gateway.shopper("anna"), sku, 5, "great").await;
+async fn the_first_review_opens_the_discussion() {
+    for (configured, layout, other) in [
+        (DiscussionLayout::PerDocument, "PER_DOCUMENT", "PAGED"),
+        (DiscussionLayout::Paged, "PAGED", "EMBEDDED"),
+        (DiscussionLayout::Embedded, "EMBEDDED", "PER_DOCUMENT"),
+    ] {
+        let gateway = Gateway::with(|config| config.discussion_layout = configured).await;
+        gateway.product("silent", 100, "EUR").await;
+        let before = gateway.snapshot().await;
+        let anna = gateway.shopper("anna");
+        let refused = review(&anna, "nothing", 5, "great").await;
         assert_eq!(refused["__typename"], "NotFound", "{refused:#}");
+        assert_eq!(review(&anna, "silent", 6, "great").await["field"], "input.stars");
+        let input = json!({ "input": { "sku": "silent", "stars": 5, "text": "great" } });
+        let anonymous = gateway.anonymous();
+        assert_eq!(
+            anonymous.error_code(&mutation("reviewProduct"), input).await,
+            "UNAUTHENTICATED"
+        );
+        assert!(gateway.snapshot().await == before, "a refusal opens nothing");
+
+        // Many at once, each sent twice.
+        let all = (0..16).map(|number| {
+            let client = gateway.shopper(&format!("s{}", number % 8));
+            async move { review(&client, "silent", 4, "at once").await }
+        });
+        let said = join_all(all).await;
+        assert!(said.iter().all(|one| one["__typename"] == "Comment"), "{said:#?}");
+        let now = shown(&gateway, "silent").await;
+        assert_eq!((&now["layout"], &now["commentCount"]), (&json!(layout), &json!(8)));
+        assert_eq!(now["rating"], json!({ "count": 8, "average": 4.0 }));
+        let before = gateway.snapshot().await;
+        assert_eq!(review(&gateway.shopper("s0"), "silent", 4, "at once").await, said[0]);
+        // A merchant who opens it finds it open, and may move it.
+        let on = NodeKind::Product.id("silent").0;
+        assert_eq!(open(&gateway.merchant(), &on, layout).await["commentCount"], 8);
+        assert_eq!(open(&gateway.merchant(), &on, other).await["code"], "ALREADY_EXISTS");
+        assert!(gateway.snapshot().await == before);
+        assert_eq!(migrate(&gateway, &on, other).await["layout"], other);
+        gateway.assert_sound().await;
     }
-    assert!(gateway.snapshot().await == before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_review_that_is_overtaken_goes_where_the_discussion_is() {
+    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    for is_hidden in [false, true] {
+        let sku = if is_hidden { "hidden" } else { "opened" };
+        base.product(sku, 100, "EUR").await;
+        let gateway = proxied(&base).await;
+        hold(&gateway, "products", "findAndModify");
+        let anna = gateway.shopper("anna");
+        let sent = tokio::spawn(async move { review(&anna, sku, 5, "great").await });
+        let proxy = gateway.proxy.as_ref().expect("a proxy");
+        proxy.reached().await;
+        if is_hidden {
+            hide(&base, sku, true).await;
+        } else {
+            let on = NodeKind::Product.id(sku).0;
+            assert_eq!(open(&base.merchant(), &on, "PAGED").await["layout"], "PAGED");
+        }
+        let before = base.snapshot().await;
+        proxy.release().await;
+        let said = sent.await.expect("an answer");
+        if is_hidden {
+            assert_eq!(said["__typename"], "NotFound", "{said:#}");
+            assert!(base.snapshot().await == before);
+            hide(&base, sku, false).await;
+        } else {
+            assert_eq!(said["stars"], 5, "{said:#}");
+            let now = shown(&base, sku).await;
+            assert_eq!((&now["layout"], &now["commentCount"]), (&json!("PAGED"), &json!(1)));
+        }
+    }
+    base.assert_sound().await;
 }

@@ -140,6 +140,11 @@ impl CommentDocument {
         levels.rfind('/').map_or("", |end| &self.sort_key[..=end])
     }
 
+    /// Whether a discussion that took these counts it: also while it is still to be settled.
+    pub fn is_taken<Tag: AsRef<str>>(&self, taken: &[Tag]) -> bool {
+        !self.is_unposted() || taken.iter().any(|tag| tag.as_ref() == self.id)
+    }
+
     /// Whether nobody sees it yet.
     pub fn is_unposted(&self) -> bool {
         self.due.as_ref().is_some_and(|due| due.kind == DueKind::Post)

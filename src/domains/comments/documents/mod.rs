@@ -17,7 +17,10 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::indexes::{self, Index, Key};
+use crate::{
+    config::DiscussionLayout,
+    mongo::indexes::{self, Index, Key},
+};
 
 /// Index that a collection needs whose documents have discussions.
 pub const TOUCHED: Index = Index {
@@ -38,6 +41,16 @@ pub enum Layout {
     Paged,
     /// Inside the document that is discussed: up to 100 comments, with threads, read along with it.
     Embedded,
+}
+
+impl From<DiscussionLayout> for Layout {
+    fn from(configured: DiscussionLayout) -> Self {
+        match configured {
+            DiscussionLayout::PerDocument => Self::PerDocument,
+            DiscussionLayout::Paged => Self::Paged,
+            DiscussionLayout::Embedded => Self::Embedded,
+        }
+    }
 }
 
 /// All of them.

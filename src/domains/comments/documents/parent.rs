@@ -294,6 +294,9 @@ pub struct OpenDiscussion {
     /// Names of the bulks of comments that were imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<String>,
+    /// Names of the bulks of which comments may be there that it doesn't count yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub importing: Vec<String>,
     /// The comments, where they are embedded.
     #[serde(default)]
     pub entries: Vec<CommentDocument>,
@@ -351,12 +354,6 @@ impl OpenDiscussion {
     pub fn taken_ids(&self) -> Vec<&str> {
         // The tags of edits and removals are no ids: they have a version.
         self.taken.iter().filter(|taken| !taken.void).map(|taken| taken.tag.as_str()).collect()
-    }
-
-    /// Whether it counts the comment. One that is still to be settled is counted as soon as it is taken.
-    pub fn shows(&self, comment: &CommentDocument) -> bool {
-        let is_taken = || self.taken(&comment.id).is_some_and(|taken| !taken.void);
-        comment.removed.is_none() && (!comment.is_unposted() || is_taken())
     }
 
     /// The layout before, where not everything is copied yet.

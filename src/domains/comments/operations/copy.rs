@@ -33,14 +33,14 @@ pub(super) async fn carry(
         let batch = old.batch(app, &before, after.as_ref()).await?;
         let is_end = batch.is_empty();
         after = batch.last().map(|last| (last.at, last.id.clone())).or(after);
-        let copied = batch
-            .into_iter()
-            .filter(|comment| !comment.is_unposted() || migration.taken.contains(&comment.id))
-            .map(|comment| CommentDocument {
-                key: now.key(&comment.id),
-                on: now.on(),
-                sealed: false,
-                ..comment
+        let copied =
+            batch.into_iter().filter(|comment| comment.is_taken(&migration.taken)).map(|comment| {
+                CommentDocument {
+                    key: now.key(&comment.id),
+                    on: now.on(),
+                    sealed: false,
+                    ..comment
+                }
             });
         kept.extend(copied);
         while kept.len() >= size || (is_end && !kept.is_empty()) {

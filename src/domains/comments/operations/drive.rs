@@ -46,7 +46,7 @@ pub(in super::super) async fn drive(
             carry(app, &run, &place.parent, &discussion).await?;
         }
         // What was taken before is copied, with what is due of it.
-        if !found.is_unposted() || migration.taken.contains(&found.id) {
+        if found.is_taken(&migration.taken) {
             return Ok(false);
         }
     }

@@ -111,10 +111,13 @@ async fn posted(
         let _gone = place.storage().withdraw(app, &place, &comment.id).await.decided()?;
         return Ok(Posted::Withdrawn);
     };
+    if now.epoch != discussion.epoch {
+        // Also where it was taken: it may have been posted anew by someone else, with another time.
+        return Ok(Posted::Moved(now));
+    }
     let void = match now.taken(&comment.id) {
         Some(Taken { void: false, .. }) => return Ok(Posted::Taken),
         Some(Taken { void: true, .. }) => true,
-        None if now.epoch != discussion.epoch => return Ok(Posted::Moved(now)),
         None if run.is_over() => return Err(run.overdue()),
         // Who may see it no more posts nothing.
         None => store::void(app, parent, &now, &comment.id, run).await.decided()?.is_some(),

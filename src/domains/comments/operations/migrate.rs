@@ -109,7 +109,7 @@ pub(in super::super) async fn settle(
         let Some(last) = batch.last() else { break };
         after = Some((last.at, last.id.clone()));
         for comment in batch {
-            if comment.is_unposted() && !migration.taken.contains(&comment.id) {
+            if !comment.is_taken(&migration.taken) {
                 repost(app, &run, parent, discussion.clone(), &comment).await?;
             }
         }

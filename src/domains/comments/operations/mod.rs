@@ -1,5 +1,6 @@
 //! The rules of comments.
 
+mod authors;
 mod changes;
 mod copy;
 mod drive;
@@ -9,13 +10,14 @@ mod open;
 mod post;
 mod reads;
 
+pub use authors::comments_by;
 pub use changes::{edit, remove};
 pub(super) use drive::drive;
 pub use migrate::migrate;
 pub(super) use migrate::settle;
 pub use open::{forget, open};
 pub use post::{post, review};
-pub use reads::{Listed, comment, comments, comments_by, discussion, followed, replies, subthread};
+pub use reads::{Listed, comment, comments, discussion, followed, replies, subthread};
 
 use async_graphql::ID;
 

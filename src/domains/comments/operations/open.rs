@@ -14,9 +14,10 @@ use crate::{
     app::App,
     error::Error,
     graphql::{
-        refusals::{AlreadyExists, Stop},
+        refusals::{AlreadyExists, NotFound, Stop},
         requester::Requester,
     },
+    mongo::Run,
 };
 
 /// Opens the discussion of something. The same call sent again is answered with the discussion.
@@ -42,6 +43,33 @@ pub async fn open(
         Some(Some(_)) => Err(AlreadyExists::new("discussion", on.0.clone()).into()),
         Some(None) => Err(run.overdue().into()),
         None => Err(no_parent(&parent).into()),
+    }
+}
+
+/// The discussion of something that the caller may see, and a run that begins with it. One that wasn't opened
+/// yet is opened in the layout of the configuration, by whoever comes first.
+pub(super) async fn begin_or_open(
+    app: &App,
+    parent: &Parent,
+    requester: &Requester,
+) -> Result<(Run, Result<OpenDiscussion, NotFound>), Error> {
+    let (run, found) = store::open(app, parent, requester).await?;
+    match found {
+        Some(Some(discussion)) => return Ok((run, Ok(discussion))),
+        Some(None) => {}
+        None => return Ok((run, Err(no_parent(parent)))),
+    }
+    let layout = app.config().discussion_layout.into();
+    let seen = parent.kind.seen_by(requester);
+    let opened = store::open_discussion(app, parent, layout, seen, &run).await;
+    if let Some(discussion) = opened.decided()? {
+        return Ok((run, Ok(discussion)));
+    }
+    // Someone else was quicker, it can't be seen any more, or the run is over.
+    match store::open(app, parent, requester).await? {
+        (run, Some(Some(discussion))) => Ok((run, Ok(discussion))),
+        (run, Some(None)) => Err(run.overdue()),
+        (run, None) => Ok((run, Err(no_parent(parent)))),
     }
 }
 

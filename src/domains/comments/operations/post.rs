@@ -15,7 +15,9 @@ use super::{
     copy::carry,
     find,
     finish::{Finished, finish},
-    no_comment, no_parent, parent_of, uncrowded,
+    no_comment, no_parent,
+    open::begin_or_open,
+    parent_of, uncrowded,
 };
 use crate::{
     app::App,
@@ -86,7 +88,8 @@ pub async fn post(
     }
 }
 
-/// Reviews a product. Once per author; the same call sent again is answered with the review.
+/// Reviews a product. Once per author; the same call sent again is answered with the review. The first review
+/// of a product opens its discussion.
 ///
 /// # Errors
 /// A refusal, or trouble.
@@ -101,7 +104,7 @@ pub async fn review(
     let text = input::text("text", &new.text, 1..=TEXT)?;
     let on = NodeKind::Product.id(&sku);
     let parent = parent_of("sku", &on)?;
-    let (run, discussion) = begin(app, &parent, requester).await?;
+    let (run, discussion) = begin_or_open(app, &parent, requester).await?;
     let discussion = discussion?;
     let id = app.ids().derived(&["review", &discussion.id, author]);
     let origin = app.ids().op(&["reviewProduct"], None, &(&new.stars, &text)).input;
@@ -174,7 +177,7 @@ async fn place(
             && let Some(before) = Place::before(parent, &discussion)
             && let Some(old) = before.storage().find(app, &before, By::Id(&posting.id)).await?
         {
-            if !old.is_unposted() || migration.taken.contains(&old.id) {
+            if old.is_taken(&migration.taken) {
                 discussion = carry(app, run, parent, &discussion).await?;
             } else {
                 left = Some(before);
@@ -184,7 +187,11 @@ async fn place(
         let name = CommentDocument::short(&posting.id, length);
         let comment = posting.comment(&now, &name, run.now());
         let storage = now.storage();
-        let inserted = storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?;
+        let inserted = if is_named_before(app, parent, &discussion, &comment).await? {
+            Inserted::SlugTaken
+        } else {
+            storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?
+        };
         let comment = match inserted {
             Inserted::Unposted(comment) => comment,
             Inserted::Taken(comment) => {
@@ -238,6 +245,21 @@ async fn place(
             return Err(run.overdue());
         }
     }
+}
+
+/// Whether another comment has its slug that isn't copied to this store yet.
+async fn is_named_before(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    comment: &CommentDocument,
+) -> Result<bool, Error> {
+    let before = Place::before(parent, discussion);
+    let (Some(migration), Some(before)) = (discussion.uncopied(), before) else {
+        return Ok(false);
+    };
+    let there = before.storage().find(app, &before, By::Slug(&comment.slug)).await?;
+    Ok(there.is_some_and(|there| there.id != comment.id && there.is_taken(&migration.taken)))
 }
 
 /// Takes the comment out of the store that it was to be posted in before the discussion moved.

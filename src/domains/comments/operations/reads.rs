@@ -17,12 +17,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::{
-        input,
-        page::{Order, Page},
-        refusals::InvalidInput,
-        requester::{Requester, Role},
-    },
+    graphql::{page::Page, refusals::InvalidInput, requester::Requester},
 };
 
 /// A page of a list, and its comments, each with its place in the order.
@@ -130,35 +125,6 @@ async fn one(
     find(app, parent, discussion, By::Slug(slug)).await
 }
 
-/// The comments of an author, newest first. Own comments only, but for moderators.
-///
-/// # Errors
-/// `BadInput` naming the argument, `Forbidden`, or trouble.
-pub async fn comments_by(
-    app: &App,
-    requester: &Requester,
-    author: &str,
-    first: Option<i32>,
-    after: Option<&str>,
-) -> Result<Listed, Error> {
-    let author = input::text("author", author, 1..=128)?;
-    if !requester.is(&author) && !requester.has(Role::Moderator) {
-        return Err(Error::Forbidden(Role::Moderator.name()));
-    }
-    let order =
-        Order { list: format!("comments by {author:?}"), keys: vec![("at", -1), ("id", -1)] };
-    let page = Page::new(app, order, first, after)?;
-    let mut found = store::list_authored(app, &author, &page).await?;
-    // While a discussion moves a comment may come from both; what was changed last is right.
-    found.sort_by(|left, right| {
-        (right.at, &right.id, right.version).cmp(&(left.at, &left.id, left.version))
-    });
-    found.dedup_by(|later, earlier| later.id == earlier.id);
-    found.truncate(page.wanted());
-    let position = |comment: &CommentDocument| vec![comment.at.into(), Bson::from(&comment.id)];
-    Ok((page, found.into_iter().map(|comment| (position(&comment), comment)).collect()))
-}
-
 /// Collection and key of what is followed by those who follow a discussion.
 ///
 /// # Errors
@@ -255,11 +221,14 @@ pub(super) async fn newest(
     /// As many as the discussed document carries, and the one that was removed.
     const NEWEST: i64 = 11;
     let now = Place::now(parent, discussion);
-    let mut newest = now.storage().newest(app, &now, discussion, NEWEST).await?;
-    if discussion.uncopied().is_some()
+    let mut newest = now.storage().newest(app, &now, &discussion.taken_ids(), NEWEST).await?;
+    if let Some(migration) = discussion.uncopied()
         && let Some(before) = Place::before(parent, discussion)
     {
-        for comment in before.storage().newest(app, &before, discussion, NEWEST).await? {
+        // What was taken since is in the new store. Something of the same id may be left in the old one: it
+        // waits to be withdrawn, and has another time.
+        let taken: Vec<_> = migration.taken.iter().map(String::as_str).collect();
+        for comment in before.storage().newest(app, &before, &taken, NEWEST).await? {
             if !newest.iter().any(|other| other.id == comment.id) {
                 newest.push(comment);
             }

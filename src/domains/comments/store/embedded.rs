@@ -184,11 +184,11 @@ impl Storage for Embedded {
         &self,
         app: &App,
         place: &Place,
-        discussion: &OpenDiscussion,
+        taken: &[&str],
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error> {
         let mut there = entries(app, place).await?;
-        there.retain(|comment| discussion.shows(comment));
+        there.retain(|comment| comment.removed.is_none() && comment.is_taken(taken));
         by_time(&mut there);
         there.reverse();
         there.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

@@ -2,18 +2,24 @@
 
 mod authors;
 mod embedded;
+mod imports;
 mod invariants;
 mod paged;
 mod parents;
 mod per_document;
+mod rebuild;
+mod seen;
 
 pub(super) use authors::{list_authored, put_authored, remove_authored};
+pub(super) use imports::{begin_import, take_all};
 pub(super) use invariants::{list_copies, list_stores, list_wrong_pages};
 pub(super) use parents::{
-    close, excerpt, find, for_each, forget_taken, give, list_touched, mark_copied, migrate, open,
-    open_discussion, rest, settled, take, take_all, void,
+    LATEST, close, excerpt, for_each, forget_taken, give, list_touched, mark_copied, migrate,
+    open_discussion, rest, settled, take, void,
 };
 pub(super) use per_document::insert_all;
+pub(super) use rebuild::rebuild;
+pub(super) use seen::{find, list_seen, open};
 
 use async_trait::async_trait;
 use mongodb::bson::{Bson, DateTime, Document, doc};
@@ -361,13 +367,13 @@ pub(super) trait Storage: Send + Sync {
         page: &Page,
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// The newest comments that `discussion` counted when it was read and that aren't removed, at most
-    /// `limit`, newest first.
+    /// The newest comments that aren't removed, at most `limit`, newest first. Of those that are still to be
+    /// settled, the ones whose ids are in `taken`.
     async fn newest(
         &self,
         app: &App,
         place: &Place,
-        discussion: &OpenDiscussion,
+        taken: &[&str],
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error>;
 

@@ -282,7 +282,7 @@ impl Storage for Paged {
         &self,
         app: &App,
         place: &Place,
-        discussion: &OpenDiscussion,
+        taken: &[&str],
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -293,7 +293,9 @@ impl Storage for Paged {
             let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
             from = read.last().map(end);
             let entries = read.into_iter().flat_map(|page| page.entries.into_iter().rev());
-            newest.extend(entries.filter(|comment| discussion.shows(comment)));
+            let is_there =
+                |comment: &CommentDocument| comment.removed.is_none() && comment.is_taken(taken);
+            newest.extend(entries.filter(is_there));
             if is_end || newest.len() >= wanted {
                 newest.truncate(wanted);
                 return Ok(newest);

@@ -1,4 +1,4 @@
-//! The discussed documents: what is read of them, and what they are told.
+//! The discussed documents: what they are told, and the discussions in which something is left to be done.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -12,7 +12,6 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::requester::Requester,
     mongo::{
         Outcome, Run,
         collection::List,
@@ -21,48 +20,9 @@ use crate::{
 };
 
 /// Newest comments that a discussed document carries.
-const LATEST: i32 = 10;
+pub(in super::super) const LATEST: i32 = 10;
 /// Characters of a comment that it carries.
 const EXCERPT: usize = 280;
-
-/// The discussion of something that the caller may see: `None` where it may not, `Some(None)` where no
-/// discussion was opened.
-#[expect(clippy::option_option, reason = "whether it is seen is not whether it is discussed")]
-fn seen<K: Kind>(
-    found: Option<ParentDocument<K>>,
-    requester: &Requester,
-    now: Option<DateTime>,
-) -> Option<Option<OpenDiscussion>> {
-    let found = found.filter(|parent| parent.is_seen_by(requester, now))?;
-    Some(found.discussion.map(|discussion| *discussion))
-}
-
-/// As it is read for lists.
-pub(in super::super) async fn find(
-    app: &App,
-    parent: &Parent,
-    requester: &Requester,
-) -> Result<Option<Option<OpenDiscussion>>, Error> {
-    of_kind!(parent.kind, Own => {
-        if Own::IS_TIMED {
-            return Ok(open(app, parent, requester).await?.1);
-        }
-        let found = app.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?;
-        Ok(seen(found, requester, None))
-    })
-}
-
-/// As it is read by a run, which begins with it.
-pub(in super::super) async fn open(
-    app: &App,
-    parent: &Parent,
-    requester: &Requester,
-) -> Result<(Run, Option<Option<OpenDiscussion>>), Error> {
-    of_kind!(parent.kind, Own => {
-        let (run, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
-        Ok((run, seen(found, requester, Some(run.now()))))
-    })
-}
 
 /// The discussion, whoever may see it.
 pub(in super::super) async fn settled(
@@ -76,7 +36,7 @@ pub(in super::super) async fn settled(
 }
 
 /// Writes into the discussed document; answers the discussion after.
-async fn write(
+pub(super) async fn write(
     app: &App,
     parent: &Parent,
     guard: Document,
@@ -120,6 +80,7 @@ pub(in super::super) async fn open_discussion(
         first_page: 0,
         taken: Vec::new(),
         imported: Vec::new(),
+        importing: Vec::new(),
         entries: Vec::new(),
         migration: None,
         touched_at: None,
@@ -175,36 +136,6 @@ pub(in super::super) async fn take(
     let (untaken, update) = taking(comment, run);
     let now = doc! { "discussion.id": &discussion.id, "discussion.epoch": discussion.epoch };
     write(app, parent, both(both(seen, now), untaken), update, run).await
-}
-
-/// Takes the comments of a bulk of that name, newest first, where it didn't before.
-pub(in super::super) async fn take_all(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    bulk: &str,
-    comments: &[CommentDocument],
-    run: &Run,
-) -> Result<(), Error> {
-    let guard = doc! {
-        "discussion.id": &discussion.id,
-        "discussion.epoch": discussion.epoch,
-        "discussion.imported": { "$ne": bulk },
-    };
-    let count = i64::try_from(comments.len()).map_err(Error::internal)?;
-    let newest = comments.iter().take(LATEST.unsigned_abs() as usize);
-    let newest: Vec<_> = newest.map(|comment| stored(&excerpt(comment))).collect();
-    let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": LATEST };
-    let update = doc! {
-        "$inc": { "discussion.count": count, "discussion.total": count },
-        "$push": { "discussion.latest": latest, "discussion.imported": bulk },
-    };
-    if write(app, parent, guard, update, run).await.decided()?.is_some() {
-        return Ok(());
-    }
-    let now = settled(app, parent).await?;
-    let is_there = now.is_some_and(|now| now.imported.iter().any(|other| other == bulk));
-    if is_there { Ok(()) } else { Err(run.overdue()) }
 }
 
 /// Gives up what has that tag, where it wasn't told.

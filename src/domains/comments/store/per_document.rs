@@ -121,10 +121,10 @@ impl Storage for PerDocument {
         &self,
         app: &App,
         place: &Place,
-        discussion: &OpenDiscussion,
+        taken: &[&str],
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error> {
-        let taken = doc! { "id": { "$in": discussion.taken_ids() } };
+        let taken = doc! { "id": { "$in": taken } };
         let filter = doc! {
             "on": place.on(),
             "removed": { "$exists": false },

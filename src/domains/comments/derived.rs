@@ -1,0 +1,73 @@
+//! What a discussion says of its comments. All of it follows from them.
+
+use mongodb::bson::DateTime;
+
+use super::{
+    documents::{CommentDocument, CommentExcerpt, OpenDiscussion, Parent, Rating},
+    store::{self, LATEST, Place},
+};
+use crate::{app::App, error::Error};
+
+/// The part of a discussion that follows from its comments.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Derived {
+    /// Comments, without those that were removed.
+    pub(super) count: i64,
+    /// Comments with those that were removed.
+    pub(super) total: i64,
+    /// The newest, newest first.
+    pub(super) latest: Vec<CommentExcerpt>,
+    /// The stars of all reviews.
+    pub(super) rating: Rating,
+}
+
+impl Derived {
+    /// As the discussion says it.
+    pub(super) fn said(discussion: &OpenDiscussion) -> Self {
+        Self {
+            count: discussion.count,
+            total: discussion.total,
+            latest: discussion.latest.clone(),
+            rating: discussion.rating.unwrap_or_default(),
+        }
+    }
+
+    /// As it follows from these comments.
+    pub(super) fn of(comments: &[&CommentDocument]) -> Self {
+        let mut there: Vec<_> =
+            comments.iter().filter(|comment| comment.removed.is_none()).collect();
+        there.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
+        let newest = there.iter().take(LATEST.unsigned_abs() as usize);
+        let stars: Vec<_> = there.iter().filter_map(|comment| comment.stars).collect();
+        Self {
+            count: length(there.len()),
+            total: length(comments.len()),
+            latest: newest.map(|comment| store::excerpt(comment)).collect(),
+            rating: Rating {
+                count: length(stars.len()),
+                sum: stars.iter().copied().map(i64::from).sum(),
+            },
+        }
+    }
+}
+
+fn length(of: usize) -> i64 {
+    i64::try_from(of).unwrap_or(i64::MAX)
+}
+
+/// All comments of the present store, by time.
+pub(super) async fn comments_of(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+) -> Result<Vec<CommentDocument>, Error> {
+    let place = Place::now(parent, discussion);
+    let mut all: Vec<CommentDocument> = Vec::new();
+    let mut after: Option<(DateTime, String)> = None;
+    loop {
+        let batch = place.storage().batch(app, &place, after.as_ref()).await?;
+        let Some(last) = batch.last() else { return Ok(all) };
+        after = Some((last.at, last.id.clone()));
+        all.extend(batch);
+    }
+}

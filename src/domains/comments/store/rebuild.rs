@@ -1,0 +1,47 @@
+//! What a discussed document says of its comments, written anew.
+
+use mongodb::bson::doc;
+
+use super::{
+    super::{
+        derived::Derived,
+        documents::{OpenDiscussion, Parent, Rating},
+    },
+    parents::write,
+};
+use crate::{
+    app::App,
+    mongo::{Outcome, Run, expression::stored},
+};
+
+/// Writes anew what follows from the comments, where nothing was taken, told or moved since the discussion was
+/// read.
+pub(in super::super) async fn rebuild(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    derived: &Derived,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    // A bulk that is being imported is counted as a whole, by the import.
+    let guard = doc! {
+        "discussion.id": &discussion.id,
+        "discussion.epoch": discussion.epoch,
+        "discussion.version": discussion.version,
+        "discussion.total": discussion.total,
+        "discussion.importing.0": { "$exists": false },
+    };
+    let mut set = doc! {
+        "discussion.count": derived.count,
+        "discussion.total": derived.total,
+        "discussion.latest": stored(&derived.latest),
+    };
+    let mut update = doc! { "$inc": { "discussion.version": 1_i64 } };
+    if derived.rating == Rating::default() {
+        update.insert("$unset", doc! { "discussion.rating": 1 });
+    } else {
+        set.insert("discussion.rating", stored(&derived.rating));
+    }
+    update.insert("$set", set);
+    write(app, parent, guard, update, run).await
+}

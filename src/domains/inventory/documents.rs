@@ -46,6 +46,41 @@ pub struct StockDocument {
     pub v: Version<1>,
 }
 
+impl StockDocument {
+    /// Stock of which nothing ever came in.
+    pub(super) fn empty(sku: &str) -> Self {
+        Self {
+            sku: sku.to_owned(),
+            available: 0,
+            sold: 0,
+            received: 0,
+            reservations: Vec::new(),
+            ops: Vec::new(),
+            restocks: Vec::new(),
+            deleting: false,
+            deleted: None,
+            deletion_due: None,
+            v: Version,
+        }
+    }
+}
+
+/// A receipt that was applied, remembered outside the stock document: that one is rewritten by every
+/// shopper and stays small.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReceiptDocument {
+    /// The SKU and the op.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Digest of the op's input.
+    pub input: Option<String>,
+    /// Server time of the receipt.
+    pub at: DateTime,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
 /// What one holder has taken of the SKU. Emptied, not removed, while it remembers gives.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

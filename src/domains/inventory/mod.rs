@@ -26,9 +26,13 @@
 //! ```
 //!
 //! The stock document stays for good: `sold` speaks of orders that may yet be cancelled, and their
-//! restocks must land somewhere; what was on the shelf is still there. A product that never had
-//! stock gets an empty one, which also stops a first receipt that is under way. When another product
-//! is created under the SKU (a later `incarnation`), its first receipt opens the stock again.
+//! restocks must land somewhere. A product that never had stock gets an empty one, which also stops
+//! a first receipt that is under way.
+//!
+//! The goods on the shelf belong to the SKU. When another product is created under it (a later
+//! `incarnation`), they are shown with it at once, and its first take or receipt opens the stock.
+//! The catalog tells which product is there; the write that opens the stock is guarded by the
+//! deletion that was read.
 //!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 

@@ -34,7 +34,7 @@ pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDo
 }
 
 /// The counters and what else a read of them needs.
-const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "v"];
+const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "deleted", "v"];
 
 fn counters() -> Document {
     COUNTERS.iter().map(|field| ((*field).to_owned(), 1.into())).collect()

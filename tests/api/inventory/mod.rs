@@ -1,5 +1,7 @@
 //! Stock: what comes in, what is shown, and what is told to those who follow it.
 
+mod shelves;
+
 use mongodb::bson::{DateTime, doc};
 use serde_json::json;
 

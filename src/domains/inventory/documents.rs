@@ -27,7 +27,7 @@ pub struct StockDocument {
     /// What is taken and not yet sold, one entry per holder.
     #[serde(default)]
     pub reservations: Vec<Reservation>,
-    /// Receipts that were applied.
+    /// Receipts that were applied, but for those that a [`ReceiptDocument`] remembers.
     #[serde(default)]
     pub ops: Vec<OpRecord>,
     /// Restocks that were given, until their orders have noted them for good.
@@ -143,4 +143,14 @@ impl Stored for StockDocument {
             serves: "the sweep of deletions that the catalog hasn't followed",
         },
     ];
+}
+
+impl Stored for ReceiptDocument {
+    const COLLECTION: &'static str = "stockReceipts";
+    const INDEXES: &'static [Index] = &[Index {
+        name: "at",
+        keys: &[("at", Key::Up)],
+        kind: Kind::Plain,
+        serves: "the sweep of receipts that may be forgotten",
+    }];
 }

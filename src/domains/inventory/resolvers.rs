@@ -42,7 +42,8 @@ pub struct InventoryMutation;
 
 #[Object]
 impl InventoryMutation {
-    /// Books goods that came in.
+    /// Books goods that came in. There is no bound to the receipts of an hour; a SKU that gets
+    /// hundreds of them within a second, for many seconds, is answered with `RATE_LIMITED`.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]

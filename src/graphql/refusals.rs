@@ -199,16 +199,18 @@ pub struct InsufficientStock {
     pub message: String,
     /// The product that is short.
     pub sku: ID,
-    /// How many more were needed.
+    /// How many were asked for, as the call says it: more of them where it adds, in all where it sets
+    /// a quantity.
     pub requested: Long,
-    /// How many are free.
+    /// How many of those can be had: the free ones, and where a quantity is set also those that the
+    /// line holds already.
     pub available: Long,
 }
 
 impl InsufficientStock {
-    /// `requested` more of the SKU are needed and only `available` are free.
+    /// `requested` of the SKU are asked for and only `available` of them can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{requested} of {sku:?} are needed and {available} are free");
+        let message = format!("{requested} of {sku:?} are asked for and {available} can be had");
         let (requested, available) = (Long(requested), Long(available));
         Self {
             code: ErrorCode::InsufficientStock,

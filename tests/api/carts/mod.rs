@@ -5,6 +5,7 @@ mod cuts;
 mod endings;
 mod lines;
 mod races;
+mod shortages;
 mod sweeps;
 
 use mongodb::bson::{Bson, Document};

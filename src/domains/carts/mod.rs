@@ -22,6 +22,11 @@
 //! - **Closing**: the state is the lock. Nothing is decided behind it, so the outbox is complete; it
 //!   is carried out first, then each reservation of the cart is returned as it was read.
 //!
+//! **Whose a cart is.** A cart without an owner is for whoever knows its id. Someone who is signed in
+//! takes it over by `claimCart`, or by checking it out; from then on it is theirs alone. Whoever read
+//! the cart before that decides nothing after it: each decision of a caller is guarded by the owner
+//! as it was read.
+//!
 //! A cart that takes at checkout only decides. So does a line whose SKU too many carts hold already
 //! (half of `reservations_per_sku`): it is added without being held.
 //!

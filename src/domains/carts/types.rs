@@ -24,7 +24,8 @@ impl From<CartDocument> for Cart {
 /// What someone is about to buy.
 #[Object]
 impl Cart {
-    /// Names the cart. Of a cart without an owner it is a secret: whoever knows it may use the cart.
+    /// Names the cart. Of a cart without an owner it is a secret: whoever knows it may use the cart,
+    /// until someone signed in takes it over.
     pub async fn id(&self) -> ID {
         NodeKind::Cart.id(&self.0.id)
     }
@@ -149,6 +150,22 @@ pub enum OpenCartResult {
     InvalidInput(InvalidInput),
 }
 
+/// A cart to be taken over.
+#[derive(Debug, InputObject)]
+pub(super) struct ClaimCartInput {
+    /// Which cart.
+    pub cart_id: ID,
+}
+
+/// What became of taking a cart over.
+#[derive(Union)]
+pub enum ClaimCartResult {
+    Cart(Cart),
+    NotFound(NotFound),
+    CartNotActive(CartNotActive),
+    InvalidInput(InvalidInput),
+}
+
 /// A product to be put into a cart.
 #[derive(Debug, InputObject)]
 pub(super) struct AddCartLineInput {
@@ -248,6 +265,7 @@ macro_rules! answers_with_the_cart {
 
 answers_with_the_cart!(
     OpenCartResult,
+    ClaimCartResult,
     AddCartLineResult,
     SetCartLineQuantityResult,
     RemoveCartLineResult,

@@ -3,7 +3,9 @@
 
 mod cuts;
 mod endings;
+mod guests;
 mod lines;
+mod owners;
 mod races;
 mod shortages;
 mod sweeps;

@@ -108,6 +108,17 @@ impl Client {
         self.field(&query, json!({ "id": id })).await
     }
 
+    /// The caller's own active cart.
+    pub async fn my_cart(&self) -> Value {
+        self.field(&format!("{{ myCart {{ ...C }} }} {CART}"), json!({})).await
+    }
+
+    pub fn claiming(cart: &str) -> (String, Value) {
+        let refusals = ["NotFound", "CartNotActive", "InvalidInput"];
+        let input = json!({ "cartId": cart });
+        (mutation("claimCart", "ClaimCartInput", &refusals), json!({ "input": input }))
+    }
+
     pub fn adding(cart: &str, sku: &str, quantity: i64, op: Option<&str>) -> (String, Value) {
         let refusals = [
             "NotFound",

@@ -224,7 +224,7 @@ impl<'a> Call<'a> {
         let tag = self.tag(cart);
         let held = self.take(run, cart, &line.sku, line.quantity, None, &tag).await?;
         let more = CartLine { held, ..line };
-        let decided = store::add_to_line(self.app, &self.cart_id, &more, &self.op, &tag, run).await;
+        let decided = store::add_to_line(self.app, cart, &more, &self.op, &tag, run).await;
         if let Some(after) = decided.decided()? {
             return Ok(Some(after));
         }
@@ -247,7 +247,7 @@ impl<'a> Call<'a> {
         let more = quantity - line.quantity;
         let taken = self.take(run, cart, &line.sku, more, Some(line), &tag).await?;
         let held = line.held + taken;
-        if let Some(after) = self.decide(run, line, quantity, held, &tag).await? {
+        if let Some(after) = self.decide(run, cart, line, quantity, held, &tag).await? {
             return Ok(Some(after));
         }
         self.undo_take(&line.sku, &tag, taken).await?;
@@ -265,7 +265,7 @@ impl<'a> Call<'a> {
     ) -> Result<Option<CartDocument>, Error> {
         let tag = format!("{}/{}", self.tag(cart), line.quantity);
         let held = line.held.min(quantity);
-        let decided = self.decide(run, line, quantity, held, &tag).await?;
+        let decided = self.decide(run, cart, line, quantity, held, &tag).await?;
         if let Some(after) = &decided {
             carry_out_outbox(self.app, after, run).await?;
         }
@@ -275,13 +275,14 @@ impl<'a> Call<'a> {
     async fn decide(
         &self,
         run: &Run,
+        cart: &CartDocument,
         read: &CartLine,
         quantity: i64,
         held: i64,
         tag: &str,
     ) -> Result<Option<CartDocument>, Error> {
         let (app, op) = (self.app, &self.op);
-        store::set_line(app, &self.cart_id, read, quantity, held, op, tag, run).await.decided()
+        store::set_line(app, cart, read, quantity, held, op, tag, run).await.decided()
     }
 
     /// Takes what the cart's policy takes now; answers how much of it the cart then holds. What is

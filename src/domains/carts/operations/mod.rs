@@ -3,10 +3,12 @@
 pub mod checkout;
 mod closing;
 mod lines;
+mod owners;
 mod returns;
 
 pub use closing::{cancel, close, expire};
 pub use lines::{add_line, remove_line, set_line_quantity};
+pub use owners::{claim, my_cart};
 pub use returns::{carry_out_outbox, let_go, return_everything};
 
 use async_graphql::ID;

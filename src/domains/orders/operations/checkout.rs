@@ -162,6 +162,7 @@ async fn claim(
     let checkout = Checkout {
         id: derived("checkout"),
         payment_id: derived("payment"),
+        owner: requester.subject.clone(),
         op: ask.op.id.clone(),
         input: ask.op.input.clone(),
         shipping: ask.shipping.clone(),
@@ -185,7 +186,7 @@ async fn carry_through(
         let was_ours = undo(app, cart, checkout).await?;
         return Err(if was_ours { lack } else { run.overdue().into() });
     }
-    let Some(paid) = carts::operations::checkout::pay(app, &cart.id, &checkout.id).await? else {
+    let Some(paid) = carts::operations::checkout::pay(app, &cart.id, checkout).await? else {
         // A sweep came in between, as this run is past its deadline.
         return Err(run.overdue().into());
     };

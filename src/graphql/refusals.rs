@@ -237,6 +237,18 @@ impl CartNotActive {
     /// The cart is in `state`.
     pub fn new(state: &str) -> Self {
         let message = format!("the cart takes no changes while it is {state}");
+        Self::because(state, message)
+    }
+
+    /// The cart that an op id opened is in `state`, in which it stays closed.
+    pub fn opened_before(state: &str) -> Self {
+        let message = format!(
+            "the cart that this op id opened is {state}; open another one with a new op id"
+        );
+        Self::because(state, message)
+    }
+
+    fn because(state: &str, message: String) -> Self {
         Self { code: ErrorCode::CartNotActive, message, state: state.to_owned() }
     }
 }

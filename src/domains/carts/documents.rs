@@ -98,6 +98,11 @@ impl CartState {
             Self::Cancelled => "CANCELLED",
         }
     }
+
+    /// Whether it never becomes active again.
+    pub const fn is_closed(self) -> bool {
+        !matches!(self, Self::Active | Self::Pending | Self::Voiding)
+    }
 }
 
 impl From<CartState> for Bson {

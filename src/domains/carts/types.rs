@@ -137,8 +137,9 @@ pub(super) struct OpenCartInput {
     pub policy: CartPolicy,
     /// Currency of every line.
     pub currency: CurrencyCode,
-    /// Your idempotency key: the same call sent again under it answers with the same cart. Only for
-    /// signed-in callers, since an anonymous one's key would be everyone's.
+    /// Your idempotency key: the same call sent again under it answers with the same cart, and with
+    /// `CartNotActive` once that cart is closed. Use a new key for each cart. Only for signed-in
+    /// callers, since an anonymous one's key would be everyone's.
     pub op_id: Option<ID>,
 }
 
@@ -146,6 +147,7 @@ pub(super) struct OpenCartInput {
 #[derive(Union)]
 pub enum OpenCartResult {
     Cart(Cart),
+    CartNotActive(CartNotActive),
     Conflict(Conflict),
     InvalidInput(InvalidInput),
 }

@@ -98,7 +98,8 @@ impl Client {
     }
 
     pub async fn open_cart_with(&self, input: Value) -> Value {
-        let query = mutation("openCart", "OpenCartInput", &["Conflict", "InvalidInput"]);
+        let refusals = ["CartNotActive", "Conflict", "InvalidInput"];
+        let query = mutation("openCart", "OpenCartInput", &refusals);
         self.field(&query, json!({ "input": input })).await
     }
 

@@ -78,6 +78,8 @@ pub use documents::{
 pub const MOST_QUANTITY: i64 = 10_000;
 /// How many lines a cart takes.
 pub const MOST_LINES: usize = 100;
+/// How many changes of one cart are remembered, and with it how many it takes while they are.
+pub const MOST_CHANGES: usize = 1_000;
 /// Highest price of a line: at it, the sum of a full cart just doesn't overflow.
 pub const MOST_UNIT_PRICE: i64 = i64::MAX / MOST_QUANTITY / 100;
 /// How the name of a holder of stock begins that belongs to the orders.

@@ -237,7 +237,7 @@ async fn a_cart_full_of_ops_asks_for_patience() {
     shopper.add(&id, "a", 1).await;
     let now = gateway.app.begin().await.expect("a run").now();
     let records: Vec<_> =
-        (0..300).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
+        (0..1_000).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let full = doc! { "$set": { "ops": records } };
     gateway
         .raw("carts")

@@ -4,10 +4,10 @@
 use mongodb::bson::doc;
 use serde_json::json;
 
-use super::{RESERVE, is};
+use super::{AT_CHECKOUT, RESERVE, is};
 use crate::{
-    shop::{account, checkout, settled},
-    support::{Gateway, key, shop::line},
+    shop::{account, checkout, settled, stocked},
+    support::{Client, Gateway, key, shop::line},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,4 +62,24 @@ async fn a_short_line_of_a_checkout_is_told_as_it_stands_in_the_cart() {
     assert!(is(&checkout(&shopper, id, &purse, "op").await, "Order"));
     settled(&gateway).await;
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cart_takes_a_thousand_changes() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "a", 100, 10).await;
+    let shopper = gateway.shopper("someone");
+    let id = &shopper.open_cart(AT_CHECKOUT).await;
+    shopper.add(id, "a", 1).await;
+    let now = gateway.app.begin().await.expect("a run").now();
+    let records: Vec<_> =
+        (0..998).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
+    let many = doc! { "$set": { "ops": records } };
+    gateway.raw("carts").update_one(doc! { "_id": key(id) }, many).await.expect("filled");
+    for quantity in [5, 6] {
+        assert_eq!(line(&shopper.set(id, "a", quantity).await, "a"), (quantity, 0));
+    }
+    let (query, variables) = Client::setting(id, "a", 7, None);
+    assert_eq!(shopper.error_code(&query, variables).await, "RATE_LIMITED");
+    assert_eq!(line(&shopper.cart(id).await, "a"), (6, 0));
 }

@@ -197,8 +197,8 @@ impl<'a> Call<'a> {
         if cart.state != CartState::Active {
             return Err(CartNotActive::new(cart.state.name()).into());
         }
-        if is_full(&cart.ops, run.now(), self.app.bounds()) {
-            return Err(Error::RateLimited("too many changes of this cart within the hour").into());
+        if is_full(&cart.ops, run.now(), store::bounds(self.app)) {
+            return Err(Error::RateLimited("too many changes of this cart").into());
         }
         Ok(Stand::Open(cart))
     }

@@ -5,14 +5,14 @@ pub(super) mod checkout;
 use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
-    MOST_LINES, MOST_QUANTITY,
+    MOST_CHANGES, MOST_LINES, MOST_QUANTITY,
     documents::{CartDocument, CartLine, CartState},
 };
 use crate::{
     app::App,
     error::Error,
     mongo::{
-        Outcome, Run,
+        Bounds, Outcome, Run,
         collection::List,
         expression::{append, both, changed, choose, filter, literal, map, older_than, whole},
         flow::{Op, void_guard, voided},
@@ -36,6 +36,11 @@ pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CartDocumen
 
 pub(super) async fn insert(app: &App, cart: CartDocument) -> Outcome<()> {
     app.collection().insert(cart).await
+}
+
+/// The bounds of changes of a cart.
+pub(super) fn bounds(app: &App) -> Bounds {
+    app.bounds().remembering(MOST_CHANGES)
 }
 
 /// Of the owner's active carts the one that changed last.
@@ -101,11 +106,11 @@ pub(super) async fn add_to_line(
             map("$lines", choose(is_of(&more.sku), grown, "$$this")),
             append("$lines", vec![fresh]),
         ),
-        "ops": op.applied(tag, app.bounds()),
+        "ops": op.applied(tag, bounds(app)),
         "modifiedAt": "$$NOW",
     } };
     app.collection::<CartDocument>()
-        .guarded(both(guard, op.guard(tag, app.bounds())), vec![update])
+        .guarded(both(guard, op.guard(tag, bounds(app))), vec![update])
         .within(run)
         .once()
         .apply()
@@ -134,7 +139,7 @@ pub(super) async fn set_line(
         map("$lines", choose(is_of(&read.sku), now, "$$this"))
     };
     let mut set = doc! {
-        "lines": lines, "ops": op.applied(tag, app.bounds()), "modifiedAt": "$$NOW",
+        "lines": lines, "ops": op.applied(tag, bounds(app)), "modifiedAt": "$$NOW",
     };
     if read.held > held {
         let entry = whole(doc! {
@@ -146,7 +151,7 @@ pub(super) async fn set_line(
         set.insert("outbox", append("$outbox", vec![entry]));
     }
     app.collection::<CartDocument>()
-        .guarded(both(guard, op.guard(tag, app.bounds())), vec![doc! { "$set": set }])
+        .guarded(both(guard, op.guard(tag, bounds(app))), vec![doc! { "$set": set }])
         .within(run)
         .once()
         .apply()
@@ -155,7 +160,7 @@ pub(super) async fn set_line(
 
 /// Gives a tag up: it can't be decided any more. Refused where it was decided, or given up before.
 pub(super) async fn void(app: &App, id: &str, tag: &str) -> Outcome<()> {
-    let update = doc! { "$set": { "ops": voided(tag, app.bounds()) } };
+    let update = doc! { "$set": { "ops": voided(tag, bounds(app)) } };
     app.collection::<CartDocument>()
         .guarded(both(doc! { "_id": id }, void_guard(tag)), vec![update])
         .done()

@@ -20,7 +20,7 @@ use crate::{
     metrics::Metrics,
     mongo::{
         Bounds, Collection, Counters, Readers, Stored,
-        flow::{Op, Run},
+        flow::{OPS_CAP, Op, Run},
         watch::Hub,
     },
     traces,
@@ -171,6 +171,7 @@ impl App {
             command: Duration::from_millis(config.flow_command_millis),
             skew: Duration::from_millis(config.flow_skew_millis),
             ops: Duration::from_secs(config.flow_ops_seconds),
+            most_ops: OPS_CAP,
         }
     }
 

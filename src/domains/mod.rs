@@ -43,6 +43,7 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<comments::PageDocument>(),
     declared::<comments::AuthoredComment>(),
     declared::<inventory::StockDocument>(),
+    declared::<inventory::ReceiptDocument>(),
     declared::<carts::CartDocument>(),
     declared::<orders::OrderDocument>(),
     declared::<transfers::AccountDocument>(),

@@ -199,16 +199,18 @@ pub struct InsufficientStock {
     pub message: String,
     /// The product that is short.
     pub sku: ID,
-    /// How many more were needed.
+    /// How many were asked for, as the call says it: more of them where it adds, in all where it sets
+    /// a quantity.
     pub requested: Long,
-    /// How many are free.
+    /// How many of those can be had: the free ones, and where a quantity is set also those that the
+    /// line holds already.
     pub available: Long,
 }
 
 impl InsufficientStock {
-    /// `requested` more of the SKU are needed and only `available` are free.
+    /// `requested` of the SKU are asked for and only `available` of them can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{requested} of {sku:?} are needed and {available} are free");
+        let message = format!("{requested} of {sku:?} are asked for and {available} can be had");
         let (requested, available) = (Long(requested), Long(available));
         Self {
             code: ErrorCode::InsufficientStock,
@@ -235,6 +237,18 @@ impl CartNotActive {
     /// The cart is in `state`.
     pub fn new(state: &str) -> Self {
         let message = format!("the cart takes no changes while it is {state}");
+        Self::because(state, message)
+    }
+
+    /// The cart that an op id opened is in `state`, in which it stays closed.
+    pub fn opened_before(state: &str) -> Self {
+        let message = format!(
+            "the cart that this op id opened is {state}; open another one with a new op id"
+        );
+        Self::because(state, message)
+    }
+
+    fn because(state: &str, message: String) -> Self {
         Self { code: ErrorCode::CartNotActive, message, state: state.to_owned() }
     }
 }

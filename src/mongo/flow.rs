@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     driver::decode,
-    expression::{append, array, before, filter, literal, whole},
+    expression::{append, array, before, changed, choose, filter, literal, map, whole},
     readers::{Fields, Lookup, Readers, Timed},
 };
 use crate::error::Error;
@@ -31,9 +31,17 @@ pub struct Bounds {
     pub skew: Duration,
     /// How long applied op ids are remembered.
     pub ops: Duration,
+    /// How many records of ops a decider holds at the most.
+    pub most_ops: usize,
 }
 
 impl Bounds {
+    /// The same bounds for a decider that holds up to `most` records of ops.
+    #[must_use]
+    pub fn remembering(self, most: usize) -> Self {
+        Self { most_ops: most, ..self }
+    }
+
     /// One bound: past it nothing can be applied any more that a run began before.
     pub fn one(&self) -> Duration {
         self.run + self.command + self.skew
@@ -163,6 +171,9 @@ pub struct OpRecord {
     pub void: bool,
     /// Server time of the write.
     pub at: DateTime,
+    /// Server time of the note that another document remembers the op as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<DateTime>,
 }
 
 /// How an op stands with its decider.
@@ -178,8 +189,9 @@ pub enum Standing {
     Void,
 }
 
-/// Op records that a decider holds at the most; full of younger ones it answers `RATE_LIMITED`.
-pub const OPS_CAP: i32 = 300;
+/// Records of ops that a decider holds at the most where its room says nothing else. A decider that
+/// is full of records that it may not drop answers `RATE_LIMITED`.
+pub const OPS_CAP: usize = 300;
 
 impl Op {
     /// How the op, or this attempt of it, stands in a decider's `ops`.
@@ -204,7 +216,7 @@ impl Op {
         doc! {
             "ops.id": { "$ne": &self.id },
             "ops.tag": { "$ne": tag },
-            "$expr": { "$lt": [{ "$size": young(bounds) }, OPS_CAP] },
+            "$expr": { "$lt": [{ "$size": held(bounds) }, most_ops(bounds)] },
         }
     }
 
@@ -213,7 +225,7 @@ impl Op {
         let record = whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
         });
-        append(young(bounds), vec![record])
+        append(held(bounds), vec![record])
     }
 }
 
@@ -226,18 +238,37 @@ pub fn void_guard(tag: &str) -> Document {
 /// of room: an undo must always be possible.
 pub fn voided(tag: &str, bounds: Bounds) -> Bson {
     let record = whole(doc! { "tag": literal(tag), "void": true, "at": "$$NOW" });
-    append(young(bounds), vec![record])
+    append(held(bounds), vec![record])
 }
 
-/// Whether the array is full of ops that are too young to be forgotten.
+/// Expression of `ops` with the note that another document remembers these ops, for a pipeline
+/// update. The note is sent once a majority holds that document. A run that looked for the document
+/// before is past its deadline one bound later, and then the record isn't needed here any more.
+pub fn kept(ids: &[String]) -> Bson {
+    let noted = changed(doc! { "kept": { "$ifNull": ["$$this.kept", "$$NOW"] } });
+    let is_one = doc! { "$in": ["$$this.id", literal(ids.to_vec())] };
+    map(array("ops"), choose(is_one, noted, "$$this"))
+}
+
+/// Whether the array is full of ops that the decider may not drop.
 pub fn is_full(ops: &[OpRecord], now: DateTime, bounds: Bounds) -> bool {
-    let oldest = now.timestamp_millis() - millis(bounds.ops);
-    let young = ops.iter().filter(|record| record.at.timestamp_millis() > oldest).count();
-    young >= OPS_CAP as usize
+    let since = |ago: Duration| DateTime::from_millis(now.timestamp_millis() - millis(ago));
+    let (young, moved) = (since(bounds.ops), since(bounds.one()));
+    let is_held =
+        |record: &&OpRecord| record.at > young && record.kept.is_none_or(|kept| kept > moved);
+    ops.iter().filter(is_held).count() >= bounds.most_ops
 }
 
-/// The ops that may not be forgotten yet.
-fn young(bounds: Bounds) -> Bson {
-    let since = doc! { "$subtract": ["$$NOW", millis(bounds.ops)] };
-    filter(array("ops"), doc! { "$gt": ["$$this.at", since] })
+/// The ops that the decider may not drop: they are young, and nothing else has remembered them for
+/// longer than one bound.
+fn held(bounds: Bounds) -> Bson {
+    let since = |ago: Duration| doc! { "$subtract": ["$$NOW", millis(ago)] };
+    let is_young = doc! { "$gt": ["$$this.at", since(bounds.ops)] };
+    let kept = doc! { "$ifNull": ["$$this.kept", "$$NOW"] };
+    let is_needed = doc! { "$gt": [kept, since(bounds.one())] };
+    filter(array("ops"), doc! { "$and": [is_young, is_needed] })
+}
+
+fn most_ops(bounds: Bounds) -> i64 {
+    i64::try_from(bounds.most_ops).unwrap_or(i64::MAX)
 }

@@ -659,6 +659,7 @@ async fn the_check_finds_what_is_wrong() {
         (doc! { "$set": { "total": 1_i64 } }, "sum of the lines"),
         (doc! { "$set": { "payments.0.refunded": 1_i64 } }, "sum of the lines"),
         (doc! { "$set": { "cartId": "another" } }, "every completed cart"),
+        (doc! { "$set": { "owner": "another" } }, "every completed cart"),
         (doc! { "$set": { "lines.0.quantity": 1_i64 } }, "sold stock"),
         (doc! { "$set": { "payments.0.id": "another" } }, "captured"),
     ];

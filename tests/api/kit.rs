@@ -268,6 +268,7 @@ async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
         input: None,
         void: false,
         at,
+        kept: None,
     };
     let old = DateTime::from_millis(run.now().timestamp_millis() - 3_600_001);
     let mut forgotten = thing("old", 0);

@@ -242,7 +242,7 @@ async fn an_adjustment_that_cannot_be_is_refused() {
     let short = adjust(&shopper, &order, "a", 1_000, "short").await;
     assert_eq!(
         (&short["code"], &short["requested"], &short["available"]),
-        (&json!("INSUFFICIENT_STOCK"), &json!(997), &json!(97))
+        (&json!("INSUFFICIENT_STOCK"), &json!(1_000), &json!(100))
     );
     let declined = adjust(&shopper, &order, "a", 50, "dear").await;
     assert_eq!(declined["__typename"], "PaymentDeclined");

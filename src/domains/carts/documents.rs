@@ -20,7 +20,7 @@ pub struct CartDocument {
     /// 128 random bits: the capability of an anonymous shopper.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Subject of the shopper, for a cart opened by someone signed in.
+    /// Subject of the shopper who opened the cart signed in, or took it over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// When stock is taken.
@@ -42,7 +42,7 @@ pub struct CartDocument {
     pub attempts: i32,
     /// Server time of opening.
     pub opened_at: DateTime,
-    /// Server time of the last change of lines or state, or of the last return that was noted.
+    /// Server time of the last change of lines, state or owner, or of the last return that was noted.
     /// Giving up a tag leaves it as it is.
     pub modified_at: DateTime,
     /// Version of the shape.
@@ -98,6 +98,11 @@ impl CartState {
             Self::Cancelled => "CANCELLED",
         }
     }
+
+    /// Whether it never becomes active again.
+    pub const fn is_closed(self) -> bool {
+        !matches!(self, Self::Active | Self::Pending | Self::Voiding)
+    }
 }
 
 impl From<CartState> for Bson {
@@ -147,6 +152,9 @@ pub struct Checkout {
     pub id: String,
     /// Id of the payment, which others see: nobody can tell the order's id from it.
     pub payment_id: String,
+    /// Subject of whoever checks out, where signed in: once it is paid the cart is theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// The op that began it.
     pub op: String,
     /// Digest of its input.
@@ -207,6 +215,17 @@ impl Stored for CartDocument {
             keys: &[("checkout.id", Key::Up)],
             kind: Kind::Where("checkout.id"),
             serves: "the cart to which an authorisation belongs",
+        },
+        Index {
+            name: "owner_modified",
+            keys: &[
+                ("owner", Key::Up),
+                ("state", Key::Up),
+                ("modifiedAt", Key::Down),
+                ("_id", Key::Down),
+            ],
+            kind: Kind::Where("owner"),
+            serves: "myCart",
         },
     ];
 }

@@ -22,6 +22,11 @@
 //! - **Closing**: the state is the lock. Nothing is decided behind it, so the outbox is complete; it
 //!   is carried out first, then each reservation of the cart is returned as it was read.
 //!
+//! **Whose a cart is.** A cart without an owner is for whoever knows its id. Someone who is signed in
+//! takes it over by `claimCart`, or by checking it out; from then on it is theirs alone. Whoever read
+//! the cart before that decides nothing after it: each decision of a caller is guarded by the owner
+//! as it was read.
+//!
 //! A cart that takes at checkout only decides. So does a line whose SKU too many carts hold already
 //! (half of `reservations_per_sku`): it is added without being held.
 //!
@@ -73,6 +78,8 @@ pub use documents::{
 pub const MOST_QUANTITY: i64 = 10_000;
 /// How many lines a cart takes.
 pub const MOST_LINES: usize = 100;
+/// How many changes of one cart are remembered, and with it how many it takes while they are.
+pub const MOST_CHANGES: usize = 1_000;
 /// Highest price of a line: at it, the sum of a full cart just doesn't overflow.
 pub const MOST_UNIT_PRICE: i64 = i64::MAX / MOST_QUANTITY / 100;
 /// How the name of a holder of stock begins that belongs to the orders.

@@ -6,11 +6,11 @@ use super::{
     operations,
     types::{
         AddCartLineInput, AddCartLineResult, CancelCartInput, CancelCartResult, Cart,
-        OpenCartInput, OpenCartResult, RemoveCartLineInput, RemoveCartLineResult,
-        SetCartLineQuantityInput, SetCartLineQuantityResult,
+        ClaimCartInput, ClaimCartResult, OpenCartInput, OpenCartResult, RemoveCartLineInput,
+        RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
     },
 };
-use crate::graphql::{app, refusals::answer, requester};
+use crate::graphql::{app, refusals::answer, requester, requester::Who};
 
 /// Reads.
 #[derive(Default)]
@@ -18,8 +18,8 @@ pub struct CartsQuery;
 
 #[Object]
 impl CartsQuery {
-    /// A cart; null where there is none, or none for you. A cart that was opened without a token is
-    /// for whoever knows its id, another one only for its owner and for the role `service`.
+    /// A cart; null where there is none, or none for you. A cart without an owner is for whoever knows
+    /// its id, another one only for its owner and for the role `service`.
     ///
     /// Who: everyone.
     async fn cart(
@@ -28,6 +28,15 @@ impl CartsQuery {
         #[graphql(desc = "The cart's id.")] id: ID,
     ) -> Result<Option<Cart>> {
         Ok(operations::cart(app(context), requester(context), &id).await?.map(Cart::from))
+    }
+
+    /// Your active cart, on whatever device you opened it; of several the one that changed last. Null
+    /// where you have none: open one.
+    ///
+    /// Who: signed in.
+    #[graphql(guard = "Who::SignedIn")]
+    async fn my_cart(&self, context: &Context<'_>) -> Result<Option<Cart>> {
+        Ok(operations::my_cart(app(context), requester(context)).await?.map(Cart::from))
     }
 }
 
@@ -49,6 +58,22 @@ impl CartsMutation {
         let OpenCartInput { policy, currency, op_id } = input;
         let (app, requester) = (app(context), requester(context));
         let said = operations::open(app, requester, policy, currency, op_id.as_ref()).await;
+        Ok(answer(said)?)
+    }
+
+    /// Makes you the owner of a cart that was opened without a token and whose id you know, such as
+    /// your own from before you signed in: from then on it is for you alone. Of several callers at
+    /// once one gets it, and the cart doesn't exist for the others. A cart that is yours already is
+    /// answered as it stands, so the call can be repeated.
+    ///
+    /// Who: signed in.
+    #[graphql(guard = "Who::SignedIn")]
+    async fn claim_cart(
+        &self,
+        context: &Context<'_>,
+        input: ClaimCartInput,
+    ) -> Result<ClaimCartResult> {
+        let said = operations::claim(app(context), requester(context), &input.cart_id).await;
         Ok(answer(said)?)
     }
 

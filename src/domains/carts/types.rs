@@ -24,7 +24,8 @@ impl From<CartDocument> for Cart {
 /// What someone is about to buy.
 #[Object]
 impl Cart {
-    /// Names the cart. Of a cart without an owner it is a secret: whoever knows it may use the cart.
+    /// Names the cart. Of a cart without an owner it is a secret: whoever knows it may use the cart,
+    /// until someone signed in takes it over.
     pub async fn id(&self) -> ID {
         NodeKind::Cart.id(&self.0.id)
     }
@@ -136,8 +137,9 @@ pub(super) struct OpenCartInput {
     pub policy: CartPolicy,
     /// Currency of every line.
     pub currency: CurrencyCode,
-    /// Your idempotency key: the same call sent again under it answers with the same cart. Only for
-    /// signed-in callers, since an anonymous one's key would be everyone's.
+    /// Your idempotency key: the same call sent again under it answers with the same cart, and with
+    /// `CartNotActive` once that cart is closed. Use a new key for each cart. Only for signed-in
+    /// callers, since an anonymous one's key would be everyone's.
     pub op_id: Option<ID>,
 }
 
@@ -145,7 +147,24 @@ pub(super) struct OpenCartInput {
 #[derive(Union)]
 pub enum OpenCartResult {
     Cart(Cart),
+    CartNotActive(CartNotActive),
     Conflict(Conflict),
+    InvalidInput(InvalidInput),
+}
+
+/// A cart to be taken over.
+#[derive(Debug, InputObject)]
+pub(super) struct ClaimCartInput {
+    /// Which cart.
+    pub cart_id: ID,
+}
+
+/// What became of taking a cart over.
+#[derive(Union)]
+pub enum ClaimCartResult {
+    Cart(Cart),
+    NotFound(NotFound),
+    CartNotActive(CartNotActive),
     InvalidInput(InvalidInput),
 }
 
@@ -248,6 +267,7 @@ macro_rules! answers_with_the_cart {
 
 answers_with_the_cart!(
     OpenCartResult,
+    ClaimCartResult,
     AddCartLineResult,
     SetCartLineQuantityResult,
     RemoveCartLineResult,

@@ -27,7 +27,7 @@ pub struct StockDocument {
     /// What is taken and not yet sold, one entry per holder.
     #[serde(default)]
     pub reservations: Vec<Reservation>,
-    /// Receipts that were applied.
+    /// Receipts that were applied, but for those that a [`ReceiptDocument`] remembers.
     #[serde(default)]
     pub ops: Vec<OpRecord>,
     /// Restocks that were given, until their orders have noted them for good.
@@ -42,6 +42,41 @@ pub struct StockDocument {
     /// Server time of the deletion, until the catalog has followed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion_due: Option<DateTime>,
+    /// Version of the shape.
+    pub v: Version<1>,
+}
+
+impl StockDocument {
+    /// Stock of which nothing ever came in.
+    pub(super) fn empty(sku: &str) -> Self {
+        Self {
+            sku: sku.to_owned(),
+            available: 0,
+            sold: 0,
+            received: 0,
+            reservations: Vec::new(),
+            ops: Vec::new(),
+            restocks: Vec::new(),
+            deleting: false,
+            deleted: None,
+            deletion_due: None,
+            v: Version,
+        }
+    }
+}
+
+/// A receipt that was applied, remembered outside the stock document: that one is rewritten by every
+/// shopper and stays small.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReceiptDocument {
+    /// The SKU and the op.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Digest of the op's input.
+    pub input: Option<String>,
+    /// Server time of the receipt.
+    pub at: DateTime,
     /// Version of the shape.
     pub v: Version<1>,
 }
@@ -108,4 +143,14 @@ impl Stored for StockDocument {
             serves: "the sweep of deletions that the catalog hasn't followed",
         },
     ];
+}
+
+impl Stored for ReceiptDocument {
+    const COLLECTION: &'static str = "stockReceipts";
+    const INDEXES: &'static [Index] = &[Index {
+        name: "at",
+        keys: &[("at", Key::Up)],
+        kind: Kind::Plain,
+        serves: "the sweep of receipts that may be forgotten",
+    }];
 }

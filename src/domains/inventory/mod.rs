@@ -26,9 +26,23 @@
 //! ```
 //!
 //! The stock document stays for good: `sold` speaks of orders that may yet be cancelled, and their
-//! restocks must land somewhere; what was on the shelf is still there. A product that never had
-//! stock gets an empty one, which also stops a first receipt that is under way. When another product
-//! is created under the SKU (a later `incarnation`), its first receipt opens the stock again.
+//! restocks must land somewhere. A product that never had stock gets an empty one, which also stops
+//! a first receipt that is under way.
+//!
+//! The goods on the shelf belong to the SKU. When another product is created under it (a later
+//! `incarnation`), they are shown with it at once, and its first take or receipt opens the stock.
+//! The catalog tells which product is there; the write that opens the stock is guarded by the
+//! deletion that was read.
+//!
+//! # What is remembered of receipts
+//!
+//! A receipt is decided by one update of the stock document, which remembers its op. Every hundredth
+//! receipt moves what is remembered on: it inserts a [`ReceiptDocument`] for each op, and when a
+//! majority holds them it notes that on the stock. From one bound after the note on, the stock drops
+//! these ops. A repeat looks for the `ReceiptDocument` first and is guarded by its deadline: either
+//! it finds the document, or its write comes while the stock still has the op, or it comes too late.
+//! So a SKU takes any number of receipts, and [`MOST_RECEIPTS`] within about one bound. The sweep
+//! removes each document when its op is forgotten.
 //!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 
@@ -40,5 +54,8 @@ mod store;
 pub mod sweep;
 pub mod types;
 
-pub use documents::{Reservation, StockDocument, Tag};
+pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
 pub use types::Stock;
+
+/// How many receipts a stock document remembers.
+pub const MOST_RECEIPTS: usize = 3_000;

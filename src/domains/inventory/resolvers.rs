@@ -23,7 +23,8 @@ pub struct InventoryQuery;
 
 #[Object]
 impl InventoryQuery {
-    /// Stock of a product; null where it has none yet.
+    /// Stock of a product; null where there is no such product. Goods belong to the SKU: what was
+    /// left of a deleted product is there again when another one is created under its SKU.
     ///
     /// Who: everyone.
     async fn stock(
@@ -41,7 +42,8 @@ pub struct InventoryMutation;
 
 #[Object]
 impl InventoryMutation {
-    /// Books goods that came in.
+    /// Books goods that came in. There is no bound to the receipts of an hour; a SKU that gets
+    /// hundreds of them within a second, for many seconds, is answered with `RATE_LIMITED`.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -58,7 +60,7 @@ impl InventoryMutation {
     }
 
     /// Deletes a product, unless some of it is reserved by carts or checkouts. Its orders stay, and
-    /// so does what its stock remembers of them.
+    /// so do the goods on the shelf: another product under the same SKU has them.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -77,8 +79,8 @@ pub struct InventorySubscription;
 
 #[Subscription]
 impl InventorySubscription {
-    /// The stock of a product: as it is now, and then whenever it changed. Intermediate values may
-    /// be passed over when changes come faster than they are taken.
+    /// The stock of a product: as it is now, and then whenever it changed, until the product is
+    /// deleted. Intermediate values may be passed over when changes come faster than they are taken.
     ///
     /// Who: everyone.
     async fn stock_changed(

@@ -2,7 +2,10 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::documents::{Reservation, StockDocument};
+use super::{
+    MOST_RECEIPTS,
+    documents::{ReceiptDocument, Reservation, StockDocument},
+};
 use crate::{
     app::App,
     error::Error,
@@ -10,7 +13,7 @@ use crate::{
         Outcome, Run,
         collection::List,
         expression::{append, array, both, changed, choose, filter, literal, map, whole},
-        flow::Op,
+        flow::{Bounds, Op, kept},
         guarded::Guarded,
     },
 };
@@ -34,7 +37,7 @@ pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDo
 }
 
 /// The counters and what else a read of them needs.
-const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "v"];
+const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "deleted", "v"];
 
 fn counters() -> Document {
     COUNTERS.iter().map(|field| ((*field).to_owned(), 1.into())).collect()
@@ -60,7 +63,15 @@ pub(super) async fn insert(app: &App, stock: StockDocument) -> Outcome<()> {
     app.collection().insert(stock).await
 }
 
-/// Adds `quantity` to the shelf, once per op.
+/// Receipts after which what the stock remembers of them moves on.
+const HUNDRED: i64 = 100;
+
+/// The bounds of receipts.
+pub(super) fn bounds(app: &App) -> Bounds {
+    app.bounds().remembering(MOST_RECEIPTS)
+}
+
+/// Adds `quantity` to the shelf, once per op. Every hundredth answer has `ops`, the others have none.
 pub(super) async fn receive(
     app: &App,
     sku: &str,
@@ -72,10 +83,38 @@ pub(super) async fn receive(
     let update = doc! { "$set": {
         "available": { "$add": ["$available", quantity] },
         "received": { "$add": ["$received", quantity] },
-        "ops": op.applied(&op.id, app.bounds()),
+        "ops": op.applied(&op.id, bounds(app)),
     } };
-    let guard = both(guard, op.guard(&op.id, app.bounds()));
-    change(app, guard, update).within(run).once().apply().await
+    let guard = both(guard, op.guard(&op.id, bounds(app)));
+    let is_hundredth = doc! { "$eq": [{ "$mod": [{ "$size": "$ops" }, HUNDRED] }, 0_i64] };
+    let mut answer = counters();
+    answer.insert("ops", choose(is_hundredth, "$ops", Bson::Array(Vec::new())));
+    change(app, guard, update).answering(answer).within(run).once().apply().await
+}
+
+/// What is remembered of a receipt outside the stock, as a majority has it.
+pub(super) async fn find_receipt(app: &App, id: &str) -> Result<Option<ReceiptDocument>, Error> {
+    app.collection::<ReceiptDocument>().get_settled(id).await
+}
+
+/// Remembers receipts outside the stock; those that are there already stay.
+pub(super) async fn insert_receipts(
+    app: &App,
+    receipts: Vec<ReceiptDocument>,
+) -> Result<(), Error> {
+    app.collection().insert_many(receipts).await.map(|_there_already| ())
+}
+
+/// Notes on the stock that these ops are remembered outside it.
+pub(super) async fn note_kept(app: &App, sku: &str, ops: &[String]) -> Outcome<()> {
+    let update = doc! { "$set": { "ops": kept(ops) } };
+    change(app, doc! { "_id": sku }, update).done().await
+}
+
+/// Forgets receipts from before `before`.
+pub(super) async fn forget_receipts(app: &App, before: DateTime) -> Result<(), Error> {
+    let old = doc! { "at": { "$lt": before } };
+    app.collection::<ReceiptDocument>().remove_many(old).await.map(|_how_many| ())
 }
 
 /// Takes `quantity` for `holder` under `tag`.

@@ -1,4 +1,4 @@
-//! Finishes deletions that were cut before the catalog had followed.
+//! Finishes deletions that were cut before the catalog had followed, and forgets receipts.
 
 use mongodb::bson::DateTime;
 
@@ -25,5 +25,13 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
         };
         tally.add(&stock.sku, followed.await.map(|()| true));
     }
+    tally.note("receipts", forget_receipts(app, run.now()).await);
     tally.finished()
+}
+
+/// Forgets receipts whose op ids needn't be remembered any more.
+async fn forget_receipts(app: &App, now: DateTime) -> Result<(), Error> {
+    let remembered = i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX);
+    let before = DateTime::from_millis(now.timestamp_millis().saturating_sub(remembered));
+    store::forget_receipts(app, before).await
 }

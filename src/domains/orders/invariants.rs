@@ -21,6 +21,8 @@ use crate::{
 struct Orders {
     /// The cart of each order.
     carts: HashMap<String, String>,
+    /// Whose each order is that wasn't deleted.
+    owners: HashMap<String, Option<String>>,
     /// Per SKU, what placed orders have of it.
     sold: HashMap<String, i64>,
     /// What doesn't add up within one order.
@@ -52,6 +54,9 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 impl Orders {
     fn note(&mut self, order: &OrderDocument) {
         self.carts.insert(order.id.clone(), order.cart_id.clone());
+        if !order.deleted {
+            self.owners.insert(order.id.clone(), order.owner.clone());
+        }
         if !(order.raises.is_empty() && order.outbox.is_empty()) {
             self.raising.insert(carts::order_as_holder(&order.id));
         }
@@ -74,9 +79,12 @@ impl Orders {
     }
 }
 
-/// One to one: every completed cart has its order, and every order its cart.
+/// One to one: every completed cart has its order, and every order its cart, with the same owner.
 async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<(), Error> {
-    report.rule("orders: every completed cart has one order, and every order is of one cart");
+    report.rule(
+        "orders: every completed cart has one order, and every order is of one cart with the same \
+         owner",
+    );
     let mut of_cart: HashMap<&str, &str> = HashMap::new();
     for (order, cart) in &orders.carts {
         if let Some(other) = of_cart.insert(cart, order) {
@@ -91,6 +99,10 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
         }
         if cart.state != CartState::Complete && order.is_some() {
             report.broken(format!("cart {} has an order and is {}", cart.id, cart.state.name()));
+        }
+        let owner = order.and_then(|order| orders.owners.get(order));
+        if owner.is_some_and(|owner| *owner != cart.owner) {
+            report.broken(format!("cart {} and its order have different owners", cart.id));
         }
         Ok(())
     })

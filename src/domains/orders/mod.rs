@@ -22,6 +22,11 @@
 //! can't, and the sweep or a repeat undoes it. An authorisation that may still come may be undone
 //! at once: its void is a tombstone.
 //!
+//! **Whose it is.** A cart without an owner becomes whoever's is signed in and checks it out. The
+//! claim notes that in the checkout, guarded by the cart's owner as it was read; the decision makes
+//! it the cart's owner, and the order has the cart's. A checkout that is undone leaves the cart as
+//! it was.
+//!
 //! **An order** is decided by itself:
 //!
 //! ```text
@@ -42,7 +47,7 @@
 //! A deleted order leaves a stone with its `_id`: the checkout's late insert must find it taken.
 //!
 //! Invariants: stock that is sold equals the lines of placed orders; each completed cart has its
-//! order, and each order its cart, one to one; totals are the sums of lines, and equal what was paid
+//! order, and each order its cart, one to one, and both the same owner; totals are the sums of lines, and equal what was paid
 //! less what was refunded (nothing is left of it once an order is cancelled).
 
 mod documents;

@@ -63,8 +63,8 @@ pub struct OrdersMutation;
 impl OrdersMutation {
     /// Checks a cart out: takes the stock that it doesn't hold yet and the money, and makes the
     /// order. Either all of that happens or nothing. Of any number of checkouts of one cart at the
-    /// same time one makes the order. Own carts only, or one that was opened without signing in and
-    /// whose id you know.
+    /// same time one makes the order. Own carts only, or one without an owner whose id you know: with
+    /// a token that cart and its order become yours alone, as with `claimCart`.
     ///
     /// Who: everyone.
     async fn checkout_cart(

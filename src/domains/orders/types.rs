@@ -326,14 +326,14 @@ impl CheckoutShort {
 pub struct ShortLine {
     /// The product.
     pub sku: ID,
-    /// How many more the cart needs beyond what it holds.
+    /// How many the line has.
     pub requested: Long,
-    /// How many are free.
+    /// How many of them can be had: those that the cart holds and those that are free.
     pub available: Long,
 }
 
 impl ShortLine {
-    /// `requested` more of the SKU are needed and only `available` are free.
+    /// The line has `requested` of the SKU, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
         Self { sku: ID(sku.into()), requested: Long(requested), available: Long(available) }
     }

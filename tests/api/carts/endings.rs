@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use docgate::background;
+use mongodb::bson::doc;
 use serde_json::json;
 
 use super::{RESERVE, at_once, is};
-use crate::support::{Client, Gateway, shop::line, short_bounds};
+use crate::{
+    shop::{checkout, settled, stocked},
+    support::{Client, Gateway, key, shop::line, short_bounds},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_cart_gives_everything_back() {
@@ -107,4 +111,48 @@ async fn a_cart_expires_or_is_added_to_but_not_both() {
     }
     assert_eq!(gateway.available("a").await, 1_000 - grown);
     gateway.assert_sound().await;
+}
+
+/// A repeat may be a call that comes late: it opens no second cart, and says what became of the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_op_id_whose_cart_is_closed_opens_no_other() {
+    let gateway = Gateway::start().await;
+    stocked(&gateway, "free", 0, 5).await;
+    let shopper = gateway.shopper("someone");
+    let opening =
+        |op: &str, currency: &str| json!({ "policy": RESERVE, "currency": currency, "opId": op });
+    for closed in ["COMPLETE", "CANCELLED", "PAID", "EXPIRING", "EXPIRED", "CANCELLING"] {
+        let cart = shopper.open_cart_with(opening(closed, "EUR")).await;
+        let id = cart["id"].as_str().expect("an id");
+        match closed {
+            "COMPLETE" => {
+                shopper.add(id, "free", 1).await;
+                assert!(is(&checkout(&shopper, id, "none", "op").await, "Order"));
+                settled(&gateway).await;
+            }
+            "CANCELLED" => drop(shopper.cancel(id).await),
+            other => move_to(&gateway, id, other).await,
+        }
+        let before = gateway.snapshot().await;
+        let said = shopper.open_cart_with(opening(closed, "EUR")).await;
+        assert!(is(&said, "CartNotActive"), "{said:#}");
+        assert_eq!(said["state"], closed);
+        assert!(is(&shopper.open_cart_with(opening(closed, "USD")).await, "Conflict"));
+        assert_eq!(gateway.snapshot().await, before);
+        let another = shopper.open_cart_with(opening(&format!("{closed} 2"), "EUR")).await;
+        assert_eq!(another["state"], "ACTIVE");
+        assert_ne!(another["id"], cart["id"]);
+    }
+    // One whose checkout may still be undone is answered as it stands.
+    for open in ["PENDING", "VOIDING"] {
+        let cart = shopper.open_cart_with(opening(open, "EUR")).await;
+        move_to(&gateway, cart["id"].as_str().expect("an id"), open).await;
+        let again = shopper.open_cart_with(opening(open, "EUR")).await;
+        assert_eq!((&again["id"], &again["state"]), (&cart["id"], &json!(open)));
+    }
+}
+
+async fn move_to(gateway: &Gateway, id: &str, state: &str) {
+    let moved = doc! { "$set": { "state": state } };
+    gateway.raw("carts").update_one(doc! { "_id": key(id) }, moved).await.expect("moved");
 }

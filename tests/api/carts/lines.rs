@@ -116,7 +116,7 @@ async fn every_refusal_leaves_everything_as_it_was() {
         (add("$a", 1), json!({ "__typename": "InvalidInput", "field": "input.sku" })),
         (add("a.b", 1), json!({ "__typename": "InvalidInput", "field": "input.sku" })),
         (add(&huge, 1), json!({ "__typename": "InvalidInput", "field": "input.sku" })),
-        (set("a", 6), json!({ "__typename": "InsufficientStock", "requested": 3, "available": 2 })),
+        (set("a", 6), json!({ "__typename": "InsufficientStock", "requested": 6, "available": 5 })),
         (set("a", 0), json!({ "__typename": "InvalidInput", "field": "input.quantity" })),
         (set("a", 10_001), json!({ "__typename": "InvalidInput", "field": "input.quantity" })),
         (set("dollars", 1), json!({ "__typename": "NotFound", "what": "cart line" })),
@@ -237,7 +237,7 @@ async fn a_cart_full_of_ops_asks_for_patience() {
     shopper.add(&id, "a", 1).await;
     let now = gateway.app.begin().await.expect("a run").now();
     let records: Vec<_> =
-        (0..300).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
+        (0..1_000).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let full = doc! { "$set": { "ops": records } };
     gateway
         .raw("carts")

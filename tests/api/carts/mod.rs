@@ -3,8 +3,11 @@
 
 mod cuts;
 mod endings;
+mod guests;
 mod lines;
+mod owners;
 mod races;
+mod shortages;
 mod sweeps;
 
 use mongodb::bson::{Bson, Document};

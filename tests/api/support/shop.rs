@@ -98,7 +98,8 @@ impl Client {
     }
 
     pub async fn open_cart_with(&self, input: Value) -> Value {
-        let query = mutation("openCart", "OpenCartInput", &["Conflict", "InvalidInput"]);
+        let refusals = ["CartNotActive", "Conflict", "InvalidInput"];
+        let query = mutation("openCart", "OpenCartInput", &refusals);
         self.field(&query, json!({ "input": input })).await
     }
 
@@ -106,6 +107,17 @@ impl Client {
     pub async fn cart(&self, id: &str) -> Value {
         let query = format!("query($id: ID!) {{ cart(id: $id) {{ ...C }} }} {CART}");
         self.field(&query, json!({ "id": id })).await
+    }
+
+    /// The caller's own active cart.
+    pub async fn my_cart(&self) -> Value {
+        self.field(&format!("{{ myCart {{ ...C }} }} {CART}"), json!({})).await
+    }
+
+    pub fn claiming(cart: &str) -> (String, Value) {
+        let refusals = ["NotFound", "CartNotActive", "InvalidInput"];
+        let input = json!({ "cartId": cart });
+        (mutation("claimCart", "ClaimCartInput", &refusals), json!({ "input": input }))
     }
 
     pub fn adding(cart: &str, sku: &str, quantity: i64, op: Option<&str>) -> (String, Value) {

@@ -45,11 +45,11 @@ pub async fn claim(
     checkout::claim(app, cart, checkout, run).await.decided()
 }
 
-/// Decides the checkout: from here it only goes forward. `None` when it was given up before.
+/// Decides the checkout: from here it only goes forward, and the cart is the checkout's owner's. `None` when it was given up before.
 ///
 /// # Errors
 /// The outcome is unknown.
-pub async fn pay(app: &App, id: &str, checkout: &str) -> Result<Option<CartDocument>, Error> {
+pub async fn pay(app: &App, id: &str, checkout: &Checkout) -> Result<Option<CartDocument>, Error> {
     checkout::mark_paid(app, id, checkout).await.decided()
 }
 

@@ -34,16 +34,18 @@ pub async fn cancel(
     let id = &input::id("cartId", NodeKind::Cart, cart_id)?;
     let (run, cart) = store::open(app, id).await?;
     let mut cart = visible(cart, requester, id)?;
-    if cart.state == CartState::Active {
-        cart = match store::mark_cancelling(app, id, &run).await.decided()? {
-            Some(marked) => marked,
-            None => visible(store::find_settled(app, id).await?, requester, id)?,
-        };
+    while cart.state == CartState::Active {
+        if let Some(marked) = store::mark_cancelling(app, &cart, &run).await.decided()? {
+            cart = marked;
+        } else if run.is_over() {
+            return Err(run.overdue().into());
+        } else {
+            cart = visible(store::find_settled(app, id).await?, requester, id)?;
+        }
     }
     match cart.state {
         CartState::Cancelling => Ok(close(app, &cart, &run).await?),
         CartState::Cancelled => Ok(cart),
-        CartState::Active => Err(run.overdue().into()),
         other => Err(CartNotActive::new(other.name()).into()),
     }
 }

@@ -197,8 +197,8 @@ impl<'a> Call<'a> {
         if cart.state != CartState::Active {
             return Err(CartNotActive::new(cart.state.name()).into());
         }
-        if is_full(&cart.ops, run.now(), self.app.bounds()) {
-            return Err(Error::RateLimited("too many changes of this cart within the hour").into());
+        if is_full(&cart.ops, run.now(), store::bounds(self.app)) {
+            return Err(Error::RateLimited("too many changes of this cart").into());
         }
         Ok(Stand::Open(cart))
     }
@@ -222,9 +222,9 @@ impl<'a> Call<'a> {
         U: From<InsufficientStock>,
     {
         let tag = self.tag(cart);
-        let held = self.take(run, cart, &line.sku, line.quantity, &tag).await?;
+        let held = self.take(run, cart, &line.sku, line.quantity, None, &tag).await?;
         let more = CartLine { held, ..line };
-        let decided = store::add_to_line(self.app, &self.cart_id, &more, &self.op, &tag, run).await;
+        let decided = store::add_to_line(self.app, cart, &more, &self.op, &tag, run).await;
         if let Some(after) = decided.decided()? {
             return Ok(Some(after));
         }
@@ -244,9 +244,10 @@ impl<'a> Call<'a> {
     {
         // The quantity read is part of the tag: another quantity is another take.
         let tag = format!("{}/{}", self.tag(cart), line.quantity);
-        let taken = self.take(run, cart, &line.sku, quantity - line.quantity, &tag).await?;
+        let more = quantity - line.quantity;
+        let taken = self.take(run, cart, &line.sku, more, Some(line), &tag).await?;
         let held = line.held + taken;
-        if let Some(after) = self.decide(run, line, quantity, held, &tag).await? {
+        if let Some(after) = self.decide(run, cart, line, quantity, held, &tag).await? {
             return Ok(Some(after));
         }
         self.undo_take(&line.sku, &tag, taken).await?;
@@ -264,7 +265,7 @@ impl<'a> Call<'a> {
     ) -> Result<Option<CartDocument>, Error> {
         let tag = format!("{}/{}", self.tag(cart), line.quantity);
         let held = line.held.min(quantity);
-        let decided = self.decide(run, line, quantity, held, &tag).await?;
+        let decided = self.decide(run, cart, line, quantity, held, &tag).await?;
         if let Some(after) = &decided {
             carry_out_outbox(self.app, after, run).await?;
         }
@@ -274,22 +275,26 @@ impl<'a> Call<'a> {
     async fn decide(
         &self,
         run: &Run,
+        cart: &CartDocument,
         read: &CartLine,
         quantity: i64,
         held: i64,
         tag: &str,
     ) -> Result<Option<CartDocument>, Error> {
         let (app, op) = (self.app, &self.op);
-        store::set_line(app, &self.cart_id, read, quantity, held, op, tag, run).await.decided()
+        store::set_line(app, cart, read, quantity, held, op, tag, run).await.decided()
     }
 
-    /// Takes what the cart's policy takes now; answers how much of it the cart then holds.
+    /// Takes what the cart's policy takes now; answers how much of it the cart then holds. What is
+    /// short is told in the caller's numbers: for a line that is raised these are those of the whole
+    /// line.
     async fn take<U>(
         &self,
         run: &Run,
         cart: &CartDocument,
         sku: &str,
         quantity: i64,
+        raised: Option<&CartLine>,
         tag: &str,
     ) -> Result<i64, Stop<U>>
     where
@@ -306,7 +311,8 @@ impl<'a> Call<'a> {
             Taken::Taken => Ok(quantity),
             Taken::Full => Ok(0),
             Taken::Short { available } => {
-                Err(InsufficientStock::new(sku, quantity, available).into())
+                let (has, holds) = raised.map_or((0, 0), |line| (line.quantity, line.held));
+                Err(InsufficientStock::new(sku, has + quantity, holds + available).into())
             }
         }
     }

@@ -3,10 +3,12 @@
 pub mod checkout;
 mod closing;
 mod lines;
+mod owners;
 mod returns;
 
 pub use closing::{cancel, close, expire};
 pub use lines::{add_line, remove_line, set_line_quantity};
+pub use owners::{claim, my_cart};
 pub use returns::{carry_out_outbox, let_go, return_everything};
 
 use async_graphql::ID;
@@ -22,7 +24,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
+        refusals::{CartNotActive, Conflict, InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
         scalars::CurrencyCode,
     },
@@ -30,7 +32,8 @@ use crate::{
 };
 
 /// Opens an empty cart; it belongs to the caller where there is a token, else to whoever knows its
-/// id. With an op id the cart's `_id` is made of it, so that a repeat finds the same cart.
+/// id. With an op id the cart's `_id` is made of it, so that a repeat finds the same cart. A repeat
+/// opens no other cart once that one is closed: it may be a call that came late.
 ///
 /// # Errors
 /// A refusal, or trouble.
@@ -70,8 +73,13 @@ pub async fn open(
     }
     // The `_id` is taken: this op was applied before.
     match store::find_settled(app, &cart.id).await? {
-        Some(opened) if (opened.policy, opened.currency) == (policy, currency) => Ok(opened),
-        Some(_) => Err(Conflict::other_input().into()),
+        Some(opened) if (opened.policy, opened.currency) != (policy, currency) => {
+            Err(Conflict::other_input().into())
+        }
+        Some(opened) if opened.state.is_closed() => {
+            Err(CartNotActive::opened_before(opened.state.name()).into())
+        }
+        Some(opened) => Ok(opened),
         None => Err(Error::unavailable("the cart was removed at the same moment").into()),
     }
 }

@@ -17,7 +17,8 @@ use crate::{
 };
 
 /// ACTIVE → PENDING: there are lines, nothing is still to be returned, no other checkout was begun
-/// since `attempts` was read, and the lines still cost the total that the payer was checked for.
+/// since `attempts` was read, nobody took the cart over since, and the lines still cost the total that
+/// the payer was checked for.
 /// Freezes the lines by leaving ACTIVE.
 pub(in super::super) async fn claim(
     app: &App,
@@ -27,6 +28,7 @@ pub(in super::super) async fn claim(
 ) -> Outcome<CartDocument> {
     let guard = doc! {
         "_id": &cart.id,
+        "owner": cart.owner.as_deref(),
         "$expr": { "$eq": [total(), checkout.total] },
         "state": CartState::Active,
         "lines.0": { "$exists": true },
@@ -48,13 +50,19 @@ fn total() -> Document {
     doc! { "$sum": map("$lines", line) }
 }
 
-/// PENDING → PAID: the decision of the checkout.
+/// PENDING → PAID: the decision of the checkout. The cart is now whoever's checked it out.
 pub(in super::super) async fn mark_paid(
     app: &App,
     id: &str,
-    checkout: &str,
+    checkout: &Checkout,
 ) -> Outcome<CartDocument> {
-    turn(app, id, checkout, CartState::Pending, CartState::Paid).once().apply().await
+    let mut set = doc! { "state": CartState::Paid, "modifiedAt": "$$NOW" };
+    if let Some(owner) = &checkout.owner {
+        set.insert("owner", literal(owner));
+    }
+    let guard = of_checkout(id, &checkout.id, CartState::Pending);
+    let update = vec![doc! { "$set": set }];
+    app.collection::<CartDocument>().guarded(guard, update).once().apply().await
 }
 
 /// PENDING → VOIDING: the checkout can't be paid any more.

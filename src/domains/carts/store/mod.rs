@@ -2,17 +2,17 @@
 
 pub(super) mod checkout;
 
-use mongodb::bson::{DateTime, doc};
+use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
-    MOST_LINES, MOST_QUANTITY,
+    MOST_CHANGES, MOST_LINES, MOST_QUANTITY,
     documents::{CartDocument, CartLine, CartState},
 };
 use crate::{
     app::App,
     error::Error,
     mongo::{
-        Outcome, Run,
+        Bounds, Outcome, Run,
         collection::List,
         expression::{append, both, changed, choose, filter, literal, map, older_than, whole},
         flow::{Op, void_guard, voided},
@@ -38,11 +38,42 @@ pub(super) async fn insert(app: &App, cart: CartDocument) -> Outcome<()> {
     app.collection().insert(cart).await
 }
 
+/// The bounds of changes of a cart.
+pub(super) fn bounds(app: &App) -> Bounds {
+    app.bounds().remembering(MOST_CHANGES)
+}
+
+/// Of the owner's active carts the one that changed last.
+pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<CartDocument>, Error> {
+    let filter = doc! { "owner": owner, "state": CartState::Active };
+    let sort = doc! { "modifiedAt": -1, "_id": -1 };
+    let (limit, hint) = (1, Some("owner_modified"));
+    let read = List { filter, sort, limit, hint, ..List::default() };
+    Ok(app.collection::<CartDocument>().list(read).await?.pop())
+}
+
+/// Makes `owner` the owner of an active cart that has none.
+pub(super) async fn mark_owned(
+    app: &App,
+    id: &str,
+    owner: &str,
+    run: &Run,
+) -> Outcome<CartDocument> {
+    let guard = doc! { "_id": id, "state": CartState::Active, "owner": null };
+    let update = doc! { "$set": { "owner": literal(owner), "modifiedAt": "$$NOW" } };
+    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).once().apply().await
+}
+
+/// The cart while it is active and its owner is as it was read.
+fn active_as_read(cart: &CartDocument) -> Document {
+    doc! { "_id": &cart.id, "state": CartState::Active, "owner": cart.owner.as_deref() }
+}
+
 /// Decides an addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is.
 /// A line that is there keeps its price.
 pub(super) async fn add_to_line(
     app: &App,
-    id: &str,
+    cart: &CartDocument,
     more: &CartLine,
     op: &Op,
     tag: &str,
@@ -52,10 +83,11 @@ pub(super) async fn add_to_line(
     let has_room = doc! { "$elemMatch": {
         "sku": &more.sku, "quantity": { "$lte": MOST_QUANTITY - more.quantity },
     } };
-    let guard = doc! { "_id": id, "state": CartState::Active, "$or": [
+    let has_room = doc! { "$or": [
         { "lines": has_room },
         { "lines.sku": { "$ne": &more.sku }, last: { "$exists": false } },
     ] };
+    let guard = both(active_as_read(cart), has_room);
     let grown = changed(doc! {
         "quantity": { "$add": ["$$this.quantity", more.quantity] },
         "held": { "$add": ["$$this.held", more.held] },
@@ -74,11 +106,11 @@ pub(super) async fn add_to_line(
             map("$lines", choose(is_of(&more.sku), grown, "$$this")),
             append("$lines", vec![fresh]),
         ),
-        "ops": op.applied(tag, app.bounds()),
+        "ops": op.applied(tag, bounds(app)),
         "modifiedAt": "$$NOW",
     } };
     app.collection::<CartDocument>()
-        .guarded(both(guard, op.guard(tag, app.bounds())), vec![update])
+        .guarded(both(guard, op.guard(tag, bounds(app))), vec![update])
         .within(run)
         .once()
         .apply()
@@ -90,7 +122,7 @@ pub(super) async fn add_to_line(
 #[expect(clippy::too_many_arguments, reason = "the line before, the line after, and the flow")]
 pub(super) async fn set_line(
     app: &App,
-    id: &str,
+    cart: &CartDocument,
     read: &CartLine,
     quantity: i64,
     held: i64,
@@ -99,7 +131,7 @@ pub(super) async fn set_line(
     run: &Run,
 ) -> Outcome<CartDocument> {
     let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.held };
-    let guard = doc! { "_id": id, "state": CartState::Active, "lines": { "$elemMatch": as_read } };
+    let guard = both(active_as_read(cart), doc! { "lines": { "$elemMatch": as_read } });
     let lines = if quantity == 0 {
         filter("$lines", doc! { "$ne": ["$$this.sku", literal(&read.sku)] })
     } else {
@@ -107,7 +139,7 @@ pub(super) async fn set_line(
         map("$lines", choose(is_of(&read.sku), now, "$$this"))
     };
     let mut set = doc! {
-        "lines": lines, "ops": op.applied(tag, app.bounds()), "modifiedAt": "$$NOW",
+        "lines": lines, "ops": op.applied(tag, bounds(app)), "modifiedAt": "$$NOW",
     };
     if read.held > held {
         let entry = whole(doc! {
@@ -119,7 +151,7 @@ pub(super) async fn set_line(
         set.insert("outbox", append("$outbox", vec![entry]));
     }
     app.collection::<CartDocument>()
-        .guarded(both(guard, op.guard(tag, app.bounds())), vec![doc! { "$set": set }])
+        .guarded(both(guard, op.guard(tag, bounds(app))), vec![doc! { "$set": set }])
         .within(run)
         .once()
         .apply()
@@ -128,7 +160,7 @@ pub(super) async fn set_line(
 
 /// Gives a tag up: it can't be decided any more. Refused where it was decided, or given up before.
 pub(super) async fn void(app: &App, id: &str, tag: &str) -> Outcome<()> {
-    let update = doc! { "$set": { "ops": voided(tag, app.bounds()) } };
+    let update = doc! { "$set": { "ops": voided(tag, bounds(app)) } };
     app.collection::<CartDocument>()
         .guarded(both(doc! { "_id": id }, void_guard(tag)), vec![update])
         .done()
@@ -147,8 +179,12 @@ pub(super) async fn note_return(app: &App, id: &str, tag: &str) -> Outcome<()> {
 }
 
 /// The shopper gives the cart up.
-pub(super) async fn mark_cancelling(app: &App, id: &str, run: &Run) -> Outcome<CartDocument> {
-    let guard = doc! { "_id": id, "state": CartState::Active };
+pub(super) async fn mark_cancelling(
+    app: &App,
+    cart: &CartDocument,
+    run: &Run,
+) -> Outcome<CartDocument> {
+    let guard = active_as_read(cart);
     let update = doc! { "$set": { "state": CartState::Cancelling, "modifiedAt": "$$NOW" } };
     app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).once().apply().await
 }
@@ -225,6 +261,6 @@ pub(super) async fn for_each(
 }
 
 /// The line `$$this` of the SKU.
-fn is_of(sku: &str) -> mongodb::bson::Document {
+fn is_of(sku: &str) -> Document {
     doc! { "$eq": ["$$this.sku", literal(sku)] }
 }

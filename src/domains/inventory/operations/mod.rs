@@ -21,7 +21,7 @@ use crate::{
         input,
         refusals::{InUse, NotFound, Stop},
     },
-    mongo::{Outcome, Run, Version},
+    mongo::{Outcome, Run},
 };
 
 /// What became of a take.
@@ -38,13 +38,38 @@ pub enum Taken {
     Full,
 }
 
-/// The counters of a SKU.
+/// The counters of a SKU; `None` where there is no such product. A product of which nothing ever came
+/// in has none of it, and one whose SKU another product had before has what was left of that one.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
     let sku = input::key("sku", sku)?;
-    Ok(store::find_counters(app, &sku).await?.filter(|stock| !stock.deleting))
+    let found = store::find_counters(app, &sku).await?;
+    if found.as_ref().is_some_and(|stock| !stock.deleting) {
+        return Ok(found);
+    }
+    let Some(product) = catalog::operations::product(app, &sku).await? else { return Ok(None) };
+    let stock = found.unwrap_or_else(|| StockDocument::empty(&sku));
+    let is_its_own = !stock.deleting || is_left_over(&stock, product.get().incarnation);
+    Ok(Some(stock).filter(|_| is_its_own))
+}
+
+/// Whether the stock was closed with another product than this incarnation.
+fn is_left_over(stock: &StockDocument, incarnation: &str) -> bool {
+    stock.deleting && stock.deleted.as_deref() != Some(incarnation)
+}
+
+/// Opens stock that was closed with an earlier product than the one that is there now; says whether
+/// it was.
+async fn reopen(app: &App, stock: &StockDocument, run: &Run) -> Result<bool, Error> {
+    let product = catalog::operations::product(app, &stock.sku).await?;
+    let is_another = product.is_some_and(|product| is_left_over(stock, product.get().incarnation));
+    if is_another {
+        // Refused: another was quicker, or that product is deleted as well. Both show in the stock.
+        store::revive(app, &stock.sku, stock.deleted.as_ref(), run).await.decided()?;
+    }
+    Ok(is_another)
 }
 
 /// Deletes a product. Its stock decides: the mark is guarded by nothing being reserved. The catalog
@@ -84,17 +109,10 @@ async fn close_unstocked(
     run: &Run,
 ) -> Result<bool, Error> {
     let closed = StockDocument {
-        sku: sku.to_owned(),
-        available: 0,
-        sold: 0,
-        received: 0,
-        reservations: Vec::new(),
-        ops: Vec::new(),
-        restocks: Vec::new(),
         deleting: true,
         deleted: Some(incarnation.to_owned()),
         deletion_due: Some(run.now()),
-        v: Version,
+        ..StockDocument::empty(sku)
     };
     Ok(store::insert(app, closed).await.decided()?.is_some())
 }
@@ -131,22 +149,60 @@ pub async fn take(
         let Some(stock) = store::find(app, sku).await? else {
             return Ok(Taken::Short { available: 0 });
         };
-        let entry = entry(&stock, holder);
-        if entry.is_some_and(|entry| entry.takes.iter().any(|take| take.tag == tag)) {
-            return Ok(Taken::Taken);
-        }
-        if stock.deleting || stock.available < quantity {
-            let available = if stock.deleting { 0 } else { stock.available };
-            return Ok(Taken::Short { available });
-        }
-        if entry.is_none() && stock.reservations.len() >= cap as usize {
-            return Ok(Taken::Full);
+        match explained(&stock, holder, tag, quantity, cap) {
+            Some(Taken::Short { .. }) if stock.deleting && reopen(app, &stock, run).await? => {}
+            Some(taken) => return Ok(taken),
+            // Nothing of that holds now: it was so for a moment.
+            None => {}
         }
         if run.is_over() {
             return Err(run.overdue());
         }
-        // Nothing of that holds now: it was so for a moment.
     }
+}
+
+/// How the stock as read stands to a take that was refused.
+fn explained(
+    stock: &StockDocument,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+    cap: u32,
+) -> Option<Taken> {
+    let entry = entry(stock, holder);
+    let available = if stock.deleting { 0 } else { stock.available };
+    if has_taken(entry, tag) {
+        Some(Taken::Taken)
+    } else if available < quantity {
+        Some(Taken::Short { available })
+    } else if entry.is_none() && stock.reservations.len() >= cap as usize {
+        Some(Taken::Full)
+    } else {
+        None
+    }
+}
+
+fn has_taken(entry: Option<&Reservation>, tag: &str) -> bool {
+    entry.is_some_and(|entry| entry.takes.iter().any(|take| take.tag == tag))
+}
+
+/// How many are free, where that is less than `quantity` and the holder hasn't taken any under `tag`.
+///
+/// # Errors
+/// `Unavailable` or `Internal`.
+pub async fn shortage(
+    app: &App,
+    sku: &str,
+    holder: &str,
+    tag: &str,
+    quantity: i64,
+) -> Result<Option<i64>, Error> {
+    let taken = store::find(app, sku).await?;
+    if has_taken(taken.as_ref().and_then(|stock| entry(stock, holder)), tag) {
+        return Ok(None);
+    }
+    let available = stock(app, sku).await?.map_or(0, |stock| stock.available);
+    Ok(Some(available).filter(|available| *available < quantity))
 }
 
 /// As [`take`], of several SKUs (none of them twice) with their quantities, in one command. Says whether everything

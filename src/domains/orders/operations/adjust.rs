@@ -219,7 +219,8 @@ async fn secure(
     match inventory::operations::take(app, sku, &holder, tag, quantity, cap, run).await? {
         Taken::Taken => {}
         Taken::Short { available } => {
-            return Ok(Some(InsufficientStock::new(sku, quantity, available).into()));
+            let (requested, available) = (raise.from + quantity, raise.from + available);
+            return Ok(Some(InsufficientStock::new(sku, requested, available).into()));
         }
         Taken::Full => return Ok(Some(crowded().into())),
     }

@@ -162,6 +162,7 @@ async fn claim(
     let checkout = Checkout {
         id: derived("checkout"),
         payment_id: derived("payment"),
+        owner: requester.subject.clone(),
         op: ask.op.id.clone(),
         input: ask.op.input.clone(),
         shipping: ask.shipping.clone(),
@@ -185,7 +186,7 @@ async fn carry_through(
         let was_ours = undo(app, cart, checkout).await?;
         return Err(if was_ours { lack } else { run.overdue().into() });
     }
-    let Some(paid) = carts::operations::checkout::pay(app, &cart.id, &checkout.id).await? else {
+    let Some(paid) = carts::operations::checkout::pay(app, &cart.id, checkout).await? else {
         // A sweep came in between, as this run is past its deadline.
         return Err(run.overdue().into());
     };
@@ -228,29 +229,20 @@ async fn take_missing(
         return Ok(None);
     }
     let mut short = Vec::new();
-    for (line, requested) in missing {
-        let taken = if short.is_empty() {
-            let (sku, tag) = (&line.sku, &checkout.id);
-            inventory::operations::take(app, sku, &cart.id, tag, requested, cap, run).await?
-        } else {
-            look(app, &line.sku, requested).await?
-        };
-        match taken {
-            Taken::Taken => {}
-            Taken::Short { available } => {
-                short.push(ShortLine::new(&line.sku, requested, available));
+    for (line, some) in missing {
+        let (sku, tag) = (&line.sku, &checkout.id);
+        let free = if short.is_empty() {
+            match inventory::operations::take(app, sku, &cart.id, tag, some, cap, run).await? {
+                Taken::Taken => None,
+                Taken::Short { available } => Some(available),
+                Taken::Full => return Ok(Some(crowded().into())),
             }
-            Taken::Full => return Ok(Some(crowded().into())),
-        }
+        } else {
+            inventory::operations::shortage(app, sku, &cart.id, tag, some).await?
+        };
+        short.extend(free.map(|free| ShortLine::new(sku, line.quantity, line.held + free)));
     }
     if short.is_empty() { Ok(None) } else { Ok(Some(CheckoutShort::new(short).into())) }
-}
-
-/// What a take would find.
-async fn look(app: &App, sku: &str, requested: i64) -> Result<Taken, Error> {
-    let stock = inventory::operations::stock(app, sku).await?;
-    let available = stock.map_or(0, |stock| stock.available);
-    Ok(if available < requested { Taken::Short { available } } else { Taken::Taken })
 }
 
 /// Lines of which the cart doesn't hold all, with how many are missing, in the order of SKUs.

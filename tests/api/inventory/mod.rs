@@ -1,5 +1,8 @@
 //! Stock: what comes in, what is shown, and what is told to those who follow it.
 
+mod receipts;
+mod shelves;
+
 use mongodb::bson::{DateTime, doc};
 use serde_json::json;
 
@@ -136,7 +139,7 @@ async fn a_stock_document_full_of_receipts_asks_for_patience() {
     gateway.stocked("a", 5).await;
     let now = gateway.app.begin().await.expect("a run").now();
     let records: Vec<_> =
-        (0..300).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
+        (0..3_000).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let full = doc! { "$set": { "ops": records } };
     gateway.raw("inventory").update_one(doc! { "_id": "a" }, full).await.expect("filled");
     let before = gateway.snapshot().await;

@@ -18,7 +18,7 @@ import { History } from "./explorer/history.js";
 import { operations } from "./explorer/lexer.js";
 import { post, Subscription } from "./explorer/requests.js";
 import { ResponseView } from "./explorer/response.js";
-import { introspectionRequest, Schema } from "./explorer/schema.js";
+import { introspectionRequest, Schema, whyNoSchema } from "./explorer/schema.js";
 import { skeleton } from "./explorer/skeleton.js";
 import { activateSplitter } from "./explorer/splitter.js";
 import { kept, operationOfAddress, shareOperation } from "./explorer/storage.js";
@@ -217,12 +217,15 @@ async function loadSchema() {
     schema = new Schema(body.data);
     documentation.showSchema(schema);
     state.className = "schema-state good";
+    state.title = "";
     state.textContent = `${schema.ownTypes().length} types`;
   } catch (error) {
     schema = undefined;
-    documentation.showNotice(`The gateway doesn't tell its schema: ${error.message}`, true);
+    const { short, long } = whyNoSchema(error.message);
+    documentation.showNotice(long, true);
     state.className = "schema-state fault";
-    state.textContent = "no schema";
+    state.textContent = short;
+    state.title = long.replaceAll("`", "");
   }
 }
 

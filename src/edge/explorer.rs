@@ -39,6 +39,7 @@ const FILES: &[(&str, &str)] = &[
     ("explorer/history.js", include_str!("explorer/history.js")),
     ("explorer/icon.svg", include_str!("explorer/icon.svg")),
     ("explorer/lexer.js", include_str!("explorer/lexer.js")),
+    ("explorer/origins.js", include_str!("explorer/origins.js")),
     ("explorer/requests.js", include_str!("explorer/requests.js")),
     ("explorer/response.js", include_str!("explorer/response.js")),
     ("explorer/schema.js", include_str!("explorer/schema.js")),

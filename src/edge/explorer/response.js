@@ -73,9 +73,10 @@ export class ResponseView {
     this.body.append(element("p", { class: "failure" }, text));
   }
 
-  /** An answer, as `post` gives it. */
-  showAnswer({ status, statusText, milliseconds, bytes, text, body }) {
+  /** An answer, as `post` gives it, to the text of an operation; `note` says more about it. */
+  showAnswer({ status, statusText, milliseconds, bytes, text, body }, { operation, note }) {
     this.#clear();
+    this.operation = operation;
     const isFault = status >= 400;
     const count = body?.errors?.length ?? 0;
     this.#say(
@@ -84,13 +85,15 @@ export class ResponseView {
       element("span", {}, durationText(milliseconds)),
       element("span", {}, sizeText(bytes)),
     );
+    if (note) this.body.append(element("p", { class: "failure" }, note));
     this.#showResult(this.body, body, text);
     this.text = () => (body === undefined ? text : pretty(body));
     this.copy.hidden = false;
   }
 
-  startEvents() {
+  startEvents({ operation }) {
     this.#clear();
+    this.operation = operation;
     this.events = [];
     this.count = 0;
     this.began = performance.now();

@@ -61,8 +61,17 @@ export class Token {
 
   /** Takes the demo's token that an example needs, unless the user has set one of their own. */
   useFor(role) {
-    const isOwn = this.value && !this.role;
-    if (this.offered[role] && !isOwn) this.#useRole(role);
+    if (this.offered[role] && !this.#isOwn) this.#useRole(role);
+  }
+
+  /** The token that `useFor` would take. */
+  valueFor(role) {
+    return (!this.#isOwn && this.offered[role]) || this.value;
+  }
+
+  /** Whether the user has set a token that isn't the demo's. */
+  get #isOwn() {
+    return Boolean(this.value && !this.role);
   }
 
   #useRole(role) {

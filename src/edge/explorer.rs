@@ -35,6 +35,7 @@ const FILES: &[(&str, &str)] = &[
     ("explorer/dom.js", include_str!("explorer/dom.js")),
     ("explorer/editor.js", include_str!("explorer/editor.js")),
     ("explorer/examples.js", include_str!("explorer/examples.js")),
+    ("explorer/excerpt.js", include_str!("explorer/excerpt.js")),
     ("explorer/highlight.js", include_str!("explorer/highlight.js")),
     ("explorer/history.js", include_str!("explorer/history.js")),
     ("explorer/icon.svg", include_str!("explorer/icon.svg")),

@@ -26,6 +26,7 @@ import { activateSplitter } from "./explorer/splitter.js";
 import { kept, operationOfAddress, shareOperation } from "./explorer/storage.js";
 import { Suggestions } from "./explorer/suggestions.js";
 import { Token } from "./explorer/token.js";
+import { activateViews, showView } from "./explorer/views.js";
 
 const endpoint = new URL("graphql", document.baseURI).href;
 
@@ -302,21 +303,10 @@ function toast(text) {
   toast.timer = setTimeout(() => (note.hidden = true), 4000);
 }
 
-/** On a narrow screen one part is visible at a time. */
-function showView(view) {
-  document.body.dataset.view = view;
-  for (const button of document.querySelectorAll(".views button")) {
-    button.setAttribute("aria-pressed", String(button.dataset.view === view));
-  }
-}
-
 function activatePage() {
   byId("endpoint").textContent = endpoint;
   document.querySelectorAll("[role=tablist]").forEach(activateTabs);
-  for (const button of document.querySelectorAll(".views button")) {
-    button.addEventListener("click", () => showView(button.dataset.view));
-  }
-  showView("editor");
+  activateViews();
   byId("run").addEventListener("click", run);
   byId("share").addEventListener("click", share);
   addEventListener("keydown", (event) => {

@@ -49,6 +49,7 @@ const FILES: &[(&str, &str)] = &[
     ("explorer/storage.js", include_str!("explorer/storage.js")),
     ("explorer/suggestions.js", include_str!("explorer/suggestions.js")),
     ("explorer/token.js", include_str!("explorer/token.js")),
+    ("explorer/views.js", include_str!("explorer/views.js")),
 ];
 
 /// What leads from the page to GraphiQL, where that is in the binary.

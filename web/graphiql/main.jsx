@@ -1,7 +1,7 @@
 /**
  * GraphiQL for docgate. What is beside GraphiQL itself (the examples and what they take from answers,
- * the token and its field) is the explorer's own code, so that both pages offer the same and share one
- * token.
+ * the token and its field, the views of a narrow screen) is the explorer's own code, so that both pages
+ * offer the same and share one token.
  */
 
 import "monaco-graphql/esm/monaco-editor.js";
@@ -28,6 +28,7 @@ import {
 } from "../../src/edge/explorer/origins.js";
 import { post } from "../../src/edge/explorer/requests.js";
 import { Token } from "../../src/edge/explorer/token.js";
+import { activateViews, showView } from "../../src/edge/explorer/views.js";
 
 globalThis.MonacoEnvironment = {
   getWorker(_, label) {
@@ -49,7 +50,7 @@ const token = new Token({ onChange: () => onToken() });
 const examples = await loadExamples("explorer/examples.json");
 const origins = new Origins(examples);
 const exampleOf = (query) => examples.find((example) => example.query === query);
-/** Shows an example's variables once they were obtained; the page sets it once GraphiQL is there. */
+/** Shows the variables of an operation once they were obtained; the page sets it once GraphiQL is there. */
 let onVariables = () => {};
 
 /**
@@ -57,6 +58,7 @@ let onVariables = () => {};
  * subscription the headers become the payload of `connection_init`.
  */
 async function fetcher(request, options) {
+  if (request.operationName !== INTROSPECTION) showView("response");
   const variables = await obtain(request);
   const written = options?.headers ?? {};
   const isWritten = Object.keys(written).some((name) => name.toLowerCase() === "authorization");
@@ -67,11 +69,14 @@ async function fetcher(request, options) {
   return answer;
 }
 
+/** The operation by which GraphiQL asks for the schema. */
+const INTROSPECTION = "IntrospectionQuery";
+
 /** The variables with what an example takes from answers, in the editor too. */
 async function obtain({ query, variables }) {
   try {
     const whole = await origins.obtain(exampleOf(query), variables, runFirst);
-    if (whole !== variables) onVariables(whole);
+    if (whole !== variables) onVariables(query, whole);
     return whole;
   } catch (error) {
     if (!(error instanceof NotInAnswer)) throw error;
@@ -110,6 +115,7 @@ function Examples() {
       queryEditor?.setValue(example.query);
       variableEditor?.setValue(variablesText(origins.fill(example)));
       if (example.role) token.useFor(example.role);
+      showView("editor");
     };
     new ExampleList(root.current, { onChoose: open }).show(examples);
   }, [addTab]);
@@ -162,8 +168,11 @@ function FollowOrigins() {
   const { query, variables } = useGraphiQL(({ tabs, activeTabIndex }) => tabs[activeTabIndex]);
   const editor = useGraphiQL(({ variableEditor }) => variableEditor);
   useEffect(() => {
-    onVariables = (obtained) => editor?.setValue(variablesText(obtained));
-  }, [editor]);
+    onVariables = (operation, obtained) => {
+      // Another tab may have been opened meanwhile.
+      if (operation === query) editor?.setValue(variablesText(obtained));
+    };
+  }, [editor, query]);
   useEffect(() => {
     const all = origins.of(exampleOf(query));
     byId("variables-origins").replaceChildren(originList(all, parsed(variables)));
@@ -203,4 +212,5 @@ createRoot(byId("graphiql")).render(
     <FollowOrigins />
   </GraphiQL>,
 );
+activateViews();
 token.loadOffered("explorer/tokens.json");

@@ -5,6 +5,7 @@
  *     lexer -> highlight, completion        what the text says
  *     schema -> completion, documentation, skeleton
  *     editor, suggestions, response, examples, history, token, splitter    what is on the page
+ *     origins                               what examples take from the answers to others
  *     requests, storage                     what goes out and what stays
  */
 
@@ -16,14 +17,16 @@ import { ExampleList, loadExamples, variablesText } from "./explorer/examples.js
 import { highlightGraphql, highlightJson } from "./explorer/highlight.js";
 import { History } from "./explorer/history.js";
 import { operations } from "./explorer/lexer.js";
+import { NotInAnswer, operationName, originList, Origins } from "./explorer/origins.js";
 import { post, Subscription } from "./explorer/requests.js";
 import { ResponseView } from "./explorer/response.js";
-import { introspectionRequest, Schema } from "./explorer/schema.js";
+import { introspectionRequest, Schema, whyNoSchema } from "./explorer/schema.js";
 import { skeleton } from "./explorer/skeleton.js";
 import { activateSplitter } from "./explorer/splitter.js";
 import { kept, operationOfAddress, shareOperation } from "./explorer/storage.js";
 import { Suggestions } from "./explorer/suggestions.js";
 import { Token } from "./explorer/token.js";
+import { activateViews, showView } from "./explorer/views.js";
 
 const endpoint = new URL("graphql", document.baseURI).href;
 
@@ -33,6 +36,8 @@ let schema;
 let running;
 /** What was in the editors when they were last filled or run; what differs was written by hand. */
 let known = { query: "", variables: "" };
+/** What examples take from answers. */
+let origins = new Origins([]);
 
 const query = new Editor(byId("query-editor"), {
   label: "GraphQL operation",
@@ -85,8 +90,15 @@ function fill(operation) {
 }
 
 function chooseExample(example) {
-  fill({ query: example.query, variables: variablesText(example.variables) });
+  fill({ query: example.query, variables: variablesText(origins.fill(example)) });
+  if (example.from) byId("tab-variables").click();
   if (example.role) token.useFor(example.role);
+}
+
+/** Tells which variables of an example come from answers. */
+function drawOrigins() {
+  const all = origins.of(examples.matching(query.text));
+  byId("variables-origins").replaceChildren(originList(all, readVariables().value));
 }
 
 function onEdit() {
@@ -94,6 +106,7 @@ function onEdit() {
   const fault = readVariables().fault ?? "";
   byId("variables-fault").textContent = fault;
   byId("variables-fault").hidden = !fault;
+  drawOrigins();
   byId("variables-mark").hidden = !variables.text.trim();
   byId("variables-mark").classList.toggle("faulty", Boolean(fault));
   if (query.text !== known.query) examples.clearChoice();
@@ -140,45 +153,86 @@ function run() {
     return undefined;
   }
   if (!query.text.trim()) return query.focus();
-  const operation = chosenOperation();
-  const request = { query: query.text, variables: value, operationName: operation?.name };
   known = { query: query.text, variables: variables.text };
   query.markLines([]);
   showView("response");
-  return operation?.kind === "subscription" ? subscribe(request) : send(request);
+  return execute(chosenOperation(), value);
 }
 
 function remember(request, outcome) {
   history.add({ ...known, operationName: request.operationName, outcome });
 }
 
-async function send(request) {
+async function execute(operation, value) {
   const abort = new AbortController();
-  const asked = { ...known };
+  const request = { query: query.text, variables: value, operationName: operation?.name };
   setRunning({ stop: () => abort.abort() });
   response.showWaiting("Waiting…");
   try {
-    const answer = await post(endpoint, request, token.value, abort.signal);
-    const errors = answer.body?.errors ?? [];
-    response.showAnswer(answer);
-    remember(request, errors.length > 0 || answer.status >= 400 ? "errors" : "ok");
-    const lines = errors.flatMap(({ locations }) => locations ?? []).map(({ line }) => line);
-    if (query.text === asked.query) query.markLines(lines);
+    request.variables = await obtain(request, abort.signal);
+    if (operation?.kind === "subscription") return subscribe(request);
+    await send(request, abort.signal);
   } catch (error) {
-    const isStopped = error.name === "AbortError";
-    response.showFailure(
-      isStopped
-        ? "Stopped. The gateway may carry out a mutation all the same."
-        : `The gateway can't be reached: ${error.message}`,
-    );
-    remember(request, isStopped ? "stopped" : "errors");
-  } finally {
-    setRunning(undefined);
+    showFailure(request, error);
   }
+  return setRunning(undefined);
+}
+
+/** The variables with what an example takes from answers, in the editor too. */
+async function obtain({ query: text, variables: given }, signal) {
+  const ask = (source, filled) => runFirst(source, filled, signal);
+  const whole = await origins.obtain(examples.matching(text), given, ask);
+  const isEdited = query.text !== known.query || variables.text !== known.variables;
+  if (whole !== given && !isEdited) {
+    known.variables = variablesText(whole);
+    variables.text = known.variables;
+  }
+  return whole;
+}
+
+/** Runs an example for an answer that another one needs. */
+async function runFirst(example, filled, signal) {
+  response.showWaiting(`First “${example.title}”…`);
+  const operation = operationName(example.query);
+  const request = { query: example.query, variables: filled, operationName: operation };
+  const answer = await post(endpoint, request, token.valueFor(example.role), signal);
+  history.add({
+    query: example.query,
+    variables: variablesText(filled),
+    operationName: operation,
+    outcome: outcomeOf(answer),
+  });
+  return answer;
+}
+
+async function send(request, signal) {
+  const answer = await post(endpoint, request, token.value, signal);
+  origins.remember(request.operationName, answer.body?.data);
+  response.showAnswer(answer, { operation: request.query });
+  remember(request, outcomeOf(answer));
+  const errors = answer.body?.errors ?? [];
+  const lines = errors.flatMap(({ locations }) => locations ?? []).map(({ line }) => line);
+  if (query.text === request.query) query.markLines(lines);
+}
+
+const outcomeOf = ({ status, body }) =>
+  status >= 400 || body?.errors?.length > 0 ? "errors" : "ok";
+
+/** Why there is no answer to the operation. */
+function showFailure(request, error) {
+  if (error instanceof NotInAnswer)
+    return response.showAnswer(error.answer, { note: error.message });
+  const isStopped = error.name === "AbortError";
+  response.showFailure(
+    isStopped
+      ? "Stopped. The gateway may carry out a mutation all the same."
+      : `The gateway can't be reached: ${error.message}`,
+  );
+  return remember(request, isStopped ? "stopped" : "errors");
 }
 
 function subscribe(request) {
-  response.startEvents();
+  response.startEvents({ operation: request.query });
   remember(request, "started");
   const subscription = new Subscription(endpoint, request, token.value, {
     onLive: () => response.showLive(),
@@ -217,12 +271,15 @@ async function loadSchema() {
     schema = new Schema(body.data);
     documentation.showSchema(schema);
     state.className = "schema-state good";
+    state.title = "";
     state.textContent = `${schema.ownTypes().length} types`;
   } catch (error) {
     schema = undefined;
-    documentation.showNotice(`The gateway doesn't tell its schema: ${error.message}`, true);
+    const { short, long } = whyNoSchema(error.message);
+    documentation.showNotice(long, true);
     state.className = "schema-state fault";
-    state.textContent = "no schema";
+    state.textContent = short;
+    state.title = long.replaceAll("`", "");
   }
 }
 
@@ -246,21 +303,10 @@ function toast(text) {
   toast.timer = setTimeout(() => (note.hidden = true), 4000);
 }
 
-/** On a narrow screen one part is visible at a time. */
-function showView(view) {
-  document.body.dataset.view = view;
-  for (const button of document.querySelectorAll(".views button")) {
-    button.setAttribute("aria-pressed", String(button.dataset.view === view));
-  }
-}
-
 function activatePage() {
   byId("endpoint").textContent = endpoint;
   document.querySelectorAll("[role=tablist]").forEach(activateTabs);
-  for (const button of document.querySelectorAll(".views button")) {
-    button.addEventListener("click", () => showView(button.dataset.view));
-  }
-  showView("editor");
+  activateViews();
   byId("run").addEventListener("click", run);
   byId("share").addEventListener("click", share);
   addEventListener("keydown", (event) => {
@@ -307,7 +353,10 @@ async function start() {
   const opened = operationOfAddress() ?? kept.read("draft", undefined);
   // A link or a draft is only put in place, never run: it may be a mutation.
   if (opened?.query?.trim()) fill(opened);
-  examples.show(await loadExamples("explorer/examples.json"));
+  const loaded = await loadExamples("explorer/examples.json");
+  origins = new Origins(loaded);
+  examples.show(loaded);
+  drawOrigins();
   if (!query.text) examples.chooseFirst();
 }
 

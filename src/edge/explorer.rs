@@ -35,10 +35,12 @@ const FILES: &[(&str, &str)] = &[
     ("explorer/dom.js", include_str!("explorer/dom.js")),
     ("explorer/editor.js", include_str!("explorer/editor.js")),
     ("explorer/examples.js", include_str!("explorer/examples.js")),
+    ("explorer/excerpt.js", include_str!("explorer/excerpt.js")),
     ("explorer/highlight.js", include_str!("explorer/highlight.js")),
     ("explorer/history.js", include_str!("explorer/history.js")),
     ("explorer/icon.svg", include_str!("explorer/icon.svg")),
     ("explorer/lexer.js", include_str!("explorer/lexer.js")),
+    ("explorer/origins.js", include_str!("explorer/origins.js")),
     ("explorer/requests.js", include_str!("explorer/requests.js")),
     ("explorer/response.js", include_str!("explorer/response.js")),
     ("explorer/schema.js", include_str!("explorer/schema.js")),
@@ -47,6 +49,7 @@ const FILES: &[(&str, &str)] = &[
     ("explorer/storage.js", include_str!("explorer/storage.js")),
     ("explorer/suggestions.js", include_str!("explorer/suggestions.js")),
     ("explorer/token.js", include_str!("explorer/token.js")),
+    ("explorer/views.js", include_str!("explorer/views.js")),
 ];
 
 /// What leads from the page to GraphiQL, where that is in the binary.

@@ -261,7 +261,8 @@ impl<'a> Walk<'a, '_> {
             self.root_fields += 1;
             demand(self.root_fields, limits.root_fields, "max_root_fields", "fields of the root")?;
             if matches!(name, "__schema" | "__type") && !limits.introspection {
-                return Err(Error::bad_input("query", "introspection is switched off here"));
+                let reason = "introspection is off here; the setting `introspection` turns it on";
+                return Err(Error::bad_input("query", reason));
             }
         }
         let below = &field.selection_set.node;

@@ -101,7 +101,11 @@ async fn the_schema_is_not_told_where_introspection_is_off() {
         "{ ...a } fragment a on Query { ... { __schema { types { name } } } }",
     ] {
         for _ in 0..2 {
-            assert_eq!(client.error_code(query, json!({})).await, "BAD_USER_INPUT", "{query}");
+            let answer = client.run(query, json!({})).await;
+            let error = &answer["errors"][0];
+            assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{query}: {answer}");
+            let message = error["message"].as_str().unwrap_or_default();
+            assert!(message.contains("the setting `introspection` turns it on"), "{message}");
         }
     }
     assert_eq!(client.data("{ __typename }", json!({})).await["__typename"], "Query");

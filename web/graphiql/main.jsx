@@ -1,6 +1,7 @@
 /**
- * GraphiQL for docgate. What is beside GraphiQL itself (the examples, the token and its field) is the
- * explorer's own code, so that both pages offer the same and share one token.
+ * GraphiQL for docgate. What is beside GraphiQL itself (the examples and what they take from answers,
+ * the token and its field, the views of a narrow screen) is the explorer's own code, so that both pages
+ * offer the same and share one token.
  */
 
 import "monaco-graphql/esm/monaco-editor.js";
@@ -19,7 +20,15 @@ import { createRoot } from "react-dom/client";
 
 import { byId } from "../../src/edge/explorer/dom.js";
 import { ExampleList, loadExamples, variablesText } from "../../src/edge/explorer/examples.js";
+import {
+  NotInAnswer,
+  operationName,
+  originList,
+  Origins,
+} from "../../src/edge/explorer/origins.js";
+import { post } from "../../src/edge/explorer/requests.js";
 import { Token } from "../../src/edge/explorer/token.js";
+import { activateViews, showView } from "../../src/edge/explorer/views.js";
 
 globalThis.MonacoEnvironment = {
   getWorker(_, label) {
@@ -39,16 +48,46 @@ const send = createGraphiQLFetcher({
 let onToken = () => {};
 const token = new Token({ onChange: () => onToken() });
 const examples = await loadExamples("explorer/examples.json");
+const origins = new Origins(examples);
+const exampleOf = (query) => examples.find((example) => example.query === query);
+/** Shows the variables of an operation once they were obtained; the page sets it once GraphiQL is there. */
+let onVariables = () => {};
 
 /**
  * Sends an operation with the token of the field; one that is written among the headers wins. For a
  * subscription the headers become the payload of `connection_init`.
  */
-function fetcher(request, options) {
+async function fetcher(request, options) {
+  if (request.operationName !== INTROSPECTION) showView("response");
+  const variables = await obtain(request);
   const written = options?.headers ?? {};
   const isWritten = Object.keys(written).some((name) => name.toLowerCase() === "authorization");
   const ours = token.value && !isWritten ? { Authorization: `Bearer ${token.value}` } : {};
-  return send(request, { ...options, headers: { ...ours, ...written } });
+  const headers = { ...ours, ...written };
+  const answer = await send({ ...request, variables }, { ...options, headers });
+  origins.remember(request.operationName, answer.data);
+  return answer;
+}
+
+/** The operation by which GraphiQL asks for the schema. */
+const INTROSPECTION = "IntrospectionQuery";
+
+/** The variables with what an example takes from answers, in the editor too. */
+async function obtain({ query, variables }) {
+  try {
+    const whole = await origins.obtain(exampleOf(query), variables, runFirst);
+    if (whole !== variables) onVariables(query, whole);
+    return whole;
+  } catch (error) {
+    if (!(error instanceof NotInAnswer)) throw error;
+    throw new Error(`${error.message}\n${error.answer.text}`);
+  }
+}
+
+/** Runs an example for an answer that another one needs. */
+function runFirst({ query, role }, variables) {
+  const request = { query, variables, operationName: operationName(query) };
+  return post(endpoint, request, token.valueFor(role));
 }
 
 /** The examples, each of which opens in a tab. */
@@ -70,12 +109,13 @@ function Examples() {
   const current = useRef(editors);
   current.current = editors;
   useEffect(() => {
-    const open = ({ query, variables, role }) => {
+    const open = (example) => {
       const [queryEditor, variableEditor] = current.current;
       if (queryEditor?.getValue().trim()) addTab();
-      queryEditor?.setValue(query);
-      variableEditor?.setValue(variablesText(variables));
-      if (role) token.useFor(role);
+      queryEditor?.setValue(example.query);
+      variableEditor?.setValue(variablesText(origins.fill(example)));
+      if (example.role) token.useFor(example.role);
+      showView("editor");
     };
     new ExampleList(root.current, { onChoose: open }).show(examples);
   }, [addTab]);
@@ -118,15 +158,39 @@ function FollowTab() {
     document.querySelector(".graphiql-tab-active")?.scrollIntoView({ inline: "nearest" });
     if (id === shown.current) return;
     shown.current = id;
-    const { role } = examples.find((example) => example.query === query) ?? {};
+    const { role } = exampleOf(query) ?? {};
     if (role) token.useFor(role);
   }, [id, query]);
+}
+
+/** Tells which variables of the tab's example come from answers. */
+function FollowOrigins() {
+  const { query, variables } = useGraphiQL(({ tabs, activeTabIndex }) => tabs[activeTabIndex]);
+  const editor = useGraphiQL(({ variableEditor }) => variableEditor);
+  useEffect(() => {
+    onVariables = (operation, obtained) => {
+      // Another tab may have been opened meanwhile.
+      if (operation === query) editor?.setValue(variablesText(obtained));
+    };
+  }, [editor, query]);
+  useEffect(() => {
+    const all = origins.of(exampleOf(query));
+    byId("variables-origins").replaceChildren(originList(all, parsed(variables)));
+  }, [query, variables]);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The first example of each group, for a first visit. */
 const firstExamples = examples
   .filter(({ group }, index) => examples.findIndex((other) => other.group === group) === index)
-  .map(({ query, variables }) => ({ query, variables: variablesText(variables) }));
+  .map((example) => ({ query: example.query, variables: variablesText(origins.fill(example)) }));
 const [first] = firstExamples;
 const isFirstVisit = !localStorage.getItem("graphiql:tabState");
 
@@ -145,6 +209,8 @@ createRoot(byId("graphiql")).render(
     <FollowToken />
     <FollowSystem />
     <FollowTab />
+    <FollowOrigins />
   </GraphiQL>,
 );
+activateViews();
 token.loadOffered("explorer/tokens.json");

@@ -46,7 +46,7 @@ export class Documentation {
       "Try again",
     );
     this.page.replaceChildren(
-      element("p", { class: "hint" }, text),
+      element("p", { class: "hint" }, ...withCode(text)),
       ...(canReload ? [reload] : []),
     );
   }

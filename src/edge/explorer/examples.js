@@ -1,10 +1,11 @@
 /**
  * The list of example operations.
  *
- * `explorer/examples.json` is a list of `{group, title, query, variables, role?}`. Groups appear
+ * `explorer/examples.json` is a list of `{group, title, query, from?, variables?, role?}`. Groups appear
  * in the order in which they first occur. `variables` is an object or left out; a string in it that
  * is exactly `"$random"` becomes a fresh id each time the example is chosen, for op ids that
- * mustn't repeat. `role` names the token (`shopper`, `merchant`, `admin`) that the example needs.
+ * mustn't repeat. `from` names variables whose values come from the answers to other examples, see
+ * `origins.js`. `role` names the token (`shopper`, `merchant`, `admin`) that the example needs.
  */
 
 import { element } from "./dom.js";
@@ -59,10 +60,17 @@ export async function loadExamples(address) {
   }
 }
 
-/** The example's variables as text, with fresh ids in place of `"$random"`. */
+/** An example's variables, with fresh ids in place of `"$random"`. */
+export function freshVariables(variables = {}) {
+  return JSON.parse(JSON.stringify(variables), (_, value) =>
+    value === "$random" ? randomId() : value,
+  );
+}
+
+/** Variables as the text of an editor. */
 export function variablesText(variables) {
   if (!variables || Object.keys(variables).length === 0) return "";
-  return JSON.stringify(variables, (_, value) => (value === "$random" ? randomId() : value), 2);
+  return JSON.stringify(variables, null, 2);
 }
 
 function randomId() {
@@ -78,6 +86,7 @@ export function kindMark(kind) {
 export class ExampleList {
   constructor(root, { onChoose }) {
     this.onChoose = onChoose;
+    this.examples = [];
     this.filter = element("input", {
       type: "search",
       placeholder: "Filter examples",
@@ -90,6 +99,7 @@ export class ExampleList {
   }
 
   show(examples) {
+    this.examples = examples;
     const groups = new Map();
     for (const example of examples) {
       groups.set(example.group, [...(groups.get(example.group) ?? []), this.#row(example)]);
@@ -131,6 +141,11 @@ export class ExampleList {
     this.onChoose(example);
     this.clearChoice();
     button.setAttribute("aria-current", "true");
+  }
+
+  /** The example with this operation, if it is one. */
+  matching(query) {
+    return this.examples.find((example) => example.query === query);
   }
 
   /** Chooses the first one, as a click on it would. */

@@ -1,6 +1,7 @@
 /** The response pane: one answer, or the events of a subscription as they arrive. */
 
 import { element } from "./dom.js";
+import { excerpt, messageOf } from "./excerpt.js";
 import { highlightJson } from "./highlight.js";
 
 /** Older events go, or a busy subscription would fill the browser's memory. */
@@ -73,9 +74,10 @@ export class ResponseView {
     this.body.append(element("p", { class: "failure" }, text));
   }
 
-  /** An answer, as `post` gives it. */
-  showAnswer({ status, statusText, milliseconds, bytes, text, body }) {
+  /** An answer, as `post` gives it, to the text of an operation; `note` says more about it. */
+  showAnswer({ status, statusText, milliseconds, bytes, text, body }, { operation, note }) {
     this.#clear();
+    this.operation = operation;
     const isFault = status >= 400;
     const count = body?.errors?.length ?? 0;
     this.#say(
@@ -84,13 +86,15 @@ export class ResponseView {
       element("span", {}, durationText(milliseconds)),
       element("span", {}, sizeText(bytes)),
     );
+    if (note) this.body.append(element("p", { class: "failure" }, note));
     this.#showResult(this.body, body, text);
     this.text = () => (body === undefined ? text : pretty(body));
     this.copy.hidden = false;
   }
 
-  startEvents() {
+  startEvents({ operation }) {
     this.#clear();
+    this.operation = operation;
     this.events = [];
     this.count = 0;
     this.began = performance.now();
@@ -121,7 +125,8 @@ export class ResponseView {
   endEvents({ isFault, reason }) {
     this.#drawEvents();
     this.#sayCount(badge(isFault ? "fault" : "good", reason));
-    if (this.count === 0) this.body.replaceChildren(hint("No event arrived: it isn't there, or isn't yours."));
+    if (this.count === 0)
+      this.body.replaceChildren(hint("No event arrived: it isn't there, or isn't yours."));
   }
 
   #sayCount(state) {
@@ -181,11 +186,13 @@ export class ResponseView {
   #errorList(errors) {
     const rows = errors.map(({ message, path, locations, extensions }) => {
       const place = locations?.[0];
+      // A field that failed while the operation ran is named by its path: its text is as it should be.
+      const isOfText = place && !path?.length && this.operation;
       return element(
         "li",
         {},
         extensions?.code ? element("span", { class: "code" }, extensions.code) : undefined,
-        element("span", { class: "message" }, message ?? "no message"),
+        element("span", { class: "message" }, messageOf(message)),
         path?.length > 0
           ? element("code", { title: "Where in the response" }, path.join("."))
           : undefined,
@@ -193,12 +200,13 @@ export class ResponseView {
           ? element(
               "button",
               { type: "button", class: "link", onclick: () => this.onLocation(place) },
-              `line ${place.line}`,
+              `line ${place.line}, column ${place.column}`,
             )
           : undefined,
         extensions?.retryable
           ? element("span", { class: "retryable" }, "can be retried")
           : undefined,
+        isOfText ? excerpt(this.operation, place) : undefined,
       );
     });
     return element("ul", { class: "error-list", "aria-label": "Errors" }, ...rows);

@@ -28,6 +28,18 @@ ${TYPE_REFERENCE}`;
 /** The request that asks for what `Schema` is made from. */
 export const introspectionRequest = { query: INTROSPECTION, operationName: "Introspection" };
 
+const INTROSPECTION_OFF =
+  "Introspection is off, so there is no documentation and no completion. To turn it on, set " +
+  "`introspection = true` in the gateway's configuration file, or `DOCGATE_INTROSPECTION=true` in " +
+  "its environment, and start it again. Operations and examples work without it.";
+
+/** Why there is no schema, in a few words and at length; the gateway's own reason names a setting. */
+export function whyNoSchema(reason) {
+  return reason.includes("`introspection`")
+    ? { short: "introspection is off", long: INTROSPECTION_OFF }
+    : { short: "no schema", long: `The gateway doesn't tell its schema: ${reason}` };
+}
+
 /** The type's name under all lists and non-nulls. */
 export function namedType(reference) {
   let type = reference;

@@ -13,6 +13,8 @@ export class Token {
     this.roles = byId("roles");
     /** The demo's tokens by role, if the gateway gives them. */
     this.offered = {};
+    /** The role of the last example that needed one, which may be chosen before the tokens are there. */
+    this.awaited = "";
     /** The demo's role that was chosen: its token is another one after each start of the demo. */
     this.role = passing.read("role", "");
     this.field.value = passing.read("token", "");
@@ -56,13 +58,24 @@ export class Token {
     this.roles.replaceChildren(element("span", { class: "roles-label" }, "as"), ...buttons);
     this.roles.hidden = false;
     if (this.role in this.offered) this.#useRole(this.role);
+    this.useFor(this.awaited);
     this.#draw();
   }
 
   /** Takes the demo's token that an example needs, unless the user has set one of their own. */
   useFor(role) {
-    const isOwn = this.value && !this.role;
-    if (this.offered[role] && !isOwn) this.#useRole(role);
+    this.awaited = role;
+    if (this.offered[role] && !this.#isOwn) this.#useRole(role);
+  }
+
+  /** The token that `useFor` would take. */
+  valueFor(role) {
+    return (!this.#isOwn && this.offered[role]) || this.value;
+  }
+
+  /** Whether the user has set a token that isn't the demo's. */
+  get #isOwn() {
+    return Boolean(this.value && !this.role);
   }
 
   #useRole(role) {

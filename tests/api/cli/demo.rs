@@ -1,6 +1,6 @@
 //! `docgate demo`.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{collections::HashMap, path::Path, process::Command, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,28 @@ fn is_gone(uri: &str) -> bool {
     std::net::TcpStream::connect(host).is_err()
 }
 
-/// Every example of the explorer answers; those that need no id of one's own do what they say.
+/// What an example's variables take from the answers to those before it.
+fn taken(from: &Value, answers: &HashMap<String, Value>) -> serde_json::Map<String, Value> {
+    let value = |(operation, path): (&String, &Value)| {
+        let pointer = format!("/{}", path.as_str()?.replace('.', "/"));
+        answers.get(operation)?.pointer(&pointer).cloned()
+    };
+    let variables = from.as_object().into_iter().flatten();
+    variables
+        .map(|(name, places)| {
+            let places = places.as_object().expect("operations and paths");
+            (name.clone(), places.iter().find_map(value).expect("an answer before has it"))
+        })
+        .collect()
+}
+
+/// The name of an operation, behind its kind.
+fn operation(query: &str) -> String {
+    let name = query.split(' ').nth(1).expect("a name");
+    name.split('(').next().unwrap_or_default().to_owned()
+}
+
+/// Every example of the explorer does what it says, with ids from the answers to those before it.
 async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str) {
     let examples =
         crate::support::http().get(format!("http://{address}/explorer/examples.json")).send();
@@ -32,7 +53,8 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
     let examples = examples.as_array().expect("a list");
     assert!(examples.len() > 30);
     let mut next = 0;
-    let mut filled = |variables: &Value| {
+    let mut answers = HashMap::new();
+    let mut fresh = |variables: &Value| {
         let mut text = variables.to_string();
         while text.contains("\"$random\"") {
             next += 1;
@@ -52,20 +74,10 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
             Some("admin") => Some(admin),
             Some(other) => panic!("{other}"),
         };
-        let variables = filled(&example["variables"]);
-        let answer = ask_with(address, token, query, variables).await;
+        let mut variables = taken(&example["from"], &answers);
+        variables.extend(fresh(&example["variables"]).as_object().cloned().unwrap_or_default());
+        let answer = ask_with(address, token, query, variables.into()).await;
         let title = &example["title"];
-        if example["variables"].to_string().contains("paste ") {
-            // It waits for an id from an answer before; its text must fit the schema all the same.
-            let message = answer["errors"][0]["message"].as_str().unwrap_or_default();
-            assert!(
-                answer["data"] != Value::Null
-                    || message.starts_with("id: ")
-                    || message.starts_with("account: "),
-                "{title}: {answer:#}"
-            );
-            continue;
-        }
         assert!(answer.get("errors").is_none(), "{title}: {answer:#}");
         let data = answer["data"].as_object().expect("data");
         for field in data.values() {
@@ -77,6 +89,7 @@ async fn examples_work(address: &str, shopper: &str, merchant: &str, admin: &str
                 assert!(!nodes.is_empty(), "{title}: {answer:#}");
             }
         }
+        answers.insert(operation(query), answer["data"].clone());
     }
 }
 

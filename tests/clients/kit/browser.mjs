@@ -29,7 +29,8 @@ export class Page {
   /** What it complained of: exceptions, errors on the console, breaches of its content policy. */
   faults = [];
 
-  static async open(path) {
+  /** Opens a path of the gateway, which is the demo's if none is named, in a window of this size. */
+  static async open(path, { url = world.url, viewport = { width: 1400, height: 900 } } = {}) {
     try {
       accessSync(EXECUTABLE, constants.X_OK);
     } catch {
@@ -37,14 +38,13 @@ export class Page {
     }
     const own = new Page();
     own.browser = await chromium.launch({ executablePath: EXECUTABLE, args: OPTIONS });
-    own.page = await own.browser.newPage({ viewport: { width: 1400, height: 900 } });
-    own.#watch();
-    await own.page.goto(`${world.url}${path}`);
+    own.page = await own.browser.newPage({ viewport });
+    own.#watch(new URL(url).host);
+    await own.page.goto(`${url}${path}`);
     return own;
   }
 
-  #watch() {
-    const host = new URL(world.url).host;
+  #watch(host) {
     const asked = (address) => {
       const { protocol, host: other } = new URL(address);
       const isInside = ["data:", "blob:", "about:"].includes(protocol);

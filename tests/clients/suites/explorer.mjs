@@ -1,7 +1,12 @@
 // The explorer, the page that every binary has, in a browser that reaches no other host.
 
+import assert from "node:assert/strict";
+
 import { Page } from "../kit/browser.mjs";
+import { Examples, examplesTrip } from "../kit/examples_trip.mjs";
 import { pageTrip } from "../kit/page_trip.mjs";
+import { PHONE, fitsItsWidth, showPart } from "../kit/phone.mjs";
+import { OwnGateway } from "../kit/world.mjs";
 
 export const title = "The explorer in Chromium";
 export const packages = ["playwright-core"];
@@ -21,5 +26,80 @@ export async function run(checks) {
     stop: () => page.click("#run"),
     shows: (text) => page.locator("#response").filter({ hasText: text }).waitFor(),
   });
+  await checks.check("a syntax error is marked in the operation's text", () => syntaxErrors(own));
+  await own.close();
+  await examplesTrip(checks, () => Page.open("/"));
+  await checks.check("where introspection is off, the page names its setting", introspectionOff);
+  await checks.check("on a phone one part at a time is shown, each by its button", onAPhone);
+}
+
+async function syntaxErrors(own) {
+  const { page } = own;
+  const excerpt = page.locator("#response pre.excerpt");
+  const [mark, caret] = [excerpt.locator("mark"), excerpt.locator(".caret")];
+  const refused = async (lines, { line, column, character }) => {
+    await page.locator("#query-editor textarea").fill(lines.join("\n"));
+    await page.click("#run");
+    await page.locator("#response").getByText(`line ${line}, column ${column}`).waitFor();
+    assert.ok((await excerpt.innerText()).includes(`${line} | ${lines[line - 1]}`));
+    assert.equal(await mark.innerText(), character);
+    const [above, below] = [await mark.boundingBox(), await caret.boundingBox()];
+    assert.ok(Math.abs(above.x - below.x) < 1, "the caret stands below the character");
+    assert.ok(below.y > above.y);
+  };
+  await refused(["query Broken {", "  product(sku: ]) { title }", "}"], {
+    line: 2,
+    column: 16,
+    character: "]",
+  });
+  const message = page.locator("#response .message");
+  assert.match(await message.innerText(), /^Syntax error: expected/);
+  const font = await excerpt.evaluate((node) => getComputedStyle(node).fontFamily);
+  assert.match(font, /monospace/);
+  await own.picture("explorer-syntax-error");
+  // A wide character and a tab before it, and a fault that isn't one of syntax.
+  await refused(["{", '\tproduct(sku: "🎷") { titel }', "}"], {
+    line: 2,
+    column: 22,
+    character: "t",
+  });
+  await refused(["{ product("], { line: 1, column: 11, character: " " });
+}
+
+async function introspectionOff() {
+  const gateway = new OwnGateway();
+  await gateway.begin();
+  try {
+    const own = await Page.open("/", { url: gateway.url });
+    await own.page.locator("#schema-state").getByText("introspection is off").waitFor();
+    await own.page.click("#tab-documentation");
+    const said = await own.page.locator("#documentation").innerText();
+    assert.ok(said.includes("introspection = true"), said);
+    assert.ok(said.includes("DOCGATE_INTROSPECTION=true"), said);
+    await own.picture("explorer-introspection-off");
+    await own.close();
+  } finally {
+    await gateway.end();
+  }
+}
+
+async function onAPhone() {
+  const own = await Page.open("/", { viewport: PHONE });
+  const { page } = own;
+  const examples = new Examples(page);
+  await showPart(page, "Browse");
+  await own.picture("explorer-phone-browse");
+  await fitsItsWidth(page, ["#examples"]);
+  await examples.choose("2. Put something into it");
+  await examples.hasRole("shopper");
+  await own.picture("explorer-phone-operation");
+  await fitsItsWidth(page, ["#run", "#query-editor", "#variables-editor"]);
+  const { addCartLine } = await examples.run();
+  assert.equal(addCartLine.__typename, "Cart");
+  await own.picture("explorer-phone-response");
+  await fitsItsWidth(page, ["#response"]);
+  await showPart(page, "Operation");
+  await fitsItsWidth(page, ["#variables-origins"]);
+  own.assertClean();
   await own.close();
 }

@@ -28,7 +28,8 @@
 //! deadline, the time of a command and the clocks' skew have passed: nothing that the former holder
 //! sent can move money then. A holder that doesn't know what became of a command stops at once and
 //! leaves the transfer to the next claim, so it never undoes, returns or retires while a step of
-//! its own is unknown.
+//! its own is unknown. A repeat of an op whose first run still holds the claim waits for that run,
+//! and answers as it does.
 //!
 //! What is simpler here than in the textbook's pattern, and why that is safe:
 //! - There is no INITIAL: the insert is state, first claim and deadline in one write. An insert that

@@ -11,7 +11,8 @@ use super::{
         },
         store,
     },
-    drive::{Begun, answerable, begin, claim, drive},
+    claim::{Begun, answerable, begin, claim},
+    drive::drive,
     transfers::Asked,
 };
 use crate::{

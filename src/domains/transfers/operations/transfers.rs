@@ -14,7 +14,8 @@ use super::{
             WithdrawResult,
         },
     },
-    drive::{Begun, answerable, begin, hindered_destination, hindered_source},
+    claim::{Begun, answerable, begin},
+    drive::{hindered_destination, hindered_source},
 };
 use crate::{
     app::App,

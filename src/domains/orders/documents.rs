@@ -98,8 +98,24 @@ pub struct OrderPayment {
     pub id: String,
     /// What it took, in minor units.
     pub amount: i64,
-    /// What of that was given back, or is about to be.
+    /// What of that is to be given back, by all decisions: what the outbox still owes of it hasn't
+    /// moved.
     pub refunded: i64,
+}
+
+impl OrderDocument {
+    /// What is still to be given: it isn't noted that it was.
+    pub fn owed(&self) -> impl Iterator<Item = &Due> {
+        self.outbox.iter().filter(|due| due.given.is_none())
+    }
+
+    /// The refunds that are still to be made, each as its payment and amount.
+    pub fn refunds_due(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.owed().filter_map(|due| match &due.give {
+            Give::Refund { payment, amount } => Some((payment.as_str(), *amount)),
+            _ => None,
+        })
+    }
 }
 
 /// Outbox entry.
@@ -115,6 +131,9 @@ pub struct Due {
     /// Server time of the note that it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<DateTime>,
+    /// Server time of the note that it can't be given yet: from then on only the sweep tries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<DateTime>,
 }
 
 /// What an outbox entry gives.

@@ -1,6 +1,6 @@
 //! docgate's own accounts as provider.
 
-use super::{Authorisation, Charge, Provider};
+use super::{Authorisation, Charge, Provider, Refund};
 use crate::{
     app::App,
     domains::transfers::operations::{self as transfers, PayerAccount, Verdict},
@@ -36,8 +36,9 @@ impl Provider for Ledger {
         id: &str,
         refund_id: &str,
         amount: Money,
-    ) -> Result<(), Error> {
-        transfers::refund(app, id, refund_id, amount).await
+    ) -> Result<Refund, Error> {
+        let arrived = transfers::refund(app, id, refund_id, amount).await?;
+        Ok(if arrived { Refund::Made } else { Refund::Due })
     }
 }
 

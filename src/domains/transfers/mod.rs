@@ -50,7 +50,8 @@
 //! no deadline of their own: the checkout decides by capture or void, and the sweep leaves PENDING
 //! and AUTHORISED ones alone. A void that finds nothing leaves a tombstone, so that a late
 //! authorisation is refused. **Refunds** go the other way and always arrive, also at an account that
-//! was closed; one for which the merchant's account is short stays PENDING until it isn't.
+//! was closed or is full; one for which the merchant's account is short stays PENDING, and the sweep
+//! tries again each time its claim has ended.
 //!
 //! **Refused and tried again.** A transfer that was refused by what was read leaves nothing. One
 //! that was refused by a write leaves a CANCELLED or RETURNED document, and its op, sent again, goes

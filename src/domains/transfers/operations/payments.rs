@@ -11,7 +11,7 @@ use super::{
         },
         store,
     },
-    claim::{Begun, answerable, begin, claim},
+    claim::{Begun, Reached, advance, answerable, begin, claim},
     drive::drive,
     transfers::Asked,
 };
@@ -129,12 +129,12 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     }
 }
 
-/// Gives a part of a captured payment back, once per `refund_id`. While the merchant's account is
-/// short it stays due.
+/// Gives a part of a captured payment back, once per `refund_id`; says whether the money has
+/// arrived. While the merchant's account is short the refund stays due, and the sweep makes it.
 ///
 /// # Errors
-/// The outcome is unknown, or the merchant's account is short: refund again.
-pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<(), Error> {
+/// The outcome is unknown: refund again.
+pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
     let (run, found) = store::open_transfer(app, id).await?;
     let paid = payment(found, id)?;
     if !paid.state.has_arrived() {
@@ -154,10 +154,11 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     if matches!(&begun, Begun::Found(found) if found.amount != amount.minor_units) {
         return Err(Error::internal(format!("refund {refund_id:?} was made of another amount")));
     }
-    if answerable(app, begun, &run).await?.state.has_arrived() {
-        return Ok(());
+    let (Reached::Here(reached) | Reached::UnderWay(reached)) = advance(app, begun, &run).await?;
+    if reached.state.is_final() && !reached.state.has_arrived() {
+        return Err(Error::internal(format!("refund {refund_id:?} is {:?}", reached.state)));
     }
-    Err(Error::unavailable("the merchant's account is short: the refund stays due"))
+    Ok(reached.state.has_arrived())
 }
 
 /// Payments begun before `before` that are neither captured nor given up, oldest first: their

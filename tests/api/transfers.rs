@@ -692,6 +692,33 @@ async fn who_waits_for_a_transfer_that_is_refused_hears_the_refusal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn refusals_speak_of_accounts_in_the_callers_terms() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let (from, closed) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
+    let capped = open_capped(&bert, 50).await;
+    close(&bert, &closed).await;
+    fund(&gateway, &from, 100).await;
+    let cases = [
+        (anna.field(TRANSFER, order(&from, &closed, 1, None)).await, &closed, "is closed"),
+        (
+            anna.field(TRANSFER, order(&from, &capped, 51, None)).await,
+            &capped,
+            "can't take so much",
+        ),
+    ];
+    for (refused, account, why) in cases {
+        assert_eq!(refused["message"], format!("the account that gets the money {why}"));
+        assert_eq!(refused["accountId"], json!(account));
+    }
+    let sent = anna.field(TRANSFER, order(&from, &capped, 10, None)).await;
+    let late = anna.field(CANCEL, json!({ "id": sent["id"] })).await;
+    let state = late["state"].as_str().expect("a state");
+    assert_eq!(late["message"], format!("as it stands ({state}) that can't be done"));
+    assert_settled(&gateway).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cancelling_and_its_transfer_agree() {
     let gateway = Gateway::with(short_bounds).await;
     let anna = gateway.shopper("anna");

@@ -10,7 +10,7 @@ use super::{
         store,
         types::{
             AccountClosed, AccountFull, CancelTransferResult, DepositResult, Hindrance,
-            InsufficientFunds, ReverseTransferResult, TransferNotCancellable, TransferResult,
+            InsufficientFunds, ReverseTransferResult, Side, TransferNotCancellable, TransferResult,
             WithdrawResult,
         },
     },
@@ -322,14 +322,12 @@ async fn explain(
 ) -> Result<Hindrance, Error> {
     Ok(match reason {
         TransferReason::SourceClosed => {
-            Hindrance::Closed(AccountClosed::new(transfer.source.clone()))
+            Hindrance::Closed(AccountClosed::new(transfer, Side::Source))
         }
         TransferReason::DestinationClosed => {
-            Hindrance::Closed(AccountClosed::new(transfer.destination.clone()))
+            Hindrance::Closed(AccountClosed::new(transfer, Side::Destination))
         }
-        TransferReason::DestinationFull => {
-            Hindrance::Full(AccountFull::new(transfer.destination.clone()))
-        }
+        TransferReason::DestinationFull => Hindrance::Full(AccountFull::new(transfer)),
         _ => {
             let source = store::find_account(app, &transfer.source).await?;
             let available = source.map_or(0, |source| source.available());

@@ -31,7 +31,8 @@ fn euros(minor_units: i64) -> Money {
 }
 
 fn charge(id: &str, account: Option<&str>, amount: i64) -> Charge {
-    Charge { id: id.into(), amount: euros(amount), account: account.map(key), token: None }
+    let (account, holder) = (account.map(key), "a cart".into());
+    Charge { id: id.into(), holder, amount: euros(amount), account, token: None }
 }
 
 async fn authorise(app: &App, id: &str, account: &str, amount: i64) -> Authorisation {
@@ -277,9 +278,10 @@ async fn the_sweep_leaves_authorisations_to_their_checkouts() {
     assert_eq!(balance(&gateway, &account).await, 70);
     let now = app.begin().await.expect("a run").now();
     let open = transfers::open_authorisations(app, now, 10).await.expect("a list");
-    assert_eq!(open, ["p1", "p3"]);
+    let holder = Some("a cart".to_owned());
+    assert_eq!(open, [("p1".to_owned(), holder.clone()), ("p3".to_owned(), holder)]);
     assert!(transfers::open_authorisations(app, now, 1).await.expect("a list").len() == 1);
-    for id in &open {
+    for (id, _) in &open {
         payments::void(app, id).await.expect("void");
     }
     assert_eq!(balance(&gateway, &account).await, 90);

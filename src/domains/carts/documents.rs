@@ -202,11 +202,5 @@ impl Stored for CartDocument {
             kind: Kind::Plain,
             serves: "the sweep of stock that is still to be returned",
         },
-        Index {
-            name: "checkout_id",
-            keys: &[("checkout.id", Key::Up)],
-            kind: Kind::Where("checkout.id"),
-            serves: "the cart to which an authorisation belongs",
-        },
     ];
 }

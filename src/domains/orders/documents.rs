@@ -181,8 +181,11 @@ impl Give {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Raise {
-    /// Id of this attempt: tag of the stock taken, id of the payment.
+    /// Id of this attempt: tag of the stock taken.
     pub tag: String,
+    /// Id of the payment; of raises that were begun before payments had one, the tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment: Option<String>,
     /// The op behind it.
     pub op: String,
     /// Digest of its input.
@@ -200,6 +203,13 @@ pub struct Raise {
     pub voiding: bool,
     /// Until when, on the server's clock, the run that began it writes.
     pub deadline: DateTime,
+}
+
+impl Raise {
+    /// Id of the payment, which others see: nobody can tell the order's id from it.
+    pub fn payment_id(&self) -> &str {
+        self.payment.as_deref().unwrap_or(&self.tag)
+    }
 }
 
 impl Stored for OrderDocument {

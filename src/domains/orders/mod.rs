@@ -45,7 +45,9 @@
 //! Raising a line takes first. It begins with a record in `raises`, so that a sweep knows what may
 //! have been taken whoever took it; the raise is given up by marking that record (`voiding`, after
 //! which no decision finds it), undone, and removed. A line that is lowered to zero stays in the
-//! document and isn't shown; raising it again is then like raising any other, at its old price.
+//! document and isn't shown; raising it again is then like raising any other, at its old price. Its
+//! payment has an id of its own, as that of a checkout has. The ledger remembers for which cart or
+//! order a payment is, so that the sweep voids only an authorisation that is nobody's.
 //!
 //! A deleted order leaves a stone with its `_id`: the checkout's late insert must find it taken.
 //!

@@ -16,7 +16,8 @@ impl Provider for Ledger {
         let Some(payer) = &charge.account else {
             return Ok(Authorisation::Declined("name the account that pays".into()));
         };
-        Ok(match transfers::authorise(app, &charge.id, payer, charge.amount).await? {
+        let Charge { id, holder, amount, .. } = charge;
+        Ok(match transfers::authorise(app, id, holder, payer, *amount).await? {
             Verdict::Authorised => Authorisation::Authorised,
             Verdict::Declined(reason) => Authorisation::Declined(reason.into()),
         })

@@ -51,8 +51,11 @@ use crate::{app::App, error::Error, graphql::scalars::Money};
 /// What is to be charged.
 #[derive(Debug, Clone)]
 pub struct Charge {
-    /// Id of the payment.
+    /// Id of the payment. Others see it: it must not tell anything of what is paid.
     pub id: String,
+    /// The cart or the order that is paid, by the name under which it holds stock; no provider tells
+    /// it anyone.
+    pub holder: String,
     /// How much.
     pub amount: Money,
     /// For the ledger: the account that pays; its owner was checked.

@@ -165,7 +165,8 @@ fn calls(shared: &Shared) -> usize {
 }
 
 fn charge(id: &str, amount: i64) -> Charge {
-    Charge { id: id.into(), amount: euros(amount), account: None, token: Some("tok".into()) }
+    let (holder, token) = ("a cart".into(), Some("tok".into()));
+    Charge { id: id.into(), holder, amount: euros(amount), account: None, token }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -323,6 +324,9 @@ async fn an_order_is_paid_raised_and_refunded_through_the_service() {
             ... on Order { paid { minorUnits } } ... on UserError { message } } }";
     let raised = shopper.field(raise, json!({ "id": id, "sku": "a" })).await;
     assert_eq!(raised["paid"]["minorUnits"], 300, "{raised:#}");
+    let told = shared.lock().expect("no panic").calls.clone();
+    let tells = |(.., body): &(String, String, Value)| body.to_string().contains(&key(id));
+    assert!(!told.iter().any(tells), "nor later: {told:?}");
     let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id}) {
         ... on Order { state } ... on UserError { message } } }";
     let cancelled = shopper.field(cancel, json!({ "id": id })).await;

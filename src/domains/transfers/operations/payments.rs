@@ -31,12 +31,18 @@ pub enum Verdict {
     Declined(&'static str),
 }
 
-/// Sets the money for the payment `id` aside, on its way from `payer` to the merchant. Repeated it
-/// says the same.
+/// Sets the money for the payment `id` of that holder aside, on its way from `payer` to the
+/// merchant. Repeated it says the same.
 ///
 /// # Errors
 /// The outcome is unknown: the money may be set aside or may yet be.
-pub async fn authorise(app: &App, id: &str, payer: &str, amount: Money) -> Result<Verdict, Error> {
+pub async fn authorise(
+    app: &App,
+    id: &str,
+    holder: &str,
+    payer: &str,
+    amount: Money,
+) -> Result<Verdict, Error> {
     let receiving = receiving_account(app, amount.currency);
     let ((run, from), to) =
         tokio::try_join!(store::open_account(app, payer), store::find_account(app, &receiving),)?;
@@ -56,7 +62,8 @@ pub async fn authorise(app: &App, id: &str, payer: &str, amount: Money) -> Resul
         amount: amount.minor_units,
     };
     let op = Op { id: id.to_owned(), input: String::new() };
-    let payment = asked.document(app, &owner, amount.currency, &op, &run);
+    let mut payment = asked.document(app, &owner, amount.currency, &op, &run);
+    payment.holder = Some(holder.to_owned());
     let begun = begin(app, payment.clone()).await?;
     match &begun {
         Begun::Found(found) if is_tombstone(found) => return Ok(declined(found)),
@@ -161,8 +168,8 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     Ok(reached.state.has_arrived())
 }
 
-/// Payments begun before `before` that are neither captured nor given up, oldest first: their
-/// checkouts decide what becomes of them.
+/// Payments begun before `before` that are neither captured nor given up, oldest first, each with
+/// its holder: that decides what becomes of them.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
@@ -170,9 +177,9 @@ pub async fn open_authorisations(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<(String, Option<String>)>, Error> {
     let payments = store::list_undecided_payments(app, before, limit).await?;
-    Ok(payments.into_iter().map(|payment| payment.id).collect())
+    Ok(payments.into_iter().map(|payment| (payment.id, payment.holder)).collect())
 }
 
 /// Calls `each` for every payment that was captured and every refund that arrived, with the
@@ -258,6 +265,7 @@ fn tombstone(app: &App, id: &str, run: &Run) -> TransferDocument {
         state,
         reason: Some(TransferReason::CheckoutGivenUp),
         reverses: None,
+        holder: None,
         input: String::new(),
         worker: app.name().to_owned(),
         fence: 1,

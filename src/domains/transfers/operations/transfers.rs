@@ -228,6 +228,7 @@ impl Asked<'_> {
             state,
             reason: None,
             reverses: None,
+            holder: None,
             input: op.input.clone(),
             worker: app.name().to_owned(),
             fence: 1,

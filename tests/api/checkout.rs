@@ -629,7 +629,9 @@ async fn an_authorisation_that_belongs_to_nothing_is_voided() {
     let gateway = Gateway::with(short_bounds).await;
     let purse = account(&gateway, "ann", 5_000).await;
     let amount = Money::new(700, CurrencyCode::from_code("EUR").expect("a currency"));
-    transfers::authorise(&gateway.app, "nobody's", &key(&purse), amount).await.expect("a verdict");
+    let (app, payer) = (&gateway.app, &key(&purse));
+    let said = transfers::authorise(app, "nobody's", "gone", payer, amount).await;
+    said.expect("a verdict");
     assert_eq!(balance(&gateway, &purse).await, 4_300);
     gateway.sweep().await;
     assert_eq!(balance(&gateway, &purse).await, 5_000);

@@ -32,6 +32,7 @@ mod orders;
 mod payments;
 mod people;
 mod reads;
+mod refunds;
 mod roles;
 mod shop;
 mod storm;

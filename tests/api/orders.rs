@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use docgate::graphql::node_id::NodeKind;
 use futures_util::future::join_all;
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     support::{Client, Gateway, commands, cuts, key, proxy::Cut, short_bounds},
 };
 
-fn order_query() -> String {
+pub fn order_query() -> String {
     format!("query($id: ID!) {{ order(id: $id) {{ {ORDER} }} }}")
 }
 
@@ -26,7 +26,7 @@ fn adjust_query() -> String {
     )
 }
 
-fn cancel_query() -> String {
+pub fn cancel_query() -> String {
     format!(
         "mutation($input: CancelOrderInput!) {{ cancelOrder(input: $input) {{ __typename \
          ... on Order {{ {ORDER} }} ... on UserError {{ code message }} \
@@ -34,17 +34,17 @@ fn cancel_query() -> String {
     )
 }
 
-async fn adjust(client: &Client, order: &str, sku: &str, quantity: i64, op: &str) -> Value {
+pub async fn adjust(client: &Client, order: &str, sku: &str, quantity: i64, op: &str) -> Value {
     let input = json!({ "orderId": order, "sku": sku, "quantity": quantity, "opId": op });
     client.field(&adjust_query(), json!({ "input": input })).await
 }
 
-async fn cancel(client: &Client, order: &str, op: &str) -> Value {
+pub async fn cancel(client: &Client, order: &str, op: &str) -> Value {
     let input = json!({ "orderId": order, "opId": op });
     client.field(&cancel_query(), json!({ "input": input })).await
 }
 
-async fn delete(client: &Client, order: &str) -> Value {
+pub async fn delete(client: &Client, order: &str) -> Value {
     let delete = "mutation($id: ID!) { deleteOrder(input: {orderId: $id}) { __typename \
         ... on DeletedOrder { id } ... on UserError { code } } }";
     client.field(delete, json!({ "id": order })).await
@@ -118,6 +118,117 @@ async fn who_sees_the_payment_cannot_tell_the_order() {
     assert_ne!(*formed, *order);
     let seen = gateway.anonymous().field(&order_query(), json!({ "id": *formed })).await;
     assert_eq!(seen, json!(null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sees_the_payment_of_a_raised_line_cannot_tell_the_order() {
+    let gateway = Gateway::start().await;
+    let (shopper, purse, order) = shop(&gateway).await;
+    assert_eq!(money(&adjust(&shopper, &order, "a", 5, "up").await), (550, 550, 0));
+    let statement = "query($id: ID!) { statement(account: $id, first: 10) {
+        nodes { transfer { id kind } } } }";
+    let statement = gateway.service().field(statement, json!({ "id": purse })).await;
+    let nodes = statement["nodes"].as_array().expect("a list");
+    let payments: Vec<_> =
+        nodes.iter().filter(|node| node["transfer"]["kind"] == "PAYMENT").collect();
+    assert_eq!(payments.len(), 2, "{statement:#}");
+    for payment in payments {
+        let id = key(payment["transfer"]["id"].as_str().expect("an id"));
+        assert!(!id.contains(&key(&order)), "{id}");
+    }
+}
+
+/// Where `flow` first writes to `collection` after it set money aside.
+async fn behind_the_authorisation(
+    gateway: &Gateway,
+    collection: &str,
+    flow: impl AsyncFn(&Gateway),
+) -> usize {
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.record();
+    flow(gateway).await;
+    settled(gateway).await;
+    let seen = proxy.seen();
+    let aside =
+        seen.iter().position(|seen| seen.collection == "accounts" && seen.command == "update");
+    let aside = aside.expect("a debit");
+    let next = seen[aside..]
+        .iter()
+        .position(|seen| seen.collection == collection && seen.command != "find");
+    aside + next.expect("a decision")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for() {
+    let base = Gateway::with(short_bounds).await;
+    stocked(&base, "a", 100, 100).await;
+    let shopper = base.shopper("ann");
+    let purse = account(&base, "ann", 2_000).await;
+    let proxied = async || {
+        let config = base.app.config().clone();
+        let port = crate::support::mongod_port();
+        Gateway::over(port, true, base.database.name(), |own| *own = config).await
+    };
+    let (never, long_ago) = (DateTime::from_millis(32_000_000_000_000), DateTime::from_millis(0));
+
+    let undisturbed_order = placed(&shopper, &purse, &[("a", 1)]).await;
+    let order = placed(&shopper, &purse, &[("a", 1)]).await;
+    settled(&base).await;
+
+    // A checkout that is cut when its money is set aside, and isn't overdue for a long time.
+    let checked_out = async |gateway: &Gateway, cart: &str| {
+        let ann = gateway.shopper("ann");
+        let input = json!({ "input": crate::shop::checkout_input(cart, &purse, "op") });
+        let _cut = ann.send(&crate::shop::checkout_query(), input).await;
+    };
+    let undisturbed = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+    let gateway = proxied().await;
+    let at = behind_the_authorisation(&gateway, "carts", async |gateway| {
+        checked_out(gateway, &undisturbed).await;
+    })
+    .await;
+    let cut = cart(&shopper, "RESERVE", &[("a", 1)]).await;
+    let gateway = proxied().await;
+    gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
+    checked_out(&gateway, &cut).await;
+    assert_eq!(state(&base, "carts", &cut).await, "PENDING");
+    assert_eq!(balance(&base, &purse).await, 1_600);
+    let one = doc! { "_id": key(&cut) };
+    let later = doc! { "$set": { "checkout.deadline": never } };
+    base.raw("carts").update_one(one.clone(), later).await.expect("an update");
+    base.sweep().await;
+    assert_eq!(balance(&base, &purse).await, 1_600, "it is its checkout's to give up");
+    let over = doc! { "$set": { "checkout.deadline": long_ago } };
+    base.raw("carts").update_one(one, over).await.expect("an update");
+    base.sweep().await;
+    assert_eq!(state(&base, "carts", &cut).await, "ACTIVE");
+    assert_eq!(balance(&base, &purse).await, 1_700);
+    base.assert_sound().await;
+
+    // A raise in the same way.
+    let raise = async |gateway: &Gateway, order: &str| {
+        let input = json!({ "orderId": order, "sku": "a", "quantity": 2, "opId": "up" });
+        let _cut = gateway.shopper("ann").send(&adjust_query(), json!({ "input": input })).await;
+    };
+    let gateway = proxied().await;
+    let at = behind_the_authorisation(&gateway, "orders", async |gateway| {
+        raise(gateway, &undisturbed_order).await;
+    })
+    .await;
+    let gateway = proxied().await;
+    gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
+    raise(&gateway, &order).await;
+    assert_eq!(balance(&base, &purse).await, 1_500);
+    let one = doc! { "_id": key(&order) };
+    let later = doc! { "$set": { "raises.0.deadline": never } };
+    base.raw("orders").update_one(one.clone(), later).await.expect("an update");
+    base.sweep().await;
+    assert_eq!(balance(&base, &purse).await, 1_500, "it is its raise's to give up");
+    let over = doc! { "$set": { "raises.0.deadline": long_ago } };
+    base.raw("orders").update_one(one, over).await.expect("an update");
+    base.sweep().await;
+    assert_eq!(balance(&base, &purse).await, 1_600);
+    base.assert_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -324,32 +435,6 @@ async fn an_order_is_cancelled_once_whoever_else_tries() {
     }
     settled(&gateway).await;
     assert_eq!(stock(&gateway, "a").await, (100, 0, 0));
-    gateway.assert_sound().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_refund_that_the_merchant_cannot_pay_stays_due() {
-    let gateway = Gateway::with(short_bounds).await;
-    let (shopper, purse, order) = shop(&gateway).await;
-    let bob = account(&gateway, "bob", 0).await;
-    let merchant = gateway.shopper(&gateway.app.config().payments_merchant);
-    let accounts = "{ myAccounts { edges { node { id } } } }";
-    let till = merchant.field(accounts, json!({})).await["edges"][0]["node"]["id"].clone();
-    let transfer = "mutation($input: TransferInput!) { transfer(input: $input) { __typename } }";
-    let input = json!({ "sourceId": till, "destinationId": bob, "amount": 300 });
-    let moved = merchant.field(transfer, json!({ "input": input })).await;
-    assert_eq!(moved["__typename"], "Transfer");
-    let input = json!({ "input": { "orderId": order, "opId": "op" } });
-    assert_eq!(shopper.error_code(&cancel_query(), input).await, "UNAVAILABLE");
-    assert_eq!(state(&gateway, "orders", &order).await, "CANCELLING");
-    // Everything else was given all the same.
-    assert_eq!(stock(&gateway, "a").await, (100, 0, 0));
-    let deposit =
-        "mutation($id: ID!) { deposit(input: {accountId: $id, amount: 300}) { __typename } }";
-    gateway.service().field(deposit, json!({ "id": till })).await;
-    gateway.sweep().await;
-    assert_eq!(state(&gateway, "orders", &order).await, "CANCELLED");
-    assert_eq!(balance(&gateway, &purse).await, 1_000);
     gateway.assert_sound().await;
 }
 

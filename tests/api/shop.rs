@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{Client, Gateway, key};
 
 pub const ORDER: &str = "id cartId state lines { sku quantity unitPrice { minorUnits } total { minorUnits } } \
-    total { minorUnits } paid { minorUnits } refunded { minorUnits } \
+    total { minorUnits } paid { minorUnits } refunded { minorUnits } refundDue { minorUnits } \
     shipping { name street city country } placedAt";
 
 /// A product and its stock.

@@ -106,6 +106,14 @@ async fn assert_settled(gateway: &Gateway) {
     gateway.assert_sound().await;
 }
 
+/// Fails unless all answers tell of one transfer, which has arrived.
+fn assert_one_arrived(answers: &[Value]) {
+    for answer in answers {
+        assert!(answer["state"] == "CREDITED" || answer["state"] == "DONE", "{answer}");
+        assert_eq!(answer["id"], answers[0]["id"]);
+    }
+}
+
 /// The n-th of many currencies.
 pub(crate) fn nth_currency(n: usize) -> &'static str {
     const CURRENCIES: &str = "\
@@ -408,12 +416,9 @@ async fn a_transfer_is_reversed_once() {
     assert_eq!((&back["kind"], &back["reverses"]), (&json!("REVERSAL"), &onward["id"]));
     assert_settled(&gateway).await;
 
-    // Who asks while another's run of it is under way is told to ask again.
-    let all = (0..8).map(|_| service.run(REVERSE, id.clone()));
-    for answer in futures_util::future::join_all(all).await {
-        let waits = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE";
-        assert!(waits || answer["data"]["reverseTransfer"]["__typename"] == "Transfer", "{answer}");
-    }
+    // Who asks while another's run of it is under way waits for that.
+    let all = (0..8).map(|_| service.field(REVERSE, id.clone()));
+    assert_one_arrived(&futures_util::future::join_all(all).await);
     assert_settled(&gateway).await;
     let reversed = service.field(REVERSE, id.clone()).await;
     assert_eq!((&reversed["state"], &reversed["reverses"]), (&json!("DONE"), &sent["id"]));
@@ -620,23 +625,97 @@ async fn of_many_who_want_the_last_money_as_many_get_it_as_there_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_op_that_is_sent_many_times_at_once_moves_once() {
     let gateway = Gateway::start().await;
-    let anna = gateway.shopper("anna");
+    let sibling = gateway.sibling().await;
+    let (anna, annas_other) = (gateway.shopper("anna"), sibling.shopper("anna"));
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&gateway, &from, 1_000).await;
-    let sends = (0..16).map(|_| anna.run(TRANSFER, order(&from, &to, 10, Some("op"))));
-    for answer in futures_util::future::join_all(sends).await {
-        let moved = answer["data"]["transfer"]["__typename"] == "Transfer";
-        let waits = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE";
-        assert!(moved || waits, "{answer}");
-    }
+    let sends = (0..16).map(|n| {
+        let client = if n % 2 == 0 { &anna } else { &annas_other };
+        client.field(TRANSFER, order(&from, &to, 10, Some("op")))
+    });
+    assert_one_arrived(&futures_util::future::join_all(sends).await);
+    settle(&sibling).await;
     assert_settled(&gateway).await;
     assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (990, 10));
     // With another input at the same time one of the two is a conflict.
-    let sends = (0..16).map(|n| anna.run(TRANSFER, order(&from, &to, 1 + n % 2, Some("both"))));
-    futures_util::future::join_all(sends).await;
+    let sends = (0..16).map(|n| anna.field(TRANSFER, order(&from, &to, 1 + n % 2, Some("both"))));
+    let answers = futures_util::future::join_all(sends).await;
+    let (moved, others): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|answer| answer["__typename"] == "Transfer");
+    assert_one_arrived(&moved);
+    assert_eq!((moved.len(), others.len()), (8, 8), "{others:?}");
+    assert!(others.iter().all(|other| other["code"] == "CONFLICT"), "{others:?}");
     assert_settled(&gateway).await;
     let moved = 990 - balance(&gateway, &from).await;
     assert!(moved == 1 || moved == 2, "{moved}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deposit_and_a_withdrawal_that_are_sent_many_times_at_once_pass_once() {
+    let gateway = Gateway::start().await;
+    let account = open(&gateway.shopper("anna"), "EUR").await;
+    let service = gateway.service();
+    for (query, op, amount, after) in [(DEPOSIT, "in", 100, 100), (WITHDRAW, "out", 70, 30)] {
+        let input = json!({ "accountId": account, "amount": amount, "opId": op });
+        let sends = (0..12).map(|_| service.field(query, json!({ "input": input })));
+        assert_one_arrived(&futures_util::future::join_all(sends).await);
+        assert_settled(&gateway).await;
+        assert_eq!(balance(&gateway, &account).await, after);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_transfer_that_is_refused_hears_the_refusal() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
+    fund(&gateway, &from, 30).await;
+    // More ops than there is money for, each sent several times.
+    let sends = (0..24).map(|n| {
+        let op = format!("op-{}", n % 6);
+        let sent = order(&from, &to, 10, Some(&op));
+        let anna = anna.clone();
+        async move { (n % 6, anna.field(TRANSFER, sent).await) }
+    });
+    let mut moved = std::collections::BTreeMap::new();
+    for (op, answer) in futures_util::future::join_all(sends).await {
+        if answer["__typename"] == "Transfer" {
+            let first = moved.entry(op).or_insert(answer["id"].clone());
+            assert_eq!(*first, answer["id"], "one op makes one transfer");
+        } else {
+            assert_eq!(answer["code"], "INSUFFICIENT_FUNDS", "{answer}");
+        }
+    }
+    assert_eq!(moved.len(), 3);
+    assert_settled(&gateway).await;
+    assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (0, 30));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_speak_of_accounts_in_the_callers_terms() {
+    let gateway = Gateway::start().await;
+    let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
+    let (from, closed) = (open(&anna, "EUR").await, open(&bert, "EUR").await);
+    let capped = open_capped(&bert, 50).await;
+    close(&bert, &closed).await;
+    fund(&gateway, &from, 100).await;
+    let cases = [
+        (anna.field(TRANSFER, order(&from, &closed, 1, None)).await, &closed, "is closed"),
+        (
+            anna.field(TRANSFER, order(&from, &capped, 51, None)).await,
+            &capped,
+            "can't take so much",
+        ),
+    ];
+    for (refused, account, why) in cases {
+        assert_eq!(refused["message"], format!("the account that gets the money {why}"));
+        assert_eq!(refused["accountId"], json!(account));
+    }
+    let sent = anna.field(TRANSFER, order(&from, &capped, 10, None)).await;
+    let late = anna.field(CANCEL, json!({ "id": sent["id"] })).await;
+    let state = late["state"].as_str().expect("a state");
+    assert_eq!(late["message"], format!("as it stands ({state}) that can't be done"));
+    assert_settled(&gateway).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

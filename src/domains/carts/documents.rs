@@ -211,12 +211,6 @@ impl Stored for CartDocument {
             serves: "the sweep of stock that is still to be returned",
         },
         Index {
-            name: "checkout_id",
-            keys: &[("checkout.id", Key::Up)],
-            kind: Kind::Where("checkout.id"),
-            serves: "the cart to which an authorisation belongs",
-        },
-        Index {
             name: "owner_modified",
             keys: &[
                 ("owner", Key::Up),

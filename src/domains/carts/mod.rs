@@ -90,6 +90,11 @@ pub fn order_as_holder(order: &str) -> String {
     format!("{ORDERS}{order}")
 }
 
+/// The order that a holder of stock is, unless it is a cart.
+pub fn order_of_holder(holder: &str) -> Option<&str> {
+    holder.strip_prefix(ORDERS)
+}
+
 /// Whether a holder of stock is an order and no cart.
 pub fn is_of_order(holder: &str) -> bool {
     holder.starts_with(ORDERS)

@@ -98,8 +98,24 @@ pub struct OrderPayment {
     pub id: String,
     /// What it took, in minor units.
     pub amount: i64,
-    /// What of that was given back, or is about to be.
+    /// What of that is to be given back, by all decisions: what the outbox still owes of it hasn't
+    /// moved.
     pub refunded: i64,
+}
+
+impl OrderDocument {
+    /// What is still to be given: it isn't noted that it was.
+    pub fn owed(&self) -> impl Iterator<Item = &Due> {
+        self.outbox.iter().filter(|due| due.given.is_none())
+    }
+
+    /// The refunds that are still to be made, each as its payment and amount.
+    pub fn refunds_due(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.owed().filter_map(|due| match &due.give {
+            Give::Refund { payment, amount } => Some((payment.as_str(), *amount)),
+            _ => None,
+        })
+    }
 }
 
 /// Outbox entry.
@@ -115,6 +131,9 @@ pub struct Due {
     /// Server time of the note that it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<DateTime>,
+    /// Server time of the note that it can't be given yet: from then on only the sweep tries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<DateTime>,
 }
 
 /// What an outbox entry gives.
@@ -162,8 +181,11 @@ impl Give {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Raise {
-    /// Id of this attempt: tag of the stock taken, id of the payment.
+    /// Id of this attempt: tag of the stock taken.
     pub tag: String,
+    /// Id of the payment; of raises that were begun before payments had one, the tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment: Option<String>,
     /// The op behind it.
     pub op: String,
     /// Digest of its input.
@@ -181,6 +203,13 @@ pub struct Raise {
     pub voiding: bool,
     /// Until when, on the server's clock, the run that began it writes.
     pub deadline: DateTime,
+}
+
+impl Raise {
+    /// Id of the payment, which others see: nobody can tell the order's id from it.
+    pub fn payment_id(&self) -> &str {
+        self.payment.as_deref().unwrap_or(&self.tag)
+    }
 }
 
 impl Stored for OrderDocument {

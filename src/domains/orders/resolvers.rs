@@ -77,9 +77,10 @@ impl OrdersMutation {
     }
 
     /// Sets the quantity of one line of an order that isn't cancelled. What is taken off goes back
-    /// into stock and its price is refunded; what is added must be in stock and is paid first. Own
-    /// orders only, or one that was placed without signing in and whose id you know, or any for a
-    /// merchant; with docgate's own accounts only the owner of the account that pays can raise.
+    /// into stock and its price is refunded; what is added must be in stock and is paid first. Money
+    /// that can't be refunded yet is in `refundDue` of the answer. Own orders only, or one that was
+    /// placed without signing in and whose id you know, or any for a merchant; with docgate's own
+    /// accounts only the owner of the account that pays can raise.
     ///
     /// Who: everyone.
     async fn adjust_order_line(
@@ -92,8 +93,9 @@ impl OrdersMutation {
     }
 
     /// Cancels an order: its goods go back into stock, and what is left of the money is refunded.
-    /// Own orders only, or one that was placed without signing in and whose id you know, or any for
-    /// a merchant.
+    /// Money that can't be refunded yet is in `refundDue` of the answer; until all is refunded the
+    /// order is `CANCELLING`. Own orders only, or one that was placed without signing in and whose id
+    /// you know, or any for a merchant.
     ///
     /// Who: everyone.
     async fn cancel_order(

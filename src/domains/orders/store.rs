@@ -116,11 +116,17 @@ pub(super) async fn remove_raise(app: &App, id: &str, raise: &str) -> Outcome<()
     app.collection::<OrderDocument>().guarded(guard, turned(set)).done().await
 }
 
-/// Notes what was given. An order that is being cancelled and owes nothing more is cancelled. The
-/// time of the first note stays: who reads the order after it gives nothing.
-pub(super) async fn mark_given(app: &App, id: &str, tags: &[String]) -> Outcome<OrderDocument> {
-    let noted = changed(doc! { "given": { "$ifNull": ["$$this.given", "$$NOW"] } });
-    let is_noted = doc! { "$in": ["$$this.tag", literal(tags.to_vec())] };
+/// Notes what was given, and what can't be given yet. An order that is being cancelled and owes
+/// nothing more is cancelled. The time of the first note stays: who reads the order after it gives
+/// nothing.
+pub(super) async fn mark_given(
+    app: &App,
+    id: &str,
+    given: &[String],
+    deferred: &[String],
+) -> Outcome<OrderDocument> {
+    let noted = choose(is_one_of(deferred), first_noted("deferred"), "$$this");
+    let noted = choose(is_one_of(given), first_noted("given"), noted);
     // A missing field is less than null, and null less than any time.
     let is_owed = doc! { "$lte": ["$$this.given", null] };
     let is_done = doc! { "$and": [
@@ -128,14 +134,25 @@ pub(super) async fn mark_given(app: &App, id: &str, tags: &[String]) -> Outcome<
         { "$eq": [filter("$outbox", is_owed), []] },
     ] };
     let update = vec![
-        doc! { "$set": { "outbox": map("$outbox", choose(is_noted, noted, "$$this")) } },
+        doc! { "$set": { "outbox": map("$outbox", noted) } },
         doc! { "$set": {
             "state": choose(is_done, stored(&OrderState::Cancelled), "$state"),
             "changedAt": "$$NOW",
         } },
     ];
+    let tags = [given, deferred].concat();
     let guard = doc! { "_id": id, "outbox.tag": { "$in": tags } };
     app.collection::<OrderDocument>().guarded(guard, update).apply().await
+}
+
+/// The element `$$this` with the server's time in `field`, where there is none yet.
+fn first_noted(field: &str) -> Bson {
+    changed(doc! { field: { "$ifNull": [format!("$$this.{field}"), "$$NOW"] } })
+}
+
+/// The elements `$$this` with one of these tags.
+fn is_one_of(tags: &[String]) -> Document {
+    doc! { "$in": ["$$this.tag", literal(tags.to_vec())] }
 }
 
 /// Forgets outbox entries whose marks are retired.

@@ -46,8 +46,8 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
             _ => break,
         }
     }
-    for id in transfers::operations::open_authorisations(app, quiet, BATCH).await? {
-        tally.add(&id, void_if_nobodys(app, &id).await);
+    for (id, holder) in transfers::operations::open_authorisations(app, quiet, BATCH).await? {
+        tally.add(&id, void_if_nobodys(app, &id, holder.as_deref()).await);
     }
     tally.finished()
 }
@@ -66,11 +66,19 @@ async fn finish_checkout(app: &App, cart: &str) -> Result<bool, Error> {
 }
 
 /// Voids an authorisation on the ledger that belongs to no checkout and no raised line.
-async fn void_if_nobodys(app: &App, id: &str) -> Result<bool, Error> {
-    let of_a_checkout = carts::operations::checkout::of_checkout(app, id).await?.is_some();
-    if of_a_checkout || operations::has_payment(app, id).await? {
+async fn void_if_nobodys(app: &App, id: &str, holder: Option<&str>) -> Result<bool, Error> {
+    if let Some(holder) = holder
+        && has_payment(app, holder, id).await?
+    {
         return Ok(false);
     }
     transfers::operations::void(app, id).await?;
     Ok(true)
+}
+
+async fn has_payment(app: &App, holder: &str, payment: &str) -> Result<bool, Error> {
+    match carts::order_of_holder(holder) {
+        Some(order) => operations::has_payment(app, order, payment).await,
+        None => carts::operations::checkout::has_payment(app, holder, payment).await,
+    }
 }

@@ -51,9 +51,17 @@ impl Order {
         self.money(self.0.payments.iter().map(|payment| payment.amount).sum())
     }
 
-    /// What of that was given back, or is on its way back.
+    /// What of that was given back.
     async fn refunded(&self) -> Money {
-        self.money(self.0.payments.iter().map(|payment| payment.refunded).sum())
+        let decided: i64 = self.0.payments.iter().map(|payment| payment.refunded).sum();
+        self.money(decided - self.due())
+    }
+
+    /// What of that is still to be given back: the refund is decided and the money hasn't moved. It
+    /// moves without a further request, as soon as the merchant's account or the payment provider
+    /// can pay.
+    async fn refund_due(&self) -> Money {
+        self.money(self.due())
     }
 
     /// Where the goods go.
@@ -79,6 +87,10 @@ impl Order {
 }
 
 impl Order {
+    fn due(&self) -> i64 {
+        self.0.refunds_due().map(|(_, amount)| amount).sum()
+    }
+
     fn money(&self, minor_units: i64) -> Money {
         Money::new(minor_units, self.0.currency)
     }

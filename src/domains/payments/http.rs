@@ -7,7 +7,7 @@ use reqwest::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::{Authorisation, Charge, Provider};
+use super::{Authorisation, Charge, Provider, Refund};
 use crate::{
     app::{App, rfc3339},
     error::Error,
@@ -86,7 +86,7 @@ impl Provider for HttpProvider {
         id: &str,
         refund_id: &str,
         amount: Money,
-    ) -> Result<(), Error> {
+    ) -> Result<Refund, Error> {
         let call = Call {
             id,
             amount: Some(amount.minor_units),
@@ -94,7 +94,11 @@ impl Provider for HttpProvider {
             refund_id: Some(refund_id),
             ..Call::default()
         };
-        expect(send(app, "refund", call).await?, "refunded")
+        let answer = send(app, "refund", call).await?;
+        if answer.status == "due" {
+            return Ok(Refund::Due);
+        }
+        expect(answer, "refunded").map(|()| Refund::Made)
     }
 }
 

@@ -1,6 +1,6 @@
 //! docgate's own accounts as provider.
 
-use super::{Authorisation, Charge, Provider};
+use super::{Authorisation, Charge, Provider, Refund};
 use crate::{
     app::App,
     domains::transfers::operations::{self as transfers, PayerAccount, Verdict},
@@ -16,7 +16,8 @@ impl Provider for Ledger {
         let Some(payer) = &charge.account else {
             return Ok(Authorisation::Declined("name the account that pays".into()));
         };
-        Ok(match transfers::authorise(app, &charge.id, payer, charge.amount).await? {
+        let Charge { id, holder, amount, .. } = charge;
+        Ok(match transfers::authorise(app, id, holder, payer, *amount).await? {
             Verdict::Authorised => Authorisation::Authorised,
             Verdict::Declined(reason) => Authorisation::Declined(reason.into()),
         })
@@ -36,8 +37,9 @@ impl Provider for Ledger {
         id: &str,
         refund_id: &str,
         amount: Money,
-    ) -> Result<(), Error> {
-        transfers::refund(app, id, refund_id, amount).await
+    ) -> Result<Refund, Error> {
+        let arrived = transfers::refund(app, id, refund_id, amount).await?;
+        Ok(if arrived { Refund::Made } else { Refund::Due })
     }
 }
 

@@ -33,10 +33,11 @@
 //! | `authorise` | `authorised`, or `declined` with a `reason` that the shopper may read |
 //! | `capture` | `captured` |
 //! | `void` | `voided`, also where nothing was authorised under the id |
-//! | `refund` | `refunded` |
+//! | `refund` | `refunded`, or `due` while the money can't be paid |
 //!
 //! An `authorise` that comes after the `void` of its id must be `declined`; a `void` after it was
-//! declined is still `voided`. `5xx`, 408, 425 and 429, timeouts and broken connections mean that
+//! declined is still `voided`. A refund that is `due` comes again under the same key, until it is
+//! answered `refunded`. `5xx`, 408, 425 and 429, timeouts and broken connections mean that
 //! nobody knows: docgate sends the call a few times more, and later again under the same key. Any
 //! other status is a fault of the set-up and logged as such; the flow waits until it is mended.
 
@@ -50,8 +51,11 @@ use crate::{app::App, error::Error, graphql::scalars::Money};
 /// What is to be charged.
 #[derive(Debug, Clone)]
 pub struct Charge {
-    /// Id of the payment.
+    /// Id of the payment. Others see it: it must not tell anything of what is paid.
     pub id: String,
+    /// The cart or the order that is paid, by the name under which it holds stock; no provider tells
+    /// it anyone.
+    pub holder: String,
     /// How much.
     pub amount: Money,
     /// For the ledger: the account that pays; its owner was checked.
@@ -67,6 +71,15 @@ pub enum Authorisation {
     Authorised,
     /// It isn't, and won't be under this id; why, in words that are safe to show.
     Declined(String),
+}
+
+/// What the provider said to a refund.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refund {
+    /// The money has moved.
+    Made,
+    /// The money can't move now, and will later: refund again.
+    Due,
 }
 
 /// One provider.
@@ -96,12 +109,12 @@ pub trait Provider {
     /// Gives back a part of the captured payment `id`, once per `refund_id`.
     ///
     /// # Errors
-    /// The outcome is unknown, or the provider can't now: refund again.
+    /// The outcome is unknown: refund again.
     fn refund(
         &self,
         app: &App,
         id: &str,
         refund_id: &str,
         amount: Money,
-    ) -> impl Future<Output = Result<(), Error>> + Send;
+    ) -> impl Future<Output = Result<Refund, Error>> + Send;
 }

@@ -1,7 +1,7 @@
 //! Hands each call to the provider that the configuration names.
 
 use super::{
-    Authorisation, Charge, Provider,
+    Authorisation, Charge, Provider, Refund,
     http::HttpProvider,
     ledger::{self, Ledger},
     none::NoProvider,
@@ -85,10 +85,10 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
 /// for an amount of zero.
 ///
 /// # Errors
-/// The outcome is unknown, or the provider can't now: refund again.
-pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<(), Error> {
+/// The outcome is unknown: refund again.
+pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<Refund, Error> {
     if amount.minor_units == 0 {
-        return Ok(());
+        return Ok(Refund::Made);
     }
     match app.config().payments {
         PaymentProvider::Ledger => Ledger.refund(app, id, refund_id, amount).await,

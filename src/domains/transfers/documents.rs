@@ -114,6 +114,9 @@ pub struct TransferDocument {
     /// The transfer or payment that this one gives back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<String>,
+    /// Of a payment, the cart or order that is paid; nobody is shown it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
     /// Digest of what was asked.
     pub input: String,
     /// Gateway that holds the claim.

@@ -28,7 +28,8 @@
 //! deadline, the time of a command and the clocks' skew have passed: nothing that the former holder
 //! sent can move money then. A holder that doesn't know what became of a command stops at once and
 //! leaves the transfer to the next claim, so it never undoes, returns or retires while a step of
-//! its own is unknown.
+//! its own is unknown. A repeat of an op whose first run still holds the claim waits for that run,
+//! and answers as it does.
 //!
 //! What is simpler here than in the textbook's pattern, and why that is safe:
 //! - There is no INITIAL: the insert is state, first claim and deadline in one write. An insert that
@@ -49,7 +50,8 @@
 //! no deadline of their own: the checkout decides by capture or void, and the sweep leaves PENDING
 //! and AUTHORISED ones alone. A void that finds nothing leaves a tombstone, so that a late
 //! authorisation is refused. **Refunds** go the other way and always arrive, also at an account that
-//! was closed; one for which the merchant's account is short stays PENDING until it isn't.
+//! was closed or is full; one for which the merchant's account is short stays PENDING, and the sweep
+//! tries again each time its claim has ended.
 //!
 //! **Refused and tried again.** A transfer that was refused by what was read leaves nothing. One
 //! that was refused by a write leaves a CANCELLED or RETURNED document, and its op, sent again, goes

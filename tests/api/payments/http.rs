@@ -53,6 +53,8 @@ struct Service {
     faults: Vec<Fault>,
     /// Calls of this action are answered with 503.
     away_at: Option<&'static str>,
+    /// Refunds can't be paid, and are answered as due.
+    short: bool,
     calls: Vec<(String, String, Value)>,
     bad_signatures: usize,
 }
@@ -80,6 +82,7 @@ impl Service {
                 self.payments.insert(id, "void");
                 json!({ "status": "voided" })
             }
+            ("refund", Some("captured")) if self.short => json!({ "status": "due" }),
             ("refund", Some("captured")) => {
                 self.refunded += body["amount"].as_i64().expect("an amount");
                 json!({ "status": "refunded" })
@@ -118,7 +121,9 @@ async fn serve(
             Some(answer) => answer.clone(),
             None => service.carry_out(&action, &body),
         };
-        service.answers.insert(key, answer.clone());
+        if answer["status"] != "due" {
+            service.answers.insert(key, answer.clone());
+        }
         (fault, answer)
     };
     match fault {
@@ -160,7 +165,8 @@ fn calls(shared: &Shared) -> usize {
 }
 
 fn charge(id: &str, amount: i64) -> Charge {
-    Charge { id: id.into(), amount: euros(amount), account: None, token: Some("tok".into()) }
+    let (holder, token) = ("a cart".into(), Some("tok".into()));
+    Charge { id: id.into(), holder, amount: euros(amount), account: None, token }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,6 +324,9 @@ async fn an_order_is_paid_raised_and_refunded_through_the_service() {
             ... on Order { paid { minorUnits } } ... on UserError { message } } }";
     let raised = shopper.field(raise, json!({ "id": id, "sku": "a" })).await;
     assert_eq!(raised["paid"]["minorUnits"], 300, "{raised:#}");
+    let told = shared.lock().expect("no panic").calls.clone();
+    let tells = |(.., body): &(String, String, Value)| body.to_string().contains(&key(id));
+    assert!(!told.iter().any(tells), "nor later: {told:?}");
     let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id}) {
         ... on Order { state } ... on UserError { message } } }";
     let cancelled = shopper.field(cancel, json!({ "id": id })).await;
@@ -326,6 +335,33 @@ async fn an_order_is_paid_raised_and_refunded_through_the_service() {
     assert_eq!(states(&shared), ["captured", "captured"]);
     shop::settled(&gateway).await;
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refund_that_the_service_cannot_pay_is_due_until_it_can() {
+    let (gateway, shared) = start(SECRET).await;
+    let (_, input) = cart_of_one(&gateway, "a").await;
+    let shopper = gateway.anonymous();
+    let order = shopper.field(&shop::checkout_query(), input).await;
+    let id = json!({ "id": order["id"] });
+    let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id, opId: \"op\"}) {
+        ... on Order { state refunded { minorUnits } refundDue { minorUnits } } } }";
+    let money = |refunded: i64, due: i64, state: &str| {
+        let of = |amount| json!({ "minorUnits": amount });
+        json!({ "state": state, "refunded": of(refunded), "refundDue": of(due) })
+    };
+    shared.lock().expect("no panic").short = true;
+    for _ in 0..2 {
+        assert_eq!(shopper.field(cancel, id.clone()).await, money(0, 100, "CANCELLING"));
+    }
+    shared.lock().expect("no panic").short = false;
+    gateway.sweep().await;
+    assert_eq!(shopper.field(cancel, id).await, money(100, 0, "CANCELLED"));
+    let service = shared.lock().expect("no panic");
+    assert_eq!(service.refunded, 100);
+    let refunds = service.calls.iter().filter(|(action, ..)| action == "refund");
+    let keys: Vec<_> = refunds.map(|(_, key, _)| key).collect();
+    assert!(keys.len() == 2 && keys[0] == keys[1], "the same call again: {keys:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -107,12 +107,13 @@ pub async fn overdue(app: &App, now: DateTime, limit: i64) -> Result<Vec<String>
     Ok(overdue)
 }
 
-/// The cart of a checkout that is under way or done.
+/// Whether the payment is that of the cart's checkout, which is under way or done.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub async fn of_checkout(app: &App, checkout: &str) -> Result<Option<CartDocument>, Error> {
-    checkout::find_by_checkout(app, checkout).await
+pub async fn has_payment(app: &App, cart: &str, payment: &str) -> Result<bool, Error> {
+    let checkout = store::find_settled(app, cart).await?.and_then(|cart| cart.checkout);
+    Ok(checkout.is_some_and(|checkout| checkout.payment_id == payment))
 }
 
 /// Calls `each` for every cart, for the invariants.

@@ -10,7 +10,7 @@ use crate::{
     mongo::{
         Outcome, Run,
         collection::List,
-        expression::{both, literal, map, stored},
+        expression::{literal, map, stored},
         guarded::Guarded,
         keyset,
     },
@@ -125,14 +125,4 @@ pub(in super::super) async fn list_overdue(
     app.collection::<CartDocument>()
         .list(List { filter, sort, limit, hint: Some("state_modified"), ..List::default() })
         .await
-}
-
-/// The cart of a checkout that is under way or done.
-pub(in super::super) async fn find_by_checkout(
-    app: &App,
-    checkout: &str,
-) -> Result<Option<CartDocument>, Error> {
-    let known = both(doc! { "checkout.id": checkout }, doc! { "checkout.id": { "$exists": true } });
-    let read = List { filter: known, limit: 1, ..List::default() };
-    Ok(app.collection::<CartDocument>().list(read).await?.pop())
 }

@@ -161,8 +161,9 @@ fn raised(order: &OrderDocument, raise: &Raise, op: &Op) -> Decision {
     let (sku, quantity) = (raise.sku.clone(), raise.quantity);
     let mut gives = vec![Give::Sell { sku, quantity, take: raise.tag.clone() }];
     if raise.amount > 0 {
-        payments.push(OrderPayment { id: raise.tag.clone(), amount: raise.amount, refunded: 0 });
-        gives.push(Give::Capture { payment: raise.tag.clone() });
+        let payment = raise.payment_id().to_owned();
+        payments.push(OrderPayment { id: payment.clone(), amount: raise.amount, refunded: 0 });
+        gives.push(Give::Capture { payment });
     }
     Decision {
         state: order.state,
@@ -194,7 +195,7 @@ async fn raise(
     let raise = begun(app, ask, order, line, run)?;
     let payment = ask.payment.as_ref().unwrap_or(&order.payer);
     let amount = Money::new(raise.amount, order.currency);
-    let charge = payer::charge(&raise.tag, amount, payment);
+    let charge = payer::charge(raise.payment_id(), order_as_holder(&order.id), amount, payment);
     payer::check(app, requester, &charge).await?;
     let noted = store::push_raise(app, &order.id, order.revision, &raise, run).await.decided()?;
     let Some(order) = noted else { return Ok(None) };
@@ -232,8 +233,8 @@ async fn secure(
     })
 }
 
-/// The record of an attempt to raise a line. Its tag tells the order, and comes from the revision as
-/// read, which the record itself raises: no two attempts share one.
+/// The record of an attempt to raise a line. Tag and payment come from the revision as read, which
+/// the record itself raises: no two attempts share one.
 fn begun(
     app: &App,
     ask: &Ask,
@@ -246,8 +247,10 @@ fn begun(
     }
     let quantity = ask.quantity - line.quantity;
     let revision = order.revision.to_string();
+    let derived = |what| app.ids().derived(&[what, &ask.op.id, &revision]);
     Ok(Raise {
-        tag: format!("{}:{}", order.id, app.ids().derived(&["raise", &ask.op.id, &revision])),
+        tag: derived("raise"),
+        payment: Some(derived("raise payment")),
         op: ask.op.id.clone(),
         input: ask.op.input.clone(),
         sku: line.sku.clone(),
@@ -309,7 +312,7 @@ pub(in super::super) async fn undo_raise(
             return Ok(false);
         }
     }
-    payer::void(app, &raise.tag, raise.amount).await?;
+    payer::void(app, raise.payment_id(), raise.amount).await?;
     inventory::operations::release(app, &raise.sku, &order_as_holder(order), &raise.tag).await?;
     store::remove_raise(app, order, &raise.tag).await.decided()?;
     Ok(true)

@@ -329,7 +329,7 @@ fn begun(cart: &CartDocument) -> Result<&Checkout, Error> {
 
 fn charge(cart: &CartDocument, checkout: &Checkout) -> Charge {
     let total = Money::new(checkout.total, cart.currency);
-    payer::charge(&checkout.payment_id, total, &checkout.payment)
+    payer::charge(&checkout.payment_id, cart.id.clone(), total, &checkout.payment)
 }
 
 /// The order of a checkout.

@@ -189,17 +189,14 @@ fn crowded() -> Error {
     Error::RateLimited("too many shoppers are checking out the same product; try again")
 }
 
-/// Whether an authorisation is one of an order's, or of a raise of one.
+/// Whether an authorisation is one of the order's, or of a raise of it.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
-pub(super) async fn has_payment(app: &App, payment: &str) -> Result<bool, Error> {
-    // The id of a raise begins with its order's.
-    let id = payment.split(':').next().unwrap_or_default();
-    let order = store::find(app, id).await?;
-    Ok(order.is_some_and(|order| {
+pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool, Error> {
+    Ok(store::find(app, order).await?.is_some_and(|order| {
         order.payments.iter().any(|own| own.id == payment)
-            || order.raises.iter().any(|raise| raise.tag == payment)
+            || order.raises.iter().any(|raise| raise.payment_id() == payment)
     }))
 }
 

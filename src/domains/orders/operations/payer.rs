@@ -64,10 +64,11 @@ where
     }
 }
 
-/// The charge with that id.
-pub(super) fn charge(id: &str, amount: Money, payment: &Payment) -> Charge {
+/// The charge with that id, for the cart or order that holds the stock as `holder`.
+pub(super) fn charge(id: &str, holder: String, amount: Money, payment: &Payment) -> Charge {
     Charge {
         id: id.to_owned(),
+        holder,
         amount,
         account: payment.account.clone(),
         token: payment.token.clone(),

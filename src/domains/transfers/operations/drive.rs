@@ -23,59 +23,6 @@ enum Moved {
     Due,
 }
 
-/// A transfer whose document stands.
-pub(super) enum Begun {
-    /// This run holds the claim.
-    Claimed(TransferDocument),
-    /// An earlier call began it.
-    Found(TransferDocument),
-}
-
-/// Begins the transfer, or finds it begun.
-pub(super) async fn begin(app: &App, transfer: TransferDocument) -> Result<Begun, Error> {
-    if store::insert_transfer(app, transfer.clone()).await.decided()?.is_some() {
-        return Ok(Begun::Claimed(transfer));
-    }
-    let found = store::find_transfer(app, &transfer.id).await?;
-    found.map(Begun::Found).ok_or_else(|| Error::internal("a transfer that was there is gone"))
-}
-
-/// Brings the transfer to a point at which its caller can be told how it went, and leaves the rest
-/// to be done behind the answer.
-pub(super) async fn answerable(
-    app: &App,
-    begun: Begun,
-    run: &Run,
-) -> Result<TransferDocument, Error> {
-    let claimed = match begun {
-        Begun::Claimed(transfer) => transfer,
-        Begun::Found(found) if found.state.is_answerable() || is_given_up(&found) => {
-            return Ok(found);
-        }
-        Begun::Found(found) => claim(app, &found, found.state, None, run).await?,
-    };
-    let reached = drive(app, claimed, run, TransferState::is_answerable).await?;
-    if reached.state == TransferState::Credited {
-        let (app, transfer) = (app.clone(), reached.clone());
-        app.clone().behind("settling a transfer", async move {
-            settle(&app, transfer).await.map(|_settled| ())
-        });
-    }
-    Ok(reached)
-}
-
-/// Takes a transfer over from a claim that has ended, moving it on to `to` in the same write.
-pub(super) async fn claim(
-    app: &App,
-    read: &TransferDocument,
-    to: TransferState,
-    reason: Option<TransferReason>,
-    run: &Run,
-) -> Result<TransferDocument, Error> {
-    let claimed = store::claim(app, read, to, reason, run).await.decided()?;
-    claimed.ok_or_else(|| Error::unavailable("another run of this transfer is under way"))
-}
-
 /// Goes on with a transfer that was left behind, to its end; says whether it got there. Payments
 /// that aren't decided are left alone, and what another run may still be at.
 ///
@@ -97,12 +44,6 @@ pub async fn finish(app: &App, id: &str) -> Result<bool, Error> {
 
 fn ends(state: TransferState) -> bool {
     state.is_final() || state == TransferState::Authorised
-}
-
-/// Cancelled by its owner: that it will come to nothing is decided, and undoing it is up to whoever
-/// holds the claim.
-fn is_given_up(transfer: &TransferDocument) -> bool {
-    transfer.state == TransferState::Cancelling && transfer.hindrance().is_none()
 }
 
 /// Steps until `there`, or until there is a step that can't be made now.
@@ -178,7 +119,10 @@ async fn undo(
 
 /// Lets both accounts forget the transfer: at once, as every command of the claim that credited it
 /// was answered, and those of earlier claims are past their deadline.
-async fn settle(app: &App, transfer: TransferDocument) -> Result<TransferDocument, Error> {
+pub(super) async fn settle(
+    app: &App,
+    transfer: TransferDocument,
+) -> Result<TransferDocument, Error> {
     let (source, destination) = tokio::join!(
         store::retire(app, &transfer.source, &transfer.id),
         store::retire(app, &transfer.destination, &transfer.id),

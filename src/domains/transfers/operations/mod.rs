@@ -1,6 +1,7 @@
 //! The rules of accounts and transfers.
 
 mod accounts;
+mod claim;
 mod drive;
 mod payments;
 mod reads;

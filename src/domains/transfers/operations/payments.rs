@@ -11,7 +11,8 @@ use super::{
         },
         store,
     },
-    drive::{Begun, answerable, begin, claim, drive},
+    claim::{Begun, Reached, advance, answerable, begin, claim},
+    drive::drive,
     transfers::Asked,
 };
 use crate::{
@@ -30,12 +31,18 @@ pub enum Verdict {
     Declined(&'static str),
 }
 
-/// Sets the money for the payment `id` aside, on its way from `payer` to the merchant. Repeated it
-/// says the same.
+/// Sets the money for the payment `id` of that holder aside, on its way from `payer` to the
+/// merchant. Repeated it says the same.
 ///
 /// # Errors
 /// The outcome is unknown: the money may be set aside or may yet be.
-pub async fn authorise(app: &App, id: &str, payer: &str, amount: Money) -> Result<Verdict, Error> {
+pub async fn authorise(
+    app: &App,
+    id: &str,
+    holder: &str,
+    payer: &str,
+    amount: Money,
+) -> Result<Verdict, Error> {
     let receiving = receiving_account(app, amount.currency);
     let ((run, from), to) =
         tokio::try_join!(store::open_account(app, payer), store::find_account(app, &receiving),)?;
@@ -55,7 +62,8 @@ pub async fn authorise(app: &App, id: &str, payer: &str, amount: Money) -> Resul
         amount: amount.minor_units,
     };
     let op = Op { id: id.to_owned(), input: String::new() };
-    let payment = asked.document(app, &owner, amount.currency, &op, &run);
+    let mut payment = asked.document(app, &owner, amount.currency, &op, &run);
+    payment.holder = Some(holder.to_owned());
     let begun = begin(app, payment.clone()).await?;
     match &begun {
         Begun::Found(found) if is_tombstone(found) => return Ok(declined(found)),
@@ -128,12 +136,12 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     }
 }
 
-/// Gives a part of a captured payment back, once per `refund_id`. While the merchant's account is
-/// short it stays due.
+/// Gives a part of a captured payment back, once per `refund_id`; says whether the money has
+/// arrived. While the merchant's account is short the refund stays due, and the sweep makes it.
 ///
 /// # Errors
-/// The outcome is unknown, or the merchant's account is short: refund again.
-pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<(), Error> {
+/// The outcome is unknown: refund again.
+pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
     let (run, found) = store::open_transfer(app, id).await?;
     let paid = payment(found, id)?;
     if !paid.state.has_arrived() {
@@ -153,14 +161,15 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     if matches!(&begun, Begun::Found(found) if found.amount != amount.minor_units) {
         return Err(Error::internal(format!("refund {refund_id:?} was made of another amount")));
     }
-    if answerable(app, begun, &run).await?.state.has_arrived() {
-        return Ok(());
+    let (Reached::Here(reached) | Reached::UnderWay(reached)) = advance(app, begun, &run).await?;
+    if reached.state.is_final() && !reached.state.has_arrived() {
+        return Err(Error::internal(format!("refund {refund_id:?} is {:?}", reached.state)));
     }
-    Err(Error::unavailable("the merchant's account is short: the refund stays due"))
+    Ok(reached.state.has_arrived())
 }
 
-/// Payments begun before `before` that are neither captured nor given up, oldest first: their
-/// checkouts decide what becomes of them.
+/// Payments begun before `before` that are neither captured nor given up, oldest first, each with
+/// its holder: that decides what becomes of them.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`.
@@ -168,9 +177,9 @@ pub async fn open_authorisations(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<(String, Option<String>)>, Error> {
     let payments = store::list_undecided_payments(app, before, limit).await?;
-    Ok(payments.into_iter().map(|payment| payment.id).collect())
+    Ok(payments.into_iter().map(|payment| (payment.id, payment.holder)).collect())
 }
 
 /// Calls `each` for every payment that was captured and every refund that arrived, with the
@@ -256,6 +265,7 @@ fn tombstone(app: &App, id: &str, run: &Run) -> TransferDocument {
         state,
         reason: Some(TransferReason::CheckoutGivenUp),
         reverses: None,
+        holder: None,
         input: String::new(),
         worker: app.name().to_owned(),
         fence: 1,

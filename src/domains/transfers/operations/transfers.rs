@@ -10,11 +10,12 @@ use super::{
         store,
         types::{
             AccountClosed, AccountFull, CancelTransferResult, DepositResult, Hindrance,
-            InsufficientFunds, ReverseTransferResult, TransferNotCancellable, TransferResult,
+            InsufficientFunds, ReverseTransferResult, Side, TransferNotCancellable, TransferResult,
             WithdrawResult,
         },
     },
-    drive::{Begun, answerable, begin, hindered_destination, hindered_source},
+    claim::{Begun, answerable, begin},
+    drive::{hindered_destination, hindered_source},
 };
 use crate::{
     app::App,
@@ -227,6 +228,7 @@ impl Asked<'_> {
             state,
             reason: None,
             reverses: None,
+            holder: None,
             input: op.input.clone(),
             worker: app.name().to_owned(),
             fence: 1,
@@ -321,14 +323,12 @@ async fn explain(
 ) -> Result<Hindrance, Error> {
     Ok(match reason {
         TransferReason::SourceClosed => {
-            Hindrance::Closed(AccountClosed::new(transfer.source.clone()))
+            Hindrance::Closed(AccountClosed::new(transfer, Side::Source))
         }
         TransferReason::DestinationClosed => {
-            Hindrance::Closed(AccountClosed::new(transfer.destination.clone()))
+            Hindrance::Closed(AccountClosed::new(transfer, Side::Destination))
         }
-        TransferReason::DestinationFull => {
-            Hindrance::Full(AccountFull::new(transfer.destination.clone()))
-        }
+        TransferReason::DestinationFull => Hindrance::Full(AccountFull::new(transfer)),
         _ => {
             let source = store::find_account(app, &transfer.source).await?;
             let available = source.map_or(0, |source| source.available());

@@ -1,6 +1,6 @@
 //! What mutations of accounts and transfers answer, and how they refuse.
 
-use async_graphql::{ID, SimpleObject, Union};
+use async_graphql::{ID, SimpleObject, Union, Value};
 
 use super::{
     super::documents::{AccountDocument, TransferDocument, TransferState},
@@ -124,6 +124,32 @@ impl InsufficientFunds {
     }
 }
 
+/// A side of a transfer.
+#[derive(Debug, Clone, Copy)]
+pub enum Side {
+    /// The account that gives.
+    Source,
+    /// The account that gets.
+    Destination,
+}
+
+impl Side {
+    /// What its account does, for people.
+    const fn does(self) -> &'static str {
+        match self {
+            Self::Source => "gives",
+            Self::Destination => "gets the money",
+        }
+    }
+
+    fn account_id(self, transfer: &TransferDocument) -> ID {
+        NodeKind::Account.id(match self {
+            Self::Source => &transfer.source,
+            Self::Destination => &transfer.destination,
+        })
+    }
+}
+
 /// The account is closed.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct AccountClosed {
@@ -136,10 +162,11 @@ pub struct AccountClosed {
 }
 
 impl AccountClosed {
-    /// That account is.
-    pub fn new(account: String) -> Self {
-        let message = format!("the account {account:?} is closed");
-        Self { code: ErrorCode::AccountClosed, message, account_id: NodeKind::Account.id(&account) }
+    /// The account that is to give, or to get, is closed.
+    pub fn new(transfer: &TransferDocument, side: Side) -> Self {
+        let message = format!("the account that {} is closed", side.does());
+        let account_id = side.account_id(transfer);
+        Self { code: ErrorCode::AccountClosed, message, account_id }
     }
 }
 
@@ -155,10 +182,11 @@ pub struct AccountFull {
 }
 
 impl AccountFull {
-    /// That account can't take it.
-    pub fn new(account: String) -> Self {
-        let message = format!("the account {account:?} can't take so much");
-        Self { code: ErrorCode::AccountFull, message, account_id: NodeKind::Account.id(&account) }
+    /// The account that is to get the transfer can't take it.
+    pub fn new(transfer: &TransferDocument) -> Self {
+        let message = format!("the account that {} can't take so much", Side::Destination.does());
+        let account_id = Side::Destination.account_id(transfer);
+        Self { code: ErrorCode::AccountFull, message, account_id }
     }
 }
 
@@ -204,7 +232,8 @@ pub struct TransferNotCancellable {
 impl TransferNotCancellable {
     /// That transfer can't be.
     pub fn new(transfer: &TransferDocument) -> Self {
-        let message = format!("as it stands ({:?}) that can't be done", transfer.state);
+        let stands = Value::from(transfer.state);
+        let message = format!("as it stands ({stands}) that can't be done");
         let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
         Self { code: ErrorCode::TransferNotCancellable, message, transfer_id, state }
     }

@@ -2,6 +2,7 @@
 //!
 //! - [`requester`]: who asks, roles, and the guard on fields
 //! - [`scalars`]: `Long`, `DateTime`, `Date`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
+//! - [`amounts`]: money as locales write it
 //! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
 //! - [`input`]: checks of arguments, each naming its field
 //! - [`page`]: connections with keyset cursors
@@ -19,6 +20,7 @@
 //! - [`errors`]: what of an error reaches the client
 
 pub mod caching;
+mod amounts;
 mod completion;
 pub mod errors;
 pub mod input;

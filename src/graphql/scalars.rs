@@ -3,13 +3,10 @@
 use async_graphql::{
     Any, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Value,
 };
-use icu_decimal::{
-    DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
-};
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
-use super::upload::Upload;
+use super::{amounts, upload::Upload};
 use crate::mongo::{
     elements::{Element, Unfit},
     view::Field,
@@ -186,8 +183,8 @@ impl CurrencyCode {
     }
 
     /// Decimal digits of its minor unit; currencies without one count as zero.
-    fn digits(self) -> i16 {
-        self.0.exponent().map_or(0, |digits| i16::try_from(digits).unwrap_or(0))
+    fn digits(self) -> u8 {
+        self.0.exponent().and_then(|digits| u8::try_from(digits).ok()).unwrap_or(0)
     }
 }
 
@@ -408,24 +405,8 @@ impl Money {
     /// code, such as `1.234,50 EUR` in `de`.
     async fn formatted(
         &self,
-        #[graphql(desc = "Whose way of writing numbers.")] locale: LocaleTag,
+        #[graphql(desc = "Whose way of writing amounts.")] locale: LocaleTag,
     ) -> String {
-        let mut amount = Decimal::from(self.minor_units);
-        amount.multiply_pow10(-self.currency.digits());
-        let locale = locale.as_str().parse().unwrap_or(icu_locale_core::locale!("en"));
-        let formatter =
-            DecimalFormatter::try_new((&locale).into(), DecimalFormatterOptions::default())
-                .or_else(|_| {
-                    DecimalFormatter::try_new(
-                        DecimalFormatterPreferences::default(),
-                        DecimalFormatterOptions::default(),
-                    )
-                });
-        match formatter {
-            Ok(formatter) => {
-                format!("{}\u{a0}{}", formatter.format(&amount), self.currency.code())
-            }
-            Err(_) => format!("{amount}\u{a0}{}", self.currency.code()),
-        }
+        amounts::written(self.minor_units, self.currency.digits(), self.currency.code(), &locale)
     }
 }

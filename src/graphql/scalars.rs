@@ -65,11 +65,12 @@ impl ScalarType for Long {
     }
 }
 
-/// A moment in UTC, RFC 3339, to the millisecond.
+/// A moment in UTC, RFC 3339, to the millisecond, always written with three digits of the second's fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateTime(pub bson::DateTime);
 
-/// A moment in UTC as in RFC 3339, to the millisecond.
+/// A moment as in RFC 3339. It is answered in UTC with three digits of the second's fraction, such as
+/// `2026-11-23T08:05:01.500Z`, so that moments sort as their texts do.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {

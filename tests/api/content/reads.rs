@@ -13,7 +13,7 @@ use crate::support::{Gateway, commands};
 /// So many milliseconds from the gateway's next question for the server's clock on.
 async fn moment(gateway: &Gateway, millis: i64) -> String {
     let now = gateway.app.begin().await.expect("a run").now().timestamp_millis();
-    DateTime::from_millis(now + millis).try_to_rfc3339_string().expect("a time")
+    docgate::app::rfc3339(DateTime::from_millis(now + millis))
 }
 
 #[tokio::test(flavor = "multi_thread")]

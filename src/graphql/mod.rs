@@ -5,6 +5,7 @@
 //! - [`amounts`]: money as locales write it
 //! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
 //! - [`input`]: checks of arguments, each naming its field
+//! - [`text`]: which characters a text may hold
 //! - [`page`]: connections with keyset cursors
 //! - [`upload`]: files that come with a request
 //! - [`types`]: the schema's types, read from its text
@@ -19,8 +20,8 @@
 //! - [`subscription`]: the state of one thing whenever it changed
 //! - [`errors`]: what of an error reaches the client
 
-pub mod caching;
 mod amounts;
+pub mod caching;
 mod completion;
 pub mod errors;
 pub mod input;
@@ -34,6 +35,7 @@ pub mod refusals;
 pub mod requester;
 pub mod scalars;
 pub mod subscription;
+pub mod text;
 pub mod trees;
 pub mod types;
 pub mod upload;

@@ -37,4 +37,5 @@ mod shop;
 mod storm;
 mod support;
 mod traces;
+mod texts;
 mod transfers;

@@ -45,7 +45,7 @@ pub async fn people(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<(Page, Vec<PersonDocument>), Error> {
-    let prefix = input::folded(&input::text("nameStartsWith", prefix, 0..=NAME)?);
+    let prefix = input::folded(&input::verbatim("nameStartsWith", prefix, 0..=NAME)?);
     let list = format!("people {prefix:?}");
     let order = Order { list, keys: vec![("nameKey", 1), ("_id", 1)] };
     let page = Page::new(app, order, first, after)?;
@@ -196,13 +196,9 @@ const NAME: usize = 200;
 
 fn checked_address(address: &PersonAddressInput) -> Result<PersonAddress, InvalidInput> {
     let PersonAddressInput { street, city, country } = address;
-    if country.len() != 2 || !country.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        let reason = "takes an ISO 3166 code of two capital letters";
-        return Err(InvalidInput::new("address.country", reason));
-    }
     Ok(PersonAddress {
         street: input::text("address.street", street, 1..=300)?,
         city: input::text("address.city", city, 1..=200)?,
-        country: country.clone(),
+        country: input::country("address.country", country)?,
     })
 }

@@ -124,7 +124,7 @@ fn attributes(AttributesFilter { all, owner }: &AttributesFilter) -> Result<Way,
 
 fn tested(field: &str, condition: &AttributeCondition) -> Result<Condition, InvalidInput> {
     let AttributeCondition { key, eq, range, exists } = condition;
-    let key = input::text(&format!("{field}.key"), key, 1..=checks::KEY)?;
+    let key = input::verbatim(&format!("{field}.key"), key, 1..=checks::KEY)?;
     let test = match (eq, range, exists) {
         (Some(value), None, None) => Test::Equals(checks::value(&format!("{field}.eq"), value)?),
         (None, Some(range), None) => between(&format!("{field}.range"), range)?,
@@ -142,7 +142,7 @@ fn tested(field: &str, condition: &AttributeCondition) -> Result<Condition, Inva
 
 fn between(field: &str, range: &AttributeRange) -> Result<Test, InvalidInput> {
     let text = |bound: &Option<String>| {
-        let checked = |text| input::text(field, text, 0..=checks::VALUE).map(Bson::from);
+        let checked = |text| input::verbatim(field, text, 0..=checks::VALUE).map(Bson::from);
         bound.as_ref().map(|text| checked(text)).transpose()
     };
     let (from, to) = match range {

@@ -42,7 +42,7 @@ pub async fn edit(
     let parent = parent_of("on", &change.on)?;
     let slug = checked_slug("slug", &change.slug)?;
     let text = input::text("text", &change.text, 1..=TEXT)?;
-    let nonce = input::text("nonce", &change.nonce, 1..=128)?;
+    let nonce = input::verbatim("nonce", &change.nonce, 1..=128)?;
     if let Some(stars) = change.stars {
         input::within("stars", stars.into(), 1..=5)?;
     }

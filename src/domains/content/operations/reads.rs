@@ -125,7 +125,7 @@ fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
             let language = language.as_ref().or(site.as_ref());
             let within = within.as_deref().unwrap_or(TOP);
             Way::Text {
-                query: input::text("by.text.query", query, 1..=200)?,
+                query: input::verbatim("by.text.query", query, 1..=200)?,
                 language: language.map_or("none", LocaleTag::stemming),
                 within: path_or_top("by.text.within", within)?.to_owned(),
             }

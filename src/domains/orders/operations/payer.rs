@@ -23,16 +23,11 @@ pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Addres
     let ShippingAddressInput { name, street, city, country } = given;
     let text =
         |part: &str, value: &str, most| input::text(&format!("{field}.{part}"), value, 1..=most);
-    let is_code = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_uppercase());
-    if !is_code {
-        let reason = "takes a country code of two capital letters, as in ISO 3166";
-        return Err(InvalidInput::new(&format!("{field}.country"), reason));
-    }
     Ok(Address {
         name: text("name", &name, 200)?,
         street: text("street", &street, 300)?,
         city: text("city", &city, 200)?,
-        country,
+        country: input::country(&format!("{field}.country"), &country)?,
     })
 }
 

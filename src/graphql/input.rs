@@ -6,7 +6,7 @@ use iso_currency::Country;
 
 use super::{
     node_id::{self, NodeKind},
-    refusals::InvalidInput,
+    refusals::{InvalidInput, NotFound},
     scalars::Slug,
     text,
 };
@@ -58,14 +58,24 @@ fn checked(
     Ok(value.to_owned())
 }
 
-/// The `_id` behind a global id of that kind.
+/// The `_id` behind a global id of that kind. A text that is no such id is as good as the id of nothing.
 ///
 /// # Errors
-/// Names the field.
-pub fn id(field: &str, kind: NodeKind, value: &str) -> Result<String, InvalidInput> {
+/// There can be nothing of that kind with this id.
+pub fn id(kind: NodeKind, value: &str) -> Result<String, NotFound> {
     let key = node_id::decode(value).filter(|(found, _)| *found == kind).map(|(_, key)| key);
-    key.and_then(|key| self::key(field, &key).ok())
-        .ok_or_else(|| InvalidInput::new(field, format!("isn't the id of any {}", kind.name())))
+    key.filter(|key| is_key(key)).ok_or_else(|| NotFound::given(kind.name(), value))
+}
+
+/// The SKU of a product that is there already. A text that can't be one is as good as the SKU of nothing.
+///
+/// # Errors
+/// There can be no product of this SKU.
+pub fn sku(value: &str) -> Result<String, NotFound> {
+    if is_key(value) {
+        return Ok(value.to_owned());
+    }
+    Err(NotFound::given(NodeKind::Product.name(), value))
 }
 
 /// A key: 1 to 128 printable ASCII characters without `$`, `.`, quotes or spaces.
@@ -73,12 +83,17 @@ pub fn id(field: &str, kind: NodeKind, value: &str) -> Result<String, InvalidInp
 /// # Errors
 /// Names the field.
 pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b':');
-    if value.is_empty() || value.len() > 128 || !value.bytes().all(fits) {
-        let reason = "takes 1 to 128 letters, digits, '-', '_', '~' or ':'";
-        return Err(InvalidInput::new(field, reason));
+    if is_key(value) {
+        return Ok(value.to_owned());
     }
-    Ok(value.to_owned())
+    let reason = "takes 1 to 128 letters, digits, '-', '_', '~' or ':'";
+    Err(InvalidInput::new(field, reason))
+}
+
+/// Whether it can be a key.
+pub fn is_key(value: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b':');
+    (1..=128).contains(&value.len()) && value.bytes().all(fits)
 }
 
 /// A country: a code that [ISO 3166-1](https://www.iso.org/iso-3166-country-codes.html) has assigned.

@@ -402,8 +402,8 @@ impl Money {
         self.currency
     }
 
-    /// The amount for people: digits and separators as the locale writes them, and the currency's
-    /// code, such as `1.234,50 EUR` in `de`.
+    /// The amount for people as the locale writes it, with the currency's sign, such as `1.234,50 €` in `de` and
+    /// `€1,234.50` in `en`. It is text to be shown: spaces and signs change when locales do.
     async fn formatted(
         &self,
         #[graphql(desc = "Whose way of writing amounts.")] locale: LocaleTag,

@@ -132,12 +132,12 @@ async fn refusals_are_counted_by_room_mutation_and_type() {
     let transfer = "mutation($input: TransferInput!) { transfer(input: $input) { __typename } }";
     let input = json!({ "sourceId": "x", "destinationId": "y", "amount": 1 });
     let refused = gateway.shopper("someone").field(transfer, json!({ "input": input })).await;
-    assert_eq!(refused["__typename"], "InvalidInput");
+    assert_eq!(refused["__typename"], "NotFound");
     let samples = Samples::of(&gateway).await;
     for (labels, count) in [
         ("room=\"carts\",mutation=\"addCartLine\",refusal=\"InsufficientStock\"", 2.0),
         ("room=\"carts\",mutation=\"addCartLine\",refusal=\"NotFound\"", 1.0),
-        ("room=\"transfers\",mutation=\"transfer\",refusal=\"InvalidInput\"", 1.0),
+        ("room=\"transfers\",mutation=\"transfer\",refusal=\"NotFound\"", 1.0),
     ] {
         assert_is(samples.get(&format!("docgate_refusals_total{{{labels}}}")), count);
     }

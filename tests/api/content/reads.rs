@@ -74,7 +74,6 @@ async fn feeds_are_newest_first_and_look_at_nothing_else() {
     assert_eq!(entries, ["/en/blog/one", "/en/blog/two"], "at the time that it was given");
     for by in [
         json!({ "tag": "" }),
-        json!({ "parent": "nonsense" }),
         json!({ "recentIn": "en" }),
         json!({ "text": { "query": "" } }),
         json!({ "text": { "query": "a", "within": "a" } }),

@@ -43,7 +43,7 @@ pub enum Taken {
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
-    let sku = input::key("sku", sku)?;
+    let Ok(sku) = input::sku(sku) else { return Ok(None) };
     Ok(store::find_counters(app, &sku).await?.filter(|stock| !stock.deleting))
 }
 
@@ -53,7 +53,7 @@ pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error>
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteProductResult>> {
-    let sku = input::key("sku", sku)?;
+    let sku = input::sku(sku)?;
     let run = app.begin().await?;
     // One that is deleted and not removed yet goes this way again: the first call may have been cut.
     let Some(incarnation) = &catalog::operations::incarnation(app, &sku).await? else {

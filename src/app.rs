@@ -272,7 +272,12 @@ impl Ids {
     }
 }
 
-/// A moment as clients see it.
+/// A moment as clients see it: RFC 3339 in UTC, always with three digits of the fraction, so that moments sort
+/// as their texts do.
 pub fn rfc3339(moment: DateTime) -> String {
-    moment.try_to_rfc3339_string().unwrap_or_default()
+    // The driver's own leaves out zeros at the end, and a fraction of nothing but zeros.
+    let text = moment.try_to_rfc3339_string().unwrap_or_default();
+    let Some(text) = text.strip_suffix('Z') else { return text };
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    format!("{seconds}.{fraction:0<3}Z")
 }

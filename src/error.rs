@@ -54,6 +54,9 @@ pub enum Error {
     /// More is under way than the gateway takes on; nothing was begun.
     #[error("too many requests are under way: come again in a moment")]
     Overloaded,
+    /// MongoDB didn't answer a read on which no write depends.
+    #[error("it couldn't be read at the moment; try again")]
+    Unread(#[source] Source),
     /// MongoDB or a payment provider didn't answer, or not for certain. The write may have been
     /// applied or may yet be: repeating it with the same op id is safe.
     #[error("the outcome is not known; repeating with the same op id is safe")]
@@ -101,6 +104,7 @@ impl Error {
             Self::UntrustedDocument => "UNTRUSTED_DOCUMENT",
             Self::KeysUnavailable
             | Self::Overloaded
+            | Self::Unread(_)
             | Self::Unavailable(_)
             | Self::Uncounted(_) => "UNAVAILABLE",
             Self::Internal(_) => "INTERNAL_SERVER_ERROR",
@@ -112,6 +116,7 @@ impl Error {
         matches!(
             self,
             Self::Unavailable(_)
+                | Self::Unread(_)
                 | Self::RateLimited(_)
                 | Self::Timeout(_)
                 | Self::Overloaded
@@ -119,15 +124,34 @@ impl Error {
         )
     }
 
-    /// What a read answers with. One that the server gave up for its time limit changed nothing, so
-    /// that there is no outcome to be unsure of.
+    /// The same trouble, of a read on which no write depends: there is no outcome to be unsure of.
+    #[must_use]
+    pub fn unread(self) -> Self {
+        match self {
+            Self::Unavailable(source) => Self::Unread(source),
+            error => error,
+        }
+    }
+
+    /// The same trouble, of a write: before a read that failed something may have been written, so that the
+    /// outcome isn't known.
+    #[must_use]
+    pub fn in_doubt(self) -> Self {
+        match self {
+            Self::Timeout(source) | Self::Unread(source) => Self::Unavailable(source),
+            error => error,
+        }
+    }
+
+    /// What a read answers with. One that the server gave up for its time limit, or that it wasn't there to
+    /// answer, changed nothing.
     pub fn of_read(error: mongodb::error::Error) -> Self {
         const MAX_TIME_EXPIRED: i32 = 50;
         match error.kind.as_ref() {
             mongodb::error::ErrorKind::Command(command) if command.code == MAX_TIME_EXPIRED => {
                 Self::Timeout(error.into())
             }
-            _ => error.into(),
+            _ => Self::from(error).unread(),
         }
     }
 }

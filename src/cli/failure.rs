@@ -72,7 +72,7 @@ impl From<Error> for Failure {
 /// An error with what is behind it.
 pub(super) fn sentence(error: &Error) -> String {
     match error {
-        Error::Unavailable(source) | Error::Uncounted(source) => {
+        Error::Unavailable(source) | Error::Unread(source) | Error::Uncounted(source) => {
             format!("MongoDB didn't answer: {}", chain(source.as_ref()))
         }
         Error::Timeout(source) => format!("MongoDB took too long: {}", chain(source.as_ref())),

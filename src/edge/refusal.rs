@@ -20,6 +20,7 @@ pub(super) fn with_status(error: Error) -> Refusal {
         Error::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
         Error::Overloaded
         | Error::KeysUnavailable
+        | Error::Unread(_)
         | Error::Unavailable(_)
         | Error::Uncounted(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,

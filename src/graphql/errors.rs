@@ -20,13 +20,13 @@ pub fn finish(mut response: Response, request_id: &str) -> Response {
     response
 }
 
-/// Of a mutation's errors: where one of its reads took too long, something may have been written before,
-/// so that its outcome isn't known.
+/// Of a mutation's errors: where one of its reads took too long or wasn't answered, something may have been
+/// written before, so that its outcome isn't known.
 pub fn in_doubt(response: &mut Response) {
     for error in &mut response.errors {
         let source = error.source.as_ref().and_then(|source| source.downcast_ref::<Error>());
-        if let Some(Error::Timeout(_)) = source {
-            let unknown = Error::unavailable("a read took too long");
+        if let Some(Error::Timeout(inner) | Error::Unread(inner)) = source {
+            let unknown = Error::unavailable(format!("a read failed: {inner}"));
             error.message = unknown.to_string();
             error.source = Some(Arc::new(unknown));
         }
@@ -69,6 +69,9 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
         }
         Error::Timeout(inner) => {
             tracing::warn!(request_id, error = %inner, path = ?error.path, "took too long");
+        }
+        Error::Unread(inner) => {
+            tracing::warn!(request_id, error = %inner, path = ?error.path, "not read");
         }
         Error::TooComplex { limit, .. } => extensions.set("limit", *limit),
         Error::BadInput { field, .. } => extensions.set("field", field.as_ref()),

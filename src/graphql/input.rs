@@ -2,18 +2,44 @@
 
 use std::ops::RangeInclusive;
 
+use iso_currency::Country;
+
 use super::{
     node_id::{self, NodeKind},
-    refusals::InvalidInput,
+    refusals::{InvalidInput, NotFound},
     scalars::Slug,
+    text,
 };
 use crate::mongo::flow::Op;
 
-/// A text of `length` characters, without control characters other than line breaks and tabs.
+/// A text that people write and read: `length` characters without white space at its ends. What may have no
+/// character at all may be blank; anything else holds at least one that is seen. Which characters are taken is
+/// said in [`text`](super::text).
 ///
 /// # Errors
 /// Names the field.
 pub fn text(
+    field: &str,
+    value: &str,
+    length: RangeInclusive<usize>,
+) -> Result<String, InvalidInput> {
+    checked(field, text::trimmed(value), length)
+}
+
+/// A text that is taken as it is, because it is compared with others: a search, a prefix, a name that someone
+/// else has made. Its characters are checked like those of [`text`].
+///
+/// # Errors
+/// Names the field.
+pub fn verbatim(
+    field: &str,
+    value: &str,
+    length: RangeInclusive<usize>,
+) -> Result<String, InvalidInput> {
+    checked(field, value, length)
+}
+
+fn checked(
     field: &str,
     value: &str,
     length: RangeInclusive<usize>,
@@ -23,20 +49,33 @@ pub fn text(
         let (least, most) = (length.start(), length.end());
         return Err(InvalidInput::new(field, format!("takes {least} to {most} characters")));
     }
-    if value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err(InvalidInput::new(field, "holds control characters"));
+    if let Some(fault) = text::fault(value) {
+        return Err(InvalidInput::new(field, fault));
+    }
+    if *length.start() > 0 && !text::is_visible(value) {
+        return Err(InvalidInput::new(field, "takes at least one character that is seen"));
     }
     Ok(value.to_owned())
 }
 
-/// The `_id` behind a global id of that kind.
+/// The `_id` behind a global id of that kind. A text that is no such id is as good as the id of nothing.
 ///
 /// # Errors
-/// Names the field.
-pub fn id(field: &str, kind: NodeKind, value: &str) -> Result<String, InvalidInput> {
+/// There can be nothing of that kind with this id.
+pub fn id(kind: NodeKind, value: &str) -> Result<String, NotFound> {
     let key = node_id::decode(value).filter(|(found, _)| *found == kind).map(|(_, key)| key);
-    key.and_then(|key| self::key(field, &key).ok())
-        .ok_or_else(|| InvalidInput::new(field, format!("isn't the id of any {}", kind.name())))
+    key.filter(|key| is_key(key)).ok_or_else(|| NotFound::given(kind.name(), value))
+}
+
+/// The SKU of a product that is there already. A text that can't be one is as good as the SKU of nothing.
+///
+/// # Errors
+/// There can be no product of this SKU.
+pub fn sku(value: &str) -> Result<String, NotFound> {
+    if is_key(value) {
+        return Ok(value.to_owned());
+    }
+    Err(NotFound::given(NodeKind::Product.name(), value))
 }
 
 /// A key: 1 to 128 printable ASCII characters without `$`, `.`, quotes or spaces.
@@ -44,12 +83,30 @@ pub fn id(field: &str, kind: NodeKind, value: &str) -> Result<String, InvalidInp
 /// # Errors
 /// Names the field.
 pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b':');
-    if value.is_empty() || value.len() > 128 || !value.bytes().all(fits) {
-        let reason = "takes 1 to 128 letters, digits, '-', '_', '~' or ':'";
-        return Err(InvalidInput::new(field, reason));
+    if is_key(value) {
+        return Ok(value.to_owned());
     }
-    Ok(value.to_owned())
+    let reason = "takes 1 to 128 letters, digits, '-', '_', '~' or ':'";
+    Err(InvalidInput::new(field, reason))
+}
+
+/// Whether it can be a key.
+pub fn is_key(value: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b':');
+    (1..=128).contains(&value.len()) && value.bytes().all(fits)
+}
+
+/// A country: a code that [ISO 3166-1](https://www.iso.org/iso-3166-country-codes.html) has assigned.
+///
+/// # Errors
+/// Names the field.
+pub fn country(field: &str, value: &str) -> Result<String, InvalidInput> {
+    // The crate reads an empty text as a country that isn't specified.
+    if value.len() == 2 && value.parse::<Country>().is_ok() {
+        return Ok(value.to_owned());
+    }
+    let reason = "takes an assigned ISO 3166-1 code of two capital letters, such as DE";
+    Err(InvalidInput::new(field, reason))
 }
 
 /// Bytes of a path at the most.
@@ -100,8 +157,8 @@ pub fn line(
     value: &str,
     length: RangeInclusive<usize>,
 ) -> Result<String, InvalidInput> {
-    let line = text(field, value, length)?;
-    if line.trim() != line || line.contains(['\n', '\r', '\t']) {
+    let line = verbatim(field, value, length)?;
+    if text::trimmed(&line) != line || !text::is_line(&line) {
         let reason = "takes no line breaks or tabs, and no spaces at its ends";
         return Err(InvalidInput::new(field, reason));
     }
@@ -137,12 +194,12 @@ pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInp
     Err(InvalidInput::new(field, format!("takes at most {most} elements")))
 }
 
-/// An optional op id: any 1 to 128 printable characters that the client chose.
+/// An optional op id: any 1 to 128 characters that the client chose, of which at least one is seen.
 ///
 /// # Errors
 /// Names the field.
 pub fn op_id(value: Option<&async_graphql::ID>) -> Result<Option<String>, InvalidInput> {
-    value.map(|id| text("opId", id, 1..=128)).transpose()
+    value.map(|id| verbatim("opId", id, 1..=128)).transpose()
 }
 
 /// The op of a call whose `op_id` came from the client; see [`crate::app::Ids::op`].

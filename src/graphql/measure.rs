@@ -115,7 +115,8 @@ pub(super) struct Measured {
 /// Measures an operation.
 ///
 /// # Errors
-/// `TooComplex` naming the limit, `BadInput` where it asks for the schema and may not.
+/// `TooComplex` naming the limit, `BadInput` where it asks for the schema and may not, or where fragments form a
+/// circle.
 pub(super) fn measure(
     types: &Types,
     limits: &Limits,
@@ -149,7 +150,7 @@ pub(super) fn measure(
 /// Looks at the fragments that no operation names: the library looks at them too before it says so.
 ///
 /// # Errors
-/// `TooComplex`.
+/// `TooComplex`, or `BadInput` where they form a circle.
 pub(super) fn measure_unused(
     types: &Types,
     limits: &Limits,
@@ -186,7 +187,7 @@ struct Walk<'a, 's> {
     variables: &'a Variables,
     declared: &'a [Positioned<VariableDefinition>],
     is_fixed: bool,
-    /// Fragments that are being looked at. One that names itself is for the library to refuse.
+    /// Fragments that are being looked at.
     open: Vec<&'a Name>,
     seen: &'s mut Seen,
     aliases: usize,
@@ -224,7 +225,8 @@ impl<'a> Walk<'a, '_> {
                 Selection::FragmentSpread(spread) => {
                     let name = &spread.node.fragment_name.node;
                     match self.fragments.get(name) {
-                        Some(fragment) if !self.open.contains(&name) => {
+                        Some(_) if self.open.contains(&name) => return Err(self.circle(name)),
+                        Some(fragment) => {
                             let FragmentDefinition { type_condition, selection_set, .. } =
                                 &fragment.node;
                             self.open.push(name);
@@ -234,13 +236,22 @@ impl<'a> Walk<'a, '_> {
                             self.open.pop();
                             below
                         }
-                        _ => 0,
+                        None => 0,
                     }
                 }
             };
             cost = cost.saturating_add(below);
         }
         Ok(cost)
+    }
+
+    /// A fragment is spread within itself.
+    fn circle(&self, name: &Name) -> Error {
+        let how = match self.open.last() {
+            Some(last) if *last != name => format!("{name} comes back to itself by {last}"),
+            _ => format!("{name} spreads itself"),
+        };
+        Error::bad_input("query", format!("its fragments form a circle: {how}"))
     }
 
     fn field(

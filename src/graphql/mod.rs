@@ -2,8 +2,10 @@
 //!
 //! - [`requester`]: who asks, roles, and the guard on fields
 //! - [`scalars`]: `Long`, `DateTime`, `Date`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
+//! - [`amounts`]: money as locales write it
 //! - [`refusals`]: `UserError`, the shared refusals, and the way out of an operation
 //! - [`input`]: checks of arguments, each naming its field
+//! - [`text`]: which characters a text may hold
 //! - [`page`]: connections with keyset cursors
 //! - [`upload`]: files that come with a request
 //! - [`types`]: the schema's types, read from its text
@@ -18,6 +20,7 @@
 //! - [`subscription`]: the state of one thing whenever it changed
 //! - [`errors`]: what of an error reaches the client
 
+mod amounts;
 pub mod caching;
 mod completion;
 pub mod errors;
@@ -32,6 +35,7 @@ pub mod refusals;
 pub mod requester;
 pub mod scalars;
 pub mod subscription;
+pub mod text;
 pub mod trees;
 pub mod types;
 pub mod upload;

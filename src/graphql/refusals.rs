@@ -65,6 +65,9 @@ pub enum ErrorCode {
 /// A type that tells why a mutation was refused. It marks what may leave an operation through `?`.
 pub trait Refusal {}
 
+/// Characters of an id that a refusal repeats at the most. Ids that docgate gives are shorter.
+const REPEATED: usize = 256;
+
 /// What was asked for doesn't exist, or isn't yours to see.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
@@ -85,6 +88,11 @@ impl NotFound {
         let id = id.into();
         let message = format!("there is no {what} {id:?}");
         Self { code: ErrorCode::NotFound, message, what: what.into(), id: ID(id) }
+    }
+
+    /// Nothing of the kind `what` can have the id that was given. Of a long one only the beginning is repeated.
+    pub fn given(what: &'static str, id: &str) -> Self {
+        Self::new(what, id.chars().take(REPEATED).collect::<String>())
     }
 
     /// Nothing of that kind has this `_id`, or not for this caller.

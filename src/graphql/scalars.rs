@@ -3,13 +3,10 @@
 use async_graphql::{
     Any, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Value,
 };
-use icu_decimal::{
-    DecimalFormatter, DecimalFormatterPreferences, input::Decimal, options::DecimalFormatterOptions,
-};
 use mongodb::bson;
 use serde::{Deserialize, Serialize};
 
-use super::upload::Upload;
+use super::{amounts, upload::Upload};
 use crate::mongo::{
     elements::{Element, Unfit},
     view::Field,
@@ -68,11 +65,12 @@ impl ScalarType for Long {
     }
 }
 
-/// A moment in UTC, RFC 3339, to the millisecond.
+/// A moment in UTC, RFC 3339, to the millisecond, always written with three digits of the second's fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateTime(pub bson::DateTime);
 
-/// A moment in UTC as in RFC 3339, to the millisecond.
+/// A moment as in RFC 3339. It is answered in UTC with three digits of the second's fraction, such as
+/// `2026-11-23T08:05:01.500Z`, so that moments sort as their texts do.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -186,8 +184,8 @@ impl CurrencyCode {
     }
 
     /// Decimal digits of its minor unit; currencies without one count as zero.
-    fn digits(self) -> i16 {
-        self.0.exponent().map_or(0, |digits| i16::try_from(digits).unwrap_or(0))
+    fn digits(self) -> u8 {
+        self.0.exponent().and_then(|digits| u8::try_from(digits).ok()).unwrap_or(0)
     }
 }
 
@@ -404,28 +402,12 @@ impl Money {
         self.currency
     }
 
-    /// The amount for people: digits and separators as the locale writes them, and the currency's
-    /// code, such as `1.234,50 EUR` in `de`.
+    /// The amount for people as the locale writes it, with the currency's sign, such as `1.234,50 €` in `de` and
+    /// `€1,234.50` in `en`. It is text to be shown: spaces and signs change when locales do.
     async fn formatted(
         &self,
-        #[graphql(desc = "Whose way of writing numbers.")] locale: LocaleTag,
+        #[graphql(desc = "Whose way of writing amounts.")] locale: LocaleTag,
     ) -> String {
-        let mut amount = Decimal::from(self.minor_units);
-        amount.multiply_pow10(-self.currency.digits());
-        let locale = locale.as_str().parse().unwrap_or(icu_locale_core::locale!("en"));
-        let formatter =
-            DecimalFormatter::try_new((&locale).into(), DecimalFormatterOptions::default())
-                .or_else(|_| {
-                    DecimalFormatter::try_new(
-                        DecimalFormatterPreferences::default(),
-                        DecimalFormatterOptions::default(),
-                    )
-                });
-        match formatter {
-            Ok(formatter) => {
-                format!("{}\u{a0}{}", formatter.format(&amount), self.currency.code())
-            }
-            Err(_) => format!("{amount}\u{a0}{}", self.currency.code()),
-        }
+        amounts::written(self.minor_units, self.currency.digits(), self.currency.code(), &locale)
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn note(sent: &Command, since: Instant, error: Option<&Error>) {
 
 fn told(sent: &Command, since: Instant, span: &Span, error: Option<&Error>) {
     let failure = error.map(|error| match error {
-        Error::Unavailable(_) | Error::Timeout(_) => "unavailable",
+        Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_) => "unavailable",
         _ => "failed",
     });
     sent.answered(since.elapsed(), failure);
@@ -146,12 +146,12 @@ pub(super) fn send_within<T: Send + 'static>(
     // future has room twice: where it was made, and where it is awaited.
     tokio::time::timeout(patience, sent).map(move |answer| {
         observe::note(collection, command, since);
+        let is_read = matches!(command, "find" | "aggregate");
         match answer {
-            Ok(Ok(answer)) if matches!(command, "find" | "aggregate") => {
-                answer.map_err(Error::of_read)
-            }
+            Ok(Ok(answer)) if is_read => answer.map_err(Error::of_read),
             Ok(Ok(answer)) => Ok(answer?),
             Ok(Err(panicked)) => Err(Error::internal(panicked)),
+            Err(elapsed) if is_read => Err(Error::unavailable(elapsed).unread()),
             Err(elapsed) => Err(Error::unavailable(elapsed)),
         }
     })

@@ -249,9 +249,7 @@ impl Readers {
             let limit = i64::from(lookup.keys.is_unique());
             List { filter, limit, projection, ..List::default() }.command(lookup.collection)
         }));
-        // A flow may have written something before a read that took too long.
-        let fault = if lookup.settled { Error::from } else { Error::of_read };
-        answer?.map_err(fault)
+        answer.map_err(Error::unread)?.map_err(Error::of_read)
     }
 
     /// How long a read may take before MongoDB gives it up.

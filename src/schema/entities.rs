@@ -156,18 +156,14 @@ async fn find_entity(
         return Err(Error::bad_input(field, "isn't a text"));
     };
     let found = match key {
-        "sku" => {
-            let id = NodeKind::Product.id(&input::key(&field, &value)?);
-            find(field, app, requester, &id).await?
-        }
+        "sku" => find(app, requester, &NodeKind::Product.id(&value)).await?,
         "path" => {
             let found = categories::operations::category(app, CategoryBy::Path(value.0)).await;
             found.map_err(|error| at(field, error))?.map(|category| Category(category).into())
         }
-        _ => {
-            input::id(&field, *kind, &value)?;
-            find(field, app, requester, &value).await?
-        }
+        _ if input::id(*kind, &value).is_ok() => find(app, requester, &value).await?,
+        // There can be nothing of this type with that id.
+        _ => None,
     };
     let found = found.map(Entity::from);
     // A film isn't there as a book.

@@ -96,18 +96,29 @@ async fn what_can_be_refused_early_changes_nothing() {
         "NOT_FOUND"
     );
     let huge = "x".repeat(16 << 20);
+    let nothing = NodeKind::Account.id("nothing").0;
     for (path, value) in [
-        ("/cartId", json!("$where.a")),
-        ("/cartId", json!(huge)),
+        ("/cartId", "$where.a"),
+        ("/cartId", huge.as_str()),
+        ("/payment/account", "a.b"),
+        ("/payment/account", theirs.as_str()),
+        ("/payment/account", "nothing"),
+        ("/payment/account", nothing.as_str()),
+    ] {
+        let mut input = checkout_input(&full, &purse, "op");
+        *input.pointer_mut(path).expect("a field") = json!(value);
+        let refused = shopper.field(&checkout_query(), json!({ "input": input })).await;
+        assert_eq!(refused["code"], "NOT_FOUND", "{path} {refused:#}");
+    }
+    for (path, value) in [
         ("/shipping/name", json!("")),
+        ("/shipping/name", json!("\u{a0}\u{200b}")),
         ("/shipping/street", json!(huge)),
         ("/shipping/city", json!("a\u{0}b")),
         ("/shipping/country", json!("de")),
         ("/shipping/country", json!("$a")),
-        ("/payment/account", json!("a.b")),
-        ("/payment/account", json!(theirs)),
-        ("/payment/account", json!("nothing")),
-        ("/payment/account", json!(*NodeKind::Account.id("nothing"))),
+        ("/shipping/country", json!("ZZ")),
+        ("/shipping/country", json!("")),
         ("/opId", json!("x".repeat(129))),
     ] {
         let mut input = checkout_input(&full, &purse, "op");

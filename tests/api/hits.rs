@@ -44,7 +44,7 @@ async fn report(gateway: &Gateway, page: &str, from: &str, to: &str, by: &str) -
     let buckets = report["buckets"].as_array().expect("buckets");
     let shown = buckets.iter().filter(|bucket| bucket["hits"] != 0);
     let shown = shown.map(|bucket| {
-        let start = bucket["startsAt"].as_str().expect("a moment").replace(":00Z", "");
+        let start = bucket["startsAt"].as_str().expect("a moment").replace(":00.000Z", "");
         (start, bucket["hits"].as_i64().expect("a number"))
     });
     (report["total"].as_i64().expect("a number"), buckets.len(), shown.collect())

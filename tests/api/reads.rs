@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use docgate::graphql::node_id::NodeKind;
 use futures_util::future::join_all;
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use crate::{
@@ -76,6 +77,45 @@ async fn a_command_that_fails_fails_only_who_asked_in_it() {
     assert_eq!(client.error_code(PRODUCT, json!({ "sku": "a" })).await, "UNAVAILABLE");
     let all = join_all((0..20).map(|_| client.field(PRODUCT, json!({ "sku": "a" })))).await;
     assert!(all.iter().all(|answer| answer["sku"] == "a"));
+}
+
+/// Code, message and whether it is worth repeating, of the first error.
+fn told(response: &Value) -> (Value, Value, Value) {
+    let error = &response["errors"][0];
+    let extensions = &error["extensions"];
+    (extensions["code"].clone(), error["message"].clone(), extensions["retryable"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_fails_speaks_of_no_outcome() {
+    let gateway = Gateway::behind_proxy(|_| {}).await;
+    gateway.product("a", 100, "EUR").await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    let client = gateway.merchant();
+    let unread =
+        (json!("UNAVAILABLE"), json!("it couldn't be read at the moment; try again"), json!(true));
+    let by_title = "{ products(by: { titleStartsWith: { prefix: \"T\" } }) { nodes { sku } } }";
+    let reads = ["{ product(sku: \"a\") { sku } }", "{ stock(sku: \"a\") { sku } }", by_title];
+    // MongoDB is away: it says so, or no connection holds.
+    let away = doc! { "failCommands": ["find", "aggregate"], "errorCode": 11_602 };
+    // The driver asks twice.
+    let point = gateway.fail_point(doc! { "times": 6 }, away).await;
+    for read in reads {
+        assert_eq!(told(&client.run(read, json!({})).await), unread, "{read}");
+    }
+    point.off().await;
+    proxy.cut_all_from(0, Cut::ReplyLost);
+    for read in reads {
+        assert_eq!(told(&client.run(read, json!({})).await), unread, "{read}");
+    }
+    // A write may have been carried out before its read failed.
+    let cancel = "mutation($id: ID!) { cancelCart(input: { cartId: $id }) { __typename } }";
+    let cart = json!({ "id": NodeKind::Cart.id("nothing") });
+    let unknown = json!("the outcome is not known; repeating with the same op id is safe");
+    let (code, message, retryable) = told(&client.run(cancel, cart).await);
+    assert_eq!((code, message, retryable), (json!("UNAVAILABLE"), unknown, json!(true)));
+    proxy.heal();
+    assert_eq!(client.field(reads[0], json!({})).await["sku"], "a");
 }
 
 #[tokio::test(flavor = "multi_thread")]

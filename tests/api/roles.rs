@@ -12,21 +12,21 @@ use serde_json::json;
 use crate::support::Gateway;
 
 /// The schema, with a look-up by type name.
-struct Contract(ServiceDocument);
+pub struct Contract(ServiceDocument);
 
 impl Contract {
-    fn read() -> Self {
+    pub fn read() -> Self {
         Self(parse_schema(docgate::schema::sdl()).expect("the printed schema parses"))
     }
 
-    fn find(&self, name: &str) -> Option<&TypeDefinition> {
+    pub fn find(&self, name: &str) -> Option<&TypeDefinition> {
         self.0.definitions.iter().find_map(|definition| match definition {
             TypeSystemDefinition::Type(found) if found.node.name.node == name => Some(&found.node),
             _ => None,
         })
     }
 
-    fn fields(&self, root: &str) -> Vec<&FieldDefinition> {
+    pub fn fields(&self, root: &str) -> Vec<&FieldDefinition> {
         match self.find(root).map(|found| &found.kind) {
             Some(TypeKind::Object(object)) => {
                 object.fields.iter().map(|field| &field.node).collect()
@@ -57,7 +57,7 @@ impl Contract {
         }
     }
 
-    fn is_one_of(&self, name: &str) -> bool {
+    pub fn is_one_of(&self, name: &str) -> bool {
         let directives = self.find(name).map(|found| &found.directives);
         directives.is_some_and(|all| all.iter().any(|one| one.node.name.node == "oneOf"))
     }
@@ -85,7 +85,7 @@ impl Contract {
         format!("{operation} {{ {}{arguments}{selection} }}", field.name.node)
     }
 
-    fn is_composite(&self, of: &Type) -> bool {
+    pub fn is_composite(&self, of: &Type) -> bool {
         match &of.base {
             BaseType::List(inner) => self.is_composite(inner),
             BaseType::Named(name) => matches!(

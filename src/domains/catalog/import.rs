@@ -118,9 +118,8 @@ async fn import_batch(
 /// The `_id`s of everyone whom the lines name, each once.
 fn people_of(lines: &[ImportProduct]) -> Vec<String> {
     let parts = lines.iter().flat_map(|line| line.contributors.iter().flatten());
-    let people: BTreeSet<String> = parts
-        .filter_map(|part| input::id("personId", NodeKind::Person, &part.person_id).ok())
-        .collect();
+    let people: BTreeSet<String> =
+        parts.filter_map(|part| input::id(NodeKind::Person, &part.person_id).ok()).collect();
     people.into_iter().collect()
 }
 
@@ -157,7 +156,7 @@ impl Found {
         let mut contributors: Vec<Contributor> = Vec::new();
         for (place, part) in parts.iter().enumerate() {
             let field = format!("contributors.{place}.personId");
-            let id = input::id(&field, NodeKind::Person, &part.person_id)?;
+            let id = input::id(NodeKind::Person, &part.person_id).unwrap_or_default();
             let person = self.people.iter().find(|person| person.id == id);
             let person =
                 person.ok_or_else(|| InvalidInput::new(&field, "there is no such person"))?;

@@ -39,7 +39,7 @@ pub async fn import(
     name: &str,
     bulk: &[ImportComment],
 ) -> Result<(), Error> {
-    let parent = parent_of("on", on)?;
+    let parent = parent_of(on).map_err(|_| Error::bad_input("on", "isn't there"))?;
     let discussion = store::settled(app, &parent).await?;
     let per_document = discussion.filter(|discussion| {
         discussion.layout == Layout::PerDocument && discussion.migration.is_none()

@@ -12,15 +12,12 @@ use super::{
         ReviewProductInput, ReviewProductResult,
     },
 };
-use crate::{
-    error::Error,
-    graphql::{
-        app,
-        refusals::answer,
-        requester,
-        requester::{Role, Who},
-        subscription::follow,
-    },
+use crate::graphql::{
+    app,
+    refusals::answer,
+    requester,
+    requester::{Role, Who},
+    subscription::follow,
 };
 
 /// Reads.
@@ -231,7 +228,7 @@ impl CommentsSubscription {
         #[graphql(desc = "Global id of what is discussed.")] on: ID,
     ) -> Result<impl Stream<Item = Result<LatestComment>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
-        let (collection, key) = operations::followed(&on).map_err(Error::from)?;
+        let (collection, key) = operations::followed(&on);
         let read = move || {
             let (app, requester, on) = (app.clone(), requester.clone(), on.clone());
             async move {

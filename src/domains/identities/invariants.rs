@@ -35,7 +35,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     };
     app.collection().for_each(each).await?;
 
-    report.rule("identities: each name is written as it would be stored today");
+    report.rule("identities: each name is written in its normal form");
     for key in odd {
         report.broken(format!("{key:?} isn't"));
     }

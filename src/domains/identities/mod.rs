@@ -28,7 +28,7 @@
 //!
 //! # Invariants
 //!
-//! Every `_id` is what its kind and value imply, and the value is as it would be stored today. No name
+//! Every `_id` is what its kind and value imply, and the value is in its normal form. No name
 //! waits for a change that was decided or given up. Whoever has a name and changes it has one at any time.
 
 mod documents;

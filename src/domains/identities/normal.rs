@@ -1,13 +1,13 @@
 //! Names as they are compared: whoever writes a name in another way means the same.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
-use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
+use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
 use super::{
     documents::{Kind, Name},
     types::IdentityInput,
 };
-use crate::graphql::{input, refusals::InvalidInput};
+use crate::graphql::{input, refusals::InvalidInput, text::is_unseen};
 
 /// The name that a caller means.
 pub(super) fn name(field: &str, given: &IdentityInput) -> Result<Name, InvalidInput> {
@@ -27,7 +27,19 @@ pub(super) fn name(field: &str, given: &IdentityInput) -> Result<Name, InvalidIn
     Ok(Name { kind, value })
 }
 
-/// Whether a name as it was stored would be stored so today.
+/// The name that a user is to get. Usernames that were given before there were these rules are still found,
+/// and can be let go of.
+pub(super) fn new_name(field: &str, given: &IdentityInput) -> Result<Name, InvalidInput> {
+    let name = name(field, given)?;
+    if name.kind == Kind::Username
+        && let Some(reason) = fault(&name.value)
+    {
+        return Err(InvalidInput::new(&format!("{field}.username"), reason));
+    }
+    Ok(name)
+}
+
+/// Whether a name is stored in its normal form.
 pub(super) fn is_normal(name: &Name) -> bool {
     let value = &name.value;
     let again = match name.kind {
@@ -66,17 +78,32 @@ fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
     if address.len() > 254 { Err(wrong()) } else { Ok(address) }
 }
 
+/// Signs that a username may have between its letters and digits.
+const SIGNS: [char; 3] = ['.', '_', '-'];
+
+/// Why nobody gets a username that is written as usernames are. Its letters are of one script, or of those that
+/// one language writes together: level "highly restrictive" of
+/// [UTS 39](https://www.unicode.org/reports/tr39/#Restriction_Level_Detection). So none looks like another by a
+/// letter that was taken from elsewhere.
+fn fault(username: &str) -> Option<&'static str> {
+    let pairs = username.chars().zip(username.chars().skip(1));
+    if pairs.into_iter().any(|(one, next)| SIGNS.contains(&one) && SIGNS.contains(&next)) {
+        return Some("takes one '.', '_' or '-' at a time");
+    }
+    let is_plain = username.check_restriction_level(RestrictionLevel::HighlyRestrictive);
+    (!is_plain).then_some("takes letters of one script, and none that are hardly in use")
+}
+
 /// A username of letters, digits and `.`, `_`, `-` between them.
 fn username(field: &str, given: &str) -> Result<String, InvalidInput> {
     let text = input::text(field, given.trim(), 1..=64)?;
     let name = folded(&text);
-    let mark = |c: char| matches!(c, '.' | '_' | '-');
-    let fits = |c: char| (c.is_alphanumeric() && !is_unseen(c)) || mark(c);
+    let fits = |c: char| (c.is_alphanumeric() && !is_unseen(c)) || SIGNS.contains(&c);
     let count = name.chars().count();
     if !(3..=64).contains(&count)
         || !name.chars().all(fits)
-        || name.starts_with(mark)
-        || name.ends_with(mark)
+        || name.starts_with(SIGNS)
+        || name.ends_with(SIGNS)
     {
         let reason = "takes 3 to 64 letters and digits, with '.', '_' or '-' between them";
         return Err(InvalidInput::new(field, reason));
@@ -103,7 +130,7 @@ fn phone(field: &str, given: &str) -> Result<String, InvalidInput> {
 /// An issuer as [OpenID Connect](https://openid.net/specs/openid-connect-core-1_0.html#IDToken) has it: a
 /// URL without query or fragment, compared letter by letter.
 fn issuer(field: &str, given: &str) -> Result<String, InvalidInput> {
-    let text = input::text(field, given, 1..=255)?;
+    let text = input::verbatim(field, given, 1..=255)?;
     let url = reqwest::Url::parse(&text).ok();
     let fits = |url: &reqwest::Url| {
         url.scheme() == "https" && url.query().is_none() && url.fragment().is_none()
@@ -116,7 +143,7 @@ fn issuer(field: &str, given: &str) -> Result<String, InvalidInput> {
 
 /// A subject of an issuer: up to 255 ASCII characters, in upper and lower case.
 fn subject(field: &str, given: &str) -> Result<String, InvalidInput> {
-    let text = input::text(field, given, 1..=255)?;
+    let text = input::verbatim(field, given, 1..=255)?;
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(InvalidInput::new(field, "takes ASCII characters without spaces"));
     }
@@ -129,12 +156,6 @@ fn folded(text: &str) -> String {
     // Lower case may leave what isn't normal.
     let lower = nfkc.normalize(text).to_lowercase();
     nfkc.normalize(&lower).into_owned()
-}
-
-/// Whether a character isn't shown: two names must not look the same by it. See
-/// [`Default_Ignorable_Code_Point`](https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point).
-fn is_unseen(c: char) -> bool {
-    CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
 #[cfg(test)]
@@ -184,6 +205,30 @@ mod tests {
             assert_eq!(username(bad), None, "{bad}");
         }
         assert_eq!(username("an\u{3164}na"), None, "a letter that isn't shown");
+    }
+
+    #[test]
+    fn nobody_gets_a_username_that_looks_like_another() {
+        let new = |text: &str| new_name("identity", &IdentityInput::Username(text.into())).is_ok();
+        for fine in [
+            "anna",
+            "anna_berg-2.x",
+            "émile",
+            "анна",
+            "ελένη",
+            "佐藤ゆき",
+            "佐藤taro",
+            "김anna",
+            "אנה",
+        ] {
+            assert!(new(fine), "{fine}");
+        }
+        // A Cyrillic а, a Greek ο, letters that hardly anyone uses.
+        for bad in ["\u{430}dmin", "r\u{3bf}ot", "аннаx", "a..b", "a._b", "a--b", "ᚠᚢᚦ"] {
+            assert!(!new(bad), "{bad}");
+            let found = value(&IdentityInput::Username(bad.into())).expect("it is still found");
+            assert!(is_normal(&Name { kind: Kind::Username, value: found }), "{bad}");
+        }
     }
 
     #[test]

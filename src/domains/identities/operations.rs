@@ -80,7 +80,7 @@ pub async fn prove(
     app: &App,
     asked: &ProveIdentityInput,
 ) -> Result<IdentityProof, Stop<ProveIdentityResult>> {
-    let name = normal::name("identity", &asked.identity)?;
+    let name = normal::new_name("identity", &asked.identity)?;
     let user = checked_user(&asked.user_id)?;
     let now = app.begin().await?.now().timestamp_millis();
     let end = now + PROOF_MILLIS;
@@ -116,7 +116,7 @@ fn caller(requester: &Requester, user: Option<&ID>) -> Result<Caller, Error> {
 }
 
 fn checked_user(user: &ID) -> Result<String, InvalidInput> {
-    input::text("userId", user, 1..=256)
+    input::verbatim("userId", user, 1..=256)
 }
 
 /// Whether the name may be the caller's.
@@ -150,7 +150,7 @@ pub async fn claim(
     asked: &ClaimIdentityInput,
 ) -> Result<IdentityDocument, Stop<ClaimIdentityResult>> {
     let caller = caller(requester, asked.user_id.as_ref())?;
-    let name = normal::name("identity", &asked.identity)?;
+    let name = normal::new_name("identity", &asked.identity)?;
     let run = app.begin().await?;
     admit(app, &caller, &name, asked.proof.as_deref(), run.now())?;
     let taken = take(app, &name, &caller.user, None, &run).await?;
@@ -253,7 +253,7 @@ pub async fn change(
     asked: &ChangeIdentityInput,
 ) -> Result<IdentityDocument, Stop<ChangeIdentityResult>> {
     let caller = caller(requester, asked.user_id.as_ref())?;
-    let (from, to) = (normal::name("from", &asked.from)?, normal::name("to", &asked.to)?);
+    let (from, to) = (normal::name("from", &asked.from)?, normal::new_name("to", &asked.to)?);
     if from == to {
         return Err(InvalidInput::new("to", "is the name that it is to replace").into());
     }

@@ -69,7 +69,8 @@ pub struct IdentityProof {
 pub enum IdentityInput {
     /// An e-mail address; upper and lower case mean the same.
     Email(String),
-    /// A username of 3 to 64 letters and digits, with `.`, `_` or `-` between them; upper and lower case
+    /// A username of 3 to 64 letters and digits, with single `.`, `_` or `-` between them. Its letters are of one
+    /// script, or of those that one language writes together. Upper and lower case
     /// mean the same.
     Username(String),
     /// An international telephone number, such as `+49 221 123456`.

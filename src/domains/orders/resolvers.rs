@@ -10,16 +10,13 @@ use super::{
         CheckoutCartInput, CheckoutCartResult, DeleteOrderInput, DeleteOrderResult, Order,
     },
 };
-use crate::{
-    error::Error,
-    graphql::{
-        app, input,
-        node_id::NodeKind,
-        refusals::answer,
-        requester,
-        requester::{Role, Who},
-        subscription::follow,
-    },
+use crate::graphql::{
+    app, input,
+    node_id::NodeKind,
+    refusals::answer,
+    requester,
+    requester::{Role, Who},
+    subscription::follow,
 };
 
 /// Reads.
@@ -137,7 +134,8 @@ impl OrdersSubscription {
         #[graphql(desc = "Its id.")] id: ID,
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
-        let key = input::id("id", NodeKind::Order, &id).map_err(Error::from)?;
+        // No order has an empty `_id`: the first read ends the stream.
+        let key = input::id(NodeKind::Order, &id).unwrap_or_default();
         let read = move || {
             let (app, requester, id) = (app.clone(), requester.clone(), id.clone());
             async move { Ok(operations::order(&app, &requester, &id).await?.map(Order)) }

@@ -160,7 +160,7 @@ pub struct ShippingAddressInput {
     pub street: String,
     /// City with its postal code, 1 to 200 characters.
     pub city: String,
-    /// Country code of two capital letters, as in ISO 3166, such as `DE`.
+    /// Country code of two capital letters that ISO 3166-1 has assigned, such as `DE`.
     pub country: String,
 }
 

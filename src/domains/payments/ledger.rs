@@ -1,6 +1,6 @@
 //! docgate's own accounts as provider.
 
-use super::{Authorisation, Charge, Provider, Refund};
+use super::{Authorisation, Charge, Hindrance, Provider, Refund};
 use crate::{
     app::App,
     domains::transfers::operations::{self as transfers, PayerAccount, Verdict},
@@ -48,21 +48,21 @@ pub(super) async fn hindrance(
     app: &App,
     subject: Option<&str>,
     charge: &Charge,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<Hindrance>, Error> {
     let Some(id) = &charge.account else {
-        return Ok(Some("name the account that pays".into()));
+        return Ok(Some(Hindrance::because("name the account that pays")));
     };
     let Some(subject) = subject else {
-        return Ok(Some("sign in to pay from one of your accounts".into()));
+        return Ok(Some(Hindrance::because("sign in to pay from one of your accounts")));
     };
     let account = transfers::payer_account(app, subject, id, charge.amount.currency).await?;
     Ok(match account {
         PayerAccount::Usable => None,
-        PayerAccount::NotFound => Some("isn't one of your accounts".into()),
-        PayerAccount::Closed => Some("is closed".into()),
+        PayerAccount::NotFound => Some(Hindrance::Missing(id.clone())),
+        PayerAccount::Closed => Some(Hindrance::because("is closed")),
         PayerAccount::OtherCurrency(own) => {
             let needed = charge.amount.currency.code();
-            Some(format!("is in {}, and {needed} is to be paid", own.code()))
+            Some(Hindrance::Because(format!("is in {}, and {needed} is to be paid", own.code())))
         }
     })
 }

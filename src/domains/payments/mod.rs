@@ -64,6 +64,21 @@ pub struct Charge {
     pub token: Option<String>,
 }
 
+/// Why a charge can't be paid by who asked for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hindrance {
+    /// There is no such account, or not for the caller; its `_id`.
+    Missing(String),
+    /// Something else, in words that are safe to show.
+    Because(String),
+}
+
+impl Hindrance {
+    fn because(reason: &str) -> Self {
+        Self::Because(reason.to_owned())
+    }
+}
+
 /// What the provider said to an authorisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorisation {

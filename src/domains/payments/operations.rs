@@ -1,7 +1,7 @@
 //! Hands each call to the provider that the configuration names.
 
 use super::{
-    Authorisation, Charge, Provider, Refund,
+    Authorisation, Charge, Hindrance, Provider, Refund,
     http::HttpProvider,
     ledger::{self, Ledger},
     none::NoProvider,
@@ -25,7 +25,7 @@ pub async fn hindrance(
     app: &App,
     subject: Option<&str>,
     charge: &Charge,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<Hindrance>, Error> {
     match app.config().payments {
         _ if charge.amount.minor_units == 0 => Ok(None),
         PaymentProvider::Ledger => ledger::hindrance(app, subject, charge).await,

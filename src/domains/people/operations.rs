@@ -32,7 +32,8 @@ pub const WORKS: i64 = 2_000;
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
-    store::find(app, &input::id("id", NodeKind::Person, id)?).await
+    let Ok(id) = input::id(NodeKind::Person, id) else { return Ok(None) };
+    store::find(app, &id).await
 }
 
 /// People whose name begins with `prefix`, by name.
@@ -45,7 +46,7 @@ pub async fn people(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<(Page, Vec<PersonDocument>), Error> {
-    let prefix = input::folded(&input::text("nameStartsWith", prefix, 0..=NAME)?);
+    let prefix = input::folded(&input::verbatim("nameStartsWith", prefix, 0..=NAME)?);
     let list = format!("people {prefix:?}");
     let order = Order { list, keys: vec![("nameKey", 1), ("_id", 1)] };
     let page = Page::new(app, order, first, after)?;
@@ -102,7 +103,7 @@ pub async fn rename(
     name: &str,
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
     let name = input::text("name", name, 1..=NAME)?;
-    let person = input::id("personId", NodeKind::Person, id)?;
+    let person = input::id(NodeKind::Person, id)?;
     let run = app.begin().await?;
     let key = input::folded(&name);
     if let Some(renamed) = store::rename(app, &person, &name, &key, &run).await.decided()? {
@@ -139,7 +140,7 @@ pub async fn set_address(
     address: Option<&PersonAddressInput>,
 ) -> Result<PersonDocument, Stop<SetPersonAddressResult>> {
     let address = address.map(checked_address).transpose()?;
-    let person = input::id("personId", NodeKind::Person, id)?;
+    let person = input::id(NodeKind::Person, id)?;
     match store::set_address(app, &person, address.as_ref()).await.decided()? {
         Some(person) => Ok(person),
         None => Err(NotFound::of(NodeKind::Person, &person).into()),
@@ -196,13 +197,9 @@ const NAME: usize = 200;
 
 fn checked_address(address: &PersonAddressInput) -> Result<PersonAddress, InvalidInput> {
     let PersonAddressInput { street, city, country } = address;
-    if country.len() != 2 || !country.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        let reason = "takes an ISO 3166 code of two capital letters";
-        return Err(InvalidInput::new("address.country", reason));
-    }
     Ok(PersonAddress {
         street: input::text("address.street", street, 1..=300)?,
         city: input::text("address.city", city, 1..=200)?,
-        country: country.clone(),
+        country: input::country("address.country", country)?,
     })
 }

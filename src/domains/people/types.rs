@@ -97,7 +97,7 @@ pub struct PersonAddressInput {
     pub street: String,
     /// City with its code, 1 to 200 characters.
     pub city: String,
-    /// ISO 3166 country code, such as `DE`.
+    /// Country code of two capital letters that ISO 3166-1 has assigned, such as `DE`.
     pub country: String,
 }
 

@@ -12,16 +12,13 @@ use super::{
         TransferState, WithdrawInput, WithdrawResult,
     },
 };
-use crate::{
-    error::Error,
-    graphql::{
-        app, input,
-        node_id::NodeKind,
-        refusals::answer,
-        requester,
-        requester::{Role, Who},
-        subscription::follow,
-    },
+use crate::graphql::{
+    app, input,
+    node_id::NodeKind,
+    refusals::answer,
+    requester,
+    requester::{Role, Who},
+    subscription::follow,
 };
 
 /// Reads.
@@ -235,7 +232,8 @@ impl TransfersSubscription {
         #[graphql(desc = "The account.")] account: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
-        let key = input::id("account", NodeKind::Account, &account).map_err(Error::from)?;
+        // No account has an empty `_id`: the first read ends the stream.
+        let key = input::id(NodeKind::Account, &account).unwrap_or_default();
         let read = move || {
             let (app, requester, account) = (app.clone(), requester.clone(), account.clone());
             async move { Ok(operations::account(&app, &requester, &account).await?.map(Account)) }

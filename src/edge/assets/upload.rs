@@ -62,7 +62,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
     match put {
         Ok(Putting::Created(asset)) => Ok(told(StatusCode::CREATED, &asset)),
         Ok(Putting::Replaced(asset)) => Ok(told(StatusCode::OK, &asset)),
-        Err(Stop::Failed(error)) => Err(error.into()),
+        Err(Stop::Failed(error)) => Err(error.in_doubt().into()),
         Err(Stop::Refused(refusal)) => Err(problem(refusal)),
     }
 }

@@ -61,13 +61,12 @@ async fn what_cant_be_credited_is_refused() {
     for name in ["creditPerson", "uncreditPerson"] {
         for id in ["nonsense", made["id"].as_str().expect("an id"), "$ne"] {
             let input = json!({ "sku": "als-1", "personId": id, "role": "artist" });
-            let said = refused(&gateway, name, input, "InvalidInput").await;
-            assert_eq!(said["field"], "input.personId");
+            assert_eq!(refused(&gateway, name, input, "NotFound").await["what"], "person");
         }
         let input = json!({ "sku": "nothing", "personId": someone, "role": "artist" });
         assert_eq!(refused(&gateway, name, input, "NotFound").await["what"], "product");
         let input = json!({ "sku": "$sku", "personId": someone, "role": "artist" });
-        refused(&gateway, name, input, "InvalidInput").await;
+        assert_eq!(refused(&gateway, name, input, "NotFound").await["what"], "product");
     }
     // Nobody who was made up.
     let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody").to_string();

@@ -120,7 +120,7 @@ async fn who_made_it_comes_with_the_line() {
     let said = run(&gateway, lines.clone()).await;
     assert!(said[..3].iter().all(Result::is_ok), "{said:?}");
     for (said, reason) in said[3..].iter().zip([
-        "contributors.0.personId: isn't the id of any person",
+        "contributors.0.personId: there is no such person",
         "contributors.0.personId: there is no such person",
         "contributors: takes at most 100 elements",
     ]) {

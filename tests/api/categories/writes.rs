@@ -19,14 +19,9 @@ async fn a_creation_says_what_it_refuses() {
 
     let taken = json!({ "slug": "jazz", "names": english });
     refused(&gateway, "createCategory", taken, "AlreadyExists").await;
-    for (parent, refusal) in [
-        ("", "InvalidInput"),
-        ("nonsense", "InvalidInput"),
-        ("$ne", "InvalidInput"),
-        (&*NodeKind::Category.id("no"), "NotFound"),
-    ] {
+    for parent in ["", "nonsense", "$ne", &*NodeKind::Category.id("no")] {
         let input = json!({ "slug": "new", "names": english, "parent": parent });
-        refused(&gateway, "createCategory", input, refusal).await;
+        refused(&gateway, "createCategory", input, "NotFound").await;
     }
     let twice = json!([{ "locale": "de-at", "name": "a" }, { "locale": "de-AT", "name": "b" }]);
     let many: Vec<_> =
@@ -96,7 +91,7 @@ async fn what_clients_write_stays_a_value() {
     let gateway = Gateway::start().await;
     let [music, jazz, bop, _] = music(&gateway).await;
     put_product(&gateway, "sku", &[&bop]).await;
-    for name in ["$path", "$$ROOT", "a.b", "{\"$ne\": 1}", "$names.en", "\u{202e}x", "日本語"] {
+    for name in ["$path", "$$ROOT", "a.b", "{\"$ne\": 1}", "$names.en", "\u{200f}x", "日本語"] {
         for id in [&music, &jazz, &bop] {
             let input = json!({ "category": id, "locale": "en", "name": name });
             assert_eq!(ask(&gateway.merchant(), "renameCategory", input).await["name"], name);
@@ -123,7 +118,8 @@ async fn huge_texts_are_refused() {
     let before = contents(&gateway).await;
     let input = json!({ "input": { "category": huge } });
     let gone = gateway.merchant().field(&mutation("deleteCategory"), input).await;
-    assert_eq!(gone["__typename"], "InvalidInput");
+    assert_eq!(gone["__typename"], "NotFound");
+    assert!(gone.to_string().len() < 1_000, "of a huge id only the beginning is repeated");
     assert_eq!(contents(&gateway).await, before);
 }
 
@@ -154,7 +150,7 @@ async fn a_new_name_reaches_descendants_and_every_copy() {
     refused(&gateway, "renameCategory", input, "NotFound").await;
     let product = NodeKind::Product.id(&key(&music));
     let input = json!({ "category": *product, "locale": "en", "name": "a" });
-    refused(&gateway, "renameCategory", input, "InvalidInput").await;
+    refused(&gateway, "renameCategory", input, "NotFound").await;
     gateway.assert_sound().await;
 }
 

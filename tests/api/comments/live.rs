@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{LAYOUTS, discussed, does, posted};
 use crate::support::Gateway;
@@ -45,15 +45,11 @@ async fn comments_are_heard_as_they_are_posted() {
 async fn where_nothing_is_to_be_heard_the_stream_ends() {
     let gateway = Gateway::start().await;
     gateway.product("silent", 100, "EUR").await;
-    for key in ["silent", "nothing"] {
-        let on = docgate::graphql::node_id::NodeKind::Product.id(key);
+    let [silent, nothing] =
+        ["silent", "nothing"].map(|key| docgate::graphql::node_id::NodeKind::Product.id(key).0);
+    for on in [silent, nothing, "a".to_owned()] {
         let mut socket = gateway.session(None).await;
         socket.subscribe("1", ADDED, json!({ "on": on })).await;
         assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
     }
-    let mut socket = gateway.session(None).await;
-    socket.subscribe("1", ADDED, json!({ "on": "a" })).await;
-    let heard = socket.hear().await;
-    assert!(heard.to_string().contains("BAD_USER_INPUT"), "{heard:#}");
-    assert_ne!(heard["payload"], Value::Null);
 }

@@ -252,7 +252,7 @@ impl Gateway {
             match background::sweep_all(&self.app).await {
                 Ok(swept) if swept.finished == 0 => return,
                 // With short bounds a command may run out of time; the next pass goes on.
-                Ok(_) | Err(Error::Unavailable(_) | Error::Timeout(_)) => {}
+                Ok(_) | Err(Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_)) => {}
                 Err(error) => panic!("the sweeps run: {error:?}"),
             }
         }

@@ -9,7 +9,7 @@ use super::super::{
     store::OF_FILE,
     types::{AttributeInput, AttributeValueInput},
 };
-use crate::graphql::{input, refusals::InvalidInput, requester::Role, scalars::Slug};
+use crate::graphql::{input, refusals::InvalidInput, requester::Role, scalars::Slug, text};
 
 /// Characters of an attribute's key at the most.
 pub(super) const KEY: usize = 100;
@@ -48,7 +48,8 @@ pub(super) fn attributes(given: &[AttributeInput]) -> Result<Vec<Attribute>, Inv
     let mut keys = BTreeSet::new();
     let one = |(at, AttributeInput { key, value }): (usize, &AttributeInput)| {
         let field = format!("attributes.{at}");
-        let key = input::text(&format!("{field}.key"), key, 1..=KEY)?;
+        // As it is: searches name it, and the value, as they were given.
+        let key = input::verbatim(&format!("{field}.key"), key, 1..=KEY)?;
         if key.starts_with(OF_FILE) {
             let reason = format!("begins with {OF_FILE}, which is what files say of themselves");
             return Err(InvalidInput::new(&format!("{field}.key"), reason));
@@ -64,7 +65,7 @@ pub(super) fn attributes(given: &[AttributeInput]) -> Result<Vec<Attribute>, Inv
 /// A value as it is stored: with its type.
 pub(super) fn value(field: &str, value: &AttributeValueInput) -> Result<Bson, InvalidInput> {
     Ok(match value {
-        AttributeValueInput::Text(text) => input::text(field, text, 0..=VALUE)?.into(),
+        AttributeValueInput::Text(text) => input::verbatim(field, text, 0..=VALUE)?.into(),
         AttributeValueInput::Number(number) => Bson::Double(*number),
         AttributeValueInput::Date(moment) => moment.0.into(),
         AttributeValueInput::Flag(flag) => Bson::Boolean(*flag),
@@ -74,9 +75,10 @@ pub(super) fn value(field: &str, value: &AttributeValueInput) -> Result<Bson, In
 /// What a file is called, without the folders that it came from, and without what no name has.
 pub(super) fn file_name(told: &str) -> String {
     let last = told.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name: String = last.chars().filter(|c| !c.is_control()).take(NAME).collect();
-    let name = name.trim();
-    if name.trim_matches('.').is_empty() { "file".to_owned() } else { name.to_owned() }
+    let fits = |c: &char| !c.is_control() && !text::is_directing(*c);
+    let name: String = last.chars().filter(fits).take(NAME).collect();
+    let name = text::trimmed(&name);
+    if text::is_visible(name.trim_matches('.')) { name.to_owned() } else { "file".to_owned() }
 }
 
 /// A slug from a file's name: its letters and digits, with hyphens for all else.
@@ -113,6 +115,8 @@ mod tests {
             ("写真.png", "写真.png", Some("png")),
             ("写真", "写真", None),
             ("---", "---", None),
+            ("\u{202e}gpj.exe", "gpj.exe", Some("gpj-exe")),
+            ("\u{200b}\u{ad}", "file", Some("file")),
         ] {
             assert_eq!(file_name(told), name, "{told:?}");
             let made = slug_of(name);

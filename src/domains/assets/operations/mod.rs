@@ -54,9 +54,10 @@ pub async fn asset(
     by: &AssetBy,
 ) -> Result<Option<AssetDocument>, Error> {
     let found = match by {
-        AssetBy::Id(id) => {
-            store::find_by(app, "_id", &input::id("by.id", NodeKind::Asset, id)?).await?
-        }
+        AssetBy::Id(id) => match own_id(id) {
+            Ok(id) => store::find_by(app, "_id", &id).await?,
+            Err(_) => None,
+        },
         AssetBy::Path(path) => {
             store::find_by(app, "metadata.path", input::path("by.path", path)?).await?
         }
@@ -88,7 +89,7 @@ pub async fn assets(
 ) -> Result<(Page, Vec<(Vec<Bson>, AssetDocument)>), Error> {
     let way = match by {
         AssetsBy::Tag(tag) => Way::Tag(input::tag("by.tag", tag)?),
-        AssetsBy::Parent(id) => Way::Parent(Some(input::id("by.parent", NodeKind::Content, id)?)),
+        AssetsBy::Parent(id) => Way::Parent(Some(content_id(id))),
         AssetsBy::Root(true) => Way::Parent(None),
         AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),
         AssetsBy::Attributes(filter) => attributes(filter)?,
@@ -117,14 +118,17 @@ fn attributes(AttributesFilter { all, owner }: &AttributesFilter) -> Result<Way,
         Test::Between(..) => 1,
         Test::Exists => 2,
     });
-    let id = |owner| input::id("by.attributes.owner", NodeKind::Content, owner);
-    let owner = owner.as_ref().map(|owner| id(owner)).transpose()?;
-    Ok(Way::Attributes { all, owner })
+    Ok(Way::Attributes { all, owner: owner.as_ref().map(content_id) })
+}
+
+/// The `_id` of the content in which assets are looked for; where it is none an empty one, which nothing has.
+fn content_id(id: &ID) -> String {
+    input::id(NodeKind::Content, id).unwrap_or_default()
 }
 
 fn tested(field: &str, condition: &AttributeCondition) -> Result<Condition, InvalidInput> {
     let AttributeCondition { key, eq, range, exists } = condition;
-    let key = input::text(&format!("{field}.key"), key, 1..=checks::KEY)?;
+    let key = input::verbatim(&format!("{field}.key"), key, 1..=checks::KEY)?;
     let test = match (eq, range, exists) {
         (Some(value), None, None) => Test::Equals(checks::value(&format!("{field}.eq"), value)?),
         (None, Some(range), None) => between(&format!("{field}.range"), range)?,
@@ -142,7 +146,7 @@ fn tested(field: &str, condition: &AttributeCondition) -> Result<Condition, Inva
 
 fn between(field: &str, range: &AttributeRange) -> Result<Test, InvalidInput> {
     let text = |bound: &Option<String>| {
-        let checked = |text| input::text(field, text, 0..=checks::VALUE).map(Bson::from);
+        let checked = |text| input::verbatim(field, text, 0..=checks::VALUE).map(Bson::from);
         bound.as_ref().map(|text| checked(text)).transpose()
     };
     let (from, to) = match range {
@@ -205,6 +209,6 @@ fn not_found(id: &str) -> NotFound {
     NotFound::of(NodeKind::Asset, id)
 }
 
-fn own_id(id: &ID) -> Result<String, InvalidInput> {
-    input::id("asset", NodeKind::Asset, id)
+fn own_id(id: &ID) -> Result<String, NotFound> {
+    input::id(NodeKind::Asset, id)
 }

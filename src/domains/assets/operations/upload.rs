@@ -82,8 +82,7 @@ pub async fn upload(
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
     let NewAsset { parent, slug, title, language, tags, attributes, access, publish_at, op_id } =
         new;
-    let parent =
-        parent.map(|parent| input::id("parent", NodeKind::Content, &parent)).transpose()?;
+    let parent = parent.map(|parent| input::id(NodeKind::Content, &parent)).transpose()?;
     let asked = Asked {
         parent,
         slug,

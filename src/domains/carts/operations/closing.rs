@@ -31,7 +31,7 @@ pub async fn cancel(
     requester: &Requester,
     cart_id: &ID,
 ) -> Result<CartDocument, Stop<CancelCartResult>> {
-    let id = &input::id("cartId", NodeKind::Cart, cart_id)?;
+    let id = &input::id(NodeKind::Cart, cart_id)?;
     let (run, cart) = store::open(app, id).await?;
     let mut cart = visible(cart, requester, id)?;
     while cart.state == CartState::Active {

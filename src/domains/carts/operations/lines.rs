@@ -49,7 +49,7 @@ pub async fn add_line(
     quantity: i64,
     op_id: Option<&ID>,
 ) -> Result<CartDocument, Stop<AddCartLineResult>> {
-    let sku = input::key("sku", sku)?;
+    let sku = input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
     let call = Call::new(app, requester, cart_id, "addCartLine", op_id, &(&sku, quantity))?;
     let (run, mut now) = call.open().await?;
@@ -83,7 +83,7 @@ pub async fn set_line_quantity(
     quantity: i64,
     op_id: Option<&ID>,
 ) -> Result<CartDocument, Stop<SetCartLineQuantityResult>> {
-    let sku = input::key("sku", sku)?;
+    let sku = input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
     let input = (&sku, quantity);
     let call = Call::new(app, requester, cart_id, "setCartLineQuantity", op_id, &input)?;
@@ -117,7 +117,7 @@ pub async fn remove_line(
     sku: &ID,
     op_id: Option<&ID>,
 ) -> Result<CartDocument, Stop<RemoveCartLineResult>> {
-    let sku = input::key("sku", sku)?;
+    let sku = input::sku(sku)?;
     let call = Call::new(app, requester, cart_id, "removeCartLine", op_id, &sku)?;
     let (run, mut now) = call.open().await?;
     loop {
@@ -150,15 +150,15 @@ enum Stand {
 }
 
 impl<'a> Call<'a> {
-    fn new(
+    fn new<U: From<InvalidInput> + From<NotFound>>(
         app: &'a App,
         requester: &'a Requester,
         cart_id: &ID,
         operation: &str,
         op_id: Option<&ID>,
         input: &impl serde::Serialize,
-    ) -> Result<Self, InvalidInput> {
-        let cart_id = input::id("cartId", NodeKind::Cart, cart_id)?;
+    ) -> Result<Self, Stop<U>> {
+        let cart_id = input::id(NodeKind::Cart, cart_id)?;
         let op = input::op(app, &[&cart_id, operation], op_id, input)?;
         Ok(Self { app, requester, cart_id, op })
     }

@@ -87,13 +87,13 @@ pub async fn open(
 /// The cart, where the caller may see it.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; `BadInput` for what can't be a cart's id.
+/// `Unavailable` or `Internal`.
 pub async fn cart(
     app: &App,
     requester: &Requester,
     id: &str,
 ) -> Result<Option<CartDocument>, Error> {
-    let id = input::id("id", NodeKind::Cart, id)?;
+    let Ok(id) = input::id(NodeKind::Cart, id) else { return Ok(None) };
     Ok(store::find(app, &id).await?.filter(|cart| may_use(cart, requester)))
 }
 

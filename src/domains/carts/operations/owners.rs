@@ -37,7 +37,7 @@ pub async fn claim(
     cart_id: &ID,
 ) -> Result<CartDocument, Stop<ClaimCartResult>> {
     let owner = requester.subject()?;
-    let id = &input::id("cartId", NodeKind::Cart, cart_id)?;
+    let id = &input::id(NodeKind::Cart, cart_id)?;
     let (run, mut read) = store::open(app, id).await?;
     loop {
         let cart = read.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;

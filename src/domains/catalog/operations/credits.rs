@@ -27,8 +27,8 @@ pub async fn credit(
     app: &App,
     credit: &CreditPersonInput,
 ) -> Result<ProductDocument, Stop<CreditPersonResult>> {
-    let sku = input::key("sku", &credit.sku)?;
-    let id = input::id("personId", NodeKind::Person, &credit.person_id)?;
+    let sku = input::sku(&credit.sku)?;
+    let id = input::id(NodeKind::Person, &credit.person_id)?;
     let run = app.begin().await?;
     let person = names(app, std::slice::from_ref(&id)).await?.pop();
     let person = person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?;
@@ -74,8 +74,8 @@ pub async fn uncredit(
     app: &App,
     credit: &UncreditPersonInput,
 ) -> Result<ProductDocument, Stop<UncreditPersonResult>> {
-    let sku = input::key("sku", &credit.sku)?;
-    let id = input::id("personId", NodeKind::Person, &credit.person_id)?;
+    let sku = input::sku(&credit.sku)?;
+    let id = input::id(NodeKind::Person, &credit.person_id)?;
     let role = credit.role.as_str();
     let run = app.begin().await?;
     loop {

@@ -112,8 +112,8 @@ pub async fn update(
     app: &App,
     change: &UpdateProductInput,
 ) -> Result<ProductDocument, Stop<UpdateProductResult>> {
-    let sku = input::key("sku", &change.sku)?;
-    let nonce = input::text("nonce", &change.nonce, 1..=128)?;
+    let sku = input::sku(&change.sku)?;
+    let nonce = input::verbatim("nonce", &change.nonce, 1..=128)?;
     let content = checked_content(&change.content)?;
     // The next nonce comes from this one and the content, so that a repeat is known by it.
     let digest = app.ids().op(&["updateProduct"], None, &content).input;
@@ -142,7 +142,7 @@ pub async fn set_price(
     app: &App,
     change: &SetProductPriceInput,
 ) -> Result<ProductDocument, Stop<SetProductPriceResult>> {
-    let sku = input::key("sku", &change.sku)?;
+    let sku = input::sku(&change.sku)?;
     let list = change.list.map(|list| checked_price("list", list.0)).transpose()?;
     let retail = change.retail.map(|retail| checked_price("retail", retail.0)).transpose()?;
     if list.is_none() && retail.is_none() {
@@ -185,7 +185,7 @@ pub async fn categorize(
     app: &App,
     change: &CategorizeProductInput,
 ) -> Result<ProductDocument, Stop<CategorizeProductResult>> {
-    let sku = input::key("sku", &change.sku)?;
+    let sku = input::sku(&change.sku)?;
     let ids = category_ids(&change.categories)?;
     let run = app.begin().await?;
     let wanted = wanted_categories(app, &ids).await?;
@@ -216,11 +216,14 @@ pub(super) fn uncrowded(product: &ProductDocument, run: &Run) -> Result<(), Erro
 }
 
 /// The `_id`s behind global ids of categories, each once.
-fn category_ids(ids: &[ID]) -> Result<Vec<String>, InvalidInput> {
+fn category_ids<U>(ids: &[ID]) -> Result<Vec<String>, Stop<U>>
+where
+    U: From<InvalidInput> + From<NotFound>,
+{
     input::at_most("categories", ids, CATEGORIES)?;
     let mut keys = Vec::new();
-    for (place, id) in ids.iter().enumerate() {
-        let key = input::id(&format!("categories.{place}"), NodeKind::Category, id)?;
+    for id in ids {
+        let key = input::id(NodeKind::Category, id)?;
         if !keys.contains(&key) {
             keys.push(key);
         }

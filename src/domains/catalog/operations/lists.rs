@@ -42,18 +42,18 @@ fn checked(app: &App, by: &ProductsBy) -> Result<Way, InvalidInput> {
             Ok(Way::Discount(*least))
         }
         ProductsBy::AlbumsByGenre(genre) => {
-            Ok(Way::Genre(input::text("by.albumsByGenre", genre, 1..=50)?))
+            Ok(Way::Genre(input::verbatim("by.albumsByGenre", genre, 1..=50)?))
         }
         ProductsBy::Credited(credit) => credited(credit),
         ProductsBy::TitleStartsWith(TitleFilter { prefix, kind }) => {
-            let prefix = input::text("by.titleStartsWith.prefix", prefix, 1..=300)?;
+            let prefix = input::verbatim("by.titleStartsWith.prefix", prefix, 1..=300)?;
             let kind = kind.clone().map(String::from);
             Ok(Way::Title { prefix: input::folded(&prefix), kind })
         }
         ProductsBy::Text(TextFilter { query, language }) => {
             let site = LocaleTag::parse_tag(&app.config().site_locale);
             let language = language.as_ref().or(site.as_ref()).map_or("none", LocaleTag::stemming);
-            Ok(Way::Text { query: input::text("by.text.query", query, 1..=200)?, language })
+            Ok(Way::Text { query: input::verbatim("by.text.query", query, 1..=200)?, language })
         }
         ProductsBy::Category(place) => category(place),
         ProductsBy::Property(properties) => {
@@ -77,11 +77,11 @@ fn checked(app: &App, by: &ProductsBy) -> Result<Way, InvalidInput> {
 fn credited(CreditFilter { by, role, kind }: &CreditFilter) -> Result<Way, InvalidInput> {
     let (field, who) = match by {
         CreditedPerson::Person(id) => {
-            let field = "by.credited.by.person";
-            ("contributors.personId", input::id(field, NodeKind::Person, id)?)
+            // Nobody has an empty `_id`.
+            ("contributors.personId", input::id(NodeKind::Person, id).unwrap_or_default())
         }
         CreditedPerson::Name(name) => {
-            ("contributors.name", input::text("by.credited.by.name", name, 1..=200)?)
+            ("contributors.name", input::verbatim("by.credited.by.name", name, 1..=200)?)
         }
     };
     Ok(Way::Credited { field, who, role: role.clone().into(), kind: kind.clone().into() })

@@ -28,8 +28,8 @@ use crate::{
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
-    let sku = &input::key("sku", sku)?;
-    Ok(store::find_shown(app, sku).await?.filter(|product| product.get().deleted_at.is_none()))
+    let Ok(sku) = input::sku(sku) else { return Ok(None) };
+    Ok(store::find_shown(app, &sku).await?.filter(|product| product.get().deleted_at.is_none()))
 }
 
 /// A product as a cart takes it up.

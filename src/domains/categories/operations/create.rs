@@ -46,7 +46,7 @@ pub async fn create(
     let asked = (&new.slug, &new.names, new.parent.as_deref());
     let op = input::op(app, &[subject, "createCategory"], new.op_id.as_ref(), &asked)?;
     let names = sound_names("names", new.names)?;
-    let parent = new.parent.as_ref().map(|parent| own_id("parent", parent)).transpose()?;
+    let parent = new.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
     plant(app, op, new.slug, names, parent.as_deref()).await
 }
 

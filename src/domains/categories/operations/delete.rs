@@ -22,7 +22,7 @@ use crate::{
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete(app: &App, category: &ID) -> Result<String, Stop<DeleteCategoryResult>> {
-    let id = own_id("category", category)?;
+    let id = own_id(category)?;
     locked::<Categories, _, _, _>(app, |run| delete_locked(app, id, run)).await
 }
 

@@ -48,9 +48,10 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
     match by {
         CategoryBy::Slug(slug) => store::find_by(app, "slug", slug.as_str()).await,
         CategoryBy::Path(path) => store::find_by(app, "path", sound_path("by.path", &path)?).await,
-        CategoryBy::Id(id) => {
-            store::find_by(app, "_id", &input::id("by.id", NodeKind::Category, &id)?).await
-        }
+        CategoryBy::Id(id) => match own_id(&id) {
+            Ok(id) => store::find_by(app, "_id", &id).await,
+            Err(_) => Ok(None),
+        },
     }
 }
 
@@ -129,8 +130,8 @@ pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>,
 }
 
 /// The `_id` behind a global id that a client gave.
-fn own_id(field: &str, global: &str) -> Result<String, InvalidInput> {
-    input::id(field, NodeKind::Category, global)
+fn own_id(global: &str) -> Result<String, NotFound> {
+    input::id(NodeKind::Category, global)
 }
 
 fn not_found(id: &str) -> NotFound {

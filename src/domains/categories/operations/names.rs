@@ -28,7 +28,7 @@ pub async fn rename(
     locale: &LocaleTag,
     name: &str,
 ) -> Result<CategoryDocument, Stop<RenameCategoryResult>> {
-    let id = own_id("category", category)?;
+    let id = own_id(category)?;
     let name = sound_name("name", name)?;
     let written = store::set_name(app, &id, locale, &name, Before::Named, LOCALES).await;
     if let Some(changed) = written.decided()? {
@@ -48,7 +48,7 @@ pub async fn add_translation(
     locale: &LocaleTag,
     name: &str,
 ) -> Result<CategoryDocument, Stop<AddTranslationResult>> {
-    let id = own_id("category", category)?;
+    let id = own_id(category)?;
     let name = sound_name("name", name)?;
     let written = store::set_name(app, &id, locale, &name, Before::Unnamed, LOCALES).await;
     if let Some(changed) = written.decided()? {
@@ -71,7 +71,7 @@ pub async fn remove_translation(
     category: &ID,
     locale: &LocaleTag,
 ) -> Result<CategoryDocument, Stop<RemoveTranslationResult>> {
-    let id = own_id("category", category)?;
+    let id = own_id(category)?;
     if let Some(changed) = store::remove_name(app, &id, locale).await.decided()? {
         return Ok(carry(app, Categories(app.clone()), changed).await?);
     }

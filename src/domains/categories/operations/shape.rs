@@ -28,7 +28,7 @@ pub async fn change_slug(
     category: &ID,
     slug: &Slug,
 ) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
-    let id = own_id("category", category)?;
+    let id = own_id(category)?;
     let work = |run| change_slug_locked(app, &id, slug, run);
     let changed = locked::<Categories, _, _, _>(app, work).await?;
     Ok(carry(app, Categories(app.clone()), changed).await?)
@@ -60,8 +60,8 @@ pub async fn move_below(
     category: &ID,
     parent: Option<&ID>,
 ) -> Result<CategoryDocument, Stop<MoveCategoryResult>> {
-    let id = own_id("category", category)?;
-    let parent = parent.map(|parent| own_id("parent", parent)).transpose()?;
+    let id = own_id(category)?;
+    let parent = parent.map(|parent| own_id(parent)).transpose()?;
     let work = |run| move_locked(app, &id, parent.as_deref(), run);
     let moved = locked::<Categories, _, _, _>(app, work).await?;
     Ok(carry(app, Categories(app.clone()), moved).await?)

@@ -29,7 +29,7 @@ pub async fn comments_by(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Listed, Error> {
-    let author = input::text("author", author, 1..=128)?;
+    let author = input::verbatim("author", author, 1..=128)?;
     if !requester.is(&author) && !requester.has(Role::Moderator) {
         return Err(Error::Forbidden(Role::Moderator.name()));
     }

@@ -39,10 +39,10 @@ pub async fn edit(
     change: &EditCommentInput,
 ) -> Result<CommentDocument, Stop<EditCommentResult>> {
     let author = requester.subject()?;
-    let parent = parent_of("on", &change.on)?;
-    let slug = checked_slug("slug", &change.slug)?;
+    let parent = parent_of(&change.on)?;
+    let slug = checked_slug(&change.slug)?;
     let text = input::text("text", &change.text, 1..=TEXT)?;
-    let nonce = input::text("nonce", &change.nonce, 1..=128)?;
+    let nonce = input::verbatim("nonce", &change.nonce, 1..=128)?;
     if let Some(stars) = change.stars {
         input::within("stars", stars.into(), 1..=5)?;
     }
@@ -99,8 +99,8 @@ pub async fn remove(
     slug: &str,
 ) -> Result<CommentDocument, Stop<RemoveCommentResult>> {
     let subject = requester.subject()?;
-    let parent = parent_of("on", on)?;
-    let slug = checked_slug("slug", slug)?;
+    let parent = parent_of(on)?;
+    let slug = checked_slug(slug)?;
     let (run, discussion) = begin(app, &parent, requester).await?;
     let mut desk = Desk { app, run, parent, discussion: discussion?, slug };
     loop {

@@ -40,7 +40,7 @@ pub async fn migrate(
     on: &ID,
     to: Layout,
 ) -> Result<OpenDiscussion, Stop<MigrateDiscussionResult>> {
-    let parent = parent_of("on", on)?;
+    let parent = parent_of(on)?;
     may_write(&parent, requester)?;
     let (run, discussion) = begin(app, &parent, requester).await?;
     let mut discussion = discussion?;

@@ -28,11 +28,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::{
-        input,
-        refusals::{InvalidInput, NotFound},
-        requester::Requester,
-    },
+    graphql::{input, refusals::NotFound, requester::Requester},
     mongo::Run,
 };
 
@@ -46,18 +42,17 @@ const TAKEN: usize = 1_000;
 /// Longest slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;
 
-/// What a global id says is discussed.
-pub(super) fn parent_of(field: &str, id: &ID) -> Result<Parent, InvalidInput> {
-    let none = || InvalidInput::new(field, "isn't the id of anything that can be discussed");
-    let parent = Parent::of(id).ok_or_else(none)?;
-    input::key(field, &parent.key).map_err(|_| none())?;
-    Ok(parent)
+/// What a global id says is discussed. A text that is no such id is as good as the id of nothing.
+pub(super) fn parent_of(id: &ID) -> Result<Parent, NotFound> {
+    let parent = Parent::of(id).filter(|parent| input::is_key(&parent.key));
+    parent.ok_or_else(|| NotFound::given("discussion", id))
 }
 
-fn checked_slug(field: &str, slug: &str) -> Result<String, InvalidInput> {
+/// The slug of a comment. A text that can't be one is as good as the slug of no comment.
+fn checked_slug(slug: &str) -> Result<String, NotFound> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
     if slug.is_empty() || slug.len() > SLUG || !slug.bytes().all(fits) {
-        return Err(InvalidInput::new(field, "isn't the slug of any comment"));
+        return Err(NotFound::given("comment", slug));
     }
     Ok(slug.to_owned())
 }

@@ -30,7 +30,7 @@ pub async fn open(
     on: &ID,
     layout: Layout,
 ) -> Result<OpenDiscussion, Stop<OpenDiscussionResult>> {
-    let parent = parent_of("on", on)?;
+    let parent = parent_of(on)?;
     may_write(&parent, requester)?;
     let run = app.begin().await?;
     let seen = parent.kind.seen_by(requester);

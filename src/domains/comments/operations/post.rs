@@ -62,10 +62,10 @@ pub async fn post(
     new: &PostCommentInput,
 ) -> Result<CommentDocument, Stop<PostCommentResult>> {
     let author = requester.subject()?;
-    let parent = parent_of("on", &new.on)?;
+    let parent = parent_of(&new.on)?;
     let text = input::text("text", &new.text, 1..=TEXT)?;
     let slug = new.parent_slug.as_ref();
-    let slug = slug.map(|slug| checked_slug("parentSlug", slug)).transpose()?;
+    let slug = slug.map(|slug| checked_slug(slug)).transpose()?;
     let op_id = input::op_id(new.op_id.as_ref())?;
     let (run, discussion) = begin(app, &parent, requester).await?;
     let discussion = discussion?;
@@ -99,11 +99,11 @@ pub async fn review(
     new: &ReviewProductInput,
 ) -> Result<CommentDocument, Stop<ReviewProductResult>> {
     let author = requester.subject()?;
-    let sku = input::key("sku", &new.sku)?;
+    let sku = input::sku(&new.sku)?;
     input::within("stars", new.stars.into(), 1..=5)?;
     let text = input::text("text", &new.text, 1..=TEXT)?;
     let on = NodeKind::Product.id(&sku);
-    let parent = parent_of("sku", &on)?;
+    let parent = parent_of(&on)?;
     let (run, discussion) = begin_or_open(app, &parent, requester).await?;
     let discussion = discussion?;
     let id = app.ids().derived(&["review", &discussion.id, author]);

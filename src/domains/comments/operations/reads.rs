@@ -8,7 +8,7 @@ use mongodb::bson::Bson;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, OpenDiscussion, Parent},
+        documents::{CommentDocument, Layout, OpenDiscussion, Parent, ParentKind},
         store::{self, By, Place, Way},
         types::CommentOrder,
     },
@@ -17,8 +17,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::{page::Page, refusals::InvalidInput, requester::Requester},
+    graphql::{page::Page, requester::Requester},
 };
+
+/// What no comment's slug is: between slashes stand names.
+const NO_SLUG: &str = "/";
 
 /// A page of a list, and its comments, each with its place in the order.
 pub type Listed = (Page, Vec<(Vec<Bson>, CommentDocument)>);
@@ -32,7 +35,7 @@ pub async fn discussion(
     requester: &Requester,
     on: &ID,
 ) -> Result<Option<OpenDiscussion>, Error> {
-    let parent = parent_of("on", on)?;
+    let Ok(parent) = parent_of(on) else { return Ok(None) };
     Ok(store::find(app, &parent, requester).await?.flatten())
 }
 
@@ -67,7 +70,8 @@ pub async fn replies(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Option<Listed>, Error> {
-    let to = slug.map(|slug| checked_slug("slug", slug)).transpose()?.unwrap_or_default();
+    let to = slug.map(|slug| checked_slug(slug).unwrap_or_else(|_| NO_SLUG.to_owned()));
+    let to = to.unwrap_or_default();
     list(app, requester, on, "on", &Asked::For(Way::Replies(to)), first, after).await
 }
 
@@ -83,7 +87,7 @@ pub async fn subthread(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Option<Listed>, Error> {
-    let slug = checked_slug("slug", slug)?;
+    let Ok(slug) = checked_slug(slug) else { return Ok(None) };
     list(app, requester, on, "on", &Asked::Below(slug), first, after).await
 }
 
@@ -97,7 +101,7 @@ pub async fn comment(
     on: &ID,
     slug: &str,
 ) -> Result<Option<CommentDocument>, Error> {
-    let (parent, slug) = (parent_of("on", on)?, checked_slug("slug", slug)?);
+    let (Ok(parent), Ok(slug)) = (parent_of(on), checked_slug(slug)) else { return Ok(None) };
     loop {
         let since = Instant::now();
         let Some(discussion) = store::find(app, &parent, requester).await?.flatten() else {
@@ -125,13 +129,11 @@ async fn one(
     find(app, parent, discussion, By::Slug(slug)).await
 }
 
-/// Collection and key of what is followed by those who follow a discussion.
-///
-/// # Errors
-/// Names the argument.
-pub fn followed(on: &ID) -> Result<(&'static str, String), InvalidInput> {
-    let parent = parent_of("on", on)?;
-    Ok((parent.kind.collection(), parent.key))
+/// Collection and key of what is followed by those who follow a discussion; an empty key, which nothing has,
+/// where there can be none.
+pub fn followed(on: &ID) -> (&'static str, String) {
+    let nothing = || (ParentKind::Product.collection(), String::new());
+    parent_of(on).map_or_else(|_| nothing(), |parent| (parent.kind.collection(), parent.key))
 }
 
 /// What is asked for.
@@ -152,7 +154,7 @@ async fn list(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Option<Listed>, Error> {
-    let parent = parent_of("on", on)?;
+    let Ok(parent) = parent_of(on) else { return Ok(None) };
     loop {
         let since = Instant::now();
         let Some(discussion) = store::find(app, &parent, requester).await?.flatten() else {

@@ -32,7 +32,8 @@ pub(super) fn checked_text(
             value => value.as_deref().map(|value| input::text(&field, value, 0..=most)).transpose(),
         }
     };
-    let body = input::text("text.body", body.as_deref().unwrap_or_default(), 0..=100_000)?;
+    // Markdown: spaces before its first line make it code.
+    let body = input::verbatim("text.body", body.as_deref().unwrap_or_default(), 0..=100_000)?;
     if let Some(fault) = markdown::fault(&body) {
         return Err(InvalidInput::new("text.body", fault));
     }

@@ -46,7 +46,7 @@ pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Resul
     let text = checked_text(kind, &new.text)?;
     let tags = input::tags("tags", &new.tags)?;
     let access = new.access.as_deref().map(stored_access);
-    let parent = new.parent.as_ref().map(|parent| own_id("parent", parent)).transpose()?;
+    let parent = new.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
     let name = new.author_name.as_deref();
     let name = name.map(|name| input::text("authorName", name, 1..=100)).transpose()?;
     let asked = (kind, &new.slug, &text, &tags, &access, &parent, &name);

@@ -35,7 +35,7 @@ pub async fn edit(
     subject: &str,
     asked: &EditContentInput,
 ) -> Result<Shown, Stop<EditContentResult>> {
-    let id = own_id("content", &asked.content)?;
+    let id = own_id(&asked.content)?;
     let (run, node) = store::open(app, &id).await?;
     let node = changeable(node, &id)?;
     let text = checked_text(node.metadata.kind, &asked.text)?;
@@ -51,7 +51,7 @@ pub async fn restore(
     subject: &str,
     asked: &RestoreContentInput,
 ) -> Result<Shown, Stop<RestoreContentResult>> {
-    let id = own_id("content", &asked.content)?;
+    let id = own_id(&asked.content)?;
     let number = input::within("number", asked.number.into(), 0..=i64::from(i32::MAX))?;
     let (run, node) = store::open(app, &id).await?;
     let node = changeable(node, &id)?;

@@ -23,7 +23,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{InvalidInput, NotFound, Stop},
+        refusals::{NotFound, Stop},
         trees::settled,
     },
     mongo::{Outcome, Run},
@@ -34,8 +34,8 @@ use crate::{
 const DEPTH: usize = 16;
 
 /// The `_id` behind a global id that a client gave.
-fn own_id(field: &str, global: &str) -> Result<String, InvalidInput> {
-    input::id(field, NodeKind::Content, global)
+fn own_id(global: &str) -> Result<String, NotFound> {
+    input::id(NodeKind::Content, global)
 }
 
 /// Content that was found, where it takes changes.

@@ -35,8 +35,8 @@ pub async fn move_to(
     app: &App,
     asked: &MoveContentInput,
 ) -> Result<Shown, Stop<MoveContentResult>> {
-    let id = own_id("content", &asked.content)?;
-    let parent = asked.parent.as_ref().map(|parent| own_id("parent", parent)).transpose()?;
+    let id = own_id(&asked.content)?;
+    let parent = asked.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
     let work = |run| move_locked(app, &id, parent.as_deref(), asked.slug.as_ref(), run);
     let (moved, now) = locked::<Nodes, _, _, _>(app, work).await?;
     Ok(Shown::written(carry(app, Nodes(app.clone()), moved).await?, now))
@@ -92,7 +92,7 @@ async fn move_locked(
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete(app: &App, content: &ID) -> Result<String, Stop<DeleteContentResult>> {
-    let id = own_id("content", content)?;
+    let id = own_id(content)?;
     locked::<Nodes, _, _, _>(app, |run| delete_locked(app, id, run)).await
 }
 

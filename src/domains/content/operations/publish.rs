@@ -35,7 +35,7 @@ pub async fn publish(
     app: &App,
     asked: &PublishContentInput,
 ) -> Result<Shown, Stop<PublishContentResult>> {
-    let id = own_id("content", &asked.content)?;
+    let id = own_id(&asked.content)?;
     let nonce = input::key("nonce", &asked.nonce)?;
     let at = asked.at.map(|at| at.0);
     if at.is_some_and(|at| !(0..=LATEST).contains(&at.timestamp_millis())) {
@@ -92,7 +92,7 @@ fn is_done(node: &NodeDocument, nonce: &str, at: Option<DateTime>, now: DateTime
 /// # Errors
 /// A refusal, or trouble.
 pub async fn unpublish(app: &App, content: &ID) -> Result<Shown, Stop<UnpublishContentResult>> {
-    let id = own_id("content", content)?;
+    let id = own_id(content)?;
     let run = app.begin().await?;
     let outcome = store::unpublish(app, &id, &run).await;
     Ok(Shown::written(written(app, &id, &run, outcome).await?, run.now()))

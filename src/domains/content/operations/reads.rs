@@ -37,7 +37,10 @@ pub async fn content(
     by: &ContentBy,
 ) -> Result<Option<Shown>, Error> {
     match by {
-        ContentBy::Id(id) => by_id(app, requester, &own_id("by.id", id)?).await,
+        ContentBy::Id(id) => match own_id(id) {
+            Ok(id) => by_id(app, requester, &id).await,
+            Err(_) => Ok(None),
+        },
         ContentBy::Path(path) => at_path(app, requester, input::path("by.path", path)?).await,
     }
 }
@@ -114,10 +117,11 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
     at(right).cmp(&at(left)).then_with(|| id(left).cmp(&id(right)))
 }
 
+/// An id that is none becomes an empty one, which nothing has.
 fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
     Ok(match by {
         ContentsBy::Tag(tag) => Way::Tag(input::tag("by.tag", tag)?),
-        ContentsBy::Parent(id) => Way::Parent(own_id("by.parent", id)?),
+        ContentsBy::Parent(id) => Way::Parent(own_id(id).unwrap_or_default()),
         ContentsBy::Type(kind) => Way::Type((*kind).into()),
         ContentsBy::RecentIn(path) => Way::In(path_or_top("by.recentIn", path)?.to_owned()),
         ContentsBy::Text(TextInContent { query, within, language }) => {
@@ -125,7 +129,7 @@ fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
             let language = language.as_ref().or(site.as_ref());
             let within = within.as_deref().unwrap_or(TOP);
             Way::Text {
-                query: input::text("by.text.query", query, 1..=200)?,
+                query: input::verbatim("by.text.query", query, 1..=200)?,
                 language: language.map_or("none", LocaleTag::stemming),
                 within: path_or_top("by.text.within", within)?.to_owned(),
             }
@@ -149,7 +153,7 @@ pub async fn below(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Content>, Error> {
-    let parent = parent.map(|parent| own_id("parent", parent)).transpose()?;
+    let parent = parent.map(|parent| own_id(parent).unwrap_or_default());
     let list = format!("contentBelow {}", parent.as_deref().unwrap_or(TOP));
     let page = Page::new(app, Order { list, keys: vec![("metadata.slug", 1)] }, first, after)?;
     let found = store::list_below(app, &page, parent.as_deref(), texts).await?.into_iter();
@@ -168,7 +172,7 @@ pub async fn revisions(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, ContentRevision>, Error> {
-    let id = own_id("content", content)?;
+    let id = own_id(content).unwrap_or_default();
     let order =
         Order { list: format!("contentRevisions {id}"), keys: vec![("version.number", -1)] };
     let page = Page::new(app, order, first, after)?;

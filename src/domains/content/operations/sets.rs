@@ -25,7 +25,7 @@ use crate::{
 /// # Errors
 /// A refusal, or trouble.
 pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagContentResult>> {
-    let id = own_id("content", &asked.content)?;
+    let id = own_id(&asked.content)?;
     let tags = input::tags("tags", &asked.tags)?;
     let run = app.begin().await?;
     if let Some(tagged) = store::add_tags(app, &id, &tags, input::TAGS, &run).await.decided()? {
@@ -50,7 +50,7 @@ pub async fn untag(
     app: &App,
     asked: &UntagContentInput,
 ) -> Result<Shown, Stop<UntagContentResult>> {
-    let id = own_id("content", &asked.content)?;
+    let id = own_id(&asked.content)?;
     let tags = input::tags("tags", &asked.tags)?;
     let run = app.begin().await?;
     let outcome = store::remove_tags(app, &id, &tags, &run).await;
@@ -65,7 +65,7 @@ pub async fn set_access(
     app: &App,
     asked: &SetContentAccessInput,
 ) -> Result<Shown, Stop<SetContentAccessResult>> {
-    let id = own_id("content", &asked.content)?;
+    let id = own_id(&asked.content)?;
     input::at_most("roles", &asked.roles, 20)?;
     let run = app.begin().await?;
     let outcome = store::set_access(app, &id, &stored_access(&asked.roles), &run).await;

@@ -44,7 +44,7 @@ pub enum Taken {
 /// # Errors
 /// `Unavailable` or `Internal`.
 pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
-    let sku = input::key("sku", sku)?;
+    let Ok(sku) = input::sku(sku) else { return Ok(None) };
     let found = store::find_counters(app, &sku).await?;
     if found.as_ref().is_some_and(|stock| !stock.deleting) {
         return Ok(found);
@@ -78,7 +78,7 @@ async fn reopen(app: &App, stock: &StockDocument, run: &Run) -> Result<bool, Err
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteProductResult>> {
-    let sku = input::key("sku", sku)?;
+    let sku = input::sku(sku)?;
     let run = app.begin().await?;
     // One that is deleted and not removed yet goes this way again: the first call may have been cut.
     let Some(incarnation) = &catalog::operations::incarnation(app, &sku).await? else {

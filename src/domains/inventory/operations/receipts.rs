@@ -36,7 +36,7 @@ pub async fn receive(
     quantity: i64,
     op_id: Option<&async_graphql::ID>,
 ) -> Result<StockDocument, Stop<ReceiveStockResult>> {
-    let sku = &input::key("sku", sku)?;
+    let sku = &input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST)?;
     let op = input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
     let run = app.begin().await?;

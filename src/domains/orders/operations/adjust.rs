@@ -23,7 +23,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{Conflict, InsufficientStock, InvalidInput, NotFound, Stop},
+        refusals::{Conflict, InsufficientStock, NotFound, Stop},
         requester::Requester,
         scalars::Money,
     },
@@ -48,11 +48,17 @@ struct Ask {
 }
 
 impl Ask {
-    fn checked(app: &App, given: AdjustOrderLineInput) -> Result<Self, InvalidInput> {
-        let order = input::id("orderId", NodeKind::Order, &given.order_id)?;
-        let sku = input::key("sku", &given.sku)?;
+    fn checked(
+        app: &App,
+        given: AdjustOrderLineInput,
+    ) -> Result<Self, Stop<AdjustOrderLineResult>> {
+        let order = input::id(NodeKind::Order, &given.order_id)?;
+        let sku = input::sku(&given.sku)?;
         let quantity = input::within("quantity", given.quantity.0, 0..=MOST_QUANTITY)?;
-        let payment = given.payment.map(|own| payer::payment("payment", own)).transpose()?;
+        let payment = given
+            .payment
+            .map(|own| payer::payment::<AdjustOrderLineResult>("payment", own))
+            .transpose()?;
         let scope = [order.as_str(), "adjustOrderLine"];
         let op = input::op(app, &scope, given.op_id.as_ref(), &(&sku, quantity, &payment))?;
         Ok(Self { order, sku, quantity, payment, op })

@@ -29,7 +29,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{CartNotActive, Conflict, InvalidInput, NotFound, Stop},
+        refusals::{CartNotActive, Conflict, NotFound, Stop},
         requester::Requester,
         scalars::Money,
     },
@@ -48,8 +48,8 @@ struct Ask {
 }
 
 impl Ask {
-    fn checked(app: &App, input: CheckoutCartInput) -> Result<Self, InvalidInput> {
-        let cart = input::id("cartId", NodeKind::Cart, &input.cart_id)?;
+    fn checked(app: &App, input: CheckoutCartInput) -> Result<Self, Stop<CheckoutCartResult>> {
+        let cart = input::id(NodeKind::Cart, &input.cart_id)?;
         let shipping = payer::address("shipping", input.shipping)?;
         let payment = payer::payment("payment", input.payment)?;
         let scope = [cart.as_str(), "checkoutCart"];

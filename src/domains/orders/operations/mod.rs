@@ -45,7 +45,7 @@ pub async fn order(
     requester: &Requester,
     id: &str,
 ) -> Result<Option<OrderDocument>, Error> {
-    let id = &input::id("id", NodeKind::Order, id)?;
+    let Ok(id) = &input::id(NodeKind::Order, id) else { return Ok(None) };
     Ok(store::find(app, id).await?.filter(|order| is_visible(order, requester)))
 }
 
@@ -80,7 +80,7 @@ pub async fn cancel(
     id: &str,
     op_id: Option<&ID>,
 ) -> Result<OrderDocument, Stop<CancelOrderResult>> {
-    let id = &input::id("orderId", NodeKind::Order, id)?;
+    let id = &input::id(NodeKind::Order, id)?;
     let op = input::op(app, &[id, "cancelOrder"], op_id, &())?;
     let (first, mut order) = open(app, requester, id).await?;
     let mut run = first;
@@ -142,7 +142,7 @@ fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
 /// # Errors
 /// A refusal, or trouble.
 pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
-    let id = &input::id("orderId", NodeKind::Order, id)?;
+    let id = &input::id(NodeKind::Order, id)?;
     if let Some(stone) = store::replace_by_stone(app, id).await.decided()? {
         return Ok(stone);
     }

@@ -5,13 +5,13 @@ use crate::{
     app::App,
     domains::{
         carts::{Address, Payment},
-        payments::{self, Charge},
+        payments::{self, Charge, Hindrance},
     },
     error::Error,
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{InvalidInput, Stop},
+        refusals::{InvalidInput, NotFound, Stop},
         requester::Requester,
         scalars::Money,
     },
@@ -23,44 +23,45 @@ pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Addres
     let ShippingAddressInput { name, street, city, country } = given;
     let text =
         |part: &str, value: &str, most| input::text(&format!("{field}.{part}"), value, 1..=most);
-    let is_code = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_uppercase());
-    if !is_code {
-        let reason = "takes a country code of two capital letters, as in ISO 3166";
-        return Err(InvalidInput::new(&format!("{field}.country"), reason));
-    }
     Ok(Address {
         name: text("name", &name, 200)?,
         street: text("street", &street, 300)?,
         city: text("city", &city, 200)?,
-        country,
+        country: input::country(&format!("{field}.country"), &country)?,
     })
 }
 
 /// # Errors
-/// Names the field that can't be used.
-pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, InvalidInput> {
-    let account =
-        given.account.map(|id| input::id(&format!("{field}.account"), NodeKind::Account, &id));
-    let token = given.token.map(|token| input::text(&format!("{field}.token"), &token, 1..=1_000));
+/// There can be no such account, or the token can't be used.
+pub(super) fn payment<U>(field: &str, given: PaymentInput) -> Result<Payment, Stop<U>>
+where
+    U: From<InvalidInput> + From<NotFound>,
+{
+    let account = given.account.map(|id| input::id(NodeKind::Account, &id));
+    let token =
+        given.token.map(|token| input::verbatim(&format!("{field}.token"), &token, 1..=1_000));
     Ok(Payment { account: account.transpose()?, token: token.transpose()? })
 }
 
 /// Whether the caller may pay that charge, as far as that can be told before.
 ///
 /// # Errors
-/// A refusal that names the account, or trouble.
+/// A refusal, or trouble.
 pub(super) async fn check<U>(
     app: &App,
     requester: &Requester,
     charge: &Charge,
 ) -> Result<(), Stop<U>>
 where
-    U: From<InvalidInput>,
+    U: From<InvalidInput> + From<NotFound>,
 {
     let subject = requester.subject.as_deref();
     match payments::operations::hindrance(app, subject, charge).await? {
         None => Ok(()),
-        Some(reason) => Err(InvalidInput::new("payment.account", reason).into()),
+        Some(Hindrance::Missing(account)) => Err(NotFound::of(NodeKind::Account, &account).into()),
+        Some(Hindrance::Because(reason)) => {
+            Err(InvalidInput::new("payment.account", reason).into())
+        }
     }
 }
 

@@ -78,7 +78,7 @@ pub async fn close(
     subject: &str,
     id: &str,
 ) -> Result<AccountDocument, Stop<CloseAccountResult>> {
-    let id = &input::id("accountId", NodeKind::Account, id)?;
+    let id = &input::id(NodeKind::Account, id)?;
     if let Some(closed) = store::close_account(app, id, subject).await.decided()? {
         return Ok(closed);
     }

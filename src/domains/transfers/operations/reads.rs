@@ -31,7 +31,7 @@ pub async fn account(
     requester: &Requester,
     id: &str,
 ) -> Result<Option<AccountDocument>, Error> {
-    let id = input::id("id", NodeKind::Account, id)?;
+    let Ok(id) = input::id(NodeKind::Account, id) else { return Ok(None) };
     let found = store::find_account(app, &id).await?;
     Ok(found.filter(|account| may_see(requester, account.owner.as_deref())))
 }
@@ -66,9 +66,10 @@ pub async fn transfer_status(
     by: &TransferBy,
 ) -> Result<Option<TransferDocument>, Error> {
     let found = match by {
-        TransferBy::Id(id) => {
-            store::find_transfer(app, &input::id("by.id", NodeKind::Transfer, id)?).await?
-        }
+        TransferBy::Id(id) => match input::id(NodeKind::Transfer, id) {
+            Ok(id) => store::find_transfer(app, &id).await?,
+            Err(_) => None,
+        },
         TransferBy::OpId(op_id) => {
             let scope = [requester.subject()?, "transfer"];
             let op = input::op(app, &scope, Some(op_id), &())?;
@@ -104,7 +105,7 @@ pub async fn statement(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Option<Connection<String, StatementEntry>>, Error> {
-    let id = &input::id("account", NodeKind::Account, id)?;
+    let Ok(id) = &input::id(NodeKind::Account, id) else { return Ok(None) };
     let page = newest_first(app, format!("statement:{id}"), first, after)?;
     let (account, transfers) =
         tokio::try_join!(store::find_account(app, id), store::list_statement(app, id, &page))?;

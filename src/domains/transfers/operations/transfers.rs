@@ -63,8 +63,8 @@ pub async fn transfer(
     subject: &str,
     order: Order<'_>,
 ) -> Result<TransferDocument, Stop<TransferResult>> {
-    let source = &input::id("sourceId", NodeKind::Account, order.source)?;
-    let destination = &input::id("destinationId", NodeKind::Account, order.destination)?;
+    let source = &input::id(NodeKind::Account, order.source)?;
+    let destination = &input::id(NodeKind::Account, order.destination)?;
     let amount = amount(order.amount)?;
     if source == destination {
         return Err(InvalidInput::new("destinationId", "is the source").into());
@@ -99,7 +99,7 @@ pub async fn deposit(
     amount_asked: i64,
     op_id: Option<&async_graphql::ID>,
 ) -> Result<TransferDocument, Stop<DepositResult>> {
-    let account = &input::id("accountId", NodeKind::Account, account)?;
+    let account = &input::id(NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
     let op = op(app, subject, op_id, &("deposit", account, amount))?;
     let (run, to) = insider(app, account).await?;
@@ -125,7 +125,7 @@ pub async fn withdraw(
     amount_asked: i64,
     op_id: Option<&async_graphql::ID>,
 ) -> Result<TransferDocument, Stop<WithdrawResult>> {
-    let account = &input::id("accountId", NodeKind::Account, account)?;
+    let account = &input::id(NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
     let op = op(app, subject, op_id, &("withdrawal", account, amount))?;
     let (run, from) = insider(app, account).await?;
@@ -149,7 +149,7 @@ pub async fn reverse(
     subject: &str,
     id: &str,
 ) -> Result<TransferDocument, Stop<ReverseTransferResult>> {
-    let id = &input::id("transferId", NodeKind::Transfer, id)?;
+    let id = &input::id(NodeKind::Transfer, id)?;
     let original = store::find_transfer(app, id).await?;
     let original = original.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     let is_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
@@ -182,7 +182,7 @@ pub async fn cancel(
     subject: &str,
     id: &str,
 ) -> Result<TransferDocument, Stop<CancelTransferResult>> {
-    let id = &input::id("transferId", NodeKind::Transfer, id)?;
+    let id = &input::id(NodeKind::Transfer, id)?;
     let reason = TransferReason::CancelledByOwner;
     let cancelled = store::mark_cancelling(app, id, Some(subject), reason).await.decided()?;
     if let Some(cancelled) = cancelled {

@@ -622,10 +622,15 @@ impl Config {
             self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
             "asset_types must be media types such as image/png, image/* or */*",
         );
+        let shortest = Duration::from_millis(self.receive_millis) * 2 + self.bound();
         demand(
-            Duration::from_secs(self.asset_stall_seconds)
-                > Duration::from_millis(self.receive_millis) * 2 + self.bound(),
-            "asset_stall_seconds must be longer than two times receive_millis and the bound of a flow (run + command + skew)",
+            Duration::from_secs(self.asset_stall_seconds) > shortest,
+            &format!(
+                "asset_stall_seconds is {}, which must be more than {} seconds: 2 × receive_millis + \
+                 flow_run_millis + flow_command_millis + flow_skew_millis, divided by 1000",
+                self.asset_stall_seconds,
+                shortest.as_secs_f64()
+            ),
         );
         demand(
             (self.asset_stall_seconds..=7 * 86_400).contains(&self.asset_transfer_seconds),

@@ -212,6 +212,23 @@ fn every_fault_of_the_configuration_is_named_at_once() {
 }
 
 #[test]
+fn a_fault_of_numbers_says_what_they_are_and_what_they_must_be() {
+    let says = |settings: &[(&str, &str)], told: &str| {
+        let mut command = on("any", &["serve"]);
+        for (key, value) in settings {
+            command.env(key, value);
+        }
+        let (code, _, said) = done(command);
+        assert!(code == 2 && said.contains(told), "{told} in {said}");
+    };
+    says(
+        &[("DOCGATE_ASSET_STALL_SECONDS", "36"), ("DOCGATE_FLOW_SKEW_MILLIS", "1500")],
+        "asset_stall_seconds is 36, which must be more than 36.5 seconds: 2 × receive_millis + \
+         flow_run_millis + flow_command_millis + flow_skew_millis, divided by 1000",
+    );
+}
+
+#[test]
 fn a_file_is_read_and_flags_win() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("docgate.toml");

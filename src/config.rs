@@ -134,6 +134,11 @@ pub struct Config {
 
     /// Largest request body, in bytes.
     pub body_bytes: usize,
+    /// Largest head of a request, its URL included, in bytes.
+    pub head_bytes: usize,
+    /// Bytes of requests that have come and aren't answered yet, of all connections together. Each
+    /// connection may hold 8 KiB beside it.
+    pub max_received_bytes: usize,
     /// How long a client may take to send the body of a request, in milliseconds.
     pub receive_millis: u64,
     /// How long a connection may be idle, or take to send the head of a request, in milliseconds;
@@ -143,6 +148,9 @@ pub struct Config {
     pub request_millis: u64,
     /// Connections at the most.
     pub max_connections: usize,
+    /// How many in a hundred of what is bounded for the whole gateway (connections, requests, transfers,
+    /// event streams, bytes) one client may have at once.
+    pub client_share_percent: usize,
     /// Requests that are executed at once.
     pub max_requests: usize,
     /// Requests per second that one client (a subject, else an address) may send in the long run; 0
@@ -242,6 +250,9 @@ pub enum LogFormat {
     Pretty,
 }
 
+/// Bytes that a connection reads ahead at the most, unless heads may be longer.
+pub const BUFFER: usize = 64 << 10;
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -293,10 +304,13 @@ impl Default for Config {
             live_reservations: 1_000,
             live_reservation_millis: 30_000,
             body_bytes: 1 << 20,
+            head_bytes: 32 << 10,
+            max_received_bytes: 256 << 20,
             receive_millis: 10_000,
             idle_millis: 75_000,
             request_millis: 30_000,
             max_connections: 10_000,
+            client_share_percent: 25,
             max_requests: 1_024,
             requests_per_second: 200,
             requests_burst: 1_000,
@@ -530,7 +544,7 @@ impl Config {
                 && self.live_reservation_millis > 0,
             "live_init_millis, live_ping_millis and live_reservation_millis must be above zero",
         );
-        demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
+        self.demand_of_bytes(&mut demand);
         demand(
             self.receive_millis > 0 && self.idle_millis > 0 && self.request_millis > 0,
             "receive_millis, idle_millis and request_millis must be above zero",
@@ -607,6 +621,29 @@ impl Config {
         demand(
             self.auth_cookie.as_deref().is_none_or(is_cookie_name),
             "auth_cookie isn't the name of a cookie: letters, digits and !#$%&'*+-.^_`|~ are expected",
+        );
+    }
+
+    /// What must hold of the settings about bytes of requests.
+    fn demand_of_bytes(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
+        demand(
+            (8 << 10..=1 << 20).contains(&self.head_bytes),
+            "head_bytes must be between 8192 and 1048576",
+        );
+        demand(
+            (1..=100).contains(&self.client_share_percent),
+            "client_share_percent must be between 1 and 100",
+        );
+        let share = self.max_received_bytes.saturating_mul(self.client_share_percent) / 100;
+        let needed = self.body_bytes.saturating_add(2 * self.head_bytes.max(BUFFER));
+        demand(
+            share >= needed,
+            &format!(
+                "a client's share of max_received_bytes ({} % of {} bytes: {share}) must hold one request, which \
+                 can take {needed} bytes with these body_bytes and head_bytes",
+                self.client_share_percent, self.max_received_bytes
+            ),
         );
     }
 

@@ -33,6 +33,7 @@ mod payments;
 mod people;
 mod reads;
 mod roles;
+mod shares;
 mod shop;
 mod storm;
 mod support;

@@ -3,6 +3,7 @@
 pub mod cuts;
 pub mod live;
 pub mod proxy;
+pub mod raw;
 pub mod shop;
 
 use std::{

@@ -162,7 +162,7 @@ impl Edge {
         let others = Self::admin_routes().with_state(self);
         let routes = Routes { operations: None, others };
         let server = server::Server::new(routes, limits, app.config(), stop);
-        server.serve(listener).await.wait().await;
+        server.serve(listener, Duration::ZERO).await.wait().await;
     }
 
     /// Serves on `listener` until `stop`, then finishes what is under way: requests, and flows whose
@@ -177,7 +177,7 @@ impl Edge {
         let upkeep = async move { tokio::join!(kept.forget(), documents.keep_fresh()) };
         let upkeep = tokio::spawn(upkeep);
         let server = server::Server::new(self.routes(), limits, app.config(), stop);
-        let connections = server.serve(listener).await;
+        let connections = server.serve(listener, FAREWELL).await;
         upkeep.abort();
         if tokio::time::timeout(grace, connections.wait()).await.is_err() {
             tracing::warn!("connections were still open at the end of the grace period");
@@ -188,6 +188,10 @@ impl Edge {
         }
     }
 }
+
+/// How long clients that keep their connections have for one more request, when the gateway stops. Its
+/// answer tells them that it is the last one.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What a browser shows; nothing needs it.
 fn pages() -> Router<Edge> {

@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
+use futures_util::FutureExt as _;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -31,6 +32,8 @@ pub(super) struct Peer {
 
 /// Pause after a connection couldn't be taken, such as for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long what has just arrived has to be read, when the gateway stops.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// What serves a listener's connections.
 pub(super) struct Server {
@@ -42,7 +45,10 @@ pub(super) struct Server {
     brief: http1::Builder,
     /// How long a client may take nothing.
     patience: Duration,
-    stopping: CancellationToken,
+    /// The gateway is about to stop: each client is told so with its next answer.
+    pub(super) stopping: CancellationToken,
+    /// Idle connections are closed.
+    closing: CancellationToken,
     connections: TaskTracker,
 }
 
@@ -67,17 +73,38 @@ impl Server {
             brief,
             patience: live::patience(config),
             stopping: stop,
+            closing: CancellationToken::new(),
             connections: TaskTracker::new(),
         })
     }
 
-    /// Takes connections until it is to stop, then lets each finish the request that it is in.
-    pub(super) async fn serve(self: Arc<Self>, listener: TcpListener) -> TaskTracker {
+    /// Takes connections until it is to stop, and then for as long as `farewell`. Who asks meanwhile is
+    /// told that it was the last answer; who doesn't is closed then. The others finish what they are in.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        farewell: Duration,
+    ) -> TaskTracker {
         tokio::select! {
             never = self.welcome(&listener) => match never {},
             () = self.stopping.cancelled() => {}
         }
         self.connections.close();
+        let all_left = async {
+            self.connections.wait().await;
+            sleep(MOMENT.min(farewell)).await;
+        };
+        tokio::select! {
+            never = self.welcome(&listener) => match never {},
+            () = sleep(farewell) => {}
+            () = all_left => {}
+        }
+        while let Some(Ok((stream, address))) = self.take(&listener).now_or_never() {
+            self.let_in(stream, address);
+        }
+        drop(listener);
+        let _all_left = timeout(MOMENT.min(farewell), self.connections.wait()).await;
+        self.closing.cancel();
         self.connections.clone()
     }
 
@@ -129,7 +156,7 @@ impl Server {
             tokio::select! {
                 biased;
                 ended = connection.as_mut() => ended,
-                () = self.stopping.cancelled() => {
+                () = self.closing.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }

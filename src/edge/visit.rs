@@ -66,7 +66,8 @@ impl Visit {
             self.unread.read().await;
         }
         let is_whole = response.body().size_hint().exact().is_some();
-        if intake.end(is_whole).is_err() {
+        let is_too_much = intake.end(is_whole).is_err();
+        if is_too_much || self.server.stopping.is_cancelled() {
             is_last(&mut response);
         }
         response

@@ -16,6 +16,7 @@ mod cli;
 mod comments;
 mod content;
 mod edge;
+mod farewell;
 mod federation;
 mod graphiql;
 mod health;

@@ -1,6 +1,7 @@
 //! A connection whose bytes are counted.
 
 use std::{
+    error::Error,
     io::{self, IoSlice},
     pin::Pin,
     sync::Arc,
@@ -21,7 +22,7 @@ struct TooMuch(Full);
 
 /// Whether a connection was ended for what it sent.
 pub(super) fn is_too_much(fault: &io::Error) -> bool {
-    fault.get_ref().is_some_and(|inner| inner.is::<TooMuch>())
+    fault.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<TooMuch>)
 }
 
 /// A connection whose bytes are counted.

@@ -1,8 +1,8 @@
 //! The bytes that a connection sent and the gateway still holds: heads that aren't complete, bodies that
 //! are read, messages on a socket.
 //!
-//! hyper and the library of WebSockets read into buffers of their own, so what they hold is known from what
-//! they read off the socket and from what they give out. They read on within a request only when nothing is
+//! hyper and the library for each WebSocket read into buffers of their own, so what they hold is known from
+//! what they read off the socket and from what they give out. They read on within a request only when nothing is
 //! left in the buffer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,9 @@
 //! What one client may have of what is bounded for all, and that the others find room beside it.
 
-use std::time::{Duration, Instant};
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
 
 use mongodb::bson::doc;
 use serde_json::json;
@@ -294,13 +297,13 @@ async fn bodies_that_do_not_come_to_their_end_are_bounded_in_sum() {
 async fn heads_that_do_not_come_to_their_end_are_bounded_in_sum() {
     let gateway = with_little_room().await;
     let head = format!("GET /health/live HTTP/1.1\r\nhost: x\r\nx-padding: {}", "x".repeat(30_000));
-    let mut held = Vec::new();
+    let mut begun = Vec::new();
     for _ in 0..8 {
         let mut connection = Raw::from(&gateway, 1).await;
         connection.send(head.as_bytes()).await;
-        held.push(connection);
+        begun.push(connection);
     }
-    for one in &mut held {
+    for one in &mut begun {
         one.is_silent(Duration::from_millis(100)).await;
     }
     let mut ninth = Raw::from(&gateway, 1).await;
@@ -313,9 +316,9 @@ async fn heads_that_do_not_come_to_their_end_are_bounded_in_sum() {
         other.send(whole.as_bytes()).await;
         assert_eq!(other.answer().await.expect("an answer").status, 200);
     }
-    held[0].send(b"\r\n\r\n").await;
-    assert_eq!(held[0].answer().await.expect("an answer").status, 200);
-    drop(held);
+    begun[0].send(b"\r\n\r\n").await;
+    assert_eq!(begun[0].answer().await.expect("an answer").status, 200);
+    drop(begun);
     is_served_again(&gateway, 1, &whole).await;
     let mut long = Raw::from(&gateway, 1).await;
     long.send(head.as_bytes()).await;
@@ -370,7 +373,8 @@ async fn a_kept_connection_may_send_any_number_of_long_requests() {
     for _ in 0..20 {
         let mut request = post(0).replace("content-length: 0", "transfer-encoding: chunked");
         for piece in long_body(100_000).as_bytes().chunks(1_000) {
-            request += &format!("{:x}\r\n{}\r\n", piece.len(), String::from_utf8_lossy(piece));
+            let text = String::from_utf8_lossy(piece);
+            write!(request, "{:x}\r\n{text}\r\n", piece.len()).expect("a string");
         }
         request += "0\r\n\r\n";
         connection.send(request.as_bytes()).await;

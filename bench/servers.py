@@ -76,6 +76,7 @@ class Database:
             "DOCGATE_AUTH_HS256_SECRET": self.token_secret,
             # One client sends as much as it can.
             "DOCGATE_REQUESTS_PER_SECOND": "0",
+            "DOCGATE_CLIENT_SHARE_PERCENT": "100",
             # Carts of the first run are still there in the last one.
             "DOCGATE_CART_IDLE_SECONDS": str(WEEK),
             "DOCGATE_RESERVATION_SECONDS": str(2 * WEEK),

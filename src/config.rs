@@ -136,6 +136,11 @@ pub struct Config {
 
     /// Largest request body, in bytes.
     pub body_bytes: usize,
+    /// Largest head of a request, its URL included, in bytes.
+    pub head_bytes: usize,
+    /// Bytes of requests that have come and aren't answered yet, of all connections together. Each
+    /// connection may hold 8 KiB beside it.
+    pub max_received_bytes: usize,
     /// How long a client may take to send the body of a request, in milliseconds.
     pub receive_millis: u64,
     /// How long a connection may be idle, or take to send the head of a request, in milliseconds;
@@ -145,6 +150,9 @@ pub struct Config {
     pub request_millis: u64,
     /// Connections at the most.
     pub max_connections: usize,
+    /// How many in a hundred of what is bounded for the whole gateway (connections, requests, transfers,
+    /// event streams, bytes) one client may have at once.
+    pub client_share_percent: usize,
     /// Requests that are executed at once.
     pub max_requests: usize,
     /// Requests per second that one client (a subject, else an address) may send in the long run; 0
@@ -256,6 +264,9 @@ pub enum LogFormat {
     Pretty,
 }
 
+/// Bytes that a connection reads ahead at the most, unless heads may be longer.
+pub const BUFFER: usize = 64 << 10;
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -308,10 +319,13 @@ impl Default for Config {
             live_reservations: 1_000,
             live_reservation_millis: 30_000,
             body_bytes: 1 << 20,
+            head_bytes: 32 << 10,
+            max_received_bytes: 256 << 20,
             receive_millis: 10_000,
             idle_millis: 75_000,
             request_millis: 30_000,
             max_connections: 10_000,
+            client_share_percent: 25,
             max_requests: 1_024,
             requests_per_second: 200,
             requests_burst: 1_000,
@@ -545,7 +559,7 @@ impl Config {
                 && self.live_reservation_millis > 0,
             "live_init_millis, live_ping_millis and live_reservation_millis must be above zero",
         );
-        demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
+        self.demand_of_bytes(&mut demand);
         demand(
             self.receive_millis > 0 && self.idle_millis > 0 && self.request_millis > 0,
             "receive_millis, idle_millis and request_millis must be above zero",
@@ -625,6 +639,29 @@ impl Config {
         );
     }
 
+    /// What must hold of the settings about bytes of requests.
+    fn demand_of_bytes(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
+        demand(
+            (8 << 10..=1 << 20).contains(&self.head_bytes),
+            "head_bytes must be between 8192 and 1048576",
+        );
+        demand(
+            (1..=100).contains(&self.client_share_percent),
+            "client_share_percent must be between 1 and 100",
+        );
+        let share = self.max_received_bytes.saturating_mul(self.client_share_percent) / 100;
+        let needed = self.body_bytes.saturating_add(2 * self.head_bytes.max(BUFFER));
+        demand(
+            share >= needed,
+            &format!(
+                "a client's share of max_received_bytes ({} % of {} bytes: {share}) must hold one request, which \
+                 can take {needed} bytes with these body_bytes and head_bytes",
+                self.client_share_percent, self.max_received_bytes
+            ),
+        );
+    }
+
     /// What must hold of the settings about assets.
     fn demand_of_assets(&self, demand: &mut impl FnMut(bool, &str)) {
         demand(
@@ -637,10 +674,15 @@ impl Config {
             self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
             "asset_types must be media types such as image/png, image/* or */*",
         );
+        let shortest = Duration::from_millis(self.receive_millis) * 2 + self.bound();
         demand(
-            Duration::from_secs(self.asset_stall_seconds)
-                > Duration::from_millis(self.receive_millis) * 2 + self.bound(),
-            "asset_stall_seconds must be longer than two times receive_millis and the bound of a flow (run + command + skew)",
+            Duration::from_secs(self.asset_stall_seconds) > shortest,
+            &format!(
+                "asset_stall_seconds is {}, which must be more than {} seconds: 2 × receive_millis + \
+                 flow_run_millis + flow_command_millis + flow_skew_millis, divided by 1000",
+                self.asset_stall_seconds,
+                shortest.as_secs_f64()
+            ),
         );
         demand(
             (self.asset_stall_seconds..=7 * 86_400).contains(&self.asset_transfer_seconds),

@@ -13,7 +13,14 @@ use serde::Serialize;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::{Edge, auth::Caller, observed::Observed, parameters::Parameters, refusal::refused};
+use super::{
+    Edge,
+    auth::Caller,
+    observed::Observed,
+    parameters::Parameters,
+    refusal::refused,
+    shares::{Client, Held},
+};
 use crate::{
     app::App,
     error::Error,
@@ -37,6 +44,8 @@ pub(super) struct Call {
 pub(super) struct Ready {
     pub(super) prepared: Box<Prepared>,
     observed: Observed,
+    /// Whose share of what is executed at once it takes.
+    client: Client,
     /// How long it may take.
     pub(super) time: Duration,
 }
@@ -60,9 +69,10 @@ impl Edge {
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {
         let Call { mut parameters, caller, address } = call;
         let id = self.app.ids().random();
-        let admitted = self.limits.admit(Some(&caller.requester), address);
-        let text = admitted.and_then(|()| self.documents.text(&mut parameters));
-        let ready = text.and_then(|text| self.prepare(parameters.into_request(text), caller, &id));
+        let client = self.limits.client(Some(&caller.requester), address);
+        let text = self.limits.admit(client).and_then(|()| self.documents.text(&mut parameters));
+        let request = text.map(|text| parameters.into_request(text));
+        let ready = request.and_then(|request| self.prepare(request, caller, client, &id));
         match ready {
             Ok(ready) => self.follow_ready(ready, id, false),
             Err(error) => {
@@ -118,11 +128,12 @@ impl Edge {
         &self,
         request: Request,
         caller: Caller,
+        client: Client,
         id: &str,
     ) -> Result<Ready, Error> {
         let request = request.data(self.app.clone()).data(caller.requester);
         let (prepared, observed) = self.observer.begin(id, || self.schema.prepare(request))?;
-        Ok(Ready { prepared: Box::new(prepared), observed, time: self.limits.time })
+        Ok(Ready { prepared: Box::new(prepared), observed, client, time: self.limits.time })
     }
 
     /// Executes a query or a mutation, and says what it costs where that is to be told.
@@ -135,12 +146,18 @@ impl Edge {
         id: &str,
         is_explained: bool,
     ) -> Result<(Response, Option<Cost>), Error> {
-        let Ready { prepared, observed, time } = ready;
+        let Ready { prepared, observed, client, time } = ready;
         let is_known = prepared.is_known();
         let cost = Cost { estimated: prepared.cost(), limit: self.schema.limits().cost };
         let log = is_explained.then(observe::Log::default);
-        let run = self.run(prepared, &observed, time, log.clone()).instrument(observed.span());
-        let (response, sent) = match run.await {
+        let ran = match self.limits.begin(client) {
+            Ok(room) => {
+                let run = self.run(prepared, &observed, (room, time), log.clone());
+                run.instrument(observed.span()).await
+            }
+            Err(full) => Err(full),
+        };
+        let (response, sent) = match ran {
             Ok(ran) => ran,
             Err(error) => {
                 observed.refused(id, &error);
@@ -162,10 +179,9 @@ impl Edge {
         &self,
         prepared: Box<Prepared>,
         observed: &Observed,
-        time: Duration,
+        (room, time): (Held, Duration),
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
-        let room = self.limits.begin()?;
         let must_end = prepared.is_mutation();
         let is_counting = must_end && prepared.is_counting();
         let schema = self.schema.clone();

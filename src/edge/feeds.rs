@@ -15,7 +15,8 @@ use tokio::time::timeout;
 use super::{
     Edge,
     negotiation::is_known,
-    refusal::{Refusal, with_status},
+    refusal::{Refusal, SOON, advise, with_status},
+    shares::Client,
 };
 use crate::{
     domains::content::atom::{self, Found},
@@ -31,9 +32,9 @@ pub(super) async fn feed(
     request: Request,
 ) -> Response {
     let (head, _) = request.into_parts();
-    let admitted = edge.limits.admit(None, edge.address(&head));
-    let answered = match admitted {
-        Ok(()) => find(&edge, &path).await,
+    let client = edge.limits.client(None, edge.address(&head));
+    let answered = match edge.limits.admit(client) {
+        Ok(()) => find(&edge, &path, client).await,
         Err(error) => Err(with_status(error)),
     };
     match answered {
@@ -44,14 +45,16 @@ pub(super) async fn feed(
             if status.is_server_error() {
                 tracing::warn!(?error, "a feed couldn't be read");
             }
-            (status, error.code()).into_response()
+            let mut response = (status, error.code()).into_response();
+            advise(response.headers_mut(), status, SOON);
+            response
         }
     }
 }
 
-async fn find(edge: &Edge, path: &str) -> Result<Option<Found>, Refusal> {
+async fn find(edge: &Edge, path: &str, client: Client) -> Result<Option<Found>, Refusal> {
     let Some(path) = path.strip_suffix(".atom") else { return Ok(None) };
-    let _room = edge.limits.begin().map_err(with_status)?;
+    let _room = edge.limits.begin(client).map_err(with_status)?;
     let site = edge.app.config().site_url.as_deref().unwrap_or_default();
     let path = format!("/{path}");
     match timeout(edge.limits.time, atom::feed(&edge.app, site, &path)).await {

@@ -1,16 +1,15 @@
 //! `/graphql` over HTTP.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
-use std::{error::Error as StdError, net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use async_graphql::{Response, Value};
 use axum::{
-    body::{Body as HttpBody, Bytes, to_bytes},
+    body::{Body as HttpBody, Bytes},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::Response as HttpResponse,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use http_body_util::LengthLimitError;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
 
@@ -18,11 +17,14 @@ use super::{
     Edge,
     auth::Caller,
     execution::{Cost, Ready},
+    intake::Intake,
     live,
     negotiation::{Accepted, Format, Stream, is_known},
     parameters::{Body, Parameters, is_json},
-    refusal::{Refusal, refused, with_status},
+    receive,
+    refusal::{Refusal, SOON, advise, refused, with_status},
     server::Peer,
+    shares::Client,
     uploads,
     written::written,
 };
@@ -99,19 +101,18 @@ impl Exchange {
             );
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
-        let body = self.edge.receive(body).await?;
+        let body = self.edge.receive(&self.head, body).await?;
         let most = self.edge.app.config().max_batch;
         match Body::read(&body, most).map_err(with_status)? {
             Body::One(parameters) => self.answer(parameters, None, &caller, accepted).await,
             Body::Batch(all) => {
                 let accepted = Accepted { stream: None, ..accepted };
                 let mut answers = Vec::with_capacity(all.len());
-                let address = self.edge.address(&self.head);
+                let client = self.edge.client(&caller, &self.head);
                 for (nth, parameters) in all.into_iter().enumerate() {
                     // The first one was let in with the request.
                     if nth > 0 {
-                        let admitted = self.edge.limits.admit(Some(&caller.requester), address);
-                        admitted.map_err(with_status)?;
+                        self.edge.limits.admit(client).map_err(with_status)?;
                     }
                     let answer = match self.answer(parameters, None, &caller, accepted).await {
                         Ok(Answer::Whole(whole)) => whole,
@@ -162,8 +163,10 @@ impl Exchange {
                 format!("one of {names} or Authorization must go with multipart/form-data");
             return Err((StatusCode::FORBIDDEN, Error::bad_input("headers", reason)));
         }
-        let _room = self.edge.limits.begin_transfer().map_err(with_status)?;
-        let (parameters, files) = uploads::read(&self.edge, body, boundary).await?;
+        let client = self.edge.client(caller, &self.head);
+        let _room = self.edge.limits.begin_transfer(client).map_err(with_status)?;
+        let intake = Intake::of(&self.head);
+        let (parameters, files) = uploads::read(&self.edge, body, boundary, intake).await?;
         let accepted = Accepted { stream: None, ..accepted };
         let answer = self.answer(parameters, Some(files.clone()), caller, accepted).await;
         uploads::discard(&self.edge, &files).await;
@@ -187,7 +190,8 @@ impl Exchange {
             time += self.edge.limits.transfer;
             request = request.data(files);
         }
-        let ready = self.edge.prepare(request, caller.clone(), &self.id);
+        let client = self.edge.client(caller, &self.head);
+        let ready = self.edge.prepare(request, caller.clone(), client, &self.id);
         let mut ready = ready.map_err(|error| self.of_document(error))?;
         ready.time = time;
         let prepared = &ready.prepared;
@@ -204,7 +208,7 @@ impl Exchange {
             };
             let answers = self.edge.follow_ready(ready, self.id.clone(), is_explained);
             self.is_operation = true;
-            return Ok(Answer::Stream(respond(&self.edge, answers, caller)));
+            return Ok(Answer::Stream(respond(&self.edge, answers, caller, client)));
         }
         let max_age = prepared.max_age();
         ready.prepared.answer_as_text();
@@ -291,17 +295,9 @@ impl Exchange {
         if let Ok(id) = HeaderValue::try_from(self.id) {
             head.insert(REQUEST_ID, id);
         }
-        match status {
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                head.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            StatusCode::METHOD_NOT_ALLOWED => {
-                head.insert(header::ALLOW, HeaderValue::from_static("POST"));
-            }
-            StatusCode::UNAUTHORIZED => {
-                head.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            _ => {}
+        advise(head, status, SOON);
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            head.insert(header::ALLOW, HeaderValue::from_static("POST"));
         }
         if self.head.method != Method::POST && status == StatusCode::OK {
             let tag = format!("\"{}\"", BASE64.encode(&Sha256::digest(&body)[..16]));
@@ -344,35 +340,31 @@ impl Edge {
         let caller = caller.instrument(traces::authenticate()).await;
         // Who guesses tokens has a rate too.
         let requester = caller.as_ref().map(|caller| &caller.requester).ok();
-        self.limits.admit(requester, self.address(head))?;
+        self.limits.admit(self.limits.client(requester, self.address(head)))?;
         caller
     }
 
+    /// Whose rate and shares a request takes.
+    pub(super) fn client(&self, caller: &Caller, head: &Parts) -> Client {
+        self.limits.client(Some(&caller.requester), self.address(head))
+    }
+
     /// The body, as long as it comes in time.
-    pub(super) async fn receive(&self, body: HttpBody) -> Result<Bytes, Refusal> {
+    pub(super) async fn receive(&self, head: &Parts, body: HttpBody) -> Result<Bytes, Refusal> {
         let most = self.app.config().body_bytes;
-        match tokio::time::timeout(self.limits.receive, to_bytes(body, most)).await {
-            Ok(Ok(body)) => Ok(body),
-            Ok(Err(fault))
-                if fault.source().is_some_and(<dyn StdError>::is::<LengthLimitError>) =>
-            {
-                let error = Error::bad_input("body", format!("is larger than {most} bytes"));
-                Err((StatusCode::PAYLOAD_TOO_LARGE, error))
-            }
-            Ok(Err(_fault)) => {
-                let error = Error::bad_input("body", "can't be read");
-                Err((StatusCode::BAD_REQUEST, error))
-            }
-            Err(_elapsed) => {
-                let error = Error::bad_input("body", "didn't come in time");
-                Err((StatusCode::REQUEST_TIMEOUT, error))
-            }
-        }
+        let intake = Intake::of(head);
+        let received = receive::whole(body, most, intake.as_deref());
+        let late = |_elapsed| {
+            let error = Error::bad_input("body", "didn't come in time");
+            Err((StatusCode::REQUEST_TIMEOUT, error))
+        };
+        tokio::time::timeout(self.limits.receive, received).await.unwrap_or_else(late)
     }
 
     /// The address of who sent the request.
     pub(super) fn address(&self, head: &Parts) -> IpAddr {
-        let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0.ip());
+        let peer =
+            head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.address.ip());
         self.limits.address(&head.headers, peer)
     }
 

@@ -1,8 +1,7 @@
 //! How much one client, and all together, may ask for.
 
 use std::{
-    hash::{BuildHasher, RandomState},
-    net::{IpAddr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, SocketAddr},
     num::NonZeroU32,
     sync::Arc,
     time::Duration,
@@ -10,8 +9,8 @@ use std::{
 
 use axum::http::HeaderMap;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::shares::{Client, Clients, Held, Shares};
 use crate::{config::Config, error::Error, graphql::requester::Requester};
 
 /// How often rates of clients that are long gone are forgotten.
@@ -20,11 +19,13 @@ const FORGET: Duration = Duration::from_secs(60);
 /// The limits of one gateway.
 pub(super) struct Limits {
     /// By client; none where there is no limit.
-    rates: Option<DefaultKeyedRateLimiter<u64>>,
-    hasher: RandomState,
+    rates: Option<DefaultKeyedRateLimiter<Client>>,
+    clients: Clients,
     hops: usize,
-    under_way: Arc<Semaphore>,
-    transfers: Arc<Semaphore>,
+    under_way: Arc<Shares>,
+    transfers: Arc<Shares>,
+    /// Bytes of requests that came and aren't done with.
+    received: Arc<Shares>,
     /// How long a request may take.
     pub(super) time: Duration,
     /// How long a client may take to send a body.
@@ -39,51 +40,59 @@ impl Limits {
         let burst = NonZeroU32::new(config.requests_burst);
         let quota = per_second.zip(burst);
         let quota = quota.map(|(rate, burst)| Quota::per_second(rate).allow_burst(burst));
+        let shares = |all| Shares::of(all, config.client_share_percent);
         Self {
             rates: quota.map(RateLimiter::keyed),
-            hasher: RandomState::new(),
+            clients: Clients::default(),
             hops: config.forwarded_hops,
-            under_way: Arc::new(Semaphore::new(config.max_requests)),
-            transfers: Arc::new(Semaphore::new(config.max_transfers)),
+            under_way: shares(config.max_requests),
+            transfers: shares(config.max_transfers),
+            received: shares(config.max_received_bytes),
             time: Duration::from_millis(config.request_millis),
             receive: Duration::from_millis(config.receive_millis),
             transfer: Duration::from_secs(config.asset_transfer_seconds),
         }
     }
 
-    /// Lets a client's request in, unless it has sent more than its rate allows. `requester` is none where
-    /// the token didn't hold.
+    /// Lets a client's request in, unless it has sent more than its rate allows.
     ///
     /// # Errors
     /// `RateLimited`.
-    pub(super) fn admit(
-        &self,
-        requester: Option<&Requester>,
-        address: IpAddr,
-    ) -> Result<(), Error> {
+    pub(super) fn admit(&self, client: Client) -> Result<(), Error> {
         let Some(rates) = &self.rates else { return Ok(()) };
-        let key = match requester.and_then(|requester| requester.subject.as_ref()) {
-            Some(subject) => self.hasher.hash_one(subject),
-            None => self.hasher.hash_one(network(address)),
-        };
-        let admitted = rates.check_key(&key);
+        let admitted = rates.check_key(&client);
         admitted.map_err(|_| Error::RateLimited("too many requests: come again in a second"))
     }
 
     /// Room for one more request, given back when it is dropped.
     ///
     /// # Errors
-    /// `Overloaded`.
-    pub(super) fn begin(&self) -> Result<OwnedSemaphorePermit, Error> {
-        Arc::clone(&self.under_way).try_acquire_owned().map_err(|_full| Error::Overloaded)
+    /// `Overloaded`, or `RateLimited` where the client has its share.
+    pub(super) fn begin(&self, client: Client) -> Result<Held, Error> {
+        Ok(self.under_way.take(Some(client))?)
     }
 
     /// Room for one more file on its way in or out, given back when it is dropped.
     ///
     /// # Errors
-    /// `Overloaded`.
-    pub(super) fn begin_transfer(&self) -> Result<OwnedSemaphorePermit, Error> {
-        Arc::clone(&self.transfers).try_acquire_owned().map_err(|_full| Error::Overloaded)
+    /// `Overloaded`, or `RateLimited` where the client has its share.
+    pub(super) fn begin_transfer(&self, client: Client) -> Result<Held, Error> {
+        Ok(self.transfers.take(Some(client))?)
+    }
+
+    /// What a connection sends from now on.
+    pub(super) fn receive_from(&self, peer: Option<Client>) -> Held {
+        self.received.none(peer)
+    }
+
+    /// Who sent a request; without a token, or with one that doesn't hold, whoever is at its address.
+    pub(super) fn client(&self, requester: Option<&Requester>, address: IpAddr) -> Client {
+        self.clients.of(requester, address)
+    }
+
+    /// Who is at the other end of a connection. Of a proxy's the client isn't known before its request.
+    pub(super) fn peer(&self, peer: IpAddr) -> Option<Client> {
+        (self.hops == 0).then(|| self.clients.at(peer))
     }
 
     /// The address of a client: of the connection, or what the proxies in front say.
@@ -111,12 +120,4 @@ fn read_address(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?;
     let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
     text.parse().ok().or_else(with_port)
-}
-
-/// What of an address is one client: of IPv6 the network, as a client has any number of addresses.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address @ IpAddr::V4(_) => address,
-    }
 }

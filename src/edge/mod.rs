@@ -3,13 +3,16 @@
 mod again;
 mod assets;
 pub mod auth;
+mod counted;
 mod documents;
+mod door;
 mod execution;
 mod explorer;
 mod feeds;
 mod graphiql;
 mod graphql;
 mod health;
+mod intake;
 mod limits;
 mod live;
 mod metrics;
@@ -17,11 +20,14 @@ mod negotiation;
 mod observed;
 mod parameters;
 mod parts;
+mod receive;
 mod refusal;
 mod server;
+mod shares;
 mod traces;
 mod unread;
 mod uploads;
+mod visit;
 mod written;
 
 use std::{sync::Arc, time::Duration};
@@ -164,10 +170,11 @@ impl Edge {
 
     /// Serves what operators ask for on a listener of its own until `stop`.
     pub async fn serve_admin(self, listener: TcpListener, stop: CancellationToken) {
-        let app = self.app.clone();
+        let (app, limits) = (self.app.clone(), Arc::clone(&self.limits));
         let others = Self::admin_routes().with_state(self);
         let routes = Routes { operations: None, others };
-        server::serve(listener, routes, app.config(), stop).await.wait().await;
+        let server = server::Server::new(routes, limits, app.config(), stop);
+        server.serve(listener, Duration::ZERO).await.wait().await;
     }
 
     /// Serves on `listener` until `stop`, then finishes what is under way: requests, and flows whose
@@ -178,9 +185,11 @@ impl Edge {
         let tasks = app.tasks().clone();
         let grace = app.bounds().one();
         let (limits, documents) = (Arc::clone(&self.limits), Arc::clone(&self.documents));
-        let upkeep = async move { tokio::join!(limits.forget(), documents.keep_fresh()) };
+        let kept = Arc::clone(&limits);
+        let upkeep = async move { tokio::join!(kept.forget(), documents.keep_fresh()) };
         let upkeep = tokio::spawn(upkeep);
-        let connections = server::serve(listener, self.routes(), app.config(), stop).await;
+        let server = server::Server::new(self.routes(), limits, app.config(), stop);
+        let connections = server.serve(listener, FAREWELL).await;
         upkeep.abort();
         if tokio::time::timeout(grace, connections.wait()).await.is_err() {
             tracing::warn!("connections were still open at the end of the grace period");
@@ -191,6 +200,10 @@ impl Edge {
         }
     }
 }
+
+/// How long clients that keep their connections have for one more request, when the gateway stops. Its
+/// answer tells them that it is the last one.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What a browser shows; nothing needs it.
 fn pages() -> Router<Edge> {

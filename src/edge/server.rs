@@ -1,102 +1,174 @@
-//! Connections: taken on up to a bound, each with time limits, and ended in order.
+//! Connections: let in up to a bound, each with time limits, and ended in order.
 
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::{body::Body, extract::Request, http::header};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use futures_util::FutureExt as _;
+use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Routes, again::at_once, live, unread::Unread};
-use crate::config::Config;
+use super::{
+    Routes,
+    again::at_once,
+    counted::Counted,
+    door::{self, BRIEF_HEAD, BRIEF_VISIT, Door, Place},
+    intake::Intake,
+    limits::Limits,
+    live,
+    visit::{self, Visit},
+};
+use crate::config::{self, Config};
 
-/// Who is at the other end of the connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) SocketAddr);
+/// Who is at the other end of the connection, and what it holds.
+#[derive(Clone)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    pub(super) intake: Arc<Intake>,
+}
 
 /// Pause after a connection couldn't be taken, such as for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long what has just arrived has to be read, when the gateway stops.
+const MOMENT: Duration = Duration::from_millis(100);
 
-/// Takes connections until `stop`, then lets each finish the request that it is in.
-pub(super) async fn serve(
-    listener: TcpListener,
-    routes: Routes,
-    config: &Config,
-    stop: CancellationToken,
-) -> TaskTracker {
-    let (connections, routes) = (TaskTracker::new(), Arc::new(routes));
-    let room = Arc::new(Semaphore::new(config.max_connections));
-    let patience = live::patience(config);
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new());
-    http.header_read_timeout(Duration::from_millis(config.idle_millis));
-    loop {
-        let taken = tokio::select! {
-            taken = take(&listener, &room, patience) => taken,
-            () = stop.cancelled() => break,
-        };
-        let (stream, peer, permit) = match taken {
-            Ok(taken) => taken,
-            Err(fault) => {
-                tracing::warn!(%fault, "a connection couldn't be taken");
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            }
-        };
-        let (routes, stop) = (Arc::clone(&routes), stop.clone());
-        let unread = Arc::new(Unread::default());
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            let (routes, unread) = (Arc::clone(&routes), Arc::clone(&unread));
-            // Who expects to be told to go on hasn't sent anything yet.
-            let awaits = !request.headers().contains_key(header::EXPECT);
-            async move {
-                let request = request.map(|body| Body::new(unread.watch(body)));
-                let response = routes.answer(request).await;
-                if awaits {
-                    unread.read().await;
-                }
-                Ok::<_, Infallible>(response)
-            }
-        });
-        let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
-        connections.spawn(async move {
-            let mut connection = pin!(connection);
-            let ended = async {
-                tokio::select! {
-                    ended = connection.as_mut() => ended,
-                    () = stop.cancelled() => {
-                        connection.as_mut().graceful_shutdown();
-                        connection.await
-                    }
-                }
-            };
-            if let Err(fault) = at_once(ended).await {
-                tracing::debug!(%fault, %peer, "a connection ended early");
-            }
-            drop(permit);
-        });
-    }
-    connections.close();
-    connections
+/// What serves a listener's connections.
+pub(super) struct Server {
+    pub(super) routes: Routes,
+    pub(super) limits: Arc<Limits>,
+    door: Door,
+    http: http1::Builder,
+    /// For those that get one answer.
+    brief: http1::Builder,
+    /// How long a client may take nothing.
+    patience: Duration,
+    /// The gateway is about to stop: each client is told so with its next answer.
+    pub(super) stopping: CancellationToken,
+    /// Idle connections are closed.
+    closing: CancellationToken,
+    connections: TaskTracker,
 }
 
-/// The next connection, once there is room for it. Where the system can, it cuts off a client that takes
-/// nothing for `patience`.
-async fn take(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-    patience: Duration,
-) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
-    // An answer isn't held back until the one before has arrived.
-    stream.set_nodelay(true)?;
-    #[cfg(target_os = "linux")]
-    socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(patience))?;
-    Ok((stream, peer, permit))
+impl Server {
+    pub(super) fn new(
+        routes: Routes,
+        limits: Arc<Limits>,
+        config: &Config,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new());
+        http.max_header_size(config.head_bytes).max_buf_size(config.head_bytes.max(config::BUFFER));
+        http.header_read_timeout(Duration::from_millis(config.idle_millis));
+        let mut brief = http.clone();
+        brief.keep_alive(false).header_read_timeout(BRIEF_HEAD);
+        Arc::new(Self {
+            routes,
+            limits,
+            door: Door::of(config),
+            http,
+            brief,
+            patience: live::patience(config),
+            stopping: stop,
+            closing: CancellationToken::new(),
+            connections: TaskTracker::new(),
+        })
+    }
+
+    /// Takes connections until it is to stop, and then for as long as `farewell`. Who asks meanwhile is
+    /// told that it was the last answer; who doesn't is closed then. The others finish what they are in.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        farewell: Duration,
+    ) -> TaskTracker {
+        tokio::select! {
+            never = self.welcome(&listener) => match never {},
+            () = self.stopping.cancelled() => {}
+        }
+        self.connections.close();
+        let all_left = async {
+            self.connections.wait().await;
+            sleep(MOMENT.min(farewell)).await;
+        };
+        tokio::select! {
+            never = self.welcome(&listener) => match never {},
+            () = sleep(farewell) => {}
+            () = all_left => {}
+        }
+        while let Some(Ok((stream, address))) = self.take(&listener).now_or_never() {
+            self.let_in(stream, address);
+        }
+        drop(listener);
+        let _all_left = timeout(MOMENT.min(farewell), self.connections.wait()).await;
+        self.closing.cancel();
+        self.connections.clone()
+    }
+
+    async fn welcome(self: &Arc<Self>, listener: &TcpListener) -> Infallible {
+        loop {
+            match self.take(listener).await {
+                Ok((stream, address)) => self.let_in(stream, address),
+                Err(fault) => {
+                    tracing::warn!(%fault, "a connection couldn't be taken");
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// The next connection. Where the system can, it cuts off a client that takes nothing for too long.
+    async fn take(&self, listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, address) = listener.accept().await?;
+        // An answer isn't held back until the one before has arrived.
+        stream.set_nodelay(true)?;
+        #[cfg(target_os = "linux")]
+        socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.patience))?;
+        Ok((stream, address))
+    }
+
+    fn let_in(self: &Arc<Self>, stream: TcpStream, address: SocketAddr) {
+        let peer = self.limits.peer(address.ip());
+        match self.door.let_in(peer) {
+            Ok(place) => {
+                let intake = Intake::new(self.limits.receive_from(peer), peer);
+                let stream = Counted::new(stream, Arc::clone(&intake));
+                let visit = Visit::new(Arc::clone(self), Peer { address, intake }, place.refused);
+                self.connections.spawn(Arc::clone(self).converse(stream, visit, place));
+            }
+            Err(full) => door::refuse(&stream, full),
+        }
+    }
+
+    /// Answers what comes over a connection until it ends.
+    async fn converse(self: Arc<Self>, stream: Counted, visit: Visit, place: Place) {
+        let (http, most) = match place.refused {
+            None => (&self.http, None),
+            Some(_) => (&self.brief, Some(BRIEF_VISIT)),
+        };
+        let address = visit.address();
+        let connection = http.serve_connection(TokioIo::new(stream), visit::service(visit));
+        let mut connection = pin!(connection.with_upgrades());
+        let ended = at_once(async {
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => ended,
+                () = self.closing.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            }
+        });
+        let ended = match most {
+            Some(most) => timeout(most, ended).await.unwrap_or(Ok(())),
+            None => ended.await,
+        };
+        if let Err(fault) = ended {
+            tracing::debug!(%fault, %address, "a connection ended early");
+        }
+        drop(place);
+    }
 }

@@ -8,13 +8,15 @@
 use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
+
+use super::intake::Intake;
 
 /// Bytes that are awaited at the most.
 const MOST: usize = 256 << 10;
@@ -27,8 +29,8 @@ pub(super) struct Unread(Mutex<Option<Incoming>>);
 
 impl Unread {
     /// The body of a request; once it is dropped, what is left of it is here.
-    pub(super) fn watch(self: &Arc<Self>, body: Incoming) -> Watched {
-        Watched { body: Some(body), unread: Arc::clone(self) }
+    pub(super) fn watch(self: &Arc<Self>, body: Incoming, intake: &Arc<Intake>) -> Watched {
+        Watched { body: Some(body), unread: Arc::clone(self), intake: Arc::clone(intake) }
     }
 
     /// Reads what is left, as far as it comes.
@@ -50,10 +52,11 @@ impl Unread {
     }
 }
 
-/// A body that isn't forgotten.
+/// A body that isn't forgotten, and whose bytes are counted.
 pub(super) struct Watched {
     body: Option<Incoming>,
     unread: Arc<Unread>,
+    intake: Arc<Intake>,
 }
 
 impl Body for Watched {
@@ -64,10 +67,12 @@ impl Body for Watched {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match &mut self.body {
-            Some(body) => Pin::new(body).poll_frame(context),
-            None => Poll::Ready(None),
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let frame = ready!(Pin::new(body).poll_frame(context));
+        if let Some(bytes) = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) {
+            self.intake.given_out(bytes.len());
         }
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {

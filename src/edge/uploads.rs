@@ -4,7 +4,7 @@
 //! The files are read by the operation itself, while they come. So they must stand behind `operations`
 //! and `map`, as the specification has it, and in the order in which they are used.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
@@ -17,8 +17,10 @@ use tokio::time::timeout;
 
 use super::{
     Edge,
+    intake::Intake,
     parameters::{Parameters, check_values},
     parts::Parts,
+    receive,
     refusal::{Refusal, with_status},
 };
 use crate::{
@@ -65,12 +67,14 @@ pub(super) async fn read(
     edge: &Edge,
     body: Body,
     boundary: String,
+    intake: Option<Arc<Intake>>,
 ) -> Result<(Parameters, Files), Refusal> {
+    let intake = intake.as_deref();
     let config = edge.app.config();
     let mut parts = Parts::of(arriving(body, edge.limits.receive), boundary);
     let texts = async {
-        let operations = text(&mut parts, "operations", config.body_bytes).await?;
-        let map = text(&mut parts, "map", config.body_bytes).await?;
+        let operations = text(&mut parts, "operations", config.body_bytes, intake).await?;
+        let map = text(&mut parts, "map", config.body_bytes, intake).await?;
         Ok((operations, map))
     };
     let texts = timeout(edge.limits.receive, texts).await;
@@ -81,7 +85,12 @@ pub(super) async fn read(
 }
 
 /// The next part, which must be a text of that name.
-async fn text(parts: &mut Parts, name: &'static str, most: usize) -> Result<Vec<u8>, Refusal> {
+async fn text(
+    parts: &mut Parts,
+    name: &'static str,
+    most: usize,
+    intake: Option<&Intake>,
+) -> Result<Vec<u8>, Refusal> {
     let part = parts.next().await.map_err(|fault| with_status(unreadable(fault)))?;
     let Some(mut part) = part.filter(|part| part.name() == Some(name)) else {
         let reason = "must be there: operations first, then map, then the files";
@@ -95,6 +104,7 @@ async fn text(parts: &mut Parts, name: &'static str, most: usize) -> Result<Vec<
             let reason = format!("is larger than {most} bytes");
             return Err((StatusCode::PAYLOAD_TOO_LARGE, Error::bad_input(name, reason)));
         }
+        receive::keep(intake, bytes.len())?;
         text.extend_from_slice(&bytes);
     }
     Ok(text)

@@ -11,7 +11,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
-use crate::support::{Gateway, now_seconds, token_with};
+use crate::support::{Gateway, http, now_seconds, token, token_with};
 use signers::{EC, RSA, Signer, unsigned};
 
 /// What only somebody who is signed in may ask.
@@ -162,6 +162,32 @@ async fn a_header_can_not_bring_its_own_key_nor_ask_for_more() {
     ] {
         assert_eq!(status(&gateway, &signer.under(&header)).await, expected, "{header}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_has_one_authorization_header() {
+    let gateway = Gateway::start().await;
+    let (anna, ben) = (token("anna", &["editor"]), token("ben", &["editor"]));
+    let twice = |request: reqwest::RequestBuilder, second: &str| {
+        let request = request.header("authorization", format!("Bearer {anna}"));
+        request.header("authorization", format!("Bearer {second}"))
+    };
+    let before = gateway.snapshot().await;
+    for second in [&ben, &anna, "forged"] {
+        for request in [
+            http().post(gateway.anonymous().url).json(&json!({ "query": "{ __typename }" })),
+            http().put(format!("http://{}/assets/a", gateway.address)).body("a"),
+            http().put(format!("http://{}/graphql/stream", gateway.address)),
+        ] {
+            let refused = twice(request, second).send().await.expect("an answer");
+            assert_eq!(refused.status(), 400);
+            let body: Value = refused.json().await.expect("JSON");
+            let extensions = &body["errors"][0]["extensions"];
+            assert_eq!(extensions["code"], "BAD_USER_INPUT");
+            assert_eq!(extensions["field"], "authorization");
+        }
+    }
+    assert!(gateway.snapshot().await == before, "a refusal changed something");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use docgate::config::DocumentsMode;
+use mongodb::bson::doc;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -113,6 +114,48 @@ async fn the_media_type_decides_what_the_status_says() {
     let answer = door.post(Some(NEW_TYPE), failed).await;
     assert_eq!((answer.status, answer.code()), (StatusCode::OK, "UNAUTHENTICATED"));
     assert_eq!(answer.body["data"], Value::Null);
+}
+
+/// What a field's error leaves of the data is an answer, whatever the error is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_is_unavailable_is_no_fault_of_the_request() {
+    let gateway = Gateway::start().await;
+    let door = Door::of(&gateway);
+    let away = doc! { "failCommands": ["find", "aggregate"], "errorCode": 91 };
+    let away = gateway.fail_point(doc! { "times": 1_000 }, away).await;
+    let one = json!({ "query": "{ stock(sku: \"a\") { available } }" });
+    let two = json!({ "query": "{ stock(sku: \"a\") { available } __typename }" });
+    for accept in [None, Some("application/json"), Some(NEW_TYPE)] {
+        for (query, rest) in [(&one, Value::Null), (&two, json!("Query"))] {
+            let answer = door.post(accept, query.clone()).await;
+            assert_eq!(
+                (answer.status, answer.code()),
+                (StatusCode::OK, "UNAVAILABLE"),
+                "{:#}",
+                answer.body
+            );
+            assert_eq!(answer.body["data"]["stock"], Value::Null);
+            assert_eq!(answer.body["data"]["__typename"], rest);
+            assert_eq!(answer.body["errors"][0]["path"], json!(["stock"]));
+            assert_eq!(answer.head("cache-control"), "no-store");
+        }
+    }
+    // The field of a mutation has no null, so nothing is left of the data.
+    let open = json!({ "query": "mutation { openCart(input: {currency: \"EUR\", policy: AT_CHECKOUT}) { __typename } }" });
+    away.off().await;
+    let away = doc! { "failCommands": ["insert", "findAndModify", "update"], "errorCode": 91 };
+    let away = gateway.fail_point(doc! { "times": 1_000 }, away).await;
+    for accept in [None, Some(NEW_TYPE)] {
+        let answer = door.post(accept, open.clone()).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (StatusCode::OK, "UNAVAILABLE"),
+            "{:#}",
+            answer.body
+        );
+        assert_eq!(answer.body.get("data"), Some(&Value::Null));
+    }
+    away.off().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{Client, Gateway, http};
+use crate::support::{Client, Gateway, http, raw::Raw};
 
 const STOCK: &str = "query($sku: ID!) { stock(sku: $sku) { available } }";
 
@@ -248,25 +248,25 @@ async fn slow_bodies_and_idle_connections_are_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_above_the_bound_wait() {
-    let gateway = Gateway::with(|config| config.max_connections = 2).await;
-    let ask = "GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n";
+async fn connections_above_the_bound_are_told_to_come_again() {
+    let gateway = Gateway::with(|config| {
+        config.max_connections = 2;
+        config.client_share_percent = 100;
+    })
+    .await;
+    let ask = "/graphql?query=%7B__typename%7D";
     let mut open = Vec::new();
     for _ in 0..2 {
-        let mut stream = tokio::net::TcpStream::connect(gateway.address).await.expect("connected");
-        stream.write_all(ask.as_bytes()).await.expect("written");
-        let mut buffer = [0; 12];
-        stream.read_exact(&mut buffer).await.expect("an answer");
-        open.push(stream);
+        let mut one = Raw::from(&gateway, 1).await;
+        assert_eq!(one.get(ask).await.status, 200);
+        open.push(one);
     }
-    let mut third = tokio::net::TcpStream::connect(gateway.address).await.expect("connected");
-    third.write_all(ask.as_bytes()).await.expect("written");
-    let mut buffer = [0; 12];
-    let waited =
-        tokio::time::timeout(Duration::from_millis(300), third.read_exact(&mut buffer)).await;
-    assert!(waited.is_err(), "it isn't served yet");
+    let refused = Raw::from(&gateway, 1).await.get(ask).await;
+    assert_eq!(refused.refusal(), (503, Some("1")), "{refused:?}");
     open.pop();
-    let served = tokio::time::timeout(Duration::from_secs(5), third.read_exact(&mut buffer)).await;
-    served.expect("in time").expect("an answer");
-    assert_eq!(&buffer, b"HTTP/1.1 200");
+    let since = Instant::now();
+    while Raw::from(&gateway, 1).await.get(ask).await.status != 200 {
+        assert!(since.elapsed() < Duration::from_secs(5), "its place is never given back");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

@@ -14,7 +14,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::time::timeout;
 
 use super::{
-    super::Edge,
+    super::{Edge, shares::Held},
     Problem,
     conditions::{Verdict, judge},
 };
@@ -57,7 +57,8 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Proble
     if head.method == Method::HEAD {
         return Ok((status, headers).into_response());
     }
-    Ok((status, headers, body(edge, &file, range)?).into_response())
+    let room = edge.limits.begin_transfer(edge.client(&caller, head))?;
+    Ok((status, headers, body(edge, &file, range, room)).into_response())
 }
 
 /// What a path below `/assets` names: an id, which has letters that no slug has, or a path.
@@ -69,17 +70,16 @@ fn named(path: &str) -> Option<AssetBy> {
     input::path("path", path).is_ok().then(|| AssetBy::Path(path.to_owned()))
 }
 
-/// The bytes, read as they go, as long as there is room for them.
-fn body(edge: &Edge, file: &FileFacts, range: Range<u64>) -> Result<Body, Problem> {
-    let room = edge.limits.begin_transfer()?;
+/// The bytes, read as they go. They keep their room until they are sent, or their client has gone.
+fn body(edge: &Edge, file: &FileFacts, range: Range<u64>, room: Held) -> Body {
     let bytes = operations::bytes(&edge.app, file, range);
-    Ok(Body::from_stream(bytes.map(move |piece| {
+    Body::from_stream(bytes.map(move |piece| {
         let _held = &room;
         if let Err(error) = &piece {
             tracing::warn!(?error, "a download ended early");
         }
         piece
-    })))
+    }))
 }
 
 /// The strong tag of a file, as it stands in `ETag`.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::{
     Edge,
-    refusal::{refused, with_status},
+    refusal::{SOON, advise, refused, with_status},
 };
 use crate::{error::Error, graphql::errors};
 
@@ -58,15 +58,7 @@ impl Problem {
         if let Some(length) = length {
             head.typed_insert(length);
         }
-        match status {
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                head.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            StatusCode::UNAUTHORIZED => {
-                head.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            _ => {}
-        }
+        advise(head, status, SOON);
         response
     }
 }

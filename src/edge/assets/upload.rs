@@ -39,7 +39,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
     let (parent, slug) = place(head.uri.path())?;
     let put = Put { parent, slug, expectation: expectation(&head.headers)? };
     sound(edge, &head.headers)?;
-    let room = edge.limits.begin_transfer()?;
+    let room = edge.limits.begin_transfer(edge.client(&caller, head))?;
     let bytes = uploads::arriving(body, edge.limits.receive);
     let file = Piece::File { place: 0, name: None, media_type: None };
     let pieces = stream::iter([Ok(file)])

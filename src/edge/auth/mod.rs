@@ -90,9 +90,14 @@ impl Authenticator {
     /// anonymous caller; a token that doesn't hold is refused rather than passed over.
     ///
     /// # Errors
-    /// `BadToken` or `KeysUnavailable`.
+    /// `BadToken` or `KeysUnavailable`; `BadInput` where there are several headers, as nothing tells which
+    /// of them a proxy in front has looked at.
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Error> {
-        if let Some(value) = headers.get(AUTHORIZATION) {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        if let Some(value) = values.next() {
+            if values.next().is_some() {
+                return Err(Error::bad_input("authorization", "stands in more than one header"));
+            }
             let value = value.to_str().map_err(|_| Error::BadToken)?;
             return self.by_header_value(value).await;
         }

@@ -16,27 +16,26 @@ use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 use async_graphql::Response as Answer;
 use axum::{
     body::{Body, Bytes},
-    http::{
-        HeaderValue, StatusCode,
-        header::{CONTENT_TYPE, RETRY_AFTER},
-    },
-    response::{IntoResponse, Response},
+    http::StatusCode,
+    response::Response,
 };
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use jsonwebtoken::get_current_timestamp;
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
-use super::{Edge, auth::Caller, refusal::refused};
+use super::{
+    Edge,
+    auth::Caller,
+    refusal::{self, LATER, Refusal, refused},
+    shares::{Client, Full, Held, Shares},
+};
 use crate::{config::Config, error::Error, graphql::errors};
 
 use reservations::Reservations;
 
 /// What this gateway's connections share that go on.
 pub(super) struct Live {
-    connections: Arc<Semaphore>,
+    connections: Arc<Shares>,
     reservations: Reservations,
     /// Pause between two signs of life to a client.
     ping: Duration,
@@ -46,15 +45,18 @@ impl Live {
     /// None yet, bounded as configured.
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            connections: Arc::new(Semaphore::new(config.live_connections)),
+            connections: Shares::of(config.live_connections, config.client_share_percent),
             reservations: Reservations::new(config),
             ping: Duration::from_millis(config.live_ping_millis),
         }
     }
 
-    /// A place for one more connection, if there is one.
-    fn admit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.connections).try_acquire_owned().ok()
+    /// A place for one more connection.
+    fn admit(&self, client: Client) -> Result<Held, Refusal> {
+        self.connections.take(Some(client)).map_err(|full| match full {
+            Full::All => busy("this gateway holds as many connections as it may; try again later"),
+            Full::Share => too_many("this client holds as many connections as it may"),
+        })
     }
 }
 
@@ -129,7 +131,7 @@ async fn token_ended(until: Option<Duration>) {
 /// life. It holds its place among the connections for as long as it is there.
 fn body(
     live: &Live,
-    place: OwnedSemaphorePermit,
+    place: Held,
     beat: &'static str,
     chunks: impl Stream<Item = String> + Send + 'static,
 ) -> Body {
@@ -154,18 +156,18 @@ fn told(error: Error) -> Answer {
 }
 
 /// The same as a whole response in JSON.
-fn refusal(status: StatusCode, error: Error) -> Response {
-    let body = serde_json::to_vec(&told(error)).unwrap_or_default();
-    let mut response = (status, [(CONTENT_TYPE, "application/json")], body).into_response();
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
-    }
-    response
+fn refusal(refusal: Refusal) -> Response {
+    refusal::answer(refusal, LATER)
 }
 
-/// There is no place for another connection.
-fn busy() -> Error {
-    Error::RateLimited("this gateway holds as many connections as it may; try again later")
+/// The gateway has no place for another one.
+fn busy(what: &'static str) -> Refusal {
+    (StatusCode::SERVICE_UNAVAILABLE, Error::RateLimited(what))
+}
+
+/// The client has its share.
+fn too_many(what: &'static str) -> Refusal {
+    (StatusCode::TOO_MANY_REQUESTS, Error::RateLimited(what))
 }
 
 /// An answer in JSON.

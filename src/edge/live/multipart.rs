@@ -3,19 +3,16 @@
 
 use async_graphql::Response as Answer;
 use axum::{
-    http::{
-        StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE},
-    },
+    http::header::{CACHE_CONTROL, CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
 use serde::Serialize;
 use serde_json::{Value, json as object};
 
-use super::{End, Event, body, busy, events, json, refusal, told};
+use super::{End, Event, body, events, json, refusal, told};
 use crate::{
-    edge::{Edge, auth::Caller},
+    edge::{Edge, auth::Caller, shares::Client},
     error::Error,
 };
 
@@ -39,9 +36,11 @@ pub(in crate::edge) fn respond(
     edge: &Edge,
     answers: BoxStream<'static, Answer>,
     caller: &Caller,
+    client: Client,
 ) -> Response {
-    let Some(place) = edge.live.admit() else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, busy());
+    let place = match edge.live.admit(client) {
+        Ok(place) => place,
+        Err(full) => return refusal(full),
     };
     let chunks = events(edge, answers, caller).map(|event| match event {
         Event::Answer(answer) => part(&Part { payload: Some(&answer), errors: None }),

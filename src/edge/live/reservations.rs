@@ -23,10 +23,15 @@ use futures_util::{
 use serde::Serialize;
 use tokio::{sync::Notify, time::Instant};
 
-use super::{End, Event, json, sse, token_ended, told};
+use super::{End, Event, busy, json, sse, token_ended, told, too_many};
 use crate::{
     config::Config,
-    edge::{Edge, auth::Caller},
+    edge::{
+        Edge,
+        auth::Caller,
+        refusal::Refusal,
+        shares::{Client, Full, Held, Shares},
+    },
     error::Error,
 };
 
@@ -34,8 +39,8 @@ pub(in crate::edge) use requests::routes;
 
 /// The event streams of this gateway that are reserved or open.
 pub(super) struct Reservations {
-    /// How many may wait to be opened.
-    most: usize,
+    /// Those that wait to be opened.
+    waiting: Arc<Shares>,
     /// How long they wait.
     wait: Duration,
     /// How many operations each carries at the most.
@@ -49,7 +54,8 @@ struct Reservation {
     owner: Caller,
     /// Until when it waits to be opened.
     until: Instant,
-    is_open: bool,
+    /// Its place among those that wait; none once it is open.
+    waiting: Option<Held>,
     /// What the stream is still to take up; part of what runs.
     asked: Vec<Operation>,
     /// Tells the stream that something is asked for.
@@ -61,13 +67,16 @@ struct Reservation {
 /// What one operation has to tell, with the client's id of it.
 type Operation = Abortable<BoxStream<'static, (Arc<str>, Event)>>;
 
-/// A request that is refused, with its status.
-type Refused = (StatusCode, Error);
+impl Reservation {
+    fn is_open(&self) -> bool {
+        self.waiting.is_none()
+    }
+}
 
 impl Reservations {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            most: config.live_reservations,
+            waiting: Shares::of(config.live_reservations, config.client_share_percent),
             wait: Duration::from_millis(config.live_reservation_millis),
             operations: config.live_operations,
             held: Mutex::default(),
@@ -75,17 +84,18 @@ impl Reservations {
     }
 
     /// Reserves a stream.
-    fn reserve(&self, token: String, owner: Caller) -> Result<(), Refused> {
+    fn reserve(&self, token: String, owner: Caller, client: Client) -> Result<(), Refusal> {
         let now = Instant::now();
         let mut held = self.held();
-        held.retain(|_, reservation| reservation.is_open || now < reservation.until);
-        if held.values().filter(|reservation| !reservation.is_open).count() >= self.most {
-            return Err(busy("too many event streams are reserved; try again later"));
-        }
+        held.retain(|_, reservation| reservation.is_open() || now < reservation.until);
+        let waiting = self.waiting.take(Some(client)).map_err(|full| match full {
+            Full::All => busy("too many event streams are reserved; try again later"),
+            Full::Share => too_many("this client has reserved as many event streams as it may"),
+        })?;
         let reservation = Reservation {
             owner,
             until: now + self.wait,
-            is_open: false,
+            waiting: Some(waiting),
             asked: Vec::new(),
             news: Arc::default(),
             running: HashMap::new(),
@@ -96,15 +106,15 @@ impl Reservations {
 
     /// Opens a reserved stream. The token alone is enough for that, as a browser's `EventSource` sends
     /// no headers; who says who it is must be the owner.
-    fn open(&self, token: &str, caller: &Caller) -> Result<(Caller, Arc<Notify>), Refused> {
+    fn open(&self, token: &str, caller: &Caller) -> Result<(Caller, Arc<Notify>), Refusal> {
         let mut held = self.held();
         let by_token = caller.requester.subject.is_none();
         let reservation = find(&mut held, token, |owner| by_token || is_same(owner, caller))?;
-        if reservation.is_open {
+        if reservation.is_open() {
             let error = Error::bad_input("token", "its event stream is open already");
             return Err((StatusCode::CONFLICT, error));
         }
-        reservation.is_open = true;
+        reservation.waiting = None;
         Ok((reservation.owner.clone(), Arc::clone(&reservation.news)))
     }
 
@@ -115,7 +125,7 @@ impl Reservations {
         caller: &Caller,
         id: String,
         events: impl Stream<Item = Event> + Send + 'static,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         let mut held = self.held();
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if reservation.running.contains_key(&id) {
@@ -136,7 +146,7 @@ impl Reservations {
     }
 
     /// Ends an operation; one that isn't there has ended already.
-    fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), Refused> {
+    fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), Refusal> {
         let mut held = self.held();
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if let Some(running) = reservation.running.remove(id) {
@@ -168,9 +178,9 @@ fn find<'a>(
     held: &'a mut HashMap<String, Reservation>,
     token: &str,
     admits: impl Fn(&Caller) -> bool,
-) -> Result<&'a mut Reservation, Refused> {
+) -> Result<&'a mut Reservation, Refusal> {
     let found = held.get_mut(token).filter(|reservation| {
-        (reservation.is_open || Instant::now() < reservation.until) && admits(&reservation.owner)
+        (reservation.is_open() || Instant::now() < reservation.until) && admits(&reservation.owner)
     });
     let unknown = || Error::bad_input("token", "isn't that of an event stream of yours");
     found.ok_or_else(|| (StatusCode::NOT_FOUND, unknown()))
@@ -178,10 +188,6 @@ fn find<'a>(
 
 fn is_same(owner: &Caller, caller: &Caller) -> bool {
     owner.requester.subject == caller.requester.subject
-}
-
-fn busy(what: &'static str) -> Refused {
-    (StatusCode::SERVICE_UNAVAILABLE, Error::RateLimited(what))
 }
 
 /// A stream that is open. When its connection ends, it and all it carries are gone.

@@ -31,7 +31,10 @@ use super::{
     patience, token_ended,
 };
 use crate::{
-    edge::{Edge, auth::Caller, execution::Call, parameters::Parameters},
+    edge::{
+        Edge, auth::Caller, counted, execution::Call, intake::Intake, parameters::Parameters,
+        shares::Client,
+    },
     error::Error,
 };
 
@@ -58,6 +61,7 @@ const STOPPING: End = End::close(1001, "Going away");
 const BAD_FRAME: End = End::close(1002, "Protocol error");
 const NOT_TEXT: End = End::close(1007, "Not UTF-8");
 const TOO_BIG: u16 = 1009;
+const NO_ROOM: End = End::close(1013, "Too many bytes are held, try again later");
 const NO_PLACE: End = End::close(1013, "Too many connections, try again later");
 const TOO_MANY: End = End::close(1013, "Too many operations, try again later");
 const UNAUTHORIZED: End = End::close(4401, "Unauthorized");
@@ -92,27 +96,39 @@ pub(in crate::edge) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
         .read_buffer_size(READ_BUFFER);
     let name = upgrade.selected_protocol();
     let protocol = name.and_then(|name| Protocol::named(name.as_bytes()));
+    let requester = by_header.as_ref().map(|caller| &caller.requester).ok();
+    let client = edge.limits.client(requester, address);
+    let intake = Intake::of(head);
+    if let Some(intake) = &intake {
+        intake.is_socket(edge.limits.client(None, address));
+    }
+    let visitor = Visitor { address, client, intake, by_header };
     // Shutdown waits until each socket is closed.
     let tasks = edge.app.tasks().clone();
-    upgrade.on_upgrade(move |socket| {
-        tasks.track_future(serve(edge, socket, protocol, by_header, address))
-    })
+    upgrade.on_upgrade(move |socket| tasks.track_future(serve(edge, socket, protocol, visitor)))
 }
 
-async fn serve(
-    edge: Edge,
-    mut socket: WebSocket,
-    protocol: Option<Protocol>,
-    by_header: Result<Caller, Error>,
+/// Who opened a socket.
+struct Visitor {
     address: IpAddr,
-) {
-    let Some(_place) = edge.live.admit() else { return close(socket, NO_PLACE).await };
+    /// Whose share of the sockets it takes.
+    client: Client,
+    /// What its connection holds.
+    intake: Option<Arc<Intake>>,
+    /// By header or cookie, who asks.
+    by_header: Result<Caller, Error>,
+}
+
+async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, visitor: Visitor) {
+    let Visitor { address, client, intake, by_header } = visitor;
+    let Ok(_place) = edge.live.admit(client) else { return close(socket, NO_PLACE).await };
     let Some(protocol) = protocol else { return close(socket, NO_PROTOCOL).await };
     let mut session = Session {
         edge: &edge,
         socket: &mut socket,
         protocol,
         address,
+        intake,
         caller: None,
         token_ended: Box::pin(std::future::pending()),
         answers: SelectAll::new(),
@@ -162,6 +178,7 @@ struct Session<'a> {
     socket: &'a mut WebSocket,
     protocol: Protocol,
     address: IpAddr,
+    intake: Option<Arc<Intake>>,
     /// Who asks, once that was acknowledged.
     caller: Option<Caller>,
     /// Ready when the caller's token doesn't hold any more.
@@ -203,6 +220,9 @@ impl Session<'_> {
             match next {
                 Next::Message(message) => {
                     is_heard = true;
+                    if let (Some(intake), Some(Ok(message))) = (&self.intake, &message) {
+                        done_with(intake, message);
+                    }
                     if let Some(text) = read(message)? {
                         match messages::read(self.protocol, &text) {
                             Ok(Said::Init(payload)) => self.init(&payload, &mut by_header).await?,
@@ -328,6 +348,17 @@ impl Session<'_> {
     }
 }
 
+/// What was read for a message is done with when all of it has come. Pings may come between its parts.
+fn done_with(intake: &Intake, message: &Message) {
+    /// Of a client's frame without a long payload.
+    const HEAD: usize = 6;
+    match message {
+        Message::Ping(payload) | Message::Pong(payload) => intake.given_out(HEAD + payload.len()),
+        Message::Text(_) | Message::Binary(_) => intake.message(),
+        Message::Close(_) => {}
+    }
+}
+
 /// The text of a message; none where the library has answered it by itself.
 fn read(message: Option<Result<Message, axum::Error>>) -> Result<Option<Utf8Bytes>, End> {
     match message {
@@ -340,6 +371,7 @@ fn read(message: Option<Result<Message, axum::Error>>) -> Result<Option<Utf8Byte
             Some(Fault::Utf8(_)) => NOT_TEXT,
             Some(Fault::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => End::Gone,
             Some(Fault::Protocol(_)) => BAD_FRAME,
+            Some(Fault::Io(fault)) if counted::is_too_much(fault) => NO_ROOM,
             _ => End::Gone,
         }),
     }

@@ -1,5 +1,7 @@
 //! How large, how many, of which types.
 
+use std::time::{Duration, Instant};
+
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio::{
@@ -137,4 +139,53 @@ async fn a_gateway_that_is_full_of_transfers_says_so() {
     assert_eq!(door.request(Method::HEAD, "/it").send().await.expect("an answer").status(), 200);
     while reading.chunk().await.expect("bytes").is_some() {}
     assert_eq!(door.get("/it", &[]).await.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_of_one_client_leave_room_for_others() {
+    let gateway = Gateway::with(|config| config.max_transfers = 4).await;
+    uploaded(&gateway, json!({ "slug": "it" }), &file("a", "x/y", noise(24 << 20))).await;
+    let nobody = Door::open(&gateway);
+    let mut reading = nobody.get("/it", &[]).await;
+    reading.chunk().await.expect("bytes").expect("some");
+    let refused = nobody.get("/it", &[]).await;
+    assert_eq!(
+        (refused.status().as_u16(), super::header(refused.headers(), "retry-after")),
+        (429, "1")
+    );
+    // Uploads count together with downloads, of a subject whatever its address is.
+    let client = editor(&gateway);
+    let begun = put_in_part(&gateway, &client).await;
+    let door = Door::of(&gateway, &client);
+    let put = door.put("/other", noise(1_000), &[]).await;
+    assert_eq!((put.status, put.head("retry-after"), put.code()), (429, "1", "RATE_LIMITED"));
+    assert_eq!(door.get("/it", &[]).await.status(), 429);
+    let sent = with_file("uploadAsset", json!({ "slug": "other" }), &file("a", "x/y", noise(9)));
+    let (status, answer) = send_form(&client, sent).await.expect("an answer");
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{answer:#}");
+    assert_eq!(counts(&gateway).await[0], 1, "a refusal left something behind");
+    let other = gateway.user("another-editor", &["editor"]);
+    assert_eq!(Door::of(&gateway, &other).put("/other", noise(1_000), &[]).await.status, 201);
+    // Who hangs up has room again.
+    drop((reading, begun));
+    for door in [nobody, door] {
+        let since = Instant::now();
+        while door.get("/it", &[]).await.status() != 200 {
+            assert!(since.elapsed() < Duration::from_secs(10), "the room is never given back");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// Begins to put a file.
+async fn put_in_part(gateway: &Gateway, client: &Client) -> TcpStream {
+    let mut stream = TcpStream::connect(gateway.address).await.expect("a connection");
+    let head = format!(
+        "PUT /assets/begun HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-length: 100000\r\n\r\n\0begun",
+        client.token.as_deref().unwrap_or_default()
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stream
 }

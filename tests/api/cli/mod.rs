@@ -212,6 +212,30 @@ fn every_fault_of_the_configuration_is_named_at_once() {
 }
 
 #[test]
+fn a_fault_of_numbers_says_what_they_are_and_what_they_must_be() {
+    let says = |settings: &[(&str, &str)], told: &str| {
+        let mut command = on("any", &["serve"]);
+        for (key, value) in settings {
+            command.env(key, value);
+        }
+        let (code, _, said) = done(command);
+        assert!(code == 2 && said.contains(told), "{told} in {said}");
+    };
+    says(
+        &[("DOCGATE_ASSET_STALL_SECONDS", "36"), ("DOCGATE_FLOW_SKEW_MILLIS", "1500")],
+        "asset_stall_seconds is 36, which must be more than 36.5 seconds: 2 × receive_millis + \
+         flow_run_millis + flow_command_millis + flow_skew_millis, divided by 1000",
+    );
+    says(&[("DOCGATE_CLIENT_SHARE_PERCENT", "101")], "client_share_percent must be between 1");
+    says(&[("DOCGATE_HEAD_BYTES", "1000")], "head_bytes must be between 8192 and 1048576");
+    says(
+        &[("DOCGATE_MAX_RECEIVED_BYTES", "4000000")],
+        "a client's share of max_received_bytes (25 % of 4000000 bytes: 1000000) must hold one request, \
+         which can take 1179648 bytes",
+    );
+}
+
+#[test]
 fn a_file_is_read_and_flags_win() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("docgate.toml");

@@ -37,7 +37,11 @@ async fn is_freed(gateway: &Gateway) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_holds_a_number_of_connections() {
-    let gateway = Gateway::with(|config| config.live_connections = 2).await;
+    let gateway = Gateway::with(|config| {
+        config.live_connections = 2;
+        config.client_share_percent = 100;
+    })
+    .await;
     stock(&gateway, "a", 1).await;
     let (client, query, variables) = (gateway.anonymous(), STOCK, json!({ "sku": "a" }));
     let mut socket = gateway.session(None).await;

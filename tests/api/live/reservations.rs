@@ -211,6 +211,7 @@ async fn requests_that_do_not_fit_are_told_so() {
 async fn reservations_are_bounded_and_end() {
     let gateway = Gateway::with(|config| {
         config.live_reservations = 2;
+        config.client_share_percent = 100;
         config.live_reservation_millis = 3_000;
         config.live_operations = 2;
     })

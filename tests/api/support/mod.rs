@@ -4,6 +4,7 @@ pub mod cuts;
 mod databases;
 pub mod live;
 pub mod proxy;
+pub mod raw;
 pub mod shop;
 
 use std::{

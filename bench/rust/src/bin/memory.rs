@@ -20,6 +20,7 @@ async fn main() -> io::Result<()> {
         mongodb_uri: docgate_bench::variable("MONGODB_URI")?,
         secret: "a secret for measurements alone".to_owned(),
         requests_per_second: 0,
+        client_share_percent: 100,
         ..Config::default()
     };
     let app = App::new(config, database);

@@ -11,17 +11,17 @@ use axum::{
 };
 use futures_util::{StreamExt, stream};
 
-use super::{Open, Refused};
+use super::Open;
 use crate::{
     edge::{
         Edge,
         execution::Call,
         live::{
-            body, busy, events, refusal,
+            body, events, refusal,
             sse::{BEAT, event_stream},
         },
         parameters::{Parameters, is_json},
-        refusal::with_status,
+        refusal::{Refusal, with_status},
     },
     error::Error,
 };
@@ -32,38 +32,35 @@ const TOKEN: &str = "x-graphql-event-stream-token";
 /// `PUT` reserves a stream, `GET` opens it, `POST` lets an operation begin on it, `DELETE` ends one.
 pub(in crate::edge) fn routes() -> MethodRouter<Edge> {
     put(async |State(edge): State<Edge>, request: Request| {
-        reserve(&edge, &request.into_parts().0).await.unwrap_or_else(refused)
+        reserve(&edge, &request.into_parts().0).await.unwrap_or_else(refusal)
     })
     .get(async |State(edge): State<Edge>, request: Request| {
-        open(edge, &request.into_parts().0).await.unwrap_or_else(refused)
+        open(edge, &request.into_parts().0).await.unwrap_or_else(refusal)
     })
     // It would open the stream, and show nothing of it.
     .head(async || StatusCode::METHOD_NOT_ALLOWED)
     .post(async |State(edge): State<Edge>, request: Request| {
         let (head, body) = request.into_parts();
-        begin(&edge, &head, body).await.unwrap_or_else(refused)
+        begin(&edge, &head, body).await.unwrap_or_else(refusal)
     })
     .delete(async |State(edge): State<Edge>, request: Request| {
-        stop(&edge, &request.into_parts().0).await.unwrap_or_else(refused)
+        stop(&edge, &request.into_parts().0).await.unwrap_or_else(refusal)
     })
 }
 
-fn refused((status, error): Refused) -> Response {
-    refusal(status, error)
-}
-
-async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, Refused> {
+async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
     let owner = edge.caller(head).await.map_err(with_status)?;
     let token = edge.app.ids().random();
-    edge.live.reservations.reserve(token.clone(), owner)?;
+    let client = edge.client(&owner, head);
+    edge.live.reservations.reserve(token.clone(), owner, client)?;
     let head = [(CONTENT_TYPE, "text/plain; charset=utf-8")];
     Ok((StatusCode::CREATED, head, token).into_response())
 }
 
-async fn open(edge: Edge, head: &Parts) -> Result<Response, Refused> {
+async fn open(edge: Edge, head: &Parts) -> Result<Response, Refusal> {
     let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
-    let place = edge.live.admit().ok_or_else(|| (StatusCode::SERVICE_UNAVAILABLE, busy()))?;
+    let place = edge.live.admit(edge.client(&caller, head))?;
     let (owner, news) = edge.live.reservations.open(&token, &caller)?;
     let live = Arc::clone(&edge.live);
     let chunks = Open { edge, token }.chunks(&owner, news);
@@ -71,14 +68,14 @@ async fn open(edge: Edge, head: &Parts) -> Result<Response, Refused> {
     Ok(event_stream(body(&live, place, BEAT, chunks)))
 }
 
-async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Refused> {
+async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Refusal> {
     let caller = edge.authenticator.caller(&head.headers).await.map_err(with_status)?;
     let token = token(head)?;
     if !is_json(&head.headers) {
         let error = Error::bad_input("content-type", "isn't application/json");
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
     }
-    let body = edge.receive(body).await?;
+    let body = edge.receive(head, body).await?;
     let parameters = Parameters::read("body", &body);
     let parameters = parameters.map_err(|fault| (StatusCode::BAD_REQUEST, fault))?;
     let id = parameters.operation_id().ok_or_else(missing)?;
@@ -88,7 +85,7 @@ async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Refuse
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-async fn stop(edge: &Edge, head: &Parts) -> Result<Response, Refused> {
+async fn stop(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
     let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
     let id = parameter(head, "operationId").filter(|id| !id.is_empty()).ok_or_else(missing)?;
@@ -96,7 +93,7 @@ async fn stop(edge: &Edge, head: &Parts) -> Result<Response, Refused> {
     Ok(StatusCode::OK.into_response())
 }
 
-fn token(head: &Parts) -> Result<String, Refused> {
+fn token(head: &Parts) -> Result<String, Refusal> {
     let by_header = head.headers.get(TOKEN).and_then(|token| token.to_str().ok());
     let token = by_header.map(str::to_owned).or_else(|| parameter(head, "token"));
     let reason = "isn't there: reserve an event stream with PUT, and send what that answers";
@@ -111,6 +108,6 @@ fn parameter(head: &Parts, name: &str) -> Option<String> {
     all.find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
 }
 
-fn missing() -> Refused {
+fn missing() -> Refusal {
     (StatusCode::BAD_REQUEST, Error::bad_input("operationId", "isn't there"))
 }

@@ -1,0 +1,55 @@
+//! The body of a request, as a whole.
+
+use axum::{
+    body::{Body, Bytes},
+    http::StatusCode,
+};
+use bytes::BytesMut;
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
+
+use super::{
+    intake::Intake,
+    refusal::{Refusal, with_status},
+};
+use crate::error::Error;
+
+/// All of a body, counted while it comes.
+///
+/// The pieces are copied into one: each that came by itself keeps the whole buffer that it was read into,
+/// however short it is.
+///
+/// # Errors
+/// It is larger than `most` bytes, ends early, or there is no room for it.
+pub(super) async fn whole(
+    mut body: Body,
+    most: usize,
+    intake: Option<&Intake>,
+) -> Result<Bytes, Refusal> {
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_fault| {
+            (StatusCode::BAD_REQUEST, Error::bad_input("body", "can't be read"))
+        })?;
+        let Ok(piece) = frame.into_data() else { continue };
+        if all.len() + piece.len() > most {
+            let error = Error::bad_input("body", format!("is larger than {most} bytes"));
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, error));
+        }
+        keep(intake, piece.len())?;
+        if all.is_empty() && body.is_end_stream() {
+            return Ok(piece);
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(all.freeze())
+}
+
+/// Counts what is kept until the request is answered.
+///
+/// # Errors
+/// There is no room for it.
+pub(super) fn keep(intake: Option<&Intake>, bytes: usize) -> Result<(), Refusal> {
+    let kept = intake.map_or(Ok(()), |intake| intake.keep(bytes));
+    kept.map_err(|full| with_status(full.into()))
+}

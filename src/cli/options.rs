@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::failure::Failure;
 use crate::{
     config::{Config, Faults},
+    edge::Edge,
     metrics::Metrics,
     mongo::connect,
 };
@@ -35,6 +36,11 @@ impl Source {
     /// The configuration of a gateway.
     pub(super) fn gateway(&self) -> Result<Config, Faults> {
         Config::load(self.config.as_deref(), self)
+    }
+
+    /// The configuration of a gateway that serves, `flags` among it: the files that it names are looked at too.
+    pub(super) fn served(&self, flags: impl Serialize) -> Result<Config, Faults> {
+        Config::load_with(self.config.as_deref(), flags, Edge::faults)
     }
 
     /// The configuration as far as the database needs it.

@@ -81,8 +81,7 @@ impl Serve {
         if self.health_check {
             return self.ask().await;
         }
-        let config = Config::load(self.source.config.as_deref(), &self)?;
-        Edge::check(&config)?;
+        let config = self.source.served(&self)?;
         let traces = logging::begin_with_traces(&config, logging::GATEWAY)?;
         let served = self.serve(config).await;
         if let Some(traces) = traces {

@@ -1,5 +1,7 @@
 //! Configuration: defaults < file < environment < flags, validated once, every fault named at once.
 
+mod read;
+
 use std::{
     fmt::Write as _,
     net::SocketAddr,
@@ -7,12 +9,10 @@ use std::{
     time::Duration,
 };
 
-use figment::{
-    Error as Fault, Figment, Metadata, Profile, Provider,
-    providers::{Env, Format, Serialized, Toml},
-    value::{Dict, Map, Value},
-};
+use mongodb::{error::ErrorKind, options::ConnectionString};
 use serde::{Deserialize, Serialize};
+
+pub use read::unread;
 
 /// Everything that can be set. Keys are the names in `docgate.toml`; in the environment they are
 /// upper-cased behind `DOCGATE_`.
@@ -372,42 +372,6 @@ impl std::fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
-/// Environment variables behind `DOCGATE_` that aren't configuration keys.
-const NOT_KEYS: &[&str] = &["mongod", "cache", "config", "log", "data"];
-
-/// Variables that Kubernetes sets for a service that is called `docgate`, such as
-/// `DOCGATE_SERVICE_HOST` and `DOCGATE_PORT_8080_TCP`.
-fn is_service_link(key: &str) -> bool {
-    key.starts_with("service_") || key == "port" || key.starts_with("port_")
-}
-
-/// The variables behind `DOCGATE_`. Keys that hold text take theirs as it stands: a secret of digits
-/// alone isn't a number.
-struct Environment {
-    defaults: Dict,
-}
-
-impl Provider for Environment {
-    fn metadata(&self) -> Metadata {
-        Metadata::named("the environment")
-    }
-
-    fn data(&self) -> Result<Map<Profile, Dict>, Fault> {
-        let value = |key: &str, text: String| match self.defaults.get(key) {
-            Some(Value::String(..) | Value::Empty(..)) => Value::from(text),
-            _ => text.parse().unwrap_or_else(|never| match never {}),
-        };
-        let variables = Env::prefixed("DOCGATE_").ignore(NOT_KEYS);
-        let values = variables.iter().map(|(key, text)| {
-            let key = key.into_string();
-            let value = value(&key, text);
-            (key, value)
-        });
-        let values = values.filter(|(key, _)| !is_service_link(key));
-        Ok(Profile::Default.collect(values.collect()))
-    }
-}
-
 impl Config {
     /// The configuration of a gateway: file, environment and flags, in rising precedence. `flags`
     /// are key and value pairs.
@@ -415,9 +379,22 @@ impl Config {
     /// # Errors
     /// Names every key that is unknown, doesn't parse, or doesn't hold together with the others.
     pub fn load(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        let (config, mut faults) = Self::read(file, flags)?;
+        Self::load_with(file, flags, |_| Vec::new())
+    }
+
+    /// As [`Self::load`]; `further` tells what else is wrong, such as a file that a key names.
+    ///
+    /// # Errors
+    /// As [`Self::load`], and what `further` tells.
+    pub fn load_with(
+        file: Option<&Path>,
+        flags: impl Serialize,
+        further: impl FnOnce(&Self) -> Vec<String>,
+    ) -> Result<Self, Faults> {
+        let (config, mut faults) = read::read(file, flags)?;
         faults.extend(config.database_faults());
         faults.extend(config.faults());
+        faults.extend(further(&config));
         config.unless(faults)
     }
 
@@ -427,7 +404,7 @@ impl Config {
     /// # Errors
     /// As [`Self::load`].
     pub fn load_for_database(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        let (config, mut faults) = Self::read(file, flags)?;
+        let (config, mut faults) = read::read(file, flags)?;
         faults.extend(config.database_faults());
         config.unless(faults)
     }
@@ -438,7 +415,7 @@ impl Config {
     /// # Errors
     /// As [`Self::load`].
     pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
-        let (config, faults) = Self::read(file, flags)?;
+        let (config, faults) = read::read(file, flags)?;
         config.unless(faults)
     }
 
@@ -446,48 +423,13 @@ impl Config {
         if faults.is_empty() { Ok(self) } else { Err(Faults(faults)) }
     }
 
-    /// Reads all sources. A key that can't be used is a fault and keeps its default, so that one
-    /// fault doesn't hide the next.
-    fn read(file: Option<&Path>, flags: impl Serialize) -> Result<(Self, Vec<String>), Faults> {
-        let alone = |fault: &dyn ToString| Faults(vec![fault.to_string()]);
-        let defaults = Figment::from(Serialized::defaults(Self::default()));
-        let defaults: Dict = defaults.extract().map_err(|fault| alone(&fault))?;
-        let mut figment = Figment::from(Serialized::defaults(&defaults));
-        if let Some(file) = file {
-            if !file.is_file() {
-                return Err(alone(&format!("the file {} can't be read", file.display())));
-            }
-            figment = figment.merge(Toml::file_exact(file));
-        }
-        figment = figment
-            .merge(Environment { defaults: defaults.clone() })
-            .merge(Serialized::defaults(flags));
-        let given: Dict = figment.extract().map_err(|fault| alone(&fault))?;
-        let mut faults: Vec<String> = given
-            .keys()
-            .filter(|key| !defaults.contains_key(*key))
-            .map(|key| format!("{key} is no configuration key{}", source(&figment, key)))
-            .collect();
-        loop {
-            let fault = match figment.extract::<Self>() {
-                Ok(config) => return Ok((config, faults)),
-                Err(fault) => fault,
-            };
-            let Some((key, default)) =
-                fault.path.first().and_then(|key| defaults.get_key_value(key))
-            else {
-                return Err(alone(&fault));
-            };
-            faults.push(format!("{key}: {}{}", fault.kind, source(&figment, key)));
-            figment = figment.merge(Serialized::default(key, default));
-        }
-    }
-
     /// What a command that works on the database needs.
     fn database_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.mongodb_uri.is_empty() {
             faults.push("mongodb_uri is missing: set DOCGATE_MONGODB_URI, such as mongodb://localhost:27017/?replicaSet=rs0".to_owned());
+        } else if let Some(reason) = uri_fault(&self.mongodb_uri) {
+            faults.push(format!("mongodb_uri can't be used: {reason}"));
         }
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if !(1..=48).contains(&self.database.len()) || !self.database.bytes().all(fits) {
@@ -521,6 +463,10 @@ impl Config {
             self.payments != PaymentProvider::Http
                 || (self.payments_url.is_some() && self.payments_signing_secret.is_some()),
             "payments = \"http\" needs payments_url and payments_signing_secret",
+        );
+        demand(
+            self.payments_url.as_deref().is_none_or(is_web_address),
+            "payments_url isn't a URL that begins with https:// or http://",
         );
         demand(
             self.payments_signing_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
@@ -595,8 +541,7 @@ impl Config {
 
     fn observability_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
-        let is_url = |url: &String| url.starts_with("http://") || url.starts_with("https://");
-        if !self.otlp_endpoint.as_ref().is_none_or(is_url) {
+        if !self.otlp_endpoint.as_deref().is_none_or(is_web_address) {
             faults.push("otlp_endpoint must be a URL, such as http://localhost:4318".to_owned());
         }
         if !(0.0..=1.0).contains(&self.otlp_sample_ratio) {
@@ -708,11 +653,15 @@ fn is_cookie_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(fits)
 }
 
-/// Where a key was set, for people.
-fn source(figment: &Figment, key: &str) -> String {
-    let Some(metadata) = figment.find_metadata(key) else { return String::new() };
-    match &metadata.source {
-        Some(figment::Source::File(file)) => format!(" (in {})", file.display()),
-        _ => format!(" (in {})", metadata.name),
+/// Why a connection string can't be used, as far as it tells by itself. The driver's words may end with a
+/// part of it, which may be a part of the password and is left out.
+fn uri_fault(uri: &str) -> Option<String> {
+    let fault = ConnectionString::parse(uri).err()?;
+    let ErrorKind::InvalidArgument { message, .. } = fault.kind.as_ref() else {
+        return Some("it isn't a connection string of MongoDB".to_owned());
+    };
+    match message.rsplit_once(": ") {
+        Some((what, repeated)) if uri.contains(repeated) => Some(what.to_owned()),
+        _ => Some(message.clone()),
     }
 }

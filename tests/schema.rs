@@ -131,17 +131,15 @@ fn everything_in_the_schema_is_described() {
 
 #[test]
 fn every_configuration_key_is_documented() {
-    use figment::{Figment, providers::Serialized, value::Dict};
-    let defaults = Figment::from(Serialized::defaults(docgate::config::Config::default()));
-    let defaults: Dict = defaults.extract().expect("keys");
+    let defaults = serde_json::to_value(docgate::config::Config::default()).expect("keys");
+    let keys: BTreeSet<_> = defaults.as_object().expect("keys").keys().cloned().collect();
     let mut documented = Vec::new();
     for row in read("docs/CONFIGURATION.md").lines().filter(|line| line.starts_with("| `")) {
         let keys = row.split('|').nth(1).expect("a cell").split(',');
         documented.extend(keys.map(|key| key.trim().trim_matches('`').to_owned()));
     }
     documented.sort();
-    let keys: Vec<_> = defaults.into_keys().collect();
-    assert_eq!(documented, keys);
+    assert_eq!(documented, keys.into_iter().collect::<Vec<_>>());
 }
 
 /// The seconds of a field's `@cacheControl`.

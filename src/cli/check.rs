@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     failure::Failure,
     logging,
-    options::{PATIENCE, Source, reach},
+    options::{Source, on_database},
     terminal,
 };
 use crate::{
@@ -52,13 +52,15 @@ impl Check {
         // The ids of a flow hang on the gateway's secret, so repairing needs the whole of it.
         let config = if self.repair { self.source.gateway()? } else { self.source.database()? };
         logging::begin(config.log_format, logging::TOOL)?;
-        let database = reach(&config, PATIENCE).await?;
-        let app = App::new(config, database);
-        if self.repair {
-            sweep(&app).await?;
-            repair(&app).await?;
-        }
-        let report = domains::check(&app).await?;
+        let checked = on_database(&config, async |database| {
+            let app = App::new(config.clone(), database);
+            if self.repair {
+                sweep(&app).await?;
+                repair(&app).await?;
+            }
+            Ok(domains::check(&app).await?)
+        });
+        let report = checked.await?;
         self.tell(&report);
         Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -6,10 +6,10 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
-use crate::{app::App, background, edge::Edge};
+use crate::{app::App, background, config::Config, edge::Edge};
 
 /// Takes the address to serve on.
-pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|fault| {
         let reason = match fault.kind() {
             io::ErrorKind::AddrInUse => "it is taken by another process".to_owned(),
@@ -27,6 +27,18 @@ pub(super) struct Listeners {
     pub(super) public: TcpListener,
     /// For operators, where they have an address of their own.
     pub(super) admin: Option<TcpListener>,
+}
+
+impl Listeners {
+    /// Takes the addresses of a configuration.
+    pub(super) async fn open(config: &Config) -> Result<Self, Failure> {
+        let public = listen(config.listen).await?;
+        let admin = match config.admin_listen {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        Ok(Self { public, admin })
+    }
 }
 
 /// Serves until `stop`, then finishes what is under way. Operators are served to the very end.

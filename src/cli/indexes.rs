@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::{
     failure::Failure,
     logging,
-    options::{PATIENCE, Source, reach},
+    options::{Source, on_database},
     terminal,
 };
 use crate::{
@@ -76,8 +76,9 @@ impl Plan {
     async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
-        let database = reach(&config, PATIENCE).await?;
-        let plan = indexes::plan(&database, COLLECTIONS).await?;
+        let planned =
+            on_database(&config, async |database| Ok(indexes::plan(&database, COLLECTIONS).await?));
+        let plan = planned.await?;
         let mut rows = vec![["COLLECTION", "INDEX", "STATE", "SERVES"].map(str::to_owned)];
         rows.extend(plan.iter().map(|planned| row(planned, state(&planned.step))));
         terminal::print(terminal::table(&rows));
@@ -104,22 +105,28 @@ impl Apply {
     async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
-        let database = reach(&config, PATIENCE).await?;
         let mut left_different = false;
-        indexes::apply(&database, COLLECTIONS, self.drop, |planned| {
-            left_different |= planned.step == Step::Differs && !self.drop;
-            let done = match planned.step {
-                Step::Keep => "in place",
-                Step::Create => "built",
-                Step::Differs if self.drop => "rebuilt",
-                Step::Differs => "DIFFERENT, left alone: --drop rebuilds it",
-                Step::Undeclared if self.drop => "dropped",
-                Step::Undeclared => "undeclared, left alone: --drop removes it",
+        let applied = on_database(&config, async |database| {
+            let tell = |planned: &Planned| {
+                left_different |= planned.step == Step::Differs && !self.drop;
+                let (what, done) = (planned, self.done(&planned.step));
+                terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
-            terminal::say(format_args!("{}.{}: {done}", planned.collection, planned.name));
-        })
-        .await?;
+            Ok(indexes::apply(&database, COLLECTIONS, self.drop, tell).await?)
+        });
+        applied.await?;
         Ok(complaint(left_different))
+    }
+
+    fn done(&self, step: &Step) -> &'static str {
+        match step {
+            Step::Keep => "in place",
+            Step::Create => "built",
+            Step::Differs if self.drop => "rebuilt",
+            Step::Differs => "DIFFERENT, left alone: --drop rebuilds it",
+            Step::Undeclared if self.drop => "dropped",
+            Step::Undeclared => "undeclared, left alone: --drop removes it",
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use mongodb::Database;
+use mongodb::{Database, error::ErrorKind};
 use serde::Serialize;
 
 use super::failure::Failure;
 use crate::{
     config::{Config, Faults},
+    edge::Edge,
     metrics::Metrics,
     mongo::connect,
 };
@@ -37,6 +38,11 @@ impl Source {
         Config::load(self.config.as_deref(), self)
     }
 
+    /// The configuration of a gateway that serves, `flags` among it: the files that it names are looked at too.
+    pub(super) fn served(&self, flags: impl Serialize) -> Result<Config, Faults> {
+        Config::load_with(self.config.as_deref(), flags, Edge::faults)
+    }
+
     /// The configuration as far as the database needs it.
     pub(super) fn database(&self) -> Result<Config, Faults> {
         Config::load_for_database(self.config.as_deref(), self)
@@ -46,31 +52,65 @@ impl Source {
 /// How long a command, other than `serve`, waits for the primary.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Opens the database and waits for its primary, for `limit` at the most.
-pub(super) async fn reach(config: &Config, limit: Duration) -> Result<Database, Failure> {
-    reach_watched(config, limit, &Metrics::default()).await
+/// Does `work` on the database, once its primary answers. Behind it the client is closed.
+pub(super) async fn on_database<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let database = open(config, &Metrics::default()).await?;
+    let client = database.client().clone();
+    let worked = async {
+        wait_for_primary(config, &database, PATIENCE).await?;
+        work(database).await
+    };
+    let worked = worked.await;
+    connect::close(client).await;
+    worked
 }
 
-/// As [`reach`], with the connections counted.
-pub(super) async fn reach_watched(
+/// Opens the database, with its connections counted. Whoever opens it has its client closed before the
+/// command ends.
+pub(super) async fn open(config: &Config, metrics: &Metrics) -> Result<Database, Failure> {
+    let (uri, database) = (&config.mongodb_uri, &config.database);
+    let opened = connect::watched(uri, "docgate", database, metrics.pool()).await;
+    opened.map_err(|fault| unopened(&fault))
+}
+
+/// Why there can't be a client.
+fn unopened(fault: &mongodb::error::Error) -> Failure {
+    let reason = match fault.kind.as_ref() {
+        ErrorKind::DnsResolve { .. } => {
+            let sentence =
+                "the hosts behind mongodb_uri can't be looked up: no name server knows them";
+            return Failure::trouble(sentence);
+        }
+        ErrorKind::InvalidArgument { message, .. } => message.as_str(),
+        // Behind the colon stands what the system says of a file.
+        ErrorKind::InvalidTlsConfig { message, .. } => {
+            message.split_once(": ").map_or(message.as_str(), |(what, _)| what)
+        }
+        _ => "the driver can't work with it",
+    };
+    Failure::usage(format!(
+        "the configuration can't be used:\n  - mongodb_uri can't be used: {reason}"
+    ))
+}
+
+/// Waits until the primary answers, for `limit` at the most.
+pub(super) async fn wait_for_primary(
     config: &Config,
+    database: &Database,
     limit: Duration,
-    metrics: &Metrics,
-) -> Result<Database, Failure> {
-    let uri = &config.mongodb_uri;
-    let database = connect::watched(uri, "docgate", &config.database, metrics.pool())
-        .await
-        .map_err(|fault| Failure::usage(format!("mongodb_uri can't be used: {fault}")))?;
-    let waited = connect::wait_for_primary(&database, limit, |_, since| {
+) -> Result<(), Failure> {
+    let waited = connect::wait_for_primary(database, limit, |_, since| {
         let (since, limit) = (since.as_secs(), limit.as_secs());
         tracing::warn!("MongoDB's primary doesn't answer yet ({since} s of {limit} s)");
     });
     waited.await.map_err(|error| {
-        let (hosts, limit) = (hosts(uri), limit.as_secs());
+        let (hosts, limit) = (hosts(&config.mongodb_uri), limit.as_secs());
         let said = super::failure::sentence(&error);
         Failure::trouble(format!("no primary within {limit} s at {hosts}. {said}"))
-    })?;
-    Ok(database)
+    })
 }
 
 /// The hosts of a connection string, without its user and password.

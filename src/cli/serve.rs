@@ -14,11 +14,12 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     failure::Failure,
     gateway, logging,
-    options::{Source, reach_watched},
+    options::{Source, open, wait_for_primary},
 };
 use crate::{
     app::App,
@@ -26,7 +27,10 @@ use crate::{
     domains::COLLECTIONS,
     edge::Edge,
     metrics::Metrics,
-    mongo::indexes::{self, Step},
+    mongo::{
+        connect,
+        indexes::{self, Step},
+    },
 };
 
 /// Run the gateway
@@ -81,8 +85,7 @@ impl Serve {
         if self.health_check {
             return self.ask().await;
         }
-        let config = Config::load(self.source.config.as_deref(), &self)?;
-        Edge::check(&config)?;
+        let config = self.source.served(&self)?;
         let traces = logging::begin_with_traces(&config, logging::GATEWAY)?;
         let served = self.serve(config).await;
         if let Some(traces) = traces {
@@ -94,16 +97,28 @@ impl Serve {
     async fn serve(self, config: Config) -> Result<ExitCode, Failure> {
         let stop = gateway::stop_on_signals()?;
         // Taken before anything is waited for: a taken port is told at once.
-        let public = gateway::listen(config.listen).await?;
-        let admin = match config.admin_listen {
-            Some(address) => Some(gateway::listen(address).await?),
-            None => None,
-        };
-        let listeners = gateway::Listeners { public, admin };
-        let app = tokio::select! {
-            app = self.prepare(config) => app?,
+        let listeners = gateway::Listeners::open(&config).await?;
+        let metrics = Metrics::default();
+        let database = tokio::select! {
+            opened = open(&config, &metrics) => opened?,
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
         };
+        let client = database.client().clone();
+        let served = self.serve_on(App::watched(config, database, metrics), listeners, stop).await;
+        connect::close(client).await;
+        served
+    }
+
+    async fn serve_on(
+        &self,
+        app: App,
+        listeners: gateway::Listeners,
+        stop: CancellationToken,
+    ) -> Result<ExitCode, Failure> {
+        tokio::select! {
+            prepared = self.prepare(&app) => prepared?,
+            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+        }
         let address = listeners.public.local_addr().unwrap_or(app.config().listen);
         let admin = listeners.admin.as_ref().and_then(|admin| admin.local_addr().ok());
         let edge = Edge::new(app.clone(), None)?;
@@ -116,20 +131,18 @@ impl Serve {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn prepare(&self, config: Config) -> Result<App, Failure> {
-        let metrics = Metrics::default();
-        let patience = Duration::from_secs(self.wait);
-        let database = reach_watched(&config, patience, &metrics).await?;
+    async fn prepare(&self, app: &App) -> Result<(), Failure> {
+        let database = app.database();
+        wait_for_primary(app.config(), database, Duration::from_secs(self.wait)).await?;
         if self.apply_indexes {
-            indexes::apply(&database, COLLECTIONS, false, |planned| {
+            indexes::apply(database, COLLECTIONS, false, |planned| {
                 if planned.step == Step::Create {
                     tracing::info!("built index {}.{}", planned.collection, planned.name);
                 }
             })
             .await?;
         }
-        warn_of_indexes(&database).await?;
-        Ok(App::watched(config, database, metrics))
+        warn_of_indexes(database).await
     }
 
     /// Asks the gateway on this machine. Whatever else its configuration lacks, it says itself.

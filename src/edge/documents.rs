@@ -8,13 +8,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use async_graphql::parser;
 use quick_cache::{Weighter, sync::Cache};
 use serde::Deserialize;
+use serde_json::error::Category;
 use sha2::{Digest, Sha256};
 
 use super::parameters::Parameters;
 use crate::{
-    config::{Config, DocumentsMode},
+    config::{Config, DocumentsMode, unread},
     error::Error,
 };
 
@@ -219,20 +221,21 @@ struct Operation {
 
 fn read(path: &Path) -> Result<Trusted, DocumentsError> {
     let fault = |reason: String| DocumentsError { path: path.to_owned(), reason };
-    let seen = seen(path).map_err(|error| fault(error.to_string()))?;
+    let seen = seen(path).map_err(|error| fault(unread(&error)))?;
     let mut trusted = Trusted { seen, ..Trusted::default() };
     if path.is_dir() {
         for file in trusted.seen.keys().cloned().collect::<Vec<_>>() {
             let text = fs::read_to_string(&file);
-            let text = text.map_err(|error| fault(format!("{}: {error}", file.display())))?;
-            let name = file.strip_prefix(path).unwrap_or(&file).with_extension("");
+            let name = file.strip_prefix(path).unwrap_or(&file);
+            let text =
+                text.map_err(|error| fault(format!("{}: {}", name.display(), unread(&error))))?;
+            let name = name.with_extension("");
             trusted.add(name.display().to_string(), &text).map_err(&fault)?;
         }
         return Ok(trusted);
     }
-    let text = fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
-    let manifest = serde_json::from_str(&text)
-        .map_err(|error| fault(format!("is neither Apollo's nor Relay's manifest: {error}")))?;
+    let text = fs::read_to_string(path).map_err(|error| fault(unread(&error)))?;
+    let manifest = serde_json::from_str(&text).map_err(|error| fault(no_manifest(&error)))?;
     match manifest {
         Manifest::Apollo { format, .. } if format != "apollo-persisted-query-manifest" => {
             return Err(fault(format!("{format} is no format that is known here")));
@@ -251,12 +254,27 @@ fn read(path: &Path) -> Result<Trusted, DocumentsError> {
     Ok(trusted)
 }
 
+fn no_manifest(fault: &serde_json::Error) -> String {
+    let (line, column) = (fault.line(), fault.column());
+    match fault.classify() {
+        Category::Data => "is neither Apollo's nor Relay's manifest".to_owned(),
+        _ => format!("isn't JSON (line {line}, column {column})"),
+    }
+}
+
+/// Where a text can't be read as a GraphQL document, in plain words.
+fn no_document(fault: &parser::Error) -> String {
+    let at = fault.positions().next();
+    let at = at.map(|at| format!(" (line {}, column {})", at.line, at.column)).unwrap_or_default();
+    format!("isn't a GraphQL document{at}")
+}
+
 impl Trusted {
     /// A text under its id and the SHA-256 of its bytes, as sent and without white space around.
     fn add(&mut self, id: String, text: &str) -> Result<(), String> {
         let text: Arc<str> = text.into();
-        if let Err(error) = async_graphql::parser::parse_query(&*text) {
-            return Err(format!("{id}: isn't a GraphQL document: {error}"));
+        if let Err(error) = parser::parse_query(&*text) {
+            return Err(format!("{id}: {}", no_document(&error)));
         }
         let trimmed: Arc<str> = text.trim().into();
         let hashes = [&text, &trimmed].map(|text| hex::encode(Sha256::digest(&**text)));

@@ -118,14 +118,11 @@ impl Edge {
         })
     }
 
-    /// Looks at what a configuration names, before anything is waited for.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
-    pub fn check(config: &Config) -> Result<(), SetupError> {
-        auth::Authenticator::new(config)?;
-        documents::Documents::of(config)?;
-        Ok(())
+    /// What is wrong with the files that a configuration names, each fault as a sentence.
+    pub fn faults(config: &Config) -> Vec<String> {
+        let mut faults = auth::Authenticator::faults(config);
+        faults.extend(documents::Documents::of(config).err().map(|fault| fault.to_string()));
+        faults
     }
 
     /// What is answered here.

@@ -7,6 +7,7 @@ use mongodb::{
     bson::doc,
     options::{ClientOptions, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern},
 };
+use tokio::time::timeout;
 
 use super::{driver::send, pool};
 use crate::{error::Error, metrics::database::Pool};
@@ -52,6 +53,18 @@ pub async fn options(uri: &str, name: &str) -> mongodb::error::Result<ClientOpti
     options.max_pool_size.get_or_insert(64);
     Ok(options)
 }
+
+/// Ends a client: once this returns, the driver does nothing more in the background. It has to come before
+/// the end of the runtime, where tasks of the driver that wait for each other would panic.
+pub async fn close(client: Client) {
+    // The driver waits for sessions and cursors that are still held, and tells the server which ended.
+    if timeout(CLOSING, client.clone().shutdown()).await.is_err() {
+        let _late = timeout(CLOSING, client.shutdown().immediate(true)).await;
+    }
+}
+
+/// How long an orderly end may take, and then one that waits for nobody.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// Whether the primary answers.
 ///

@@ -4,17 +4,15 @@
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::{
-    cli::failure::Failure,
-    config::{Config, LogFormat},
-    managed::Data,
-};
+use crate::{cli::failure::Failure, managed::Data};
 
 /// One demo's folder, locked for this process.
 pub(super) struct Home {
@@ -82,22 +80,25 @@ impl Home {
         self.write()
     }
 
-    /// The configuration of the demo's gateway. Carts live for a week, so that what the shop was
-    /// filled with is still there tomorrow.
-    pub(super) fn config(&self, mongodb_uri: String) -> Config {
+    /// The settings that the demo makes itself; they win over the environment's. Carts live for a week, so
+    /// that what the shop was filled with is still there tomorrow.
+    pub(super) fn settings(&self, listen: SocketAddr) -> Value {
         const WEEK: u64 = 7 * 86_400;
-        Config {
-            mongodb_uri,
-            database: "docgate_demo".to_owned(),
-            secret: self.state.secret.clone(),
-            auth_hs256_secret: Some(self.state.auth_secret.clone()),
-            cart_idle_seconds: WEEK,
-            reservation_seconds: 2 * WEEK,
-            development: true,
-            introspection: true,
-            log_format: LogFormat::Pretty,
-            ..Config::default()
-        }
+        json!({
+            "listen": listen,
+            // Where its own mongod listens is known once that runs.
+            "mongodb_uri": "mongodb://127.0.0.1/",
+            "database": "docgate_demo",
+            "secret": self.state.secret,
+            "auth_hs256_secret": self.state.auth_secret,
+            "payments": "ledger",
+            "cart_idle_seconds": WEEK,
+            "reservation_seconds": 2 * WEEK,
+            "background": true,
+            "development": true,
+            "introspection": true,
+            "explorer": true,
+        })
     }
 
     /// Replaces `demo.json` as a whole, so that a cut leaves the old one or the new one.

@@ -25,7 +25,7 @@ use crate::{
     edge::Edge,
     managed::{self, Mongod},
     metrics::Metrics,
-    mongo::indexes,
+    mongo::{connect, indexes},
 };
 use home::Home;
 
@@ -38,9 +38,13 @@ use home::Home;
 ///
 /// Nothing here is for production: the explorer gives an admin's token to whoever opens it.
 ///
+/// Settings that the demo doesn't make itself (its database, its secrets, what a development gateway needs)
+/// are read from a file and the environment, as `docgate serve` does.
+///
 /// Examples:
 ///     docgate demo
 ///     docgate demo --port 8081 --data /tmp/shop --fresh
+///     DOCGATE_CORS_ORIGINS=http://localhost:5173 docgate demo   # pages of that origin may use it
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Demo {
@@ -60,16 +64,29 @@ pub(super) struct Demo {
     #[arg(long, value_name = "NUMBER", default_value_t = 5_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..=200_000))]
     products: u32,
+    /// File with settings in TOML, such as docgate.toml.
+    #[arg(long, env = "DOCGATE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 impl Demo {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        logging::begin(crate::config::LogFormat::Pretty, logging::TOOL)?;
-        let stop = gateway::stop_on_signals()?;
-        let mut home = Home::open(self.data.clone(), self.fresh)?;
+        let home = Home::open(self.data.clone(), self.fresh)?;
         let address =
             self.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)));
-        let listener = gateway::listen(address).await.map_err(|failure| {
+        let own = home.settings(address);
+        let config = Config::load_with(self.config.as_deref(), own, Edge::faults)?;
+        let traces = logging::begin_with_traces(&config, logging::TOOL)?;
+        let ran = self.run_with(config, home).await;
+        if let Some(traces) = traces {
+            traces.end().await;
+        }
+        ran
+    }
+
+    async fn run_with(&self, config: Config, mut home: Home) -> Result<ExitCode, Failure> {
+        let stop = gateway::stop_on_signals()?;
+        let listeners = gateway::Listeners::open(&config).await.map_err(|failure| {
             failure.and("`--port` chooses another one, `--port 0` a free one")
         })?;
         let binary = managed::find_or_provide(|step| terminal::remark(step)).await?;
@@ -77,7 +94,8 @@ impl Demo {
         let (data_dir, data) = home.database();
         let settings = managed::Settings { binary, data_dir, port: None, test_mode: false, data };
         let mongod = Mongod::start(settings).await?;
-        let ran = self.run_on(&mongod, &mut home, listener, stop).await;
+        let config = Config { mongodb_uri: mongod.uri(), ..config };
+        let ran = self.run_on(config, &mongod, &mut home, listeners, stop).await;
         terminal::remark("Stopping MongoDB …");
         mongod.stop().await?;
         ran?;
@@ -86,15 +104,32 @@ impl Demo {
 
     async fn run_on(
         &self,
+        mut config: Config,
         mongod: &Mongod,
         home: &mut Home,
-        listener: tokio::net::TcpListener,
+        listeners: gateway::Listeners,
         stop: CancellationToken,
     ) -> Result<(), Failure> {
-        let mut config = home.config(mongod.uri());
-        config.listen = listener.local_addr().unwrap_or(config.listen);
-        let (app, cuts) = tokio::select! {
-            filled = self.fill(config, home) => filled?,
+        config.listen = listeners.public.local_addr().unwrap_or(config.listen);
+        let metrics = Metrics::default();
+        let database = options::open(&config, &metrics).await?;
+        let client = database.client().clone();
+        let app = App::watched(config, database, metrics);
+        let ran = self.run_over(app, mongod, home, listeners, stop).await;
+        connect::close(client).await;
+        ran
+    }
+
+    async fn run_over(
+        &self,
+        app: App,
+        mongod: &Mongod,
+        home: &mut Home,
+        listeners: gateway::Listeners,
+        stop: CancellationToken,
+    ) -> Result<(), Failure> {
+        let cuts = tokio::select! {
+            filled = self.fill(&app, home) => filled?,
             () = stop.cancelled() => {
                 terminal::remark("Interrupted; the next start goes on from the beginning.");
                 return Ok(());
@@ -103,22 +138,21 @@ impl Demo {
         let tokens = welcome::tokens(app.config())?;
         let edge = Edge::new(app.clone(), Some(tokens.clone()))?;
         terminal::print(welcome::text(&app, home, mongod, &tokens, &cuts));
-        let listeners = gateway::Listeners { public: listener, admin: None };
         gateway::serve(app, edge, listeners, stop).await;
         Ok(())
     }
 
-    /// The shop, filled unless it already is, and the flows that filling it left cut.
-    async fn fill(&self, config: Config, home: &mut Home) -> Result<(App, Vec<Cut>), Failure> {
-        let metrics = Metrics::default();
-        let database = options::reach_watched(&config, options::PATIENCE, &metrics).await?;
-        indexes::apply(&database, COLLECTIONS, false, |_| {}).await?;
+    /// Fills the shop unless it already is; the flows that filling it left cut.
+    async fn fill(&self, app: &App, home: &mut Home) -> Result<Vec<Cut>, Failure> {
+        let (config, database) = (app.config(), app.database());
+        options::wait_for_primary(config, database, options::PATIENCE).await?;
+        indexes::apply(database, COLLECTIONS, false, |_| {}).await?;
         let mut cuts = Vec::new();
         if !home.is_filled() {
             terminal::remark("Filling the shop …");
-            cuts = seed::fill(&config, &database, self.products).await?;
+            cuts = seed::fill(config, database, self.products).await?;
             home.mark_filled()?;
         }
-        Ok((App::watched(config, database, metrics), cuts))
+        Ok(cuts)
     }
 }

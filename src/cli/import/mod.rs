@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{
     failure::Failure,
     gateway, logging,
-    options::{PATIENCE, Source, reach},
+    options::{Source, on_database},
     terminal,
 };
 use crate::app::App;
@@ -117,12 +117,14 @@ impl Import {
         logging::begin(config.log_format, logging::TOOL)?;
         let (lines, journal) = options.open(kind, &config.database)?;
         let errors = Errors::open(options.errors.as_deref(), options.resume)?;
-        let database = reach(&config, PATIENCE).await?;
-        let bar = bar(&options.file);
-        let mut work = Work { app: App::new(config, database), kind, journal, errors, bar };
-        work.bring(lines).await?;
-        work.tell();
-        let skipped = work.journal.counts().skipped;
+        let brought = on_database(&config, async |database| {
+            let (app, bar) = (App::new(config.clone(), database), bar(&options.file));
+            let mut work = Work { app, kind, journal, errors, bar };
+            work.bring(lines).await?;
+            work.tell();
+            Ok(work.journal.counts().skipped)
+        });
+        let skipped = brought.await?;
         let complaint = skipped > 0 && !options.allow_errors;
         Ok(if complaint { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }

@@ -99,7 +99,8 @@ async fn until(
     options.command_event_handler = Some(EventHandler::callback(look));
     let client = Client::with_options(options).map_err(trouble)?;
     let app = App::new(config.clone(), client.database(&config.database));
-    tokio::select! {
+    let tasks = app.tasks().clone();
+    let worked = tokio::select! {
         // Whoever wakes this task looks at the token first.
         biased;
         () = reached.cancelled() => Ok(()),
@@ -107,7 +108,12 @@ async fn until(
             let how = ended.err().map(|error| format!(": {error}")).unwrap_or_default();
             Err(Failure::trouble(format!("the shop can't be filled: no flow came to {state}{how}")))
         }
-    }
+    };
+    // What goes on behind earlier answers isn't to be cut.
+    tasks.close();
+    tasks.wait().await;
+    connect::close(client).await;
+    worked
 }
 
 fn trouble(error: mongodb::error::Error) -> Failure {

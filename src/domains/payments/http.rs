@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit as _, Mac};
 use reqwest::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
@@ -183,5 +183,5 @@ fn signature(secret: &str, body: &[u8]) -> String {
     #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key of any length");
     mac.update(body);
-    format!("{:x}", mac.finalize().into_bytes())
+    hex::encode(mac.finalize().into_bytes())
 }

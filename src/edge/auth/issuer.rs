@@ -72,8 +72,8 @@ impl Issuer {
                 "auth_audience isn't set: a token of auth_jwks_url's issuer holds here whoever it is meant for"
             );
         }
-        let http =
-            app.http().map_err(|error| KeyError::new("auth_jwks_url", format!("{error:?}")))?;
+        let cant = |_| KeyError::new("auth_jwks_url", "this process can't send requests");
+        let http = app.http().map_err(cant)?;
         let source = Arc::new(Source {
             url,
             http,

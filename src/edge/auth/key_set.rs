@@ -2,7 +2,7 @@
 
 use jsonwebtoken::jwk::Jwk;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, error::Category};
 
 use super::keys::Key;
 
@@ -19,6 +19,14 @@ struct Published {
     keys: Vec<Value>,
 }
 
+fn not_a_set(fault: &serde_json::Error) -> String {
+    let (line, column) = (fault.line(), fault.column());
+    match fault.classify() {
+        Category::Data => "what is there isn't a JWK set: it has no list `keys`".to_owned(),
+        _ => format!("what is there isn't JSON (line {line}, column {column})"),
+    }
+}
+
 impl KeySet {
     /// Reads a set. Keys that can't be used are passed over, as the standard has it: a set may hold
     /// keys for other purposes and of types that came later.
@@ -26,8 +34,7 @@ impl KeySet {
     /// # Errors
     /// Says why it isn't a set, or that none of its keys can be used.
     pub(super) fn from_json(text: &[u8]) -> Result<Self, String> {
-        let set: Published = serde_json::from_slice(text)
-            .map_err(|fault| format!("what is there isn't a JWK set: {fault}"))?;
+        let set: Published = serde_json::from_slice(text).map_err(|fault| not_a_set(&fault))?;
         let mut usable = Self::default();
         for (position, jwk) in set.keys.into_iter().enumerate() {
             let read = serde_json::from_value::<Jwk>(jwk).map_err(|_| "it can't be read");

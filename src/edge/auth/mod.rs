@@ -78,6 +78,11 @@ impl Authenticator {
         })
     }
 
+    /// What is wrong with the configured keys, each fault as a sentence.
+    pub fn faults(config: &Config) -> Vec<String> {
+        configured::faults(config).iter().map(KeyError::to_string).collect()
+    }
+
     /// Begins to follow the keys of the issuer, where one is configured. It may be away for now.
     ///
     /// # Errors

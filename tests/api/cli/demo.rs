@@ -205,9 +205,24 @@ async fn a_demo_is_filled_kept_and_stopped() {
     assert_eq!(running.ends(), 0);
     assert!(is_gone(&uri), "mongod is still there");
 
-    // What was changed is kept, and the tokens still hold.
-    let running = Running::start(demo(&data, &[]));
+    // What was changed is kept, and the tokens still hold. Settings that aren't the demo's own hold too.
+    let running = Running::start({
+        let mut command = demo(&data, &[]);
+        command.env("DOCGATE_CORS_ORIGINS", "https://shop.example").env("DOCGATE_PORT", "tcp://x");
+        command.env("DOCGATE_SECRET", "not the demo's").env("DOCGATE_INTROSPECTION", "false");
+        command
+    });
     let address = running.address("demo serves on http://");
+    for (origin, allowed) in [("https://shop.example", true), ("https://other.example", false)] {
+        let asked = crate::support::http().post(format!("http://{address}/graphql"));
+        let asked =
+            asked.header("origin", origin).json(&json!({ "query": "{ __schema { __typename } }" }));
+        let answer = asked.send().await.expect("an answer");
+        let allows = answer.headers().get("access-control-allow-origin");
+        assert_eq!(allows.is_some_and(|allowed| allowed == origin), allowed, "{origin}");
+        let answer: Value = answer.json().await.expect("JSON");
+        assert_eq!(answer["data"]["__schema"]["__typename"], "__Schema", "{answer}");
+    }
     let query = "{ product(sku: \"ALB-00001\") { title pricing { retail { minorUnits } } } }";
     let answer = ask(&address, Some(&shopper), query).await;
     assert_eq!(answer["data"]["product"]["title"], title, "{answer}");
@@ -253,6 +268,23 @@ async fn a_demo_that_was_killed_while_it_was_filled_begins_again() {
     assert_eq!(checked.0, 0, "{}{}", checked.1, checked.2);
     running.signal("INT");
     assert_eq!(running.ends(), 0);
+}
+
+#[test]
+fn a_demo_names_every_fault_of_its_settings_before_anything_is_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, out, said) = done({
+        let mut command = demo(folder.path(), &[]);
+        command.env("DOCGATE_CORS_ORIGINS", "shop.example").env("DOCGATE_NONSENSE", "1");
+        command.env("DOCGATE_AUTH_JWKS_FILE", "/nowhere/keys.json").env("DOCGATE_LISTEN", "here");
+        command
+    });
+    assert_eq!((code, out.as_str()), (2, ""), "{said}");
+    for fault in ["nonsense is no", "cors_origins must", "auth_jwks_file: /nowhere/keys.json: "] {
+        assert!(said.contains(fault), "{fault} in {said}");
+    }
+    assert_eq!(said.lines().count(), 4, "the demo's own address wins: {said}");
+    assert!(!folder.path().join("mongod").exists());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The commands, as the binary that people run.
 
+mod closing;
+mod configuration;
 mod demo;
 mod fetching;
 mod import;

@@ -18,7 +18,7 @@ use docgate::{
     domains::payments::{Authorisation, Charge, operations as payments},
     error::Error,
 };
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit as _, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
@@ -102,7 +102,7 @@ async fn serve(
         let mut service = shared.lock().expect("no panic");
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).expect("a key");
         mac.update(&body);
-        let signature = format!("sha256={:x}", mac.finalize().into_bytes());
+        let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
         if headers.get("x-docgate-signature").is_none_or(|sent| *sent != *signature) {
             service.bad_signatures += 1;
             return (StatusCode::UNAUTHORIZED, String::new());

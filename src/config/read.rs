@@ -1,0 +1,190 @@
+//! The sources of a configuration: a file, the environment and flags. They are merged key by key, and each
+//! key is looked at alone, so that one fault doesn't hide the next.
+
+use std::{
+    collections::BTreeMap,
+    env, fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+
+use super::{Config, Faults};
+
+/// Environment variables behind `DOCGATE_` that aren't configuration keys.
+const NOT_KEYS: &[&str] = &["mongod", "cache", "config", "log", "data"];
+
+/// Variables that Kubernetes sets for a service that is called `docgate`, such as
+/// `DOCGATE_SERVICE_HOST` and `DOCGATE_PORT_8080_TCP`.
+fn is_service_link(key: &str) -> bool {
+    key.starts_with("service_") || key == "port" || key.starts_with("port_")
+}
+
+/// Where a key was set.
+#[derive(Debug, Clone)]
+enum Source {
+    File(PathBuf),
+    Environment,
+    Flags,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(formatter),
+            Self::Environment => formatter.write_str("the environment"),
+            Self::Flags => formatter.write_str("the flags"),
+        }
+    }
+}
+
+/// The keys that were set. A later source replaces what an earlier one said.
+type Given = BTreeMap<String, (Value, Source)>;
+
+/// Reads all sources. A key that can't be used is a fault and keeps its default.
+pub(super) fn read(
+    file: Option<&Path>,
+    flags: impl Serialize,
+) -> Result<(Config, Vec<String>), Faults> {
+    let alone = |fault: String| Faults(vec![fault]);
+    let Value::Object(defaults) = json(Config::default()).map_err(alone)? else {
+        return Err(alone("the configuration has no keys".to_owned()));
+    };
+    let mut given = Given::new();
+    if let Some(file) = file {
+        given.extend(in_file(file).map_err(alone)?);
+    }
+    given.extend(in_environment(&defaults));
+    if let Value::Object(flags) = json(flags).map_err(alone)? {
+        given.extend(from(flags, &Source::Flags));
+    }
+    let mut faults = Vec::new();
+    let mut good = Map::new();
+    for (key, (value, source)) in given {
+        match fault(&defaults, &key, &value) {
+            Some(fault) => faults.push(format!("{fault} (in {source})")),
+            None => drop(good.insert(key, value)),
+        }
+    }
+    let config = serde_json::from_value(Value::Object(good));
+    Ok((config.map_err(|fault| alone(fault.to_string()))?, faults))
+}
+
+fn json(value: impl Serialize) -> Result<Value, String> {
+    serde_json::to_value(value).map_err(|fault| fault.to_string())
+}
+
+fn from(
+    values: Map<String, Value>,
+    source: &Source,
+) -> impl Iterator<Item = (String, (Value, Source))> {
+    values.into_iter().map(move |(key, value)| (key, (value, source.clone())))
+}
+
+fn in_file(file: &Path) -> Result<Given, String> {
+    let cant = |reason: &str| format!("the file {} can't be read: {reason}", file.display());
+    let text = fs::read_to_string(file).map_err(|fault| cant(&unread(&fault)))?;
+    let values = toml::from_str(&text).map_err(|fault: toml::de::Error| {
+        let before = fault.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        // What the line says isn't repeated: it may hold a secret.
+        cant(&format!("line {line} isn't TOML: {}", fault.message().replace('\n', ", ")))
+    })?;
+    Ok(from(values, &Source::File(file.to_owned())).collect())
+}
+
+/// The variables behind `DOCGATE_`.
+fn in_environment(defaults: &Map<String, Value>) -> Given {
+    let mut given = Given::new();
+    for (name, text) in env::vars_os() {
+        let Some(key) = name.to_str().and_then(|name| name.strip_prefix("DOCGATE_")) else {
+            continue;
+        };
+        let key = key.to_ascii_lowercase();
+        if NOT_KEYS.contains(&key.as_str()) || is_service_link(&key) {
+            continue;
+        }
+        // Bytes that aren't UTF-8 fit no key.
+        let value = text.into_string().map_or(Value::Null, |text| value(defaults.get(&key), text));
+        given.insert(key, (value, Source::Environment));
+    }
+    given
+}
+
+/// The value that a variable's text stands for. Keys that hold text take it as it stands: a secret of
+/// digits alone isn't a number.
+fn value(default: Option<&Value>, text: String) -> Value {
+    let parsed = match default {
+        Some(Value::Bool(_)) => text.trim().parse().ok().map(Value::Bool),
+        Some(Value::Number(_)) => {
+            serde_json::from_str::<Number>(text.trim()).ok().map(Value::Number)
+        }
+        Some(Value::Array(_)) => Some(list(&text)),
+        _ => None,
+    };
+    parsed.unwrap_or(Value::String(text))
+}
+
+/// The values between commas; brackets around them and quotes around each may be there or not.
+fn list(text: &str) -> Value {
+    let text = text.trim();
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let values = bare.split(',').map(|value| value.trim().trim_matches(['"', '\'']));
+    values.filter(|value| !value.is_empty()).collect()
+}
+
+/// Why a key can't have that value. The value isn't repeated: it may be a secret.
+fn fault(defaults: &Map<String, Value>, key: &str, value: &Value) -> Option<String> {
+    let Some(default) = defaults.get(key) else {
+        return Some(format!("{key} is no configuration key"));
+    };
+    let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
+    let unfit = serde_json::from_value::<Config>(alone).err()?;
+    Some(format!("{key}: {} is expected", expected(default, &unfit.to_string())))
+}
+
+/// What a key holds, in plain words.
+fn expected<'a>(default: &Value, unfit: &'a str) -> &'a str {
+    let words = unfit.rsplit_once("expected ").map_or("", |(_, words)| words);
+    match default {
+        Value::Bool(_) => "true or false",
+        Value::Number(number) if number.is_f64() => "a number",
+        Value::Number(_) if words == "u32" => "a whole number between 0 and 4294967295",
+        Value::Number(_) => "a whole number, 0 or more,",
+        Value::Array(_) => "a list of texts",
+        _ if unfit.contains("socket address") => "an address and port such as 127.0.0.1:8080",
+        _ if unfit.starts_with("unknown variant") => words,
+        _ => "a text",
+    }
+}
+
+/// Why a file can't be read, in plain words.
+pub fn unread(fault: &io::Error) -> String {
+    match fault.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        io::ErrorKind::InvalidData => "it isn't text in UTF-8".to_owned(),
+        _ => fault.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_stand_between_commas() {
+        let both = serde_json::json!(["https://a.example", "https://b.example:81"]);
+        for text in [
+            "https://a.example,https://b.example:81",
+            " [https://a.example, https://b.example:81] ",
+            "[\"https://a.example\", 'https://b.example:81']",
+        ] {
+            assert_eq!(list(text), both, "{text}");
+        }
+        assert_eq!(list(""), serde_json::json!([]));
+        assert_eq!(list("*"), serde_json::json!(["*"]));
+    }
+}

@@ -1,0 +1,155 @@
+//! What is said about a configuration that can't be used.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::json;
+
+use super::{docgate, done};
+
+/// Words of libraries and of the system, which tell an operator nothing.
+const INTERNALS: &[&str] =
+    &["os error", "Kind:", "labels", "untagged", "InvalidKey", "u64", "serde", "-->", "panicked"];
+
+/// The faults that a command names, each a line of its own.
+fn faults(command: Command) -> Vec<String> {
+    let (code, out, said) = done(command);
+    assert_eq!((code, out.as_str()), (2, ""), "{said}");
+    for word in INTERNALS {
+        assert!(!said.contains(word), "{word} in {said}");
+    }
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("docgate: the configuration can't be used:"), "{said}");
+    let fault = |line: &str| line.strip_prefix("  - ").expect("one line for each").to_owned();
+    lines.map(fault).collect()
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+#[test]
+fn files_and_the_connection_string_are_looked_at_together_with_the_rest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let documents = folder.path().join("documents");
+    fs::create_dir(&documents).expect("a folder");
+    write(&documents, "half.graphql", "query Half {\n  product(");
+    let keys = write(folder.path(), "keys.json", "{\"keys\": ");
+    let pem = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----";
+
+    let mut command = docgate(&["serve"]);
+    command.env("DOCGATE_MONGODB_URI", "mongodb://me:hid?den@127.0.0.1/");
+    command.env("DOCGATE_SWEEP_MILLIS", "soon");
+    command.env("DOCGATE_PAYMENTS", "cash");
+    command.env("DOCGATE_PAYMENTS_URL", "nowhere");
+    command.env("DOCGATE_OTLP_ENDPOINT", "http://");
+    command.env("DOCGATE_AUTH_RS256_PUBLIC_KEY", "/nowhere/key.pem");
+    command.env("DOCGATE_AUTH_ES256_PUBLIC_KEY", pem);
+    command.env("DOCGATE_AUTH_JWKS_FILE", &keys);
+    command.env("DOCGATE_DOCUMENTS", &documents);
+    let said = faults(command);
+    let mut expected = vec![
+        "payments: one of `ledger`, `http`, `none` is expected (in the environment)".to_owned(),
+        "sweep_millis: a whole number, 0 or more, is expected (in the environment)".to_owned(),
+        "mongodb_uri can't be used: ".to_owned(),
+        "secret needs 32 bytes or more".to_owned(),
+        "payments_url isn't a URL".to_owned(),
+        "otlp_endpoint must be a URL".to_owned(),
+        "auth_rs256_public_key: /nowhere/key.pem: there is no such file".to_owned(),
+        "auth_es256_public_key: it isn't the PEM text of a public P-256 key".to_owned(),
+        format!("auth_jwks_file: {keys}: what is there isn't JSON (line 1, column 9)"),
+        format!("documents: {}: half: isn't a GraphQL document (line 2, ", documents.display()),
+    ];
+    assert_eq!(said.len(), expected.len(), "{said:#?}");
+    for (said, expected) in said.iter().zip(expected.drain(..)) {
+        assert!(said.starts_with(&expected), "{expected} instead of {said}");
+        assert!(!said.contains("den@"), "a part of the password: {said}");
+    }
+}
+
+#[test]
+fn a_connection_string_is_looked_at_by_every_command_that_needs_one() {
+    for (uri, reason) in [
+        ("localhost:27017", "connection string contains no scheme"),
+        ("http://localhost", "unsupported connection string scheme"),
+        ("mongodb://me:sec:ret@localhost", "password must be URL encoded"),
+        ("mongodb://localhost/?maxPoolSize=many", ""),
+        ("mongodb://localhost/?maxPoolSize=0", "cannot specify maxPoolSize=0"),
+        ("mongodb://localhost/?tls=true&tlsCAFile=/nowhere/ca.pem", ""),
+    ] {
+        for command in [&["check"][..], &["indexes", "plan"], &["import", "categories", "-"]] {
+            let mut command = docgate(command);
+            command.env("DOCGATE_MONGODB_URI", uri);
+            let said = faults(command);
+            let start = format!("mongodb_uri can't be used: {reason}");
+            assert!(said.len() == 1 && said[0].starts_with(&start), "{uri}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_told_by_its_line_without_its_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = write(folder.path(), "docgate.toml", "database = \"a\"\nsecret = hidden words\n");
+    let said = faults(docgate(&["check", "--config", &path]));
+    let start = format!("the file {path} can't be read: line 2 isn't TOML: ");
+    assert!(said.len() == 1 && said[0].starts_with(&start), "{said:?}");
+    assert!(!said[0].contains("hidden"), "{said:?}");
+}
+
+#[test]
+fn a_value_of_another_type_is_told_by_what_is_expected_and_where_it_stands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "secret = 12345\ncors_origins = \"*\"\nfederation = 1\nadmin_listen = \"here\"\n\
+                otlp_sample_ratio = \"all\"\nrequests_burst = 5000000000\nmax_depth = -1\n\
+                log_format = \"loud\"\ndatabase = 5\n";
+    let path = write(folder.path(), "docgate.toml", text);
+    let mut command =
+        docgate(&["check", "--config", &path, "--mongodb-uri", "mongodb://localhost/"]);
+    command.env("DOCGATE_DEVELOPMENT", "yes").env("DOCGATE_MAX_TOKENS", "");
+    // What a later source says replaces what can't be used.
+    command.env("DOCGATE_DATABASE", "fine");
+    let in_file = |text: &str| format!("{text} is expected (in {path})");
+    let in_environment = |text: &str| format!("{text} is expected (in the environment)");
+    let expected = [
+        in_file("admin_listen: an address and port such as 127.0.0.1:8080"),
+        in_file("cors_origins: a list of texts"),
+        in_environment("development: true or false"),
+        in_file("federation: true or false"),
+        in_file("log_format: `json` or `pretty`"),
+        in_file("max_depth: a whole number, 0 or more,"),
+        in_environment("max_tokens: a whole number, 0 or more,"),
+        in_file("otlp_sample_ratio: a number"),
+        in_file("requests_burst: a whole number between 0 and 4294967295"),
+        in_file("secret: a text"),
+    ];
+    assert_eq!(faults(command), expected);
+}
+
+#[test]
+fn the_environment_has_values_of_every_type_and_flags_win() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = write(folder.path(), "docgate.toml", "listen = \"127.0.0.1:1\"\nmax_depth = 9\n");
+    // In a process of its own: the environment of the tests is theirs.
+    let mut command = docgate(&["serve", "--config", &file, "--listen", "127.0.0.1:2"]);
+    command.env("DOCGATE_LISTEN", "127.0.0.1:3").env("DOCGATE_ADMIN_LISTEN", "127.0.0.1:2");
+    command.env("DOCGATE_MONGODB_URI", "mongodb://localhost/");
+    command.env("DOCGATE_SECRET", "12345678901234567890123456789012");
+    command.env("DOCGATE_AUTH_HS256_SECRET", "12345678901234567890123456789012");
+    command.env("DOCGATE_MAX_DEPTH", " 61 ").env("DOCGATE_OTLP_SAMPLE_RATIO", "1.5");
+    command.env("DOCGATE_DEVELOPMENT", "true");
+    command.env("DOCGATE_CORS_ORIGINS", "https://a.example, https://b.example/path");
+    command.env("DOCGATE_ASSET_TYPES", json!(["image/png", "text"]).to_string());
+    let said = faults(command);
+    for (said, start) in said.iter().zip([
+        "asset_types must be",
+        "max_depth must be",
+        "cors_origins must be",
+        "otlp_sample_ratio must be",
+        "admin_listen must be another address or port than listen",
+    ]) {
+        assert!(said.starts_with(start), "{start} instead of {said}");
+    }
+    assert_eq!(said.len(), 5, "{said:#?}");
+}

@@ -184,7 +184,7 @@ fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, S
         format!("{field}: {}", invalid.reason)
     };
     let sku = input::key("sku", &line.sku).map_err(said)?;
-    let content = checked_content(&line.content).map_err(said)?;
+    let content = checked_content(app, &line.content).map_err(said)?;
     let pricing = checked_pricing(&line.pricing).map_err(said)?;
     input::at_most("categories", &line.categories, 20).map_err(said)?;
     let mut categories: Vec<CategoryCopy> = Vec::new();

@@ -6,6 +6,7 @@ mod edits;
 mod follow;
 mod lists;
 mod removal;
+mod stemming;
 
 pub(super) use checks::{Content, checked_content, checked_pricing};
 pub use credits::{credit, uncredit};
@@ -13,6 +14,7 @@ pub use edits::{categorize, create, set_price, update};
 pub(super) use follow::{finish, finish_all};
 pub use lists::products;
 pub use removal::{delete, incarnation};
+pub use stemming::follow_site_locale;
 
 pub use super::import::import;
 

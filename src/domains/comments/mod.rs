@@ -31,6 +31,11 @@
 //! A comment's id is made from its op id, a review's from its author, so each is unique in every
 //! layout: by `_id`, by a unique index over pages, by the guard of the discussed document's update.
 //!
+//! # Importing
+//!
+//! `docgate import discussions` posts many comments on products at once (`operations/bulk.rs`), into discussions
+//! of one document per comment.
+//!
 //! # Moving to another layout
 //!
 //! ```text

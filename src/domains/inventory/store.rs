@@ -60,22 +60,46 @@ pub(super) async fn insert(app: &App, stock: StockDocument) -> Outcome<()> {
     app.collection().insert(stock).await
 }
 
-/// Adds `quantity` to the shelf, once per op.
+/// What keeps a receipt from being booked twice.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Once<'a> {
+    /// The op of a call, which is remembered as long as ops are.
+    Op(&'a Op),
+    /// The name of an imported receipt, which is remembered for good.
+    Receipt(&'a str),
+}
+
+/// Imported receipts that the stock of a SKU remembers at the most.
+pub(super) const RECEIPTS: usize = 200;
+
+/// Adds `quantity` to the shelf, once.
 pub(super) async fn receive(
     app: &App,
     sku: &str,
     quantity: i64,
-    op: &Op,
+    once: Once<'_>,
     run: &Run,
 ) -> Outcome<StockDocument> {
     let guard = doc! { "_id": sku, "deleting": { "$ne": true } };
-    let update = doc! { "$set": {
+    let mut set = doc! {
         "available": { "$add": ["$available", quantity] },
         "received": { "$add": ["$received", quantity] },
-        "ops": op.applied(&op.id, app.bounds()),
-    } };
-    let guard = both(guard, op.guard(&op.id, app.bounds()));
-    change(app, guard, update).within(run).once().apply().await
+    };
+    let unbooked = match once {
+        Once::Op(op) => {
+            set.insert("ops", op.applied(&op.id, app.bounds()));
+            op.guard(&op.id, app.bounds())
+        }
+        Once::Receipt(name) => {
+            let mark =
+                whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
+            set.insert("imported", append(array("imported"), vec![mark]));
+            let last = format!("imported.{}", RECEIPTS - 1);
+            doc! { "imported.receipt": { "$ne": name }, last: { "$exists": false } }
+        }
+    };
+    let update = doc! { "$set": set };
+    change(app, both(guard, unbooked), update).within(run).once().apply().await
 }
 
 /// Takes `quantity` for `holder` under `tag`.

@@ -10,6 +10,7 @@ mod stemming;
 
 pub(super) use checks::{Content, checked_content, checked_pricing};
 pub use credits::{credit, uncredit};
+pub(super) use edits::CATEGORIES;
 pub use edits::{categorize, create, set_price, update};
 pub(super) use follow::{finish, finish_all};
 pub use lists::products;

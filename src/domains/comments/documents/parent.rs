@@ -291,9 +291,6 @@ pub struct OpenDiscussion {
     /// What it was told lately.
     #[serde(default)]
     pub taken: Vec<Taken>,
-    /// Names of the bulks of comments that were imported.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub imported: Vec<String>,
     /// The comments, where they are embedded.
     #[serde(default)]
     pub entries: Vec<CommentDocument>,

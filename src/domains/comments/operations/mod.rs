@@ -1,5 +1,6 @@
 //! The rules of comments.
 
+mod bulk;
 mod changes;
 mod copy;
 mod drive;
@@ -9,6 +10,7 @@ mod open;
 mod post;
 mod reads;
 
+pub(super) use bulk::{Known, Line, post_all};
 pub use changes::{edit, remove};
 pub(super) use drive::drive;
 pub use migrate::migrate;
@@ -35,7 +37,7 @@ use crate::{
 };
 
 /// Longest comment, in characters.
-const TEXT: usize = 4_000;
+pub(super) const TEXT: usize = 4_000;
 /// Levels of a thread at the most: a sort key has some 25 bytes for each.
 pub const LEVELS: usize = 250;
 /// What a discussion keeps of what it was told lately, at the most; those who look before they tell it may

@@ -13,7 +13,7 @@ pub(super) use parents::{
     close, excerpt, find, for_each, forget_taken, give, list_touched, mark_copied, migrate, open,
     open_discussion, rest, settled, take, take_all, void,
 };
-pub(super) use per_document::insert_all;
+pub(super) use per_document::{insert_all, settle_all};
 
 use async_trait::async_trait;
 use mongodb::bson::{Bson, DateTime, Document, doc};

@@ -3,6 +3,7 @@
 mod receipts;
 
 pub use receipts::receive;
+pub(super) use receipts::{MOST, Refused, book};
 
 use futures_util::future::join_all;
 use mongodb::bson::DateTime;
@@ -90,6 +91,7 @@ async fn close_unstocked(
         received: 0,
         reservations: Vec::new(),
         ops: Vec::new(),
+        imported: Vec::new(),
         restocks: Vec::new(),
         deleting: true,
         deleted: Some(incarnation.to_owned()),

@@ -152,6 +152,7 @@ impl InvalidInput {
     }
 
     /// The same of a field that lies below `above`.
+    #[must_use]
     pub fn below(self, above: &str) -> Self {
         let field = self.field.strip_prefix("input.").unwrap_or(&self.field);
         Self::new(&format!("{above}.{field}"), self.reason)

@@ -70,8 +70,8 @@ impl Files {
 
     fn write(&self, kind: &str, lines: &[Value]) -> PathBuf {
         let path = self.0.path().join(format!("{kind}.jsonl"));
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        fs::write(&path, text).expect("written");
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        fs::write(&path, lines.join("\n")).expect("written");
         path
     }
 

@@ -11,7 +11,8 @@ use super::{
     terminal,
 };
 use crate::{
-    domains::COLLECTIONS,
+    app::App,
+    domains::{COLLECTIONS, catalog},
     mongo::indexes::{self, Planned, Step},
 };
 
@@ -49,6 +50,9 @@ pub(super) struct Plan {
 /// Nothing is dropped unless `--drop` is given. Building goes on in the background of MongoDB and
 /// doesn't lock the collections; it may be cut and repeated. The exit code is 1 when an index stays
 /// different from its declaration for want of `--drop`.
+///
+/// Products that don't say their language are searched in the site's: those that an earlier version or
+/// another `site_locale` has stored are changed as well. Give it the gateways' DOCGATE_SITE_LOCALE.
 ///
 /// Example:
 ///     docgate indexes apply
@@ -112,7 +116,8 @@ impl Apply {
                 let (what, done) = (planned, self.done(&planned.step));
                 terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
-            Ok(indexes::apply(&database, COLLECTIONS, self.drop, tell).await?)
+            indexes::apply(&database, COLLECTIONS, self.drop, tell).await?;
+            follow_site_locale(App::new(config.clone(), database)).await
         });
         applied.await?;
         Ok(complaint(left_different))
@@ -128,6 +133,18 @@ impl Apply {
             Step::Undeclared => "undeclared, left alone: --drop removes it",
         }
     }
+}
+
+/// Products without a language of their own are searched in the site's.
+async fn follow_site_locale(app: App) -> Result<(), Failure> {
+    let changed = catalog::operations::follow_site_locale(&app).await?;
+    if changed > 0 {
+        let site = &app.config().site_locale;
+        terminal::say(format_args!(
+            "products: {changed} without a language are searched in the site's, {site}, from now on"
+        ));
+    }
+    Ok(())
 }
 
 fn state(step: &Step) -> &'static str {

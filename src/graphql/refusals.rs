@@ -158,6 +158,13 @@ impl InvalidInput {
         let (field, reason) = (format!("input.{field}"), reason.into());
         Self { code: ErrorCode::InvalidInput, message: format!("{field}: {reason}"), field, reason }
     }
+
+    /// The same of a field that lies below `above`.
+    #[must_use]
+    pub fn below(self, above: &str) -> Self {
+        let field = self.field.strip_prefix("input.").unwrap_or(&self.field);
+        Self::new(&format!("{above}.{field}"), self.reason)
+    }
 }
 
 /// The key is already taken by another thing.

@@ -271,6 +271,13 @@ impl LocaleTag {
         };
         KNOWN.into_iter().find(|known| *known == code).unwrap_or("none")
     }
+
+    /// [`Self::stemming`] of a text or a query. One that doesn't say its language is taken to be in
+    /// the site's.
+    pub fn stemming_of(language: Option<&Self>, site_locale: &str) -> &'static str {
+        let site = Self::parse_tag(site_locale);
+        language.or(site.as_ref()).map_or("none", Self::stemming)
+    }
 }
 
 impl TryFrom<String> for LocaleTag {

@@ -261,6 +261,9 @@ impl<T: Stored> Collection<T> {
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been inserted.
     pub async fn insert_many(&self, documents: Vec<T>) -> Result<Vec<usize>, Error> {
+        if documents.is_empty() {
+            return Ok(Vec::new());
+        }
         let raw = documents.iter().map(encode).collect::<Result<_, _>>()?;
         insert(self.inner(), raw).await
     }

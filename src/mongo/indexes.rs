@@ -168,10 +168,8 @@ pub type Declared = (&'static str, &'static [Index]);
 /// The indexes of a collection that exists.
 async fn existing(database: &Database, collection: &'static str) -> Result<Vec<IndexModel>, Error> {
     let handle = database.collection::<Document>(collection);
-    send(collection, "listIndexes", async move {
-        handle.list_indexes().await?.try_collect().await
-    })
-    .await
+    send(collection, "listIndexes", async move { handle.list_indexes().await?.try_collect().await })
+        .await
 }
 
 async fn collections(database: &Database) -> Result<Vec<String>, Error> {

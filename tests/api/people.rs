@@ -1,5 +1,7 @@
 //! People: their names in products, their addresses, and how they are found.
 
+use docgate::domains::people::import::{ImportPerson, id_of, import};
+use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
@@ -237,6 +239,92 @@ async fn a_creation_may_be_cut_anywhere() {
             let found = names(&gateway.anonymous(), json!(case.subject), 100).await;
             let same = found.iter().filter(|name| **name == case.subject).count();
             assert_eq!(same, 1, "{case:?}");
+        },
+    )
+    .await;
+}
+
+async fn bring(gateway: &Gateway, lines: &Value) -> Result<(), docgate::error::Error> {
+    let lines: Vec<ImportPerson> = serde_json::from_value(lines.clone()).expect("lines");
+    let said = import(&gateway.app, &lines).await?;
+    assert!(said.iter().all(Result::is_ok), "{said:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_knows_people_by_their_keys() {
+    const READ: &str = "query($id: ID!) { person(id: $id) {
+        id name address { city } works { sku } } }";
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let address = json!({ "street": "S", "city": "Hamlet", "country": "US" });
+    let lines = json!([
+        { "key": "ann", "name": "Ann", "address": address },
+        { "key": "bob", "name": "Bob" },
+        { "key": "twice", "name": "First" },
+        { "key": "twice", "name": "Second" },
+    ]);
+    bring(&gateway, &lines).await.expect("imported");
+    let ids = ["ann", "bob", "twice"]
+        .map(|key| NodeKind::Person.id(&id_of("key", key).expect("a key")).0);
+    let read = async |id: &String| merchant.field(READ, json!({ "id": id })).await;
+    assert_eq!(read(&ids[0]).await["address"]["city"], "Hamlet");
+    assert_eq!(read(&ids[2]).await["name"], "Second");
+    let before = gateway.snapshot().await["people"].clone();
+    bring(&gateway, &lines).await.expect("imported");
+    assert!(gateway.snapshot().await["people"].iter().zip(&before).all(|(now, before)| {
+        now.get("name") == before.get("name") && now.get("address") == before.get("address")
+    }));
+
+    // Another name reaches products, and what a line doesn't say stays.
+    create(&merchant, thing("t", "A thing")).await;
+    let input = json!({ "sku": "t", "personId": ids[0], "role": "author" });
+    change(&merchant, "creditPerson", input).await;
+    bring(&gateway, &json!([{ "key": "ann", "name": "Anna" }])).await.expect("imported");
+    assert_eq!(product(&gateway, "t").await["contributors"][0]["name"], "Anna");
+    let ann = read(&ids[0]).await;
+    assert_eq!((&ann["address"]["city"], &ann["works"][0]["sku"]), (&json!("Hamlet"), &json!("t")));
+    gateway.assert_sound().await;
+
+    let many: Vec<Value> = (0..1_200)
+        .map(|n| json!({ "key": format!("k-{n}"), "name": format!("Name {n}") }))
+        .collect();
+    for _ in 0..2 {
+        bring(&gateway, &many.clone().into()).await.expect("imported");
+    }
+    assert_eq!(gateway.snapshot().await["people"].len(), 1_203);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_an_import_of_people_can_be_repeated() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let there = json!([{ "key": format!("old-{n}"), "name": format!("Old {n}") }]);
+            bring(gateway, &there).await.expect("imported");
+            create(&gateway.merchant(), thing(&format!("t-{n}"), "A thing")).await;
+            let id = NodeKind::Person.id(&id_of("key", &format!("old-{n}")).expect("a key")).0;
+            let credit = json!({ "sku": format!("t-{n}"), "personId": id, "role": "author" });
+            change(&gateway.merchant(), "creditPerson", credit).await;
+            n
+        },
+        async |gateway, n| {
+            let lines = json!([
+                { "key": format!("new-{n}"), "name": format!("New {n}") },
+                { "key": format!("old-{n}"), "name": format!("Other {n}"),
+                    "address": { "street": "S", "city": "C", "country": "DE" } },
+            ]);
+            let _cut = bring(gateway, &lines).await;
+        },
+        async |gateway, case| {
+            let n = case.subject;
+            let made = product(gateway, &format!("t-{n}")).await;
+            assert_eq!(made["contributors"][0]["name"], format!("Other {n}"), "{case:?}");
+            for name in [format!("New {n}"), format!("Other {n}")] {
+                let found = names(&gateway.anonymous(), json!(name), 100).await;
+                assert_eq!(found.iter().filter(|found| **found == name).count(), 1, "{case:?}");
+            }
         },
     )
     .await;

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::lines::Line;
+use super::{faults::Fault, lines::Line};
 use crate::cli::{failure::Failure, terminal};
 
 /// What became of the lines so far.
@@ -182,18 +182,19 @@ impl Errors {
     }
 
     /// One line was skipped.
-    pub(super) fn note(&mut self, number: u64, reason: &str, line: &Line) -> Result<(), Failure> {
+    pub(super) fn note(&mut self, number: u64, fault: &Fault, line: &Line) -> Result<(), Failure> {
         self.told += 1;
         if let Some((path, file)) = &mut self.file {
             let text = match line {
                 Line::Text(text) => Some(text),
                 Line::Bad(_) => None,
             };
-            let entry = json!({ "line": number, "reason": reason, "text": text });
+            let Fault { field, reason } = fault;
+            let entry = json!({ "line": number, "field": field, "reason": reason, "text": text });
             return writeln!(file, "{entry}").map_err(|fault| cant("write", path, &fault));
         }
         if self.told <= SHOWN {
-            terminal::remark(format_args!("line {number}: {reason}"));
+            terminal::remark(format_args!("line {number}: {fault}"));
         }
         Ok(())
     }

@@ -2,20 +2,27 @@
 
 use serde::de::DeserializeOwned;
 
-use super::lines::Line;
+use super::{faults::Fault, lines::Line};
 use crate::{
     app::App,
-    domains::{catalog, categories},
+    domains::{catalog, categories, comments, inventory, people},
     error::Error,
+    graphql::refusals::InvalidInput,
 };
 
 /// One kind of line.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// See [`catalog::ImportProduct`].
-    Products,
     /// See [`categories::import::ImportCategory`].
     Categories,
+    /// See [`people::import::ImportPerson`].
+    People,
+    /// See [`catalog::ImportProduct`].
+    Products,
+    /// See [`inventory::import::ImportStock`].
+    Stock,
+    /// See [`comments::import::ImportComment`].
+    Discussions,
 }
 
 /// What became of a line.
@@ -25,15 +32,27 @@ pub(super) enum Brought {
     /// Nothing stood on it.
     Blank,
     /// It can't be used; why.
-    Skipped(String),
+    Skipped(Fault),
 }
 
 impl Kind {
-    /// Its name, in the plural.
+    /// Its name, as it stands on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Products => "products",
             Self::Categories => "categories",
+            Self::People => "people",
+            Self::Products => "products",
+            Self::Stock => "stock",
+            Self::Discussions => "discussions",
+        }
+    }
+
+    /// What its lines hold, in the plural.
+    pub(super) fn things(self) -> &'static str {
+        match self {
+            Self::Stock => "receipts of stock",
+            Self::Discussions => "comments and reviews",
+            Self::Categories | Self::People | Self::Products => self.name(),
         }
     }
 
@@ -47,30 +66,45 @@ impl Kind {
         lines: &[(u64, Line)],
     ) -> Result<Vec<Brought>, Error> {
         match self {
-            Self::Products => products(app, lines).await,
             Self::Categories => each_category(app, lines).await,
+            Self::People => {
+                together(lines, async |all: &[_]| people::import::import(app, all).await).await
+            }
+            Self::Products => {
+                together(lines, async |all: &[_]| catalog::import::import(app, all).await).await
+            }
+            Self::Stock => {
+                together(lines, async |all: &[_]| inventory::import::import(app, all).await).await
+            }
+            Self::Discussions => {
+                together(lines, async |all: &[_]| comments::import::import(app, all).await).await
+            }
         }
     }
 }
 
-async fn products(app: &App, lines: &[(u64, Line)]) -> Result<Vec<Brought>, Error> {
+/// Brings in what can be read, all of it by one call; the answers are in the order of the lines.
+async fn together<T: DeserializeOwned>(
+    lines: &[(u64, Line)],
+    bring: impl AsyncFnOnce(&[T]) -> Result<Vec<Result<(), InvalidInput>>, Error>,
+) -> Result<Vec<Brought>, Error> {
     let mut answers = Vec::with_capacity(lines.len());
     let mut sound = Vec::new();
     let mut positions = Vec::new();
     for (position, (_, line)) in lines.iter().enumerate() {
-        match parsed::<catalog::ImportProduct>(line) {
-            Ok(product) => {
-                sound.push(product);
+        match parsed::<T>(line) {
+            Ok(parsed) => {
+                sound.push(parsed);
                 positions.push(position);
                 answers.push(Brought::In);
             }
             Err(other) => answers.push(other),
         }
     }
-    let said = catalog::import::import(app, &sound).await?;
+    let said = bring(&sound).await?;
     for (position, said) in positions.into_iter().zip(said) {
-        if let Err(reason) = said {
-            answers[position] = Brought::Skipped(reason);
+        if let Err(invalid) = said {
+            answers[position] = Brought::Skipped(invalid.into());
         }
     }
     Ok(answers)
@@ -84,7 +118,7 @@ async fn each_category(app: &App, lines: &[(u64, Line)]) -> Result<Vec<Brought>,
             Ok(category) => match categories::import::import(app, category).await {
                 Ok(_) => Brought::In,
                 Err(Error::BadInput { field, reason }) => {
-                    Brought::Skipped(format!("{field}: {reason}"))
+                    Brought::Skipped(Fault::of_field(&field, reason))
                 }
                 Err(error) => return Err(error),
             },
@@ -97,11 +131,9 @@ async fn each_category(app: &App, lines: &[(u64, Line)]) -> Result<Vec<Brought>,
 
 fn parsed<T: DeserializeOwned>(line: &Line) -> Result<T, Brought> {
     match line {
-        Line::Bad(reason) => Err(Brought::Skipped(reason.clone())),
+        Line::Bad(reason) => Err(Brought::Skipped(Fault::of_line(reason))),
         Line::Text(text) if text.trim().is_empty() => Err(Brought::Blank),
-        Line::Text(text) => serde_json::from_str(text).map_err(|fault| {
-            // The parser counts its one line too; the file's line number is told beside it.
-            Brought::Skipped(fault.to_string().replace(" at line 1 column", " at column"))
-        }),
+        Line::Text(text) => serde_json::from_str(text)
+            .map_err(|fault| Brought::Skipped(Fault::of_text::<T>(text, &fault))),
     }
 }

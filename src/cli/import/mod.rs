@@ -1,5 +1,6 @@
 //! `docgate import`.
 
+mod faults;
 mod journal;
 mod kinds;
 mod lines;
@@ -27,27 +28,101 @@ use kinds::{Brought, Kind};
 use lines::Lines;
 use reader::Batch;
 
-/// Bring products or categories in from a file
+/// Bring categories, people, products, stock and discussions in from files, in this order
 ///
 /// One JSON object per line, plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
-/// A line that can't be used is told by its number and its reason and skipped.
+/// A line that can't be used is told by its number, its field and the reason, and skipped. A file may be
+/// imported again: what is in already isn't added a second time.
 ///
 /// Examples:
 ///     docgate import categories categories.jsonl
+///     docgate import people people.jsonl
 ///     docgate import products products.jsonl.gz --errors bad.jsonl
 ///     docgate import products products.jsonl.gz --resume
+///     docgate import stock stock.jsonl
+///     docgate import discussions discussions.jsonl
 #[derive(Debug, Subcommand)]
 #[command(verbatim_doc_comment)]
 pub(super) enum Import {
-    Products(Products),
     Categories(Categories),
+    People(People),
+    Products(Products),
+    Stock(Stock),
+    Discussions(Discussions),
+}
+
+/// Bring people in, some hundreds at a time
+///
+/// `key` is your own key of the person, by which products name who made them and by which a line is known
+/// again. A person who is there takes the name of the line, also in products, and the address where the
+/// line has one.
+///
+/// Example of a line:
+///     {"key": "miles-davis", "name": "Miles Davis",
+///      "address": {"street": "312 West 77th Street", "city": "New York, NY 10024", "country": "US"}}
+///
+/// Example:
+///     docgate import people people.jsonl
+///
+/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
+/// 3 when it was cut; then --resume goes on.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct People {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Bring stock in: what came in of a product
+///
+/// A line adds its quantity to the stock of the SKU once for each `receipt`, whatever the file is called
+/// and however often it is imported. Without one the receipt is called `import`; give later deliveries a
+/// name of their own.
+///
+/// Example of a line:
+///     {"sku": "ALB-1", "quantity": 12, "receipt": "2026-11-24"}
+///
+/// Example:
+///     docgate import stock stock.jsonl
+///
+/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
+/// 3 when it was cut; then --resume goes on.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Stock {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Bring comments and reviews of products in
+///
+/// A line with `stars` is a review, which an author writes once for a product. Any other is a comment, with
+/// a `key` of your own by which it is known again. The discussion of a product is opened where there is
+/// none. Comments come before the replies to them. It needs the gateways' DOCGATE_SECRET.
+///
+/// Examples of lines:
+///     {"sku": "ALB-1", "key": "c-1", "author": "ann", "at": "2024-05-01T12:00:00Z", "text": "Which pressing?"}
+///     {"sku": "ALB-1", "key": "c-2", "author": "bob", "at": "2024-05-02T08:30:00Z", "text": "The first.",
+///      "replyTo": {"key": "c-1"}}
+///     {"sku": "ALB-1", "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "A wonder.", "stars": 5}
+///
+/// Example:
+///     docgate import discussions discussions.jsonl
+///
+/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
+/// 3 when it was cut; then --resume goes on.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Discussions {
+    #[command(flatten)]
+    options: Options,
 }
 
 /// Bring products in, some hundreds at a time
 ///
 /// A line is what `createProduct` takes, with categories by path, which must be there. A product that
 /// is there already gets the line's content, prices and categories, and those who made it where the line
-/// has `contributors`: [{"personId": …, "role": "artist"}].
+/// has `contributors`: [{"personKey": "miles-davis", "role": "artist"}].
 ///
 /// Example of a line (here on several):
 ///     {"sku": "ALB-1", "categories": ["/music/jazz"],
@@ -97,7 +172,7 @@ struct Options {
     /// stdin].
     #[arg(long, value_name = "FILE")]
     progress: Option<PathBuf>,
-    /// Write skipped lines there: one JSON object with line, reason and text each.
+    /// Write skipped lines there: one JSON object with line, field, reason and text each.
     #[arg(long, value_name = "FILE")]
     errors: Option<PathBuf>,
     /// Exit with 0 also when lines were skipped.
@@ -110,10 +185,19 @@ struct Options {
 impl Import {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let (kind, options) = match self {
-            Self::Products(products) => (Kind::Products, products.options),
             Self::Categories(categories) => (Kind::Categories, categories.options),
+            Self::People(people) => (Kind::People, people.options),
+            Self::Products(products) => (Kind::Products, products.options),
+            Self::Stock(stock) => (Kind::Stock, stock.options),
+            Self::Discussions(discussions) => (Kind::Discussions, discussions.options),
         };
         let config = options.source.database()?;
+        if kind == Kind::Discussions && config.secret.is_empty() {
+            return Err(Failure::usage(
+                "discussions are imported with the secret of the gateways, by which a review is known \
+                 to be its author's: set DOCGATE_SECRET",
+            ));
+        }
         logging::begin(config.log_format, logging::TOOL)?;
         let (lines, journal) = options.open(kind, &config.database)?;
         let errors = Errors::open(options.errors.as_deref(), options.resume)?;
@@ -211,9 +295,9 @@ impl Work {
             match brought {
                 Brought::In => counts.imported += 1,
                 Brought::Blank => {}
-                Brought::Skipped(reason) => {
+                Brought::Skipped(fault) => {
                     counts.skipped += 1;
-                    self.bar.suspend(|| self.errors.note(*number, &reason, line))?;
+                    self.bar.suspend(|| self.errors.note(*number, &fault, line))?;
                 }
             }
         }
@@ -237,8 +321,8 @@ impl Work {
         self.bar.finish_and_clear();
         self.errors.tell_rest();
         let counts = self.journal.counts();
-        let (imported, kind, skipped) = (counts.imported, self.kind.name(), counts.skipped);
-        terminal::say(format_args!("{imported} {kind} imported, {skipped} lines skipped"));
+        let (imported, things, skipped) = (counts.imported, self.kind.things(), counts.skipped);
+        terminal::say(format_args!("{imported} {things} imported, {skipped} lines skipped"));
     }
 }
 

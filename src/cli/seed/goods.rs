@@ -87,8 +87,9 @@ pub(super) async fn list(
         let lines = batch.iter().map(|product| parsed(line(product, people)));
         let lines: Vec<catalog::ImportProduct> = lines.collect::<Result<_, _>>()?;
         for (product, said) in batch.iter().zip(catalog::import::import(app, &lines).await?) {
-            said.map_err(|reason| {
-                Failure::trouble(format!("the shop can't be filled: {}: {reason}", product.sku))
+            said.map_err(|invalid| {
+                let (sku, fault) = (&product.sku, invalid.message);
+                Failure::trouble(format!("the shop can't be filled: {sku}: {fault}"))
             })?;
         }
         bar.inc(batch.len() as u64);

@@ -17,9 +17,9 @@ use super::{
     words::{NOUNS, PLACES},
 };
 use crate::{
-    app::App,
+    app::{App, rfc3339},
     cli::failure::Failure,
-    domains::comments::import::{self, ImportComment},
+    domains::comments::import::{self, ImportComment, ReplyTo},
     graphql::{
         node_id::NodeKind,
         requester::{Requester, Role},
@@ -71,10 +71,14 @@ pub(super) async fn talk(
     let merchant = someone(MERCHANT, &[Role::Merchant]);
     let of = |product: &Product| NodeKind::Product.id(&product.sku);
     let bar = steps.begin("comments", LONG + PAGED + SHORT + BLOG);
-    let long = of(long);
-    open(door, &merchant, &long, "PER_DOCUMENT").await?;
-    import::import(app, &long, "the beginning", &long_discussion()).await?;
-    bar.inc(LONG as u64);
+    for lines in long_discussion(&long.sku).chunks(1_000) {
+        for said in import::import(app, lines).await? {
+            said.map_err(|invalid| {
+                Failure::trouble(format!("the shop can't be filled: {}", invalid.message))
+            })?;
+        }
+        bar.inc(lines.len() as u64);
+    }
     let paged = of(paged);
     open(door, &merchant, &paged, "PAGED").await?;
     let posts = (0..PAGED).map(|number| {
@@ -154,19 +158,23 @@ async fn post(
 }
 
 /// A year's talk: some of it begins something, most of it replies to what was said lately.
-fn long_discussion() -> Vec<ImportComment> {
+fn long_discussion(sku: &str) -> Vec<ImportComment> {
     let mut random = Random::new(6_000);
     let mut at = BEGAN;
     let mut all: Vec<ImportComment> = Vec::with_capacity(LONG);
+    let key = |number: usize| format!("comment-{number}");
     for number in 0..LONG {
         at += random.between(1_000, 5_000_000);
         let reply_to = (number > 0 && random.chance(70))
             .then(|| number - 1 - random.below(number.min(40)).min(random.below(40)));
         all.push(ImportComment {
+            sku: sku.to_owned(),
+            key: Some(key(number)),
             author: format!("shopper-{}", random.below(400)),
+            at: rfc3339(DateTime::from_millis(at)),
             text: SAID.pick(&mut random),
-            reply_to,
-            at: DateTime::from_millis(at),
+            stars: None,
+            reply_to: reply_to.map(|number| ReplyTo::Key(key(number))),
         });
     }
     all

@@ -37,7 +37,8 @@ pub struct ProductDocument {
     /// Language of title and description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<LocaleTag>,
-    /// The server's name for the rules by which the text's words are reduced to stems.
+    /// The server's name for the rules by which the text's words are reduced to stems: those of its
+    /// language, else of the site's.
     pub stemming: String,
     /// Number in another shop's catalog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -291,9 +292,15 @@ impl Stored for ProductDocument {
         },
         Index {
             name: "text",
-            keys: &[("title", Key::Text(10)), ("description", Key::Text(5))],
+            keys: &[
+                ("title", Key::Text(10)),
+                ("contributors.name", Key::Text(6)),
+                ("description", Key::Text(5)),
+                ("details.genres", Key::Text(3)),
+                ("details.tracks.title", Key::Text(3)),
+            ],
             kind: Kind::Text("stemming"),
-            serves: "products by words of title and description",
+            serves: "products by words of title, description, contributors, genres and tracks",
         },
         Index {
             name: "category_copies",

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     documents::Contributor,
-    operations::{checked_content, checked_pricing, finish_all},
+    operations::{CATEGORIES, checked_content, checked_pricing, finish_all},
     store::{self, Imported},
     types::{PricingInput, ProductContentInput},
 };
@@ -52,14 +52,32 @@ pub struct ImportProduct {
     pub contributors: Option<Vec<ImportContributor>>,
 }
 
-/// Someone who had a part in making a product.
+/// Someone who had a part in making a product, by one of the two.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportContributor {
     /// Global id of the person.
-    pub person_id: ID,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_id: Option<ID>,
+    /// The key by which the person was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person_key: Option<String>,
     /// Which part, such as `author`.
     pub role: Slug,
+}
+
+impl ImportContributor {
+    /// The field that names the person, and the person's `_id`.
+    fn person(&self) -> Result<(&'static str, String), InvalidInput> {
+        const ID_FIELD: &str = "personId";
+        const KEY_FIELD: &str = "personKey";
+        match (&self.person_id, &self.person_key) {
+            // What isn't the id of a person is as good as the id of nobody.
+            (Some(id), None) => Ok((ID_FIELD, input::id(NodeKind::Person, id).unwrap_or_default())),
+            (None, Some(key)) => Ok((KEY_FIELD, people::import::id_of(KEY_FIELD, key)?)),
+            _ => Err(InvalidInput::new(ID_FIELD, "or `personKey` is needed, one of the two")),
+        }
+    }
 }
 
 /// Products per command.
@@ -69,7 +87,10 @@ const BATCH: usize = 250;
 ///
 /// # Errors
 /// `Unavailable` or `Internal`: some of the lines may have been imported, import them again.
-pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(), String>>, Error> {
+pub async fn import(
+    app: &App,
+    lines: &[ImportProduct],
+) -> Result<Vec<Result<(), InvalidInput>>, Error> {
     let mut answers = Vec::with_capacity(lines.len());
     for batch in lines.chunks(BATCH) {
         answers.extend(import_batch(app, batch).await?);
@@ -80,13 +101,13 @@ pub async fn import(app: &App, lines: &[ImportProduct]) -> Result<Vec<Result<(),
 async fn import_batch(
     app: &App,
     lines: &[ImportProduct],
-) -> Result<Vec<Result<(), String>>, Error> {
+) -> Result<Vec<Result<(), InvalidInput>>, Error> {
     let mut paths: Vec<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
     paths.sort_unstable();
     paths.dedup();
     let people = people_of(lines);
     let found = Found::read(app, &paths, &people).await?;
-    let mut answers: Vec<Result<(), String>> = Vec::with_capacity(lines.len());
+    let mut answers: Vec<Result<(), InvalidInput>> = Vec::with_capacity(lines.len());
     let mut sound = Vec::new();
     let mut positions = Vec::new();
     for (position, line) in lines.iter().enumerate() {
@@ -96,13 +117,13 @@ async fn import_batch(
                 positions.push(position);
                 answers.push(Ok(()));
             }
-            Err(reason) => answers.push(Err(reason)),
+            Err(invalid) => answers.push(Err(invalid)),
         }
     }
     let token = app.ids().random();
     for refused in store::import(app, &sound, &token).await? {
-        answers[positions[refused]] =
-            Err("a product of this SKU is being removed; import it again in a minute".to_owned());
+        let reason = "is that of a product which is being removed; import it again in a minute";
+        answers[positions[refused]] = Err(InvalidInput::new("sku", reason));
     }
     let renamed = sound.iter().filter(|product| product.contributors.is_some());
     let renamed: Vec<String> = renamed.map(|product| product.sku.clone()).collect();
@@ -119,7 +140,7 @@ async fn import_batch(
 fn people_of(lines: &[ImportProduct]) -> Vec<String> {
     let parts = lines.iter().flat_map(|line| line.contributors.iter().flatten());
     let people: BTreeSet<String> =
-        parts.filter_map(|part| input::id(NodeKind::Person, &part.person_id).ok()).collect();
+        parts.filter_map(|part| part.person().ok().map(|(_, id)| id)).collect();
     people.into_iter().collect()
 }
 
@@ -155,13 +176,13 @@ impl Found {
         input::at_most("contributors", parts, store::CONTRIBUTORS)?;
         let mut contributors: Vec<Contributor> = Vec::new();
         for (place, part) in parts.iter().enumerate() {
-            let field = format!("contributors.{place}.personId");
-            let id = input::id(NodeKind::Person, &part.person_id).unwrap_or_default();
+            let above = format!("contributors.{place}");
+            let (field, id) = part.person().map_err(|invalid| invalid.below(&above))?;
+            let invalid = |reason: String| InvalidInput::new(&format!("{above}.{field}"), reason);
             let person = self.people.iter().find(|person| person.id == id);
-            let person =
-                person.ok_or_else(|| InvalidInput::new(&field, "there is no such person"))?;
+            let person = person.ok_or_else(|| invalid("there is no such person".to_owned()))?;
             if person.works >= WORKS {
-                return Err(InvalidInput::new(&field, format!("has {WORKS} works already")));
+                return Err(invalid(format!("has {WORKS} works already")));
             }
             let contributor = Contributor {
                 person_id: id,
@@ -177,25 +198,24 @@ impl Found {
     }
 }
 
-fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, String> {
-    let said = |invalid: InvalidInput| {
-        let field = invalid.field.strip_prefix("input.").unwrap_or(&invalid.field);
-        format!("{field}: {}", invalid.reason)
-    };
-    let sku = input::key("sku", &line.sku).map_err(said)?;
-    let content = checked_content(&line.content).map_err(said)?;
-    let pricing = checked_pricing(&line.pricing).map_err(said)?;
-    input::at_most("categories", &line.categories, 20).map_err(said)?;
+fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, InvalidInput> {
+    let sku = input::key("sku", &line.sku)?;
+    let content = checked_content(app, &line.content)?;
+    let pricing = checked_pricing(&line.pricing)?;
+    input::at_most("categories", &line.categories, CATEGORIES)?;
     let mut categories: Vec<CategoryCopy> = Vec::new();
-    for path in &line.categories {
+    for (place, path) in line.categories.iter().enumerate() {
         let copy = found.categories.iter().find(|copy| copy.path == *path);
-        let copy = copy.ok_or_else(|| format!("categories: there is no category {path:?}"))?;
+        let copy = copy.ok_or_else(|| {
+            let field = format!("categories.{place}");
+            InvalidInput::new(&field, format!("there is no category {path:?}"))
+        })?;
         if !categories.iter().any(|other| other.id == copy.id) {
             categories.push(copy.clone());
         }
     }
     let parts = line.contributors.as_deref();
-    let contributors = parts.map(|parts| found.contributors(parts)).transpose().map_err(said)?;
+    let contributors = parts.map(|parts| found.contributors(parts)).transpose()?;
     let ids = app.ids();
     let origin = ids.op(&["importProduct"], None, line).input;
     let (incarnation, nonce) = (ids.random(), ids.random());

@@ -4,7 +4,12 @@ use super::{
     documents::{Pricing, ProductDocument, coordinate},
     store,
 };
-use crate::{app::App, domains::Report, error::Error, graphql::input};
+use crate::{
+    app::App,
+    domains::Report,
+    error::Error,
+    graphql::{input, scalars::LocaleTag},
+};
 
 /// What is derived fits what it is made of, and works fit contributors both ways.
 ///
@@ -12,8 +17,9 @@ use crate::{app::App, domains::Report, error::Error, graphql::input};
 /// `Unavailable` or `Internal`.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.rule("catalog: savings, keys and coordinates follow from what they are made of");
+    let site = &app.config().site_locale;
     store::for_each(app, |product| {
-        for fault in faults(&product) {
+        for fault in faults(&product, site) {
             report.broken(format!("{}: {fault}", product.sku));
         }
         Ok(())
@@ -30,7 +36,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-fn faults(product: &ProductDocument) -> Vec<&'static str> {
+fn faults(product: &ProductDocument, site: &str) -> Vec<&'static str> {
     let Pricing { list, retail, currency, .. } = product.pricing;
     let mut faults = Vec::new();
     if retail < 0 || retail > list || product.pricing != Pricing::of(list, retail, currency) {
@@ -38,6 +44,9 @@ fn faults(product: &ProductDocument) -> Vec<&'static str> {
     }
     if product.title_key != input::folded(&product.title) {
         faults.push("the title's key isn't the title in lower case");
+    }
+    if product.stemming != LocaleTag::stemming_of(product.language.as_ref(), site) {
+        faults.push("text search doesn't go by its language (`docgate indexes apply` mends it)");
     }
     let weight = product.shipping.map(|shipping| shipping.weight);
     let near = |[x, y]: [f64; 2], weight| {

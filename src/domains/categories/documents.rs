@@ -29,7 +29,7 @@ pub struct CategoryDocument {
     /// Made from the op id that created it, else random.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Its step in paths; no other category has the same.
+    /// Its step in paths; no other category below the same parent has it.
     pub slug: Slug,
     /// What it is called.
     pub names: Names,
@@ -184,9 +184,9 @@ impl Stored for CategoryDocument {
     const INDEXES: &'static [Index] = &[
         Index {
             name: "slug",
-            keys: &[("slug", Key::Up)],
+            keys: &[("slug", Key::Up), ("parentId", Key::Up)],
             kind: Kind::Unique,
-            serves: "category by slug; no two categories have the same",
+            serves: "category by slug and parent; no two below one parent have the same slug",
         },
         Index {
             name: "path",

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    operations::{plant, sound_names, sound_path},
+    documents::{CategoryDocument, Names},
+    operations::{one_at, plant, sound_name, sound_names, sound_path},
     store::{self, Categories},
     types::CreateCategoryResult,
 };
@@ -18,7 +19,7 @@ use crate::{
     app::App,
     error::Error,
     graphql::{
-        refusals::Stop,
+        refusals::{InvalidInput, Stop},
         scalars::{LocaleTag, Slug},
         trees::carry,
     },
@@ -48,39 +49,48 @@ pub enum Imported {
 /// Brings one line in. Repeated, it changes nothing.
 ///
 /// # Errors
-/// `BadInput` where the line can't be used (also where its slug stands elsewhere in the tree or its
-/// parent isn't there), `Unavailable` or `Internal`.
+/// `BadInput` where the line can't be used (also where its parent isn't there), `Unavailable` or
+/// `Internal`.
 pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> {
     let path = sound_path("path", &line.path)?;
-    let names = sound_names("names", line.names.into_iter().collect())?;
+    let names = checked_names(line.names)?;
     let (above, slug) = path.rsplit_once('/').unwrap_or_default();
     let slug = Slug::parse_slug(slug).ok_or_else(|| Error::bad_input("path", "isn't a path"))?;
-    if let Some(found) = store::find_slug(app, &slug).await? {
-        if found.path != path {
-            let reason = format!("the slug already stands at {}", found.path);
-            return Err(Error::bad_input("path", reason));
-        }
-        if found.names == names {
-            return Ok(Imported::Unchanged);
-        }
-        let changed = store::replace_names(app, &found.id, &names).await?.decided()?;
-        let changed = changed.ok_or_else(|| Error::bad_input("path", "is just being deleted"))?;
-        carry(app, Categories(app.clone()), changed).await?;
-        return Ok(Imported::Changed);
-    }
     let parent = match above {
         "" => None,
-        above => Some(store::find_by(app, "path", above).await?.ok_or_else(|| {
+        above => Some(one_at(app, above).await?.ok_or_else(|| {
             Error::bad_input("path", format!("there is no {above}; parents come before children"))
         })?),
     };
-    let op = app.ids().op(&["importCategory"], None, &path);
     let parent = parent.as_ref().map(|parent| parent.id.as_str());
+    if let Some(found) = store::find_below(app, parent, &slug).await? {
+        return renamed(app, &found, &names).await;
+    }
+    let op = app.ids().op(&["importCategory"], None, &path);
     match plant(app, op, slug, names, parent).await {
         Ok(_) => Ok(Imported::Created),
         Err(Stop::Failed(error)) => Err(error),
         Err(Stop::Refused(refusal)) => Err(Error::bad_input("path", told(refusal))),
     }
+}
+
+/// Names whose faults are told by language.
+fn checked_names(given: BTreeMap<LocaleTag, String>) -> Result<Names, InvalidInput> {
+    for (locale, name) in &given {
+        sound_name(&format!("names.{}", locale.as_str()), name)?;
+    }
+    sound_names("names", given.into_iter().collect())
+}
+
+/// A category that is there takes the line's names.
+async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<Imported, Error> {
+    if found.names == *names {
+        return Ok(Imported::Unchanged);
+    }
+    let changed = store::replace_names(app, &found.id, names).await?.decided()?;
+    let changed = changed.ok_or_else(|| Error::bad_input("path", "is just being deleted"))?;
+    carry(app, Categories(app.clone()), changed).await?;
+    Ok(Imported::Changed)
 }
 
 /// What a refusal says.

@@ -31,6 +31,14 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         }
     }
 
+    report.rule("categories: no two have the same path");
+    let mut paths = HashMap::new();
+    for (id, copy) in &shown {
+        if let Some(other) = paths.insert(&copy.path, id) {
+            report.broken(format!("{:?} is the path of {id:?} and of {other:?}", copy.path));
+        }
+    }
+
     report.rule("categories: the copies in products are what the tree implies");
     app.collection()
         .for_each(|product: CategorizedProduct| {

@@ -11,6 +11,14 @@
 //! [`crate::mongo::tree`] has it, and what products carry (`slug`, `path`, `names`, `within`), which goes
 //! by the category's version `cv` too. Creations, deletions and fan-outs are those of such trees.
 //!
+//! # Slugs
+//!
+//! A slug is unique below one parent, so a path is the name of one category. What keeps it so is a unique
+//! index on what the document decides itself, `slug` and `parentId`: a creation, a move or a change of slug
+//! that would make two is refused by its own write. `path` has no unique index: it is a copy, and while a
+//! change of the tree is on its way down, two categories may show the same path. Readers then get the one
+//! that was changed last; who builds upon a path is told `UNAVAILABLE`.
+//!
 //! # The tree's lock
 //!
 //! Moves, changes of slug and deletions hold the lease `categories.tree`, and their writes the
@@ -22,7 +30,7 @@
 //! # Invariants
 //!
 //! Every `path`, `parentPath` and `ancestors`, and every copy in products, equals what the slugs,
-//! names and parents imply.
+//! names and parents imply; no path is there twice.
 
 mod documents;
 pub mod import;

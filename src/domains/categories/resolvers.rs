@@ -124,9 +124,9 @@ impl CategoriesMutation {
         Ok(answer(operations::change_slug(app(context), &category, &slug).await)?)
     }
 
-    /// Moves a category with everything below it. The answer comes when the new paths have reached
-    /// all categories and products, or, where these are very many, after a few seconds; the rest
-    /// then follows.
+    /// Moves a category with everything below it, unless another one has its slug there. The answer
+    /// comes when the new paths have reached all categories and products, or, where these are very
+    /// many, after a few seconds; the rest then follows.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]

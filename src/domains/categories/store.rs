@@ -23,21 +23,42 @@ use crate::{
 /// Where products hold their copies.
 const COPIES: Place = Place { array: "categories", key: "_id", version: "cv" };
 
-/// The category with that unique key, for readers.
-pub(super) async fn find_by(
-    app: &App,
-    key: &'static str,
-    value: &str,
-) -> Result<Option<CategoryDocument>, Error> {
-    app.collection::<CategoryDocument>().get_by(key, value).await
+/// The category with that `_id`, for readers.
+pub(super) async fn find_shown(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
+    app.collection::<CategoryDocument>().get(id).await
+}
+
+/// The categories whose path is `path`. These are several only while a change of the tree is still
+/// under way to one of them, which then shows the path that it had before.
+pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocument>, Error> {
+    let found = app.collection::<CategoryDocument>().find_timed(&["path"], path).await?;
+    Ok(found.into_iter().map(|found| found.document).collect())
 }
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
     app.collection::<CategoryDocument>().get_settled(id).await
 }
 
-pub(super) async fn find_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>, Error> {
-    app.collection::<CategoryDocument>().get_by("slug", slug.as_str()).await
+/// The category of that slug below a parent, or among the roots.
+pub(super) async fn find_below(
+    app: &App,
+    parent: Option<&str>,
+    slug: &Slug,
+) -> Result<Option<CategoryDocument>, Error> {
+    let filter = doc! { "slug": slug.as_str(), "parentId": parent };
+    let list = List { filter, limit: 1, hint: Some("slug"), ..List::default() };
+    Ok(app.collection::<CategoryDocument>().list(list).await?.pop())
+}
+
+/// Categories of that slug, whatever they are below: up to `limit`.
+pub(super) async fn list_of_slug(
+    app: &App,
+    slug: &Slug,
+    limit: i64,
+) -> Result<Vec<CategoryDocument>, Error> {
+    let filter = doc! { "slug": slug.as_str() };
+    let list = List { filter, limit, hint: Some("slug"), ..List::default() };
+    app.collection::<CategoryDocument>().list(list).await
 }
 
 pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CategoryDocument>), Error> {
@@ -90,7 +111,8 @@ pub(super) async fn list_by_paths(
     paths: &[String],
 ) -> Result<Vec<CategoryDocument>, Error> {
     let filter = doc! { "path": { "$in": paths } };
-    let limit = count(paths.len().max(1));
+    // While a change of the tree is under way two may show the same path.
+    let limit = count(paths.len() * 2 + 1);
     app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
 }
 
@@ -178,7 +200,7 @@ fn names_count() -> Document {
     doc! { "$size": { "$objectToArray": "$names" } }
 }
 
-/// Refused also where the slug is taken.
+/// Refused also where another category below the same parent has the slug.
 pub(super) async fn set_slug(
     app: &App,
     id: &str,
@@ -191,7 +213,8 @@ pub(super) async fn set_slug(
     change(app, id, doc! {}, vec![set, changed(app)]).within(run).apply().await
 }
 
-/// Puts a category below `parent` as it was read, or among the roots.
+/// Puts a category below `parent` as it was read, or among the roots. Refused also where another
+/// category has its slug there.
 pub(super) async fn set_parent(
     app: &App,
     id: &str,

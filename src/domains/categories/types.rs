@@ -23,7 +23,7 @@ impl Category {
         NodeKind::Category.id(&self.0.id)
     }
 
-    /// Its step in paths; no other category has the same.
+    /// Its step in paths; no other category below the same parent has it.
     async fn slug(&self) -> Slug {
         self.0.slug.clone()
     }
@@ -145,7 +145,10 @@ pub(super) struct Translation {
 /// The ways in which a category can be looked up.
 #[derive(Debug, OneofObject)]
 pub enum CategoryBy {
-    /// By its slug.
+    /// By its slug, where only one category has it; an error where several do.
+    #[graphql(
+        deprecation = "Categories below different parents may have the same slug: use `path`."
+    )]
     Slug(Slug),
     /// By its path, such as `/music/jazz`.
     Path(String),
@@ -165,7 +168,7 @@ pub(super) struct TranslationInput {
 /// A category to be created.
 #[derive(Debug, InputObject)]
 pub(super) struct CreateCategoryInput {
-    /// Its step in paths; no other category may have the same.
+    /// Its step in paths; no other category below the same parent may have it.
     pub slug: Slug,
     /// What it is called, in 1 to 100 languages.
     pub names: Vec<TranslationInput>,
@@ -193,7 +196,7 @@ pub(super) struct RenameCategoryInput {
 pub(super) struct ChangeCategorySlugInput {
     /// Global id of the category.
     pub category: ID,
-    /// The new slug; no other category may have the same.
+    /// The new slug; no other category below the same parent may have it.
     pub slug: Slug,
 }
 
@@ -265,6 +268,7 @@ pub enum ChangeCategorySlugResult {
 pub enum MoveCategoryResult {
     Category(Category),
     NotFound(NotFound),
+    AlreadyExists(AlreadyExists),
     WouldMakeCircle(WouldMakeCircle),
     InvalidInput(InvalidInput),
 }

@@ -45,6 +45,11 @@
 //!
 //! `count`, `total`, `latest` and `rating` follow from the comments; see [`repair`].
 //!
+//! # Importing
+//!
+//! `docgate import discussions` posts many comments on products at once (`operations/bulk.rs`), into discussions
+//! of one document per comment.
+//!
 //! # Moving to another layout
 //!
 //! ```text

@@ -40,9 +40,8 @@ pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
 async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
     for _ in 0..TRIES {
         let Some(discussion) = store::settled(app, parent).await? else { return Ok(false) };
-        if discussion.uncopied().is_some() || !discussion.importing.is_empty() {
-            // Its comments are in two stores, which the sweep goes on with; or an import was cut, and the same
-            // import again counts what it has brought.
+        if discussion.uncopied().is_some() {
+            // Its comments are in two stores, which the sweep goes on with.
             return Ok(false);
         }
         let comments = comments_of(app, parent, &discussion).await?;

@@ -30,6 +30,9 @@ pub struct StockDocument {
     /// Receipts that were applied, but for those that a [`ReceiptDocument`] remembers.
     #[serde(default)]
     pub ops: Vec<OpRecord>,
+    /// Receipts that were imported, which are remembered for good.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imported: Vec<ImportedReceipt>,
     /// Restocks that were given, until their orders have noted them for good.
     #[serde(default)]
     pub restocks: Vec<Tag>,
@@ -56,6 +59,7 @@ impl StockDocument {
             received: 0,
             reservations: Vec::new(),
             ops: Vec::new(),
+            imported: Vec::new(),
             restocks: Vec::new(),
             deleting: false,
             deleted: None,
@@ -94,6 +98,17 @@ pub struct Reservation {
     /// Gives that may still be repeated.
     pub gifts: Vec<Tag>,
     /// Server time of the last change.
+    pub at: DateTime,
+}
+
+/// A receipt that was imported: it isn't booked again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedReceipt {
+    /// Its name.
+    pub receipt: String,
+    /// How much came in.
+    pub quantity: i64,
+    /// Server time.
     pub at: DateTime,
 }
 

@@ -13,6 +13,11 @@
 //!       └───────────────────────┴───────────────────────┘ restock(tag)
 //! ```
 //!
+//! # Receipts
+//!
+//! What comes in is booked by one update, which remembers the receipt: the op id of a call as long as op ids
+//! are remembered, the name of an imported receipt for good (`imported`).
+//!
 //! # Deleting a product
 //!
 //! Only here can it be told whether some of it is still held, so the deletion lives here, and the
@@ -47,6 +52,7 @@
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 
 mod documents;
+pub mod import;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;

@@ -71,25 +71,55 @@ pub(super) fn bounds(app: &App) -> Bounds {
     app.bounds().remembering(MOST_RECEIPTS)
 }
 
-/// Adds `quantity` to the shelf, once per op. Every hundredth answer has `ops`, the others have none.
+/// What keeps a receipt from being booked twice.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Once<'a> {
+    /// The op of a call, which is remembered as long as ops are.
+    Op {
+        /// What is remembered.
+        op: &'a Op,
+        /// Whether the caller gave it a name by which it may come again.
+        may_be_repeat: bool,
+    },
+    /// The name of an imported receipt, which is remembered for good.
+    Receipt(&'a str),
+}
+
+/// Imported receipts that the stock of a SKU remembers at the most.
+pub(super) const RECEIPTS: usize = 200;
+
+/// Adds `quantity` to the shelf, once. Of receipts with an op every hundredth answer has `ops`, the others have
+/// none.
 pub(super) async fn receive(
     app: &App,
     sku: &str,
     quantity: i64,
-    op: &Op,
+    once: Once<'_>,
     run: &Run,
 ) -> Outcome<StockDocument> {
     let guard = doc! { "_id": sku, "deleting": { "$ne": true } };
-    let update = doc! { "$set": {
+    let mut set = doc! {
         "available": { "$add": ["$available", quantity] },
         "received": { "$add": ["$received", quantity] },
-        "ops": op.applied(&op.id, bounds(app)),
-    } };
-    let guard = both(guard, op.guard(&op.id, bounds(app)));
+    };
+    let unbooked = match once {
+        Once::Op { op, .. } => {
+            set.insert("ops", op.applied(&op.id, bounds(app)));
+            op.guard(&op.id, bounds(app))
+        }
+        Once::Receipt(name) => {
+            let mark =
+                whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
+            set.insert("imported", append(array("imported"), vec![mark]));
+            let last = format!("imported.{}", RECEIPTS - 1);
+            doc! { "imported.receipt": { "$ne": name }, last: { "$exists": false } }
+        }
+    };
     let is_hundredth = doc! { "$eq": [{ "$mod": [{ "$size": "$ops" }, HUNDRED] }, 0_i64] };
     let mut answer = counters();
     answer.insert("ops", choose(is_hundredth, "$ops", Bson::Array(Vec::new())));
-    change(app, guard, update).answering(answer).within(run).once().apply().await
+    let update = doc! { "$set": set };
+    change(app, both(guard, unbooked), update).answering(answer).within(run).once().apply().await
 }
 
 /// What is remembered of a receipt outside the stock, as a majority has it.

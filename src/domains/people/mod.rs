@@ -24,6 +24,7 @@
 //! Invariants: every copy of a name equals the record; `nameKey` is the name in lower case.
 
 mod documents;
+pub mod import;
 pub mod invariants;
 pub mod operations;
 pub mod resolvers;

@@ -72,17 +72,7 @@ pub async fn create(
     let address = new.address.as_ref().map(checked_address).transpose()?;
     let scope = [subject, "createPerson"];
     let op = input::op(app, &scope, new.op_id.as_ref(), &(&name, &address))?;
-    let person = PersonDocument {
-        id: op.id.clone(),
-        name_key: input::folded(&name),
-        name,
-        address,
-        works: Vec::new(),
-        version: 1,
-        outbox: Vec::new(),
-        origin: op.input.clone(),
-        v: Version,
-    };
+    let person = fresh(op.id.clone(), name, address, op.input.clone());
     if store::insert(app, person.clone()).await.decided()?.is_some() {
         return Ok(person);
     }
@@ -90,6 +80,26 @@ pub async fn create(
         Some(person) if person.origin == op.input => Ok(person),
         Some(_) => Err(Conflict::other_input().into()),
         None => Err(Error::internal("a person's id was taken and isn't there").into()),
+    }
+}
+
+/// Someone who has made nothing yet.
+pub(super) fn fresh(
+    id: String,
+    name: String,
+    address: Option<PersonAddress>,
+    origin: String,
+) -> PersonDocument {
+    PersonDocument {
+        id,
+        name_key: input::folded(&name),
+        name,
+        address,
+        works: Vec::new(),
+        version: 1,
+        outbox: Vec::new(),
+        origin,
+        v: Version,
     }
 }
 
@@ -104,16 +114,29 @@ pub async fn rename(
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
     let name = input::text("name", name, 1..=NAME)?;
     let person = input::id(NodeKind::Person, id)?;
+    let renamed = give_name(app, &person, &name).await?;
+    renamed.ok_or_else(|| NotFound::of(NodeKind::Person, &person).into())
+}
+
+/// Gives the person with that `_id` this name; none where there is nobody.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: repeat it.
+pub(super) async fn give_name(
+    app: &App,
+    id: &str,
+    name: &str,
+) -> Result<Option<PersonDocument>, Error> {
     let run = app.begin().await?;
-    let key = input::folded(&name);
-    if let Some(renamed) = store::rename(app, &person, &name, &key, &run).await.decided()? {
-        return Ok(spread(app, renamed).await?);
+    let key = input::folded(name);
+    if let Some(renamed) = store::rename(app, id, name, &key, &run).await.decided()? {
+        return spread(app, renamed).await.map(Some);
     }
-    match store::find(app, &person).await? {
-        None => Err(NotFound::of(NodeKind::Person, &person).into()),
+    match store::find(app, id).await? {
+        None => Ok(None),
         // That is the name already: a repeat goes forward with what the first call left.
-        Some(person) if person.name == name => Ok(spread(app, person).await?),
-        Some(_) => Err(run.overdue().into()),
+        Some(person) if person.name == name => spread(app, person).await.map(Some),
+        Some(_) => Err(run.overdue()),
     }
 }
 
@@ -193,9 +216,9 @@ pub async fn give_first_works(
 }
 
 /// Longest name.
-const NAME: usize = 200;
+pub(super) const NAME: usize = 200;
 
-fn checked_address(address: &PersonAddressInput) -> Result<PersonAddress, InvalidInput> {
+pub(super) fn checked_address(address: &PersonAddressInput) -> Result<PersonAddress, InvalidInput> {
     let PersonAddressInput { street, city, country } = address;
     Ok(PersonAddress {
         street: input::text("address.street", street, 1..=300)?,

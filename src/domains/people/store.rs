@@ -26,6 +26,14 @@ pub(super) async fn insert(app: &App, person: PersonDocument) -> Outcome<()> {
     app.collection().insert(person).await
 }
 
+/// Inserts many people; answers the positions of those who are there already.
+pub(super) async fn insert_all(
+    app: &App,
+    people: Vec<PersonDocument>,
+) -> Result<Vec<usize>, Error> {
+    app.collection::<PersonDocument>().insert_many(people).await
+}
+
 /// People whose name begins so, by name.
 pub(super) async fn list_by_name(
     app: &App,

@@ -1,6 +1,7 @@
 //! What clients see of people.
 
 use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
+use serde::{Deserialize, Serialize};
 
 use super::documents::{self, PersonDocument};
 use crate::graphql::{
@@ -91,7 +92,8 @@ pub struct CreatePersonInput {
 }
 
 /// Where a person can be reached.
-#[derive(Debug, InputObject)]
+#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PersonAddressInput {
     /// Street, house, and what else stands above the city, 1 to 300 characters.
     pub street: String,

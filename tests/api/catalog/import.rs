@@ -1,7 +1,10 @@
 //! Products in bulk.
 
 use docgate::{
-    domains::catalog::{ImportProduct, operations::import},
+    domains::{
+        catalog::{ImportProduct, operations::import},
+        people::import::{ImportPerson, import as import_people},
+    },
     graphql::node_id::NodeKind,
 };
 use serde_json::{Value, json};
@@ -9,9 +12,11 @@ use serde_json::{Value, json};
 use super::{category, change, create, person, product, thing, works};
 use crate::support::{Gateway, cuts, short_bounds};
 
+/// Of each line whether it came in, or what is wrong with which field.
 async fn run(gateway: &Gateway, lines: Value) -> Vec<Result<(), String>> {
     let lines: Vec<ImportProduct> = serde_json::from_value(lines).expect("lines");
-    import(&gateway.app, &lines).await.expect("imported")
+    let said = import(&gateway.app, &lines).await.expect("imported");
+    said.into_iter().map(|said| said.map_err(|invalid| invalid.message)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,9 +35,9 @@ async fn lines_are_inserted_replaced_or_refused_one_by_one() {
     assert!(said[0].is_ok() && said[1].is_ok(), "{said:?}");
     let reasons: Vec<&str> =
         said[2..].iter().map(|one| one.as_ref().expect_err("refused").as_str()).collect();
-    assert_eq!(reasons[0], "categories: there is no category \"/nothing\"");
-    assert_eq!(reasons[1], "pricing.retail: is above the list price");
-    assert!(reasons[2].starts_with("sku: "));
+    assert_eq!(reasons[0], "input.categories.0: there is no category \"/nothing\"");
+    assert_eq!(reasons[1], "input.pricing.retail: is above the list price");
+    assert!(reasons[2].starts_with("input.sku: "));
     let made = product(&gateway, "als-1").await;
     assert_eq!(made["categories"][0]["path"], "/music");
     assert_eq!(made["pricing"]["pctSavings"], 8);
@@ -120,9 +125,9 @@ async fn who_made_it_comes_with_the_line() {
     let said = run(&gateway, lines.clone()).await;
     assert!(said[..3].iter().all(Result::is_ok), "{said:?}");
     for (said, reason) in said[3..].iter().zip([
-        "contributors.0.personId: there is no such person",
-        "contributors.0.personId: there is no such person",
-        "contributors: takes at most 100 elements",
+        "input.contributors.0.personId: there is no such person",
+        "input.contributors.0.personId: there is no such person",
+        "input.contributors: takes at most 100 elements",
     ]) {
         assert_eq!(said.as_ref().expect_err("refused"), reason);
     }
@@ -142,6 +147,39 @@ async fn who_made_it_comes_with_the_line() {
     gateway.assert_sound().await;
     assert!(run(&gateway, json!([line("a", json!([]))])).await[0].is_ok());
     assert!(works(&gateway, &bob).await.is_empty());
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_named_by_the_key_of_their_import() {
+    let gateway = Gateway::start().await;
+    let people = json!([{ "key": "ann", "name": "Ann" }, { "key": "bob:2", "name": "Bob" }]);
+    let people: Vec<ImportPerson> = serde_json::from_value(people).expect("lines");
+    let said = import_people(&gateway.app, &people).await.expect("imported");
+    assert!(said.iter().all(Result::is_ok), "{said:?}");
+    let line = |sku: &str, part: Value| {
+        let mut line = thing(sku, "Title");
+        line["contributors"] = json!([part]);
+        line
+    };
+    let both =
+        json!({ "personKey": "ann", "personId": NodeKind::Person.id("x"), "role": "author" });
+    let lines = json!([
+        line("a", json!({ "personKey": "ann", "role": "author" })),
+        line("b", json!({ "personKey": "bob:2", "role": "author" })),
+        line("c", json!({ "personKey": "eve", "role": "author" })),
+        line("d", json!({ "personKey": "", "role": "author" })),
+        line("e", json!({ "role": "author" })),
+        line("f", both),
+    ]);
+    let said = run(&gateway, lines).await;
+    assert!(said[..2].iter().all(Result::is_ok), "{said:?}");
+    for (said, field) in said[2..].iter().zip(["personKey", "personKey", "personId", "personId"]) {
+        let fault = said.as_ref().expect_err("refused");
+        assert!(fault.starts_with(&format!("input.contributors.0.{field}: ")), "{fault}");
+    }
+    assert_eq!(parts(&gateway, "a").await, ["author: Ann"]);
+    assert_eq!(parts(&gateway, "b").await, ["author: Bob"]);
     gateway.assert_sound().await;
 }
 

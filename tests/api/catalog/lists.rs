@@ -1,6 +1,7 @@
 //! Every way to list products: what is listed, in which order, and what it costs.
 
 use docgate::mongo::{explain, observe};
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
 use super::{category, change, create, person};
@@ -196,6 +197,129 @@ async fn by_words() {
     }
     let found = skus(&gateway.anonymous(), &words("common", None), 70).await;
     assert_eq!(found.len(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_words_where_no_language_is_said() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    for (sku, title) in
+        [("a", "The Godfather"), ("b", "The Godfather Part II"), ("c", "The Godfather Part III")]
+    {
+        create(&merchant, item(sku, title, [1, 1], json!({ "film": {} }), None)).await;
+    }
+    let words = |query: &str| json!({ "text": { "query": query } });
+    let mut found = skus(&gateway.anonymous(), &words("the godfather"), 10).await;
+    found.sort();
+    assert_eq!(found, ["a", "b", "c"]);
+    assert_list(&gateway, words("godfathers -part"), &["a"]).await;
+    // Nor does what is stored say one.
+    assert_eq!(super::product(&gateway, "a").await["language"], Value::Null);
+    let nonce = super::product(&gateway, "a").await["nonce"].clone();
+    let content = json!({ "title": "The Sopranos", "details": { "film": {} } });
+    let input = json!({ "sku": "a", "nonce": nonce, "content": content });
+    change(&merchant, "updateProduct", input).await;
+    assert_list(&gateway, words("soprano"), &["a"]).await;
+    let mut line = item("d", "Goodfellas", [1, 1], json!({ "film": {} }), None);
+    line["content"]["description"] = json!("About gangsters");
+    let lines = serde_json::from_value(json!([line])).expect("lines");
+    let lines: Vec<docgate::domains::catalog::ImportProduct> = lines;
+    let said = docgate::domains::catalog::operations::import(&gateway.app, &lines).await;
+    assert!(said.expect("imported")[0].is_ok());
+    assert_list(&gateway, words("gangster"), &["d"]).await;
+    gateway.assert_sound().await;
+
+    let german = Gateway::with(|config| config.site_locale = "de-AT".into()).await;
+    let house = item("h", "Die alten Häuser", [1, 1], json!({ "book": {} }), None);
+    create(&german.merchant(), house).await;
+    assert_list(&german, words("altes haus"), &["h"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_words_of_contributors_genres_and_tracks() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let tracks = json!([{ "title": "Acknowledgement" }, { "title": "Resolution" }]);
+    let album = json!({ "album": { "genres": ["Hard Bop", "Spiritual Jazz"], "tracks": tracks } });
+    create(&merchant, item("album", "A Love Supreme", [1, 1], album, None)).await;
+    let film = json!({ "film": { "genres": ["Thriller"] } });
+    create(&merchant, item("film", "Vertigo", [1, 1], film, None)).await;
+    let john = person(&merchant, "John Coltrane").await;
+    let credit = json!({ "sku": "album", "personId": john, "role": "artist" });
+    change(&merchant, "creditPerson", credit).await;
+    let words = |query: &str| json!({ "text": { "query": query } });
+    for (query, found) in [
+        ("coltrane", &["album"][..]),
+        ("\"hard bop\"", &["album"]),
+        ("thrillers", &["film"]),
+        ("resolutions", &["album"]),
+        ("acknowledgement vertigo", &["film", "album"]),
+        ("coltranes monk", &["album"]),
+    ] {
+        assert_list(&gateway, words(query), found).await;
+    }
+    // It follows a person's new name.
+    let rename = "mutation($id: ID!) { renamePerson(input: { personId: $id, name: \"Trane\" }) {
+        __typename } }";
+    merchant.field(rename, json!({ "id": john })).await;
+    assert_list(&gateway, words("coltrane"), &[]).await;
+    assert_list(&gateway, words("trane"), &["album"]).await;
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_earlier_version_stored_is_found_once_the_indexes_were_applied() {
+    let gateway = Gateway::start().await;
+    let merchant = gateway.merchant();
+    let mut welsh = item("cy", "Y tadau bedydd", [1, 1], json!({ "film": {} }), None);
+    welsh["content"]["language"] = json!("cy");
+    for input in [
+        item("a", "The Godfather", [1, 1], json!({ "film": {} }), None),
+        item("b", "Godfathers", [1, 1], json!({ "film": {} }), None),
+        welsh,
+    ] {
+        create(&merchant, input).await;
+    }
+    let someone = person(&merchant, "Nino Rota").await;
+    let credit = json!({ "sku": "a", "personId": someone, "role": "composer" });
+    change(&merchant, "creditPerson", credit).await;
+    // As it was: texts without a language weren't stemmed, and only two fields were searched.
+    let products = gateway.database.collection::<Document>("products");
+    let unstemmed = doc! { "$set": { "stemming": "none" } };
+    let all = doc! { "_id": { "$in": ["a", "b", "cy"] } };
+    products.update_many(all, unstemmed).await.expect("changed");
+    products.drop_index("text").await.expect("dropped");
+    let mut options = mongodb::options::IndexOptions::default();
+    options.name = Some("text".into());
+    options.weights = Some(doc! { "title": 10, "description": 5 });
+    options.default_language = Some("none".into());
+    options.language_override = Some("stemming".into());
+    let keys = doc! { "title": "text", "description": "text" };
+    let former = mongodb::IndexModel::builder().keys(keys).options(options).build();
+    products.create_index(former).await.expect("built");
+
+    let words = |query: &str| json!({ "text": { "query": query } });
+    assert_list(&gateway, words("the godfather"), &[]).await;
+    let name = gateway.database.name().to_owned();
+    let command = |arguments: &[&str]| crate::cli::done(crate::cli::on(&name, arguments));
+    let (code, table, _) = command(&["indexes", "plan"]);
+    assert_eq!(code, 1);
+    assert!(table.contains(" 1 different"), "{table}");
+    let (code, said, _) = command(&["check"]);
+    assert!(code == 1 && said.contains("docgate indexes apply"), "{said}");
+    let (code, said, _) = command(&["indexes", "apply", "--drop"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("2 without a language are searched in the site's, en"), "{said}");
+    let found = skus(&gateway.anonymous(), &words("the godfather"), 10).await;
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_list(&gateway, words("rota"), &["a"]).await;
+    gateway.assert_sound().await;
+
+    let before = gateway.snapshot().await;
+    let (code, said, _) = command(&["indexes", "apply"]);
+    assert!(code == 0 && !said.contains("without a language"), "{said}");
+    assert!(gateway.snapshot().await == before);
+    assert_eq!(command(&["indexes", "plan"]).0, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

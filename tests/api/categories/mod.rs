@@ -1,6 +1,7 @@
 //! The category tree through the door.
 
 mod flows;
+mod places;
 mod races;
 mod reads;
 mod writes;

@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 /// A second gateway on the same database whose commands can be held back.
-async fn proxied(gateway: &Gateway) -> Gateway {
+pub async fn proxied(gateway: &Gateway) -> Gateway {
     let config: Config = gateway.app.config().clone();
     let name = gateway.database.name();
     Gateway::over(mongod_port(), true, name, |own| *own = config).await
@@ -20,7 +20,7 @@ async fn proxied(gateway: &Gateway) -> Gateway {
 
 /// Runs one of the room's mutations on `slow` up to its first command that `at` names, does
 /// `meanwhile`, and lets it go on.
-async fn overtaken(
+pub async fn overtaken(
     slow: &Gateway,
     at: fn(&Seen) -> bool,
     mutation: (&'static str, Value),
@@ -32,7 +32,7 @@ async fn overtaken(
 }
 
 /// As [`overtaken`], with any call.
-async fn held(
+pub async fn held(
     slow: &Gateway,
     at: fn(&Seen) -> bool,
     call: impl Future<Output = Value> + Send + 'static,
@@ -54,7 +54,7 @@ async fn code(gateway: &Gateway, field: &str, input: Value) -> Value {
     said["errors"][0]["extensions"]["code"].clone()
 }
 
-fn is_insert(seen: &Seen) -> bool {
+pub fn is_insert(seen: &Seen) -> bool {
     seen.collection == "categories" && seen.command == "insert"
 }
 
@@ -70,7 +70,7 @@ fn is_copying(seen: &Seen) -> bool {
     seen.collection == "products" && seen.command == "update"
 }
 
-fn is_following(seen: &Seen) -> bool {
+pub fn is_following(seen: &Seen) -> bool {
     seen.collection == "categories" && seen.command == "update"
 }
 

@@ -143,9 +143,9 @@ async fn bad_lines_are_told_and_skipped() {
     let (code, out, said) = place.import("products", &file, &[]);
     assert_eq!((code, out.as_str()), (1, "2 products imported, 6 lines skipped\n"));
     for reason in [
-        "line 2: categories: there is no category \"/music/polka\"",
+        "line 2: categories[0]: there is no category \"/music/polka\"",
         "line 3: pricing.retail: is above the list price",
-        "line 4: unknown field `colour`",
+        "line 4: content.colour: unknown field `colour`",
         "line 5: is longer than 1048576 bytes",
         "line 6: EOF while parsing",
         "line 7: isn't UTF-8",
@@ -161,13 +161,18 @@ async fn bad_lines_are_told_and_skipped() {
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(told.len(), 6);
     assert_eq!(told[0]["line"], 2);
+    let fields: Vec<&Value> = told.iter().map(|told| &told["field"]).collect();
+    let named = [json!("categories[0]"), json!("pricing.retail"), json!("content.colour")];
+    let unnamed = [Value::Null, Value::Null, Value::Null];
+    assert_eq!(fields, named.iter().chain(&unnamed).collect::<Vec<_>>());
+    assert_eq!(told[0]["reason"], "there is no category \"/music/polka\"");
     assert!(told[0]["text"].as_str().expect("the line").contains("polka"));
     assert_eq!(place.products().await, 2);
 
     let misplaced = place.file(
         "misplaced.jsonl",
         concat!(
-            r#"{"path": "/jazz", "names": {"en": "Jazz"}}"#,
+            r#"{"path": "/pop", "names": {"en": "Pop", "de": ""}}"#,
             "\n",
             r#"{"path": "/film/noir", "names": {"en": "Noir"}}"#,
             "\n",
@@ -177,7 +182,8 @@ async fn bad_lines_are_told_and_skipped() {
     );
     let (code, out, said) = place.import("categories", &misplaced, &[]);
     assert_eq!((code, out.as_str()), (1, "0 categories imported, 3 lines skipped\n"), "{said}");
-    assert!(said.contains("line 1: path: the slug already stands at /music/jazz"), "{said}");
+    assert!(said.contains("line 1: names.de: takes 1 to 200 characters"), "{said}");
+    assert!(said.contains("line 2: path: there is no /film"), "{said}");
     assert!(place.is_sound().await);
 }
 

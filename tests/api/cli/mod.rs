@@ -5,6 +5,7 @@ mod configuration;
 mod demo;
 mod fetching;
 mod import;
+mod whole_shop;
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -169,8 +170,11 @@ fn every_command_explains_itself() {
     for [command, below] in [
         ["indexes", "plan"],
         ["indexes", "apply"],
-        ["import", "products"],
         ["import", "categories"],
+        ["import", "people"],
+        ["import", "products"],
+        ["import", "stock"],
+        ["import", "discussions"],
     ] {
         let (code, text, _) = done(docgate(&[command, below, "--help"]));
         assert_eq!(code, 0);

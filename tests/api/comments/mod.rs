@@ -2,6 +2,7 @@
 
 mod changes;
 mod cuts;
+mod imports;
 mod late;
 mod lists;
 mod live;

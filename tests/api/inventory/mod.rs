@@ -3,8 +3,9 @@
 mod receipts;
 mod shelves;
 
+use docgate::domains::inventory::import::{ImportStock, import};
 use mongodb::bson::{DateTime, doc};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
     Gateway, commands,
@@ -228,4 +229,93 @@ async fn the_check_finds_stock_that_does_not_add_up() {
     for sku in ["short", "negative", "reserved"] {
         assert!(broken.iter().any(|what| what.contains(sku)), "{sku}: {broken:#?}");
     }
+}
+
+/// Of each line whether it was booked, or why not.
+async fn bring(
+    gateway: &Gateway,
+    lines: Value,
+) -> Result<Vec<Result<(), String>>, docgate::error::Error> {
+    let lines: Vec<ImportStock> = serde_json::from_value(lines).expect("lines");
+    let said = import(&gateway.app, &lines).await?;
+    Ok(said.into_iter().map(|said| said.map_err(|invalid| invalid.message)).collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_receipt_is_booked_once_for_good() {
+    let gateway = Gateway::start().await;
+    for sku in ["a", "b"] {
+        gateway.product(sku, 100, "EUR").await;
+    }
+    let lines = json!([
+        { "sku": "a", "quantity": 5 },
+        { "sku": "a", "quantity": 2, "receipt": "second" },
+        { "sku": "b", "quantity": 1 },
+    ]);
+    // Also by several importers at once.
+    let runs = (0..4).map(|_| bring(&gateway, lines.clone()));
+    for said in futures_util::future::join_all(runs).await {
+        assert_eq!(said.expect("imported"), [Ok(()), Ok(()), Ok(())]);
+    }
+    assert_eq!((gateway.available("a").await, gateway.available("b").await), (7, 1));
+    // Ops are forgotten after an hour; an imported receipt isn't.
+    let inventory = gateway.database.collection::<mongodb::bson::Document>("inventory");
+    let long_ago = doc! { "$set": { "imported.$[].at": DateTime::from_millis(0) } };
+    inventory.update_one(doc! { "_id": "a" }, long_ago).await.expect("changed");
+    let before = gateway.snapshot().await["inventory"].clone();
+    let again = bring(&gateway, lines).await.expect("imported");
+    assert!(again.iter().all(Result::is_ok));
+    let other = json!([{ "sku": "a", "quantity": 6 }, { "sku": "c", "quantity": 6 }]);
+    let refused = bring(&gateway, other).await.expect("imported");
+    assert!(refused[0].as_ref().expect_err("another").starts_with("input.quantity: "));
+    assert!(refused[1].as_ref().expect_err("no product").starts_with("input.sku: "));
+    assert!(gateway.snapshot().await["inventory"] == before);
+
+    // A merchant's own receipts are told apart from it, and there is a bound.
+    gateway.merchant().receive_stock(json!({ "sku": "b", "quantity": 4 })).await;
+    let many: Vec<Value> = (0..201)
+        .map(|n| json!({ "sku": "b", "quantity": 1, "receipt": format!("r-{n}") }))
+        .collect();
+    let said = bring(&gateway, many.into()).await.expect("imported");
+    assert_eq!(said.iter().filter(|said| said.is_ok()).count(), 199);
+    assert_eq!(gateway.available("b").await, 1 + 4 + 199);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stock_that_is_imported_for_a_new_product_opens_it_again() {
+    let gateway = Gateway::with(short_bounds).await;
+    gateway.product("a", 100, "EUR").await;
+    bring(&gateway, json!([{ "sku": "a", "quantity": 5 }])).await.expect("imported");
+    let delete = "mutation { deleteProduct(input: { sku: \"a\" }) { __typename } }";
+    gateway.merchant().field(delete, json!({})).await;
+    let line = json!([{ "sku": "a", "quantity": 3, "receipt": "new" }]);
+    assert!(bring(&gateway, line.clone()).await.expect("imported")[0].is_err());
+    gateway.sweep().await;
+    gateway.product("a", 100, "EUR").await;
+    assert!(bring(&gateway, line).await.expect("imported")[0].is_ok());
+    assert_eq!(gateway.available("a").await, 8);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_at_any_command_an_import_of_stock_books_once() {
+    cuts::everywhere(
+        short_bounds,
+        async |gateway, n| {
+            let sku = format!("sku-{n}");
+            gateway.product(&sku, 100, "EUR").await;
+            sku
+        },
+        async |gateway, sku| {
+            for (quantity, receipt) in [(5, "one"), (2, "two")] {
+                let line = json!([{ "sku": sku, "quantity": quantity, "receipt": receipt }]);
+                let _cut = bring(gateway, line).await;
+            }
+        },
+        async |gateway, Case { at, way, subject }| {
+            assert_eq!(gateway.available(subject).await, 7, "{way:?} at {at}");
+        },
+    )
+    .await;
 }

@@ -9,7 +9,10 @@ use super::super::{
         ProductDetailsInput, PropertyInput, ShippingInput, TrackInput,
     },
 };
-use crate::graphql::{input, refusals::InvalidInput, scalars::LocaleTag};
+use crate::{
+    app::App,
+    graphql::{input, refusals::InvalidInput, scalars::LocaleTag},
+};
 
 /// Largest price, in minor units.
 const PRICE: i64 = 100_000_000_000;
@@ -26,6 +29,9 @@ pub(in super::super) struct Content {
     pub(in super::super) title_key: String,
     pub(in super::super) description: String,
     pub(in super::super) language: Option<LocaleTag>,
+    /// It follows from the language and the configuration: no part of what was asked for, by which a
+    /// repeat is known.
+    #[serde(skip)]
     pub(in super::super) stemming: &'static str,
     pub(in super::super) asin: Option<String>,
     pub(in super::super) issued: String,
@@ -36,6 +42,7 @@ pub(in super::super) struct Content {
 
 /// Checks everything about a product that is edited as one piece.
 pub(in super::super) fn checked_content(
+    app: &App,
     content: &ProductContentInput,
 ) -> Result<Content, InvalidInput> {
     let title = input::text("content.title", &content.title, 1..=300)?;
@@ -46,7 +53,7 @@ pub(in super::super) fn checked_content(
         title_key: input::folded(&title),
         title,
         description: input::text("content.description", description, 0..=10_000)?,
-        stemming: content.language.as_ref().map_or("none", LocaleTag::stemming),
+        stemming: LocaleTag::stemming_of(content.language.as_ref(), &app.config().site_locale),
         language: content.language.clone(),
         asin: content.asin.as_deref().map(checked_asin).transpose()?,
         issued: content.issue_date.clone().map(String::from).unwrap_or_default(),

@@ -39,7 +39,7 @@ pub async fn create(
     new: &CreateProductInput,
 ) -> Result<ProductDocument, Stop<CreateProductResult>> {
     let sku = input::key("sku", &new.sku)?;
-    let content = checked_content(&new.content)?;
+    let content = checked_content(app, &new.content)?;
     let pricing = checked_pricing(&new.pricing)?;
     let ids = category_ids(&new.categories)?;
     let origin = app.ids().op(&["createProduct"], None, &(&content, &pricing, &ids)).input;
@@ -114,7 +114,7 @@ pub async fn update(
 ) -> Result<ProductDocument, Stop<UpdateProductResult>> {
     let sku = input::sku(&change.sku)?;
     let nonce = input::verbatim("nonce", &change.nonce, 1..=128)?;
-    let content = checked_content(&change.content)?;
+    let content = checked_content(app, &change.content)?;
     // The next nonce comes from this one and the content, so that a repeat is known by it.
     let digest = app.ids().op(&["updateProduct"], None, &content).input;
     let next = app.ids().derived(&["nonce", &sku, &nonce, &digest]);

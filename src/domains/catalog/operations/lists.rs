@@ -51,8 +51,7 @@ fn checked(app: &App, by: &ProductsBy) -> Result<Way, InvalidInput> {
             Ok(Way::Title { prefix: input::folded(&prefix), kind })
         }
         ProductsBy::Text(TextFilter { query, language }) => {
-            let site = LocaleTag::parse_tag(&app.config().site_locale);
-            let language = language.as_ref().or(site.as_ref()).map_or("none", LocaleTag::stemming);
+            let language = LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale);
             Ok(Way::Text { query: input::verbatim("by.text.query", query, 1..=200)?, language })
         }
         ProductsBy::Category(place) => category(place),

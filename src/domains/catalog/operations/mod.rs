@@ -6,13 +6,16 @@ mod edits;
 mod follow;
 mod lists;
 mod removal;
+mod stemming;
 
 pub(super) use checks::{Content, checked_content, checked_pricing};
 pub use credits::{credit, uncredit};
+pub(super) use edits::CATEGORIES;
 pub use edits::{categorize, create, set_price, update};
 pub(super) use follow::{finish, finish_all};
 pub use lists::products;
 pub use removal::{delete, incarnation};
+pub use stemming::follow_site_locale;
 
 pub use super::import::import;
 

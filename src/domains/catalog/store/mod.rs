@@ -4,6 +4,7 @@ mod edit;
 mod flow;
 mod invariants;
 mod lists;
+mod stemming;
 
 pub(super) use edit::{Imported, Price, categorize, import, insert, set_price, unmark_all, update};
 pub(super) use flow::{
@@ -12,6 +13,7 @@ pub(super) use flow::{
 };
 pub(super) use invariants::{for_each, list_unwritten_works, list_works_without_product};
 pub(super) use lists::{Place, Way, list};
+pub(super) use stemming::{find_end_of_batch, set_stemming};
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,8 @@ pub struct ProductContentInput {
     pub title: String,
     /// What it is, in plain text, up to 10,000 characters.
     pub description: Option<String>,
-    /// Language of title and description; text search reduces their words to stems by it.
+    /// Language of title and description; text search reduces words to stems by it, and by the site's
+    /// language where it is left out.
     pub language: Option<LocaleTag>,
     /// Number in another shop's catalog: ten capital letters or digits.
     pub asin: Option<String>,

@@ -17,9 +17,10 @@ pub enum ProductsBy {
     Credited(CreditFilter),
     /// Products whose title begins so, by title.
     TitleStartsWith(TitleFilter),
-    /// Products whose title or description hold these words, best match first. Only the best 200
-    /// are listed. A product that changes its score between two pages may be passed over or come
-    /// twice.
+    /// Products that have these words in their title, their description, the names of those who made
+    /// them, their genres or the titles of their tracks, best match first. A word in the title counts
+    /// most. Only the best 200 are listed. A product that changes its score between two pages may be
+    /// passed over or come twice.
     Text(TextFilter),
     /// Products of a category, by title.
     Category(CategoryFilter),
@@ -72,7 +73,8 @@ pub struct TextFilter {
     /// stand together, and no `-word` may be there.
     pub query: String,
     /// Language of the words, by which they are reduced to stems; the site's when left out. Texts
-    /// in another language are found by words that have the same stem in both.
+    /// in another language are found by words that have the same stem in both. A product that doesn't
+    /// say its language is in the site's.
     pub language: Option<LocaleTag>,
 }
 

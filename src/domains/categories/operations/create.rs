@@ -2,7 +2,7 @@
 
 use async_graphql::ID;
 
-use super::{DEPTH, own_id, sound_names};
+use super::{DEPTH, own_id, sound_names, taken};
 use crate::{
     app::App,
     domains::categories::{
@@ -14,7 +14,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, InvalidInput, Stop},
+        refusals::{Conflict, InvalidInput, Stop},
         scalars::{LocaleTag, Slug},
         trees::{planted, settled},
     },
@@ -63,7 +63,7 @@ pub(in crate::domains::categories) async fn plant(
             let category = placed(op, slug, names, parent.as_ref(), &run);
             match store::insert(app, category.clone()).await.decided()? {
                 Some(()) => category,
-                None => inserted_before(app, &category).await?,
+                None => inserted_before(app, &category, parent.as_ref()).await?,
             }
         }
         // A repeat whose first call was applied is answered, whatever became of the parent.
@@ -121,12 +121,14 @@ fn placed(
 async fn inserted_before(
     app: &App,
     category: &CategoryDocument,
+    parent: Option<&CategoryDocument>,
 ) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
+    let slug = &category.slug;
     match store::find(app, &category.id).await? {
         Some(found) if found.input == category.input => Ok(found),
         Some(_) => Err(Conflict::other_input().into()),
-        None if store::find_slug(app, &category.slug).await?.is_some() => {
-            Err(AlreadyExists::new("category", category.slug.as_str()).into())
+        None if store::find_below(app, category.parent_id.as_deref(), slug).await?.is_some() => {
+            Err(taken(parent, slug).into())
         }
         None => Err(Error::unavailable("what took the slug is already gone").into()),
     }

@@ -26,8 +26,8 @@ use crate::{
         input,
         node_id::NodeKind,
         page::{Order, Page},
-        refusals::{InvalidInput, NotFound},
-        scalars::LocaleTag,
+        refusals::{AlreadyExists, InvalidInput, NotFound},
+        scalars::{LocaleTag, Slug},
     },
 };
 
@@ -46,13 +46,35 @@ const NAME: usize = 200;
 /// `BadInput`, `Unavailable` or `Internal`.
 pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
     match by {
-        CategoryBy::Slug(slug) => store::find_by(app, "slug", slug.as_str()).await,
-        CategoryBy::Path(path) => store::find_by(app, "path", sound_path("by.path", &path)?).await,
+        CategoryBy::Slug(slug) => only_of_slug(app, &slug).await,
+        CategoryBy::Path(path) => at_path(app, sound_path("by.path", &path)?).await,
         CategoryBy::Id(id) => match own_id(&id) {
-            Ok(id) => store::find_by(app, "_id", &id).await,
+            Ok(id) => store::find_shown(app, &id).await,
             Err(_) => Ok(None),
         },
     }
+}
+
+/// The category at a path. While a change of the tree is under way two may show the same path; the
+/// one of the higher version was changed last.
+async fn at_path(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
+    let found = store::list_at(app, path).await?;
+    Ok(found.into_iter().max_by(|left, right| (left.cv, &left.id).cmp(&(right.cv, &right.id))))
+}
+
+/// The category of a slug that only one has.
+async fn only_of_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>, Error> {
+    let mut found = store::list_of_slug(app, slug, 2).await?;
+    if found.len() > 1 {
+        return Err(Error::bad_input("by.slug", "is that of several categories: ask by path"));
+    }
+    Ok(found.pop())
+}
+
+/// The refusal of a slug that another category has at that place.
+fn taken(parent: Option<&CategoryDocument>, slug: &Slug) -> AlreadyExists {
+    let above = parent.map_or("", |parent| parent.path.as_str());
+    AlreadyExists::new("category", format!("{above}/{}", slug.as_str()))
 }
 
 /// A menu: the categories right below a path, by slug.
@@ -123,10 +145,24 @@ pub async fn decided_copies(
 /// As [`copies`], of the categories at these paths.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`.
+/// `Unavailable`, also while a change of the tree is under way and two show the same path. `Internal`.
 pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>, Error> {
     let found = store::list_by_paths(app, paths).await?;
+    let mut shown = std::collections::HashSet::new();
+    if !found.iter().all(|found| shown.insert(found.path.as_str())) {
+        return Err(two_at_once());
+    }
     Ok(found.iter().filter(|found| found.is_settled()).map(CategoryDocument::copy).collect())
+}
+
+/// The one category at a path, for who builds upon it.
+pub(super) async fn one_at(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
+    let mut found = store::list_at(app, path).await?;
+    if found.len() > 1 { Err(two_at_once()) } else { Ok(found.pop()) }
+}
+
+fn two_at_once() -> Error {
+    Error::unavailable("a change of the category tree is under way to one that has the same path")
 }
 
 /// The `_id` behind a global id that a client gave.
@@ -138,7 +174,7 @@ fn not_found(id: &str) -> NotFound {
     NotFound::of(NodeKind::Category, id)
 }
 
-fn sound_name(field: &str, name: &str) -> Result<String, InvalidInput> {
+pub(super) fn sound_name(field: &str, name: &str) -> Result<String, InvalidInput> {
     input::text(field, name, 1..=NAME)
 }
 

@@ -2,7 +2,7 @@
 
 use async_graphql::ID;
 
-use super::{DEPTH, own_id};
+use super::{DEPTH, own_id, taken};
 use crate::{
     app::App,
     domains::categories::{
@@ -10,13 +10,17 @@ use crate::{
         store::{self, Categories},
         types::{ChangeCategorySlugResult, MoveCategoryResult, WouldMakeCircle},
     },
+    error::Error,
     graphql::{
         node_id::NodeKind,
-        refusals::{AlreadyExists, InvalidInput, Stop},
+        refusals::{InvalidInput, Stop},
         scalars::Slug,
         trees::{carry, locked, settled},
     },
-    mongo::{Run, tree::taken_up},
+    mongo::{
+        Run,
+        tree::{Child, taken_up},
+    },
 };
 
 /// Changes the slug; paths below follow.
@@ -41,14 +45,25 @@ async fn change_slug_locked(
     run: Run,
 ) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
     let found = taken_up(&store::tree(app), id).await?;
-    settled::<_, ChangeCategorySlugResult>(found, NodeKind::Category, id)?;
+    let found = settled::<_, ChangeCategorySlugResult>(found, NodeKind::Category, id)?;
     if let Some(changed) = store::set_slug(app, id, slug, &run).await.decided()? {
         return Ok(changed);
     }
-    if store::find_slug(app, slug).await?.is_some_and(|holder| holder.id != id) {
-        return Err(AlreadyExists::new("category", slug.as_str()).into());
+    let parent = found.parent_id.as_deref();
+    if is_taken(app, parent, slug, id).await? {
+        let above = match parent {
+            Some(parent) => store::find(app, parent).await?,
+            None => None,
+        };
+        return Err(taken(above.as_ref(), slug).into());
     }
     Err(run.overdue().into())
+}
+
+/// Whether another category than `id` has the slug below that parent.
+async fn is_taken(app: &App, parent: Option<&str>, slug: &Slug, id: &str) -> Result<bool, Error> {
+    let holder = store::find_below(app, parent, slug).await?;
+    Ok(holder.is_some_and(|holder| holder.id != id))
 }
 
 /// Moves a category with everything below it.
@@ -96,6 +111,9 @@ async fn move_locked(
     }
     match store::set_parent(app, id, parent.as_ref(), &run).await.decided()? {
         Some(moved) => Ok(moved),
+        None if is_taken(app, parent.as_ref().map(Child::id), &category.slug, id).await? => {
+            Err(taken(parent.as_ref(), &category.slug).into())
+        }
         // Nobody else deletes it or changes the shape as long as the run lasts.
         None => Err(run.overdue().into()),
     }

@@ -291,12 +291,6 @@ pub struct OpenDiscussion {
     /// What it was told lately.
     #[serde(default)]
     pub taken: Vec<Taken>,
-    /// Names of the bulks of comments that were imported.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub imported: Vec<String>,
-    /// Names of the bulks of which comments may be there that it doesn't count yet.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub importing: Vec<String>,
     /// The comments, where they are embedded.
     #[serde(default)]
     pub entries: Vec<CommentDocument>,

@@ -1,6 +1,7 @@
 //! The rules of comments.
 
 mod authors;
+mod bulk;
 mod changes;
 mod copy;
 mod drive;
@@ -11,6 +12,7 @@ mod post;
 mod reads;
 
 pub use authors::comments_by;
+pub(super) use bulk::{Known, Line, post_all};
 pub use changes::{edit, remove};
 pub(super) use drive::drive;
 pub use migrate::migrate;
@@ -33,7 +35,7 @@ use crate::{
 };
 
 /// Longest comment, in characters.
-const TEXT: usize = 4_000;
+pub(super) const TEXT: usize = 4_000;
 /// Levels of a thread at the most: a sort key has some 25 bytes for each.
 pub const LEVELS: usize = 250;
 /// What a discussion keeps of what it was told lately, at the most; those who look before they tell it may

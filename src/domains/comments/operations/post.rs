@@ -106,7 +106,7 @@ pub async fn review(
     let parent = parent_of(&on)?;
     let (run, discussion) = begin_or_open(app, &parent, requester).await?;
     let discussion = discussion?;
-    let id = app.ids().derived(&["review", &discussion.id, author]);
+    let id = review_id(app, &discussion.id, author);
     let origin = app.ids().op(&["reviewProduct"], None, &(&new.stars, &text)).input;
     let posting = Posting {
         id: id.clone(),
@@ -127,6 +127,11 @@ pub async fn review(
         }
         Err(Unposted::OtherInput) => Err(AlreadyExists::new("review of yours for", sku).into()),
     }
+}
+
+/// The id of an author's review in a discussion: there is one.
+pub(super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
+    app.ids().derived(&["review", discussion, author])
 }
 
 /// Slug and sort key of the comment that is replied to. A reply that is there already stays, whatever has

@@ -2,7 +2,6 @@
 
 mod authors;
 mod embedded;
-mod imports;
 mod invariants;
 mod paged;
 mod parents;
@@ -11,13 +10,12 @@ mod rebuild;
 mod seen;
 
 pub(super) use authors::{list_authored, put_authored, remove_authored};
-pub(super) use imports::{begin_import, take_all};
 pub(super) use invariants::{list_copies, list_stores, list_wrong_pages};
 pub(super) use parents::{
     LATEST, close, excerpt, for_each, forget_taken, give, list_touched, mark_copied, migrate,
-    open_discussion, rest, settled, take, void,
+    open_discussion, rest, settled, take, take_all, void,
 };
-pub(super) use per_document::insert_all;
+pub(super) use per_document::{insert_all, settle_all};
 pub(super) use rebuild::rebuild;
 pub(super) use seen::{find, list_seen, open};
 

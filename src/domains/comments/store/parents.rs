@@ -79,8 +79,6 @@ pub(in super::super) async fn open_discussion(
         since: run.now(),
         first_page: 0,
         taken: Vec::new(),
-        imported: Vec::new(),
-        importing: Vec::new(),
         entries: Vec::new(),
         migration: None,
         touched_at: None,
@@ -96,23 +94,33 @@ pub(super) fn touch(run: &Run) -> Document {
 
 /// What takes a comment: a guard against doing it twice, and the update.
 pub(super) fn taking(comment: &CommentDocument, run: &Run) -> (Document, Document) {
-    let mut increase = doc! { "discussion.count": 1_i64, "discussion.total": 1_i64 };
-    if let Some(stars) = comment.stars {
-        increase.insert("discussion.rating.count", 1_i64);
-        increase.insert("discussion.rating.sum", i64::from(stars));
+    taking_all(&[comment], run)
+}
+
+/// The same of several comments.
+fn taking_all(comments: &[&CommentDocument], run: &Run) -> (Document, Document) {
+    let count = i64::try_from(comments.len()).unwrap_or(i64::MAX);
+    let mut increase = doc! { "discussion.count": count, "discussion.total": count };
+    let stars: Vec<_> = comments.iter().filter_map(|comment| comment.stars).collect();
+    if !stars.is_empty() {
+        let reviews = i64::try_from(stars.len()).unwrap_or(i64::MAX);
+        increase.insert("discussion.rating.count", reviews);
+        increase.insert("discussion.rating.sum", stars.into_iter().map(i64::from).sum::<i64>());
     }
-    let latest = doc! {
-        "$each": [stored(&excerpt(comment))],
-        "$sort": { "at": -1, "id": -1 },
-        "$slice": LATEST,
-    };
-    let taken = doc! { "tag": &comment.id, "at": run.now() };
+    let mut newest = comments.to_vec();
+    newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
+    newest.truncate(LATEST.unsigned_abs() as usize);
+    let newest: Vec<_> = newest.into_iter().map(|comment| stored(&excerpt(comment))).collect();
+    let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": LATEST };
+    let tags: Vec<_> = comments.iter().map(|comment| comment.id.as_str()).collect();
+    let mark = |tag: &&str| doc! { "tag": *tag, "at": run.now() };
+    let taken: Vec<_> = tags.iter().map(mark).collect();
     let update = doc! {
         "$inc": increase,
-        "$push": { "discussion.latest": latest, "discussion.taken": taken },
+        "$push": { "discussion.latest": latest, "discussion.taken": { "$each": taken } },
         "$min": touch(run),
     };
-    (doc! { "discussion.taken.tag": { "$ne": &comment.id } }, update)
+    (doc! { "discussion.taken.tag": { "$nin": tags } }, update)
 }
 
 /// A comment as the discussed document carries it.
@@ -133,7 +141,19 @@ pub(in super::super) async fn take(
     seen: Document,
     run: &Run,
 ) -> Outcome<OpenDiscussion> {
-    let (untaken, update) = taking(comment, run);
+    take_all(app, parent, discussion, &[comment], seen, run).await
+}
+
+/// As [`take`], of several comments at once, none of which was taken before.
+pub(in super::super) async fn take_all(
+    app: &App,
+    parent: &Parent,
+    discussion: &OpenDiscussion,
+    comments: &[&CommentDocument],
+    seen: Document,
+    run: &Run,
+) -> Outcome<OpenDiscussion> {
+    let (untaken, update) = taking_all(comments, run);
     let now = doc! { "discussion.id": &discussion.id, "discussion.epoch": discussion.epoch };
     write(app, parent, both(both(seen, now), untaken), update, run).await
 }

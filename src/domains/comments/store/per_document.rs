@@ -25,10 +25,27 @@ fn comments(app: &App) -> Collection<CommentDocument> {
     app.collection()
 }
 
-/// Inserts comments in bulk; those that are there stay.
-pub(in super::super) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<(), Error> {
-    let _there = comments(app).insert_many(bulk.to_vec()).await?;
-    Ok(())
+/// Inserts comments in bulk; those that are there stay. Says whether none was.
+pub(in super::super) async fn insert_all(
+    app: &App,
+    bulk: &[CommentDocument],
+) -> Result<bool, Error> {
+    let there = comments(app).insert_many(bulk.to_vec()).await?;
+    Ok(there.is_empty())
+}
+
+/// Empties the outboxes of comments that were due to be posted; says whether it was so of all.
+pub(in super::super) async fn settle_all(
+    app: &App,
+    place: &Place,
+    bulk: &[&CommentDocument],
+    run: &Run,
+) -> Result<bool, Error> {
+    let keys: Vec<_> = bulk.iter().map(|comment| place.key(&comment.id)).collect();
+    let due = doc! { "_id": { "$in": keys }, "due.kind": "POST", "sealed": { "$ne": true } };
+    let update = doc! { "$set": { "settledAt": run.now() }, "$unset": { "due": 1 } };
+    let settled = comments(app).update_many(both(due, run.alive()), update, vec![]).await?;
+    Ok(usize::try_from(settled).is_ok_and(|settled| settled == bulk.len()))
 }
 
 #[async_trait]

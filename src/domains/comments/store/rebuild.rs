@@ -23,13 +23,11 @@ pub(in super::super) async fn rebuild(
     derived: &Derived,
     run: &Run,
 ) -> Outcome<OpenDiscussion> {
-    // A bulk that is being imported is counted as a whole, by the import.
     let guard = doc! {
         "discussion.id": &discussion.id,
         "discussion.epoch": discussion.epoch,
         "discussion.version": discussion.version,
         "discussion.total": discussion.total,
-        "discussion.importing.0": { "$exists": false },
     };
     let mut set = doc! {
         "discussion.count": derived.count,

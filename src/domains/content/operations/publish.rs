@@ -54,7 +54,11 @@ pub async fn publish(
         nonce,
         title: node.metadata.title.clone(),
         language: node.metadata.language.clone(),
-        stemming: stemming(app, node.metadata.language.as_ref()).to_owned(),
+        stemming: LocaleTag::stemming_of(
+            node.metadata.language.as_ref(),
+            &app.config().site_locale,
+        )
+        .to_owned(),
         detail: node.metadata.detail.clone(),
     };
     if let Some(published) = store::publish(app, &id, &edition, at, &run).await.decided()? {
@@ -69,12 +73,6 @@ pub async fn publish(
         return Err(ContentConflict::with(Shown::written(found, run.now())).into());
     }
     Err(run.overdue().into())
-}
-
-/// How words of a text are reduced to stems: by its language, else by the site's.
-fn stemming(app: &App, language: Option<&LocaleTag>) -> &'static str {
-    let site = LocaleTag::parse_tag(&app.config().site_locale);
-    language.or(site.as_ref()).map_or("none", LocaleTag::stemming)
 }
 
 /// Whether readers see this version from just then on already, or, where that time is past, see it now

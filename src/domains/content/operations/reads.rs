@@ -125,12 +125,10 @@ fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
         ContentsBy::Type(kind) => Way::Type((*kind).into()),
         ContentsBy::RecentIn(path) => Way::In(path_or_top("by.recentIn", path)?.to_owned()),
         ContentsBy::Text(TextInContent { query, within, language }) => {
-            let site = LocaleTag::parse_tag(&app.config().site_locale);
-            let language = language.as_ref().or(site.as_ref());
             let within = within.as_deref().unwrap_or(TOP);
             Way::Text {
                 query: input::verbatim("by.text.query", query, 1..=200)?,
-                language: language.map_or("none", LocaleTag::stemming),
+                language: LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale),
                 within: path_or_top("by.text.within", within)?.to_owned(),
             }
         }

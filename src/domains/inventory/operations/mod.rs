@@ -3,6 +3,7 @@
 mod receipts;
 
 pub use receipts::receive;
+pub(super) use receipts::{MOST, Refused, book};
 
 use futures_util::future::join_all;
 use mongodb::bson::DateTime;

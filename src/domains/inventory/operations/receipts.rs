@@ -6,8 +6,8 @@ use crate::{
     domains::{
         catalog,
         inventory::{
-            documents::{ReceiptDocument, StockDocument},
-            store,
+            documents::{ImportedReceipt, ReceiptDocument, StockDocument},
+            store::{self, Once, RECEIPTS},
             types::ReceiveStockResult,
         },
     },
@@ -23,7 +23,20 @@ use crate::{
 };
 
 /// Most that one receipt brings.
-const MOST: i64 = 1_000_000_000;
+pub(in super::super) const MOST: i64 = 1_000_000_000;
+
+/// Why a receipt isn't booked.
+#[derive(Debug)]
+pub(in super::super) enum Refused {
+    /// There is no such product.
+    NoProduct,
+    /// It was booked before with another quantity.
+    OtherInput,
+    /// It was given up before.
+    GivenUp,
+    /// The stock remembers as many receipts as it can.
+    Full,
+}
 
 /// Goods came in. Once per op id.
 ///
@@ -38,64 +51,116 @@ pub async fn receive(
 ) -> Result<StockDocument, Stop<ReceiveStockResult>> {
     let sku = &input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST)?;
-    let op = input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
-    let run = app.begin().await?;
+    let op = &input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
     // Without an op id of the client's nothing can be a repeat.
-    let moved = async {
-        if op_id.is_some() { store::find_receipt(app, &id(sku, &op.id)).await } else { Ok(None) }
-    };
-    let (product, moved) = tokio::try_join!(catalog::operations::product(app, sku), moved)?;
-    let Some(product) = product else { return Err(NotFound::new("product", sku).into()) };
-    if let Some(receipt) = moved {
-        return repeated(app, sku, &op, &receipt).await;
+    let once = Once::Op { op, may_be_repeat: op_id.is_some() };
+    match book(app, sku, quantity, once).await? {
+        Ok(stock) => Ok(stock),
+        Err(Refused::NoProduct) => Err(NotFound::new("product", sku).into()),
+        Err(Refused::OtherInput) => Err(Conflict::other_input().into()),
+        Err(Refused::GivenUp) => Err(Conflict::given_up().into()),
+        Err(Refused::Full) => {
+            Err(Error::RateLimited("too many receipts of this SKU at the same time").into())
+        }
+    }
+}
+
+/// Books a receipt of checked input, once.
+///
+/// # Errors
+/// The outcome is unknown, or the run is over: repeat it.
+pub(in super::super) async fn book(
+    app: &App,
+    sku: &str,
+    quantity: i64,
+    once: Once<'_>,
+) -> Result<Result<StockDocument, Refused>, Error> {
+    let run = app.begin().await?;
+    let product = catalog::operations::product(app, sku);
+    let (product, moved) = tokio::try_join!(product, find_moved(app, sku, once))?;
+    let Some(product) = product else { return Ok(Err(Refused::NoProduct)) };
+    if let Some((op, receipt)) = moved {
+        return repeated(app, sku, op, &receipt).await;
     }
     loop {
-        if let Some(mut stock) = store::receive(app, sku, quantity, &op, &run).await.decided()? {
+        if let Some(mut stock) = store::receive(app, sku, quantity, once, &run).await.decided()? {
             move_on(app, sku, std::mem::take(&mut stock.ops));
-            return Ok(stock);
+            return Ok(Ok(stock));
         }
         // Refused: the first receipt of this SKU, a repeat, or a reason to tell.
         if let Some(stock) = store::find(app, sku).await? {
             if is_left_over(&stock, product.get().incarnation) {
                 if run.is_over() {
-                    return Err(run.overdue().into());
+                    return Err(run.overdue());
                 }
                 store::revive(app, sku, stock.deleted.as_ref(), &run).await.decided()?;
-            } else if let Some(applied) = explained(app, stock, &op, &run)? {
-                return Ok(applied);
+            } else if let Some(explained) = explained(app, stock, quantity, once, &run)? {
+                return Ok(explained);
             }
             continue;
         }
-        let first = first_receipt(sku, quantity, &op, &run);
+        let first = first_receipt(sku, quantity, once, &run);
         if store::insert(app, first.clone()).await.decided()?.is_some() {
-            return Ok(first);
+            return Ok(Ok(first));
         }
         // Another first receipt came at the same moment: this one is the second.
     }
 }
 
 /// Why the stock took no receipt: it was applied before. `None` where it can be tried again.
-fn explained<U>(
+fn explained(
     app: &App,
     stock: StockDocument,
-    op: &Op,
+    quantity: i64,
+    once: Once<'_>,
     run: &Run,
-) -> Result<Option<StockDocument>, Stop<U>>
-where
-    U: From<Conflict> + From<NotFound>,
-{
-    match op.standing(&op.id, &stock.ops) {
-        Standing::Applied => Ok(Some(stock)),
-        Standing::OtherInput => Err(Conflict::other_input().into()),
-        Standing::Void => Err(Conflict::given_up().into()),
-        Standing::New if stock.deleting => Err(NotFound::new("product", &stock.sku).into()),
-        Standing::New if is_full(&stock.ops, run.now(), store::bounds(app)) => {
-            Err(Error::RateLimited("too many receipts of this SKU at the same time").into())
-        }
-        Standing::New if run.is_over() => Err(run.overdue().into()),
+) -> Result<Option<Result<StockDocument, Refused>>, Error> {
+    Ok(match once.standing(quantity, &stock) {
+        Standing::Applied => Some(Ok(stock)),
+        Standing::OtherInput => Some(Err(Refused::OtherInput)),
+        Standing::Void => Some(Err(Refused::GivenUp)),
+        Standing::New if stock.deleting => Some(Err(Refused::NoProduct)),
+        Standing::New if once.finds_no_room(app, &stock, run) => Some(Err(Refused::Full)),
+        Standing::New if run.is_over() => return Err(run.overdue()),
         // The first receipt came after the refusal.
-        Standing::New => Ok(None),
+        Standing::New => None,
+    })
+}
+
+impl Once<'_> {
+    /// How the receipt stands with the stock.
+    fn standing(self, quantity: i64, stock: &StockDocument) -> Standing {
+        match self {
+            Self::Op { op, .. } => op.standing(&op.id, &stock.ops),
+            Self::Receipt(name) => {
+                let mut imported = stock.imported.iter();
+                match imported.find(|imported| imported.receipt == name) {
+                    Some(imported) if imported.quantity == quantity => Standing::Applied,
+                    Some(_) => Standing::OtherInput,
+                    None => Standing::New,
+                }
+            }
+        }
     }
+
+    /// Whether the stock can't remember one more.
+    fn finds_no_room(self, app: &App, stock: &StockDocument, run: &Run) -> bool {
+        match self {
+            Self::Op { .. } => is_full(&stock.ops, run.now(), store::bounds(app)),
+            Self::Receipt(_) => stock.imported.len() >= RECEIPTS,
+        }
+    }
+}
+
+/// The receipt of that op, where the stock itself doesn't remember it any more.
+async fn find_moved<'a>(
+    app: &App,
+    sku: &str,
+    once: Once<'a>,
+) -> Result<Option<(&'a Op, ReceiptDocument)>, Error> {
+    let Once::Op { op, may_be_repeat: true } = once else { return Ok(None) };
+    let receipt = store::find_receipt(app, &id(sku, &op.id)).await?;
+    Ok(receipt.map(|receipt| (op, receipt)))
 }
 
 /// A repeat of a receipt that the stock itself doesn't remember any more.
@@ -104,12 +169,12 @@ async fn repeated(
     sku: &str,
     op: &Op,
     receipt: &ReceiptDocument,
-) -> Result<StockDocument, Stop<ReceiveStockResult>> {
+) -> Result<Result<StockDocument, Refused>, Error> {
     if receipt.input.as_ref() != Some(&op.input) {
-        return Err(Conflict::other_input().into());
+        return Ok(Err(Refused::OtherInput));
     }
     let stock = store::find_counters(app, sku).await?;
-    stock.ok_or_else(|| Error::internal("a receipt without its stock").into())
+    stock.map(Ok).ok_or_else(|| Error::internal("a receipt without its stock"))
 }
 
 /// Moves what the stock remembers of receipts into documents of their own, behind the answer. What is
@@ -139,15 +204,22 @@ fn id(sku: &str, op: &str) -> String {
     format!("{sku}:{op}")
 }
 
-fn first_receipt(sku: &str, quantity: i64, op: &Op, run: &Run) -> StockDocument {
-    let applied = OpRecord {
-        tag: op.id.clone(),
-        id: Some(op.id.clone()),
-        input: Some(op.input.clone()),
-        void: false,
-        at: run.now(),
-        kept: None,
-    };
-    let (available, received, ops) = (quantity, quantity, vec![applied]);
-    StockDocument { available, received, ops, ..StockDocument::empty(sku) }
+fn first_receipt(sku: &str, quantity: i64, once: Once<'_>, run: &Run) -> StockDocument {
+    let mut stock =
+        StockDocument { available: quantity, received: quantity, ..StockDocument::empty(sku) };
+    match once {
+        Once::Op { op, .. } => stock.ops.push(OpRecord {
+            tag: op.id.clone(),
+            id: Some(op.id.clone()),
+            input: Some(op.input.clone()),
+            void: false,
+            at: run.now(),
+            kept: None,
+        }),
+        Once::Receipt(name) => {
+            let receipt = name.to_owned();
+            stock.imported.push(ImportedReceipt { receipt, quantity, at: run.now() });
+        }
+    }
+    stock
 }

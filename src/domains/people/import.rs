@@ -1,0 +1,113 @@
+//! People in bulk: `docgate import people`.
+//!
+//! ```json
+//! {"key": "miles-davis", "name": "Miles Davis"}
+//! {"key": "bill-evans", "name": "Bill Evans",
+//!  "address": {"street": "1 Main Street", "city": "Plainfield, NJ 07060", "country": "US"}}
+//! ```
+//!
+//! The key is the shop's own. The person's `_id` is made from it and from nothing else, so that a line is
+//! known again and products name a person by the key without a look-up.
+
+use std::collections::HashSet;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{
+    documents::PersonDocument,
+    operations::{NAME, checked_address, fresh, give_name},
+    store,
+    types::PersonAddressInput,
+};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{input, refusals::InvalidInput},
+};
+
+/// One line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportPerson {
+    /// The shop's own key of the person.
+    pub key: String,
+    /// The name.
+    pub name: String,
+    /// Where the person can be reached; absent, that stays as it is.
+    #[serde(default)]
+    pub address: Option<PersonAddressInput>,
+}
+
+/// Reads that are under way at a time.
+const AT_ONCE: usize = 64;
+
+/// The `_id` of the person that was imported under this key.
+///
+/// # Errors
+/// Names the field.
+pub fn id_of(field: &str, key: &str) -> Result<String, InvalidInput> {
+    let key = input::key(field, key)?;
+    let digest = Sha256::new().chain_update("imported person\0").chain_update(key).finalize();
+    Ok(BASE64.encode(&digest[..16]))
+}
+
+/// Imports `lines`; answers for each of them, in their order, why it was refused. Who is there takes the
+/// line's name, and its address where it has one.
+///
+/// # Errors
+/// `Unavailable` or `Internal`: some of the lines may have been imported, import them again.
+pub async fn import(
+    app: &App,
+    lines: &[ImportPerson],
+) -> Result<Vec<Result<(), InvalidInput>>, Error> {
+    let mut answers = Vec::with_capacity(lines.len());
+    let mut people = Vec::new();
+    for line in lines {
+        answers.push(checked(app, line).map(|person| people.push(person)));
+    }
+    let there = store::insert_all(app, people.clone()).await?;
+    let there = there.into_iter().map(|position| &people[position]);
+    let found: Vec<(&PersonDocument, Option<PersonDocument>)> = stream::iter(there)
+        .map(async |line| Ok::<_, Error>((line, store::find(app, &line.id).await?)))
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await?;
+    // Of several lines of one key the last one stays.
+    let mut changed = HashSet::new();
+    for (line, found) in found {
+        let is_same = found.is_some_and(|found| is_as(&found, line));
+        if !is_same || changed.contains(&line.id) {
+            change(app, line).await?;
+            changed.insert(&line.id);
+        }
+    }
+    Ok(answers)
+}
+
+fn checked(app: &App, line: &ImportPerson) -> Result<PersonDocument, InvalidInput> {
+    let id = id_of("key", &line.key)?;
+    let name = input::text("name", &line.name, 1..=NAME)?;
+    let address = line.address.as_ref().map(checked_address).transpose()?;
+    let origin = app.ids().op(&["importPerson"], None, line).input;
+    Ok(fresh(id, name, address, origin))
+}
+
+/// Whether nothing is left to be done about the person.
+fn is_as(found: &PersonDocument, line: &PersonDocument) -> bool {
+    found.name == line.name
+        && found.outbox.is_empty()
+        && (line.address.is_none() || found.address == line.address)
+}
+
+async fn change(app: &App, line: &PersonDocument) -> Result<(), Error> {
+    let gone = || Error::internal("an imported person is gone");
+    give_name(app, &line.id, &line.name).await?.ok_or_else(gone)?;
+    if line.address.is_some() {
+        let set = store::set_address(app, &line.id, line.address.as_ref()).await;
+        set.decided()?.ok_or_else(gone)?;
+    }
+    Ok(())
+}

@@ -299,6 +299,27 @@ impl Refusal for InsufficientStock {}
 impl Refusal for CartNotActive {}
 impl Refusal for CurrencyMismatch {}
 
+/// Why the input of a mutation can't be used.
+#[derive(Debug)]
+pub enum Unusable {
+    /// What it names can't be there.
+    Missing(NotFound),
+    /// It is none.
+    Invalid(InvalidInput),
+}
+
+impl From<NotFound> for Unusable {
+    fn from(refusal: NotFound) -> Self {
+        Self::Missing(refusal)
+    }
+}
+
+impl From<InvalidInput> for Unusable {
+    fn from(refusal: InvalidInput) -> Self {
+        Self::Invalid(refusal)
+    }
+}
+
 /// Why an operation ended early: `U` is the union that the mutation answers with.
 #[derive(Debug)]
 pub enum Stop<U> {
@@ -314,6 +335,15 @@ where
 {
     fn from(refusal: R) -> Self {
         Self::Refused(refusal.into())
+    }
+}
+
+impl<U: From<NotFound> + From<InvalidInput>> From<Unusable> for Stop<U> {
+    fn from(unusable: Unusable) -> Self {
+        match unusable {
+            Unusable::Missing(refusal) => refusal.into(),
+            Unusable::Invalid(refusal) => refusal.into(),
+        }
     }
 }
 

@@ -66,11 +66,10 @@ fn kind(path: &[String]) -> Option<NodeKind> {
         "transferId" => NodeKind::Transfer,
         "personId" | "person" => NodeKind::Person,
         "category" | "categories" => NodeKind::Category,
-        "content" | "owner" => NodeKind::Content,
         "asset" => NodeKind::Asset,
         "on" | "ids" => NodeKind::Product,
         "parent" if root.ends_with("Category") => NodeKind::Category,
-        "parent" => NodeKind::Content,
+        "content" | "owner" | "parent" => NodeKind::Content,
         "id" => match root {
             "account" => NodeKind::Account,
             "asset" => NodeKind::Asset,

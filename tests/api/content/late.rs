@@ -89,7 +89,7 @@ async fn a_version_that_comes_late_goes_with_the_next_edit() {
 async fn a_time_that_is_past_moves_nothing_back() {
     let gateway = Gateway::start().await;
     let anyone = gateway.anonymous();
-    let past = "2020-01-01T00:00:00Z";
+    let past = "2020-01-01T00:00:00.000Z";
     let page = create(&gateway, draft("PAGE", "page", None)).await;
     publish(&gateway, &page, None).await;
     let first = at(&anyone, "/page").await;

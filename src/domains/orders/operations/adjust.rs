@@ -23,7 +23,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{Conflict, InsufficientStock, NotFound, Stop},
+        refusals::{Conflict, InsufficientStock, NotFound, Stop, Unusable},
         requester::Requester,
         scalars::Money,
     },
@@ -48,17 +48,11 @@ struct Ask {
 }
 
 impl Ask {
-    fn checked(
-        app: &App,
-        given: AdjustOrderLineInput,
-    ) -> Result<Self, Stop<AdjustOrderLineResult>> {
+    fn checked(app: &App, given: AdjustOrderLineInput) -> Result<Self, Unusable> {
         let order = input::id(NodeKind::Order, &given.order_id)?;
         let sku = input::sku(&given.sku)?;
         let quantity = input::within("quantity", given.quantity.0, 0..=MOST_QUANTITY)?;
-        let payment = given
-            .payment
-            .map(|own| payer::payment::<AdjustOrderLineResult>("payment", own))
-            .transpose()?;
+        let payment = given.payment.map(|own| payer::payment("payment", own)).transpose()?;
         let scope = [order.as_str(), "adjustOrderLine"];
         let op = input::op(app, &scope, given.op_id.as_ref(), &(&sku, quantity, &payment))?;
         Ok(Self { order, sku, quantity, payment, op })

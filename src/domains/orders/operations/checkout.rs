@@ -29,7 +29,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{CartNotActive, Conflict, NotFound, Stop},
+        refusals::{CartNotActive, Conflict, NotFound, Stop, Unusable},
         requester::Requester,
         scalars::Money,
     },
@@ -48,7 +48,7 @@ struct Ask {
 }
 
 impl Ask {
-    fn checked(app: &App, input: CheckoutCartInput) -> Result<Self, Stop<CheckoutCartResult>> {
+    fn checked(app: &App, input: CheckoutCartInput) -> Result<Self, Unusable> {
         let cart = input::id(NodeKind::Cart, &input.cart_id)?;
         let shipping = payer::address("shipping", input.shipping)?;
         let payment = payer::payment("payment", input.payment)?;

@@ -11,7 +11,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{InvalidInput, NotFound, Stop},
+        refusals::{InvalidInput, NotFound, Stop, Unusable},
         requester::Requester,
         scalars::Money,
     },
@@ -33,10 +33,7 @@ pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Addres
 
 /// # Errors
 /// There can be no such account, or the token can't be used.
-pub(super) fn payment<U>(field: &str, given: PaymentInput) -> Result<Payment, Stop<U>>
-where
-    U: From<InvalidInput> + From<NotFound>,
-{
+pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, Unusable> {
     let account = given.account.map(|id| input::id(NodeKind::Account, &id));
     let token =
         given.token.map(|token| input::verbatim(&format!("{field}.token"), &token, 1..=1_000));

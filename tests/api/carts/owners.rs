@@ -79,8 +79,8 @@ async fn what_cant_be_claimed_stays_as_it_was() {
     for (id, refusal) in [
         (closed.as_str(), "CartNotActive"),
         (&nothing, "NotFound"),
-        ("$where", "InvalidInput"),
-        ("", "InvalidInput"),
+        ("$where", "NotFound"),
+        ("", "NotFound"),
     ] {
         let refused = ann.does(Client::claiming(id)).await;
         assert!(is(&refused, refusal), "{id}: {refused:#}");

@@ -122,7 +122,7 @@ async fn a_shop_that_is_imported_is_alive() {
         (&json!(5), &json!(2))
     );
     assert_eq!(discussion["rating"]["average"], 3.5);
-    assert_eq!(discussion["latestComments"][0]["postedAt"], "2024-05-02T06:30:00Z");
+    assert_eq!(discussion["latestComments"][0]["postedAt"], "2024-05-02T06:30:00.000Z");
     assert_eq!(discussion["latestComments"][4]["stars"], 5);
     gateway.assert_sound().await;
     assert_eq!(done(on(gateway.database.name(), &["check"])).0, 0);

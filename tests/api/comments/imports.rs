@@ -68,7 +68,7 @@ async fn what_is_imported_is_as_if_it_had_been_posted_then() {
         .collect();
     assert_eq!(told.len(), 5);
     assert_eq!(told[..3], ["0 Text a", "1 Text b", "2 Text c"]);
-    assert_eq!(listed[0]["postedAt"], "2024-05-01T12:00:00.5Z");
+    assert_eq!(listed[0]["postedAt"], "2024-05-01T12:00:00.500Z");
 
     // It takes part like any other: replies, removals, an author's list, and the sweep.
     let slug = listed[2]["slug"].as_str().expect("a slug").to_owned();

@@ -61,9 +61,9 @@ pub struct Edge {
     live: Arc<live::Live>,
     observer: Arc<observed::Observer>,
     readiness: Arc<health::Readiness>,
-    /// Cancelled when the gateway is about to stop: what would go on for as long as its client likes
-    /// ends then.
-    stopping: CancellationToken,
+    /// Cancelled when the gateway stops and takes no connections any more: what would go on for as long as its
+    /// client likes ends then. A client that connects again at once doesn't come back to the same gateway.
+    closing: CancellationToken,
 }
 
 /// Why there can't be an HTTP side.
@@ -114,7 +114,7 @@ impl Edge {
             live,
             observer,
             readiness,
-            stopping: CancellationToken::new(),
+            closing: CancellationToken::new(),
         })
     }
 
@@ -170,14 +170,15 @@ impl Edge {
         let (app, limits) = (self.app.clone(), Arc::clone(&self.limits));
         let others = Self::admin_routes().with_state(self);
         let routes = Routes { operations: None, others };
-        let server = server::Server::new(routes, limits, app.config(), stop);
+        let closing = CancellationToken::new();
+        let server = server::Server::new(routes, limits, app.config(), stop, closing);
         server.serve(listener, Duration::ZERO).await.wait().await;
     }
 
     /// Serves on `listener` until `stop`, then finishes what is under way: requests, and flows whose
     /// clients have gone.
-    pub async fn serve(mut self, listener: TcpListener, stop: CancellationToken) {
-        self.stopping = stop.clone();
+    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
+        let closing = self.closing.clone();
         let app = self.app.clone();
         let tasks = app.tasks().clone();
         let grace = app.bounds().one();
@@ -185,7 +186,7 @@ impl Edge {
         let kept = Arc::clone(&limits);
         let upkeep = async move { tokio::join!(kept.forget(), documents.keep_fresh()) };
         let upkeep = tokio::spawn(upkeep);
-        let server = server::Server::new(self.routes(), limits, app.config(), stop);
+        let server = server::Server::new(self.routes(), limits, app.config(), stop, closing);
         let connections = server.serve(listener, FAREWELL).await;
         upkeep.abort();
         if tokio::time::timeout(grace, connections.wait()).await.is_err() {

@@ -47,7 +47,7 @@ pub(super) struct Server {
     patience: Duration,
     /// The gateway is about to stop: each client is told so with its next answer.
     pub(super) stopping: CancellationToken,
-    /// Idle connections are closed.
+    /// No connection is taken any more, and idle ones are closed.
     closing: CancellationToken,
     connections: TaskTracker,
 }
@@ -58,6 +58,7 @@ impl Server {
         limits: Arc<Limits>,
         config: &Config,
         stop: CancellationToken,
+        closing: CancellationToken,
     ) -> Arc<Self> {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new());
@@ -73,7 +74,7 @@ impl Server {
             brief,
             patience: live::patience(config),
             stopping: stop,
-            closing: CancellationToken::new(),
+            closing,
             connections: TaskTracker::new(),
         })
     }

@@ -252,7 +252,7 @@ async fn an_answer_says_how_long_it_may_be_kept() {
     let product = json!({ "query": "{ product(sku: \"x\") { sku } }" });
     let stock =
         json!({ "query": "{ product(sku: \"x\") { sku } stock(sku: \"x\") { available } }" });
-    let failed = json!({ "query": "{ product(sku: \"\") { sku } }" });
+    let failed = json!({ "query": "{ category(by: {path: \"no path\"}) { id } }" });
     for (request, kept) in
         [(&product, "public, max-age=30"), (&stock, "no-store"), (&failed, "no-store")]
     {

@@ -163,7 +163,7 @@ async fn reads_are_given_up_by_mongodb_too() {
     let gateway = Gateway::with(|config| config.request_millis = 1_234).await;
     gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiling");
     let client = gateway.anonymous();
-    client.data(STOCK, json!({ "sku": "x" })).await;
+    client.data("{ product(sku: \"x\") { sku } }", json!({})).await;
     client.data("{ categories(first: 1) { nodes { id } } }", json!({})).await;
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("profiling");
     let profile = gateway.database.collection::<mongodb::bson::Document>("system.profile");

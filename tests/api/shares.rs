@@ -349,7 +349,7 @@ async fn messages_that_do_not_come_to_their_end_are_bounded_in_sum() {
     assert_eq!(fifth.closed().await.0, 1013);
     drop(held);
     // Whole messages are done with once they are read, however many there are.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     let mut socket = gateway.session(None).await;
     let padding = "x".repeat(60_000);
     for n in 0..20 {

@@ -90,14 +90,14 @@ fn events(
     mut answers: BoxStream<'static, Answer>,
     caller: &Caller,
 ) -> impl Stream<Item = Event> + Send + use<> {
-    let stopping = edge.stopping.clone();
+    let closing = edge.closing.clone();
     let token_ended = token_ended(caller.until);
     async_stream::stream! {
         let mut token_ended = pin!(token_ended);
         loop {
             let event = tokio::select! {
                 biased;
-                () = stopping.cancelled() => Event::End(End::Stopping),
+                () = closing.cancelled() => Event::End(End::Stopping),
                 () = &mut token_ended => Event::End(End::TokenEnded),
                 answer = answers.next() => answer.map_or(Event::End(End::Complete), Event::Answer),
             };

@@ -224,7 +224,7 @@ impl Open {
             loop {
                 let (id, event) = tokio::select! {
                     biased;
-                    () = self.edge.stopping.cancelled() => return,
+                    () = self.edge.closing.cancelled() => return,
                     () = news.notified() => {
                         running.extend(self.edge.live.reservations.asked(&self.token));
                         continue;

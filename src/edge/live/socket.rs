@@ -210,7 +210,7 @@ impl Session<'_> {
         loop {
             let next = tokio::select! {
                 biased;
-                () = self.edge.stopping.cancelled() => return Err(STOPPING),
+                () = self.edge.closing.cancelled() => return Err(STOPPING),
                 () = &mut self.token_ended => return Err(TOKEN_ENDED),
                 () = sleep_until(init_until), if self.caller.is_none() => return Err(INIT_TIMEOUT),
                 message = self.socket.recv() => Next::Message(message),
@@ -341,7 +341,7 @@ impl Session<'_> {
         tokio::select! {
             biased;
             sent = self.socket.send(message) => sent.map_err(|_| End::Gone),
-            () = self.edge.stopping.cancelled() => Err(STOPPING),
+            () = self.edge.closing.cancelled() => Err(STOPPING),
             () = &mut self.token_ended => Err(TOKEN_ENDED),
             () = sleep(patience(self.edge.app.config())) => Err(End::Gone),
         }

@@ -172,6 +172,8 @@ async fn five_hundred_at_once_onto_a_page_with_room_for_three() {
     let gateway = Gateway::with(|config| {
         config.flow_run_millis = 30_000;
         config.flow_command_millis = 10_000;
+        // The crowd is one subject.
+        config.client_share_percent = 100;
     })
     .await;
     let on = discussed(&gateway, "a", "PAGED").await;

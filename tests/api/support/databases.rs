@@ -15,6 +15,7 @@ use docgate::{
     error::Error,
     mongo::indexes::{self, Step},
 };
+use futures_util::TryStreamExt;
 use mongodb::{
     Client, Database,
     bson::{Document, doc},
@@ -102,8 +103,28 @@ async fn renew_all(mut returned: UnboundedReceiver<(Instant, String)>) {
     }
 }
 
+/// Ends the cursors, change streams among them, that were idle when their connection was lost.
+async fn kill_cursors(database: &Database) -> mongodb::error::Result<()> {
+    let idle = doc! { "$currentOp": { "idleCursors": true, "allUsers": true } };
+    let here =
+        doc! { "type": "idleCursor", "ns": { "$regex": format!("^{}\\.", database.name()) } };
+    let admin = database.client().database("admin");
+    let found: Vec<Document> =
+        admin.aggregate([idle, doc! { "$match": here }]).await?.try_collect().await?;
+    for operation in found {
+        let place = operation.get_str("ns").unwrap_or_default();
+        let collection = place.split_once('.').map_or("", |(_, collection)| collection);
+        let cursor = operation.get_document("cursor").and_then(|cursor| cursor.get_i64("cursorId"));
+        if let Ok(cursor) = cursor {
+            database.run_command(doc! { "killCursors": collection, "cursors": [cursor] }).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Empties a database; whether it is then as new.
 async fn renewed(database: &Database) -> Result<bool, Error> {
+    kill_cursors(database).await.map_err(Error::internal)?;
     let names = database.list_collection_names().await.map_err(Error::internal)?;
     for name in &names {
         let collection = database.collection::<Document>(name);

@@ -110,6 +110,8 @@ async function reconnects(checks) {
       connectionParams,
       // For as long as a check lasts: beside other suites a gateway may take a while to come back.
       retryAttempts: 400,
+      // By itself the client gives up where nobody listens for a moment, as between two gateways.
+      shouldRetry: () => true,
       retryWait: () => new Promise((resolve) => setTimeout(resolve, 100)),
       on: { closed: ({ code }) => endings.push(code) },
     });

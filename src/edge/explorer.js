@@ -67,11 +67,11 @@ const response = new ResponseView({
   },
 });
 const examples = new ExampleList(byId("examples"), { onChoose: chooseExample });
-const history = new History(byId("history"), { onChoose: (entry) => fill(entry) });
+const history = new History(byId("history"), { onChoose: open });
 const documentation = new Documentation(byId("documentation"), {
   onTry: (kind, field) => {
     const made = skeleton(schema, kind, field);
-    fill({ query: made.query, variables: variablesText(made.variables) });
+    open({ query: made.query, variables: variablesText(made.variables) });
   },
   onReload: loadSchema,
 });
@@ -86,11 +86,18 @@ function fill(operation) {
   query.text = known.query;
   variables.text = known.variables;
   chooseOperation(operation.operationName);
+}
+
+/** Puts an operation into the editors and shows them. */
+function open(operation) {
+  fill(operation);
   showView("editor");
 }
 
-function chooseExample(example) {
+function chooseExample(example, { isClicked }) {
   fill({ query: example.query, variables: variablesText(origins.fill(example)) });
+  // The first example is chosen when the list arrives, and the user may be elsewhere by then.
+  if (isClicked) showView("editor");
   if (example.from) byId("tab-variables").click();
   if (example.role) token.useFor(example.role);
 }
@@ -316,7 +323,7 @@ function activatePage() {
   });
   addEventListener("hashchange", () => {
     const linked = operationOfAddress();
-    if (linked) fill(linked);
+    if (linked) open(linked);
   });
   activateSplitters();
 }

@@ -125,7 +125,7 @@ export class ExampleList {
     const kind = operations(example.query)[0]?.kind ?? "query";
     const button = element(
       "button",
-      { type: "button", onclick: () => this.#choose(example, button) },
+      { type: "button", onclick: () => this.#choose(example, button, { isClicked: true }) },
       kindMark(kind),
       element("span", { class: "title" }, example.title),
       example.role ? element("span", { class: "role" }, example.role) : undefined,
@@ -137,8 +137,8 @@ export class ExampleList {
     );
   }
 
-  #choose(example, button) {
-    this.onChoose(example);
+  #choose(example, button, { isClicked }) {
+    this.onChoose(example, { isClicked });
     this.clearChoice();
     button.setAttribute("aria-current", "true");
   }
@@ -148,9 +148,10 @@ export class ExampleList {
     return this.examples.find((example) => example.query === query);
   }
 
-  /** Chooses the first one, as a click on it would. */
+  /** Chooses the first one by itself, so the page goes on showing what it shows. */
   chooseFirst() {
-    this.groups.querySelector(".choices button").click();
+    const button = this.groups.querySelector(".choices button");
+    this.#choose(this.examples[0], button, { isClicked: false });
   }
 
   /** Another text is in the editor now. */

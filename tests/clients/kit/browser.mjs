@@ -29,8 +29,11 @@ export class Page {
   /** What it complained of: exceptions, errors on the console, breaches of its content policy. */
   faults = [];
 
-  /** Opens a path of the gateway, which is the demo's if none is named, in a window of this size. */
-  static async open(path, { url = world.url, viewport = { width: 1400, height: 900 } } = {}) {
+  /**
+   * Opens a path of the gateway, which is the demo's if none is named, in a window of this size.
+   * What is asked at the path `held` waits until `release()`.
+   */
+  static async open(path, { url = world.url, viewport = { width: 1400, height: 900 }, held } = {}) {
     try {
       accessSync(EXECUTABLE, constants.X_OK);
     } catch {
@@ -40,8 +43,14 @@ export class Page {
     own.browser = await chromium.launch({ executablePath: EXECUTABLE, args: OPTIONS });
     own.page = await own.browser.newPage({ viewport });
     own.#watch(new URL(url).host);
+    if (held) await own.#hold(`${url}${held}`);
     await own.page.goto(`${url}${path}`);
     return own;
+  }
+
+  async #hold(address) {
+    const released = new Promise((resolve) => (this.release = resolve));
+    await this.page.route(address, (route) => released.then(() => route.continue()));
   }
 
   #watch(host) {

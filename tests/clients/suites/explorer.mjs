@@ -84,10 +84,13 @@ async function introspectionOff() {
 }
 
 async function onAPhone() {
-  const own = await Page.open("/", { viewport: PHONE });
+  // The examples may come after the user has chosen a part, which stays then.
+  const own = await Page.open("/", { viewport: PHONE, held: "/explorer/examples.json" });
   const { page } = own;
   const examples = new Examples(page);
   await showPart(page, "Browse");
+  own.release();
+  await page.locator("#examples .choices [aria-current]").waitFor();
   await own.picture("explorer-phone-browse");
   await fitsItsWidth(page, ["#examples"]);
   await examples.choose("2. Put something into it");

@@ -11,7 +11,7 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     thread,
     time::{Duration, Instant},
 };
@@ -46,14 +46,38 @@ fn every_suite_has_its_test() {
     assert_eq!(found, tested);
 }
 
-/// Runs one suite; they go one after the other.
+/// How many suites run at once.
+const AT_ONCE: usize = 2;
+
+/// Suites that run, and a signal when one has ended.
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// The place of a suite that runs.
+struct Place;
+
+impl Place {
+    /// Waits until fewer than [`AT_ONCE`] run.
+    fn wait() -> Self {
+        let running = RUNNING.1.wait_while(lock(&RUNNING.0), |running| *running >= AT_ONCE);
+        *running.unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *lock(&RUNNING.0) -= 1;
+        RUNNING.1.notify_one();
+    }
+}
+
+/// Runs one suite.
 fn suite(name: &str) {
-    static ONE: Mutex<()> = Mutex::new(());
     if let Err(reason) = installed() {
         return skip(name, reason);
     }
     let demo = Demo::shared();
-    let _one = lock(&ONE);
+    let _place = Place::wait();
     let mut command = Command::new("node");
     command.arg("run.mjs").arg(name).current_dir(folder()).env("CLIENTS_WORLD", &demo.world);
     let output = command.stdin(Stdio::null()).output().expect("Node runs");

@@ -468,10 +468,7 @@ async fn nobody_pays_a_cart_that_was_free_when_it_was_looked_at() {
     stocked(&base, "free", 0, 10).await;
     stocked(&base, "dear", 500, 10).await;
     let purse = account(&base, "victim", 1_000).await;
-    let config = base.app.config().clone();
-    let name = base.database.name();
-    let port = crate::support::mongod_port();
-    let slow = Gateway::over(port, true, name, |own| *own = config).await;
+    let slow = base.sibling_behind_proxy().await;
     let thief = base.anonymous();
     let free = cart(&thief, "AT_CHECKOUT", &[("free", 1)]).await;
     let proxy = slow.proxy.as_ref().expect("a proxy");
@@ -534,16 +531,11 @@ async fn cut_at_any_command_a_declined_checkout_takes_nothing() {
 async fn a_slow_worker_that_was_overtaken_changes_nothing() {
     let base = Gateway::with(short_bounds).await;
     open_shop(&base, 100).await;
-    let proxied = async || {
-        let config = base.app.config().clone();
-        let port = crate::support::mongod_port();
-        Gateway::over(port, true, base.database.name(), |own| *own = config).await
-    };
     let run = async |gateway: &Gateway, subject: &Subject| {
         let client = gateway.shopper(&subject.shopper);
         try_checkout(&client, &subject.cart, &subject.purse, "op").await
     };
-    let first = proxied().await;
+    let first = base.sibling_behind_proxy().await;
     let proxy = first.proxy.as_ref().expect("a proxy");
     let undisturbed = subject(&base, 0).await;
     proxy.record();
@@ -553,7 +545,7 @@ async fn a_slow_worker_that_was_overtaken_changes_nothing() {
 
     let mut slow = Vec::new();
     for at in 0..commands.len() {
-        let gateway = proxied().await;
+        let gateway = base.sibling_behind_proxy().await;
         let own = subject(&base, at + 1).await;
         gateway.proxy.as_ref().expect("a proxy").cut(at, Cut::Hold);
         let client = gateway.shopper(&own.shopper);

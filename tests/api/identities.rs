@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, cuts, mongod_port, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, commands, cuts, proxy::Cut, short_bounds};
 
 const CLAIM: &str = "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) {
     __typename ... on Identity { kind value userId }
@@ -409,7 +409,7 @@ async fn while_a_name_is_changed_its_user_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_was_overtaken_changes_no_name_that_was_claimed_again() {
     let one = Gateway::behind_proxy(long_bounds).await;
-    let two = Gateway::over(mongod_port(), true, one.database.name(), long_bounds).await;
+    let two = one.sibling_behind_proxy().await;
     let other = one.sibling().await;
     give(&other, username("old"), "anna").await;
     // The second run finds the mark of the first, and renews it.

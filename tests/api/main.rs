@@ -13,6 +13,7 @@ mod catalog;
 mod categories;
 mod checkout;
 mod cli;
+mod commands;
 mod comments;
 mod content;
 mod edge;

@@ -163,11 +163,6 @@ async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for()
     stocked(&base, "a", 100, 100).await;
     let shopper = base.shopper("ann");
     let purse = account(&base, "ann", 2_000).await;
-    let proxied = async || {
-        let config = base.app.config().clone();
-        let port = crate::support::mongod_port();
-        Gateway::over(port, true, base.database.name(), |own| *own = config).await
-    };
     let (never, long_ago) = (DateTime::from_millis(32_000_000_000_000), DateTime::from_millis(0));
 
     let undisturbed_order = placed(&shopper, &purse, &[("a", 1)]).await;
@@ -181,13 +176,13 @@ async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for()
         let _cut = ann.send(&crate::shop::checkout_query(), input).await;
     };
     let undisturbed = cart(&shopper, "RESERVE", &[("a", 1)]).await;
-    let gateway = proxied().await;
+    let gateway = base.sibling_behind_proxy().await;
     let at = behind_the_authorisation(&gateway, "carts", async |gateway| {
         checked_out(gateway, &undisturbed).await;
     })
     .await;
     let cut = cart(&shopper, "RESERVE", &[("a", 1)]).await;
-    let gateway = proxied().await;
+    let gateway = base.sibling_behind_proxy().await;
     gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
     checked_out(&gateway, &cut).await;
     assert_eq!(state(&base, "carts", &cut).await, "PENDING");
@@ -209,12 +204,12 @@ async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for()
         let input = json!({ "orderId": order, "sku": "a", "quantity": 2, "opId": "up" });
         let _cut = gateway.shopper("ann").send(&adjust_query(), json!({ "input": input })).await;
     };
-    let gateway = proxied().await;
+    let gateway = base.sibling_behind_proxy().await;
     let at = behind_the_authorisation(&gateway, "orders", async |gateway| {
         raise(gateway, &undisturbed_order).await;
     })
     .await;
-    let gateway = proxied().await;
+    let gateway = base.sibling_behind_proxy().await;
     gateway.proxy.as_ref().expect("a proxy").cut_all_from(at, Cut::BeforeForwarding);
     raise(&gateway, &order).await;
     assert_eq!(balance(&base, &purse).await, 1_500);
@@ -592,11 +587,6 @@ async fn cut_at_any_command_a_line_is_raised_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
     let base = Gateway::with(short_bounds).await;
-    let proxied = async || {
-        let config = base.app.config().clone();
-        let port = crate::support::mongod_port();
-        Gateway::over(port, true, base.database.name(), |own| *own = config).await
-    };
     let flows = [
         (cancel_query(), json!({}), ("CANCELLED", 350)),
         (adjust_query(), json!({ "sku": "a", "quantity": 5 }), ("PLACED", 550)),
@@ -606,7 +596,7 @@ async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
     for (query, input, expected) in &flows {
         next += 1;
         let undisturbed = subject(&base, next).await;
-        let gateway = proxied().await;
+        let gateway = base.sibling_behind_proxy().await;
         gateway.proxy.as_ref().expect("a proxy").record();
         send(&gateway, &undisturbed, query, input.clone()).await;
         settled(&gateway).await;
@@ -614,7 +604,7 @@ async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
         for (at, seen) in commands.iter().enumerate() {
             next += 1;
             let own = subject(&base, next).await;
-            let gateway = proxied().await;
+            let gateway = base.sibling_behind_proxy().await;
             gateway.proxy.as_ref().expect("a proxy").cut(at, Cut::Hold);
             let client = gateway.shopper(&own.shopper);
             let mut input = input.clone();

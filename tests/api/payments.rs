@@ -22,7 +22,7 @@ use docgate::{
 use serde_json::{Value, json};
 
 use crate::{
-    support::{Gateway, cuts, key, mongod_port, proxy::Cut, short_bounds},
+    support::{Gateway, cuts, key, proxy::Cut, short_bounds},
     transfers::{balance, close, fund, nth_currency, open, settle},
 };
 
@@ -266,9 +266,7 @@ async fn the_sweep_leaves_authorisations_to_their_checkouts() {
     authorise(app, "p2", &account, 10).await;
     payments::capture(app, "p2").await.expect("captured");
     // One that was cut after its debit: it is neither authorised nor void.
-    let config = app.config().clone();
-    let cut =
-        Gateway::over(mongod_port(), true, gateway.database.name(), |own| *own = config).await;
+    let cut = gateway.sibling_behind_proxy().await;
     cut.proxy.as_ref().expect("a proxy").cut_all_from(4, Cut::BeforeForwarding);
     let lost = payments::authorise(&cut.app, &charge("p3", Some(&account), 10)).await;
     assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");

@@ -18,7 +18,7 @@ const CLOSE: &str = "mutation($id: ID!) { closeAccount(input: { accountId: $id }
 pub(crate) const ACCOUNT: &str = "query($id: ID!) { account(id: $id) {
     id state currency balance { minorUnits } setAside { minorUnits }
     largestBalance { minorUnits } } }";
-const TRANSFER: &str = "mutation($input: TransferInput!) { transfer(input: $input) {
+pub(crate) const TRANSFER: &str = "mutation($input: TransferInput!) { transfer(input: $input) {
     __typename ... on Transfer { id state reason kind sourceId destinationId
         amount { minorUnits currency } history { state } }
     ... on UserError { code message }
@@ -41,7 +41,7 @@ const REVERSE: &str = "mutation($id: ID!) { reverseTransfer(input: { transferId:
         amount { minorUnits } }
     ... on UserError { code message } ... on TransferNotCancellable { state } } }";
 const STATUS: &str = "query($by: TransferBy!) { transferStatus(by: $by) { id state reason } }";
-const TRANSFERS: &str = "query($state: TransferState!, $first: Int, $after: String) {
+pub(crate) const TRANSFERS: &str = "query($state: TransferState!, $first: Int, $after: String) {
     transfers(state: $state, first: $first, after: $after) {
         edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }";
 const STATEMENT: &str = "query($id: ID!, $first: Int, $after: String) {
@@ -94,7 +94,7 @@ fn assert_looked_at_one_page(figures: &Value) {
     assert!(figure("docsExamined") <= figure("returned") + 1, "{figures}");
 }
 
-fn order(source: &str, destination: &str, amount: i64, op_id: Option<&str>) -> Value {
+pub(crate) fn order(source: &str, destination: &str, amount: i64, op_id: Option<&str>) -> Value {
     json!({ "input": {
         "sourceId": source, "destinationId": destination, "amount": amount, "opId": op_id,
     } })

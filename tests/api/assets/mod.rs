@@ -32,18 +32,18 @@ const ASSET: &str = "__typename
 
 /// A file that a client sends.
 #[derive(Clone)]
-struct File {
+pub(crate) struct File {
     name: String,
     media_type: String,
     bytes: Vec<u8>,
 }
 
-fn file(name: &str, media_type: &str, bytes: impl Into<Vec<u8>>) -> File {
+pub(crate) fn file(name: &str, media_type: &str, bytes: impl Into<Vec<u8>>) -> File {
     File { name: name.into(), media_type: media_type.into(), bytes: bytes.into() }
 }
 
 /// Bytes that repeat nowhere near a chunk's length.
-fn noise(length: usize) -> Vec<u8> {
+pub(crate) fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -82,7 +82,10 @@ fn form(operations: &Value, map: &Value, files: &[(&str, &File)]) -> Vec<u8> {
 }
 
 /// Sends such a body; `Err` where the connection is cut.
-async fn send_form(client: &Client, body: Vec<u8>) -> reqwest::Result<(StatusCode, Value)> {
+pub(crate) async fn send_form(
+    client: &Client,
+    body: Vec<u8>,
+) -> reqwest::Result<(StatusCode, Value)> {
     let mut request = reqwest::Client::new()
         .post(&client.url)
         .header("content-type", format!("multipart/form-data; boundary={BOUNDARY}"))
@@ -118,7 +121,7 @@ fn mutation(field: &str) -> String {
 }
 
 /// A request with one file in `input.file`.
-fn with_file(field: &str, mut input: Value, file: &File) -> Vec<u8> {
+pub(crate) fn with_file(field: &str, mut input: Value, file: &File) -> Vec<u8> {
     input["file"] = Value::Null;
     let operations = json!({ "query": mutation(field), "variables": { "input": input } });
     form(&operations, &json!({ "0": ["variables.input.file"] }), &[("0", file)])
@@ -132,7 +135,7 @@ async fn send_file(client: &Client, field: &str, input: Value, file: &File) -> V
     response["data"][field].clone()
 }
 
-fn editor(gateway: &Gateway) -> Client {
+pub(crate) fn editor(gateway: &Gateway) -> Client {
     gateway.user("the-editor", &["editor"])
 }
 
@@ -221,7 +224,7 @@ fn header<'a>(head: &'a HeaderMap, name: &str) -> &'a str {
 }
 
 /// Creates content at a path, with folders above it; answers with its global id.
-async fn parent(gateway: &Gateway, path: &str, kind: &str, access: &[&str]) -> String {
+pub(crate) async fn parent(gateway: &Gateway, path: &str, kind: &str, access: &[&str]) -> String {
     let steps: Vec<_> = path.split('/').skip(1).collect();
     let access: Vec<_> = access.iter().map(|role| role.to_uppercase()).collect();
     let mut above = Value::Null;

@@ -19,7 +19,7 @@ const CATEGORY: &str = "
     ... on UserError { code message }";
 
 /// Runs one of the room's mutations with the whole category as answer.
-async fn ask(client: &Client, field: &str, input: Value) -> Value {
+pub(crate) async fn ask(client: &Client, field: &str, input: Value) -> Value {
     client.field(&mutation(field), json!({ "input": input })).await
 }
 
@@ -45,7 +45,7 @@ async fn plant(gateway: &Gateway, slug: &str, parent: Option<&str>) -> String {
 }
 
 /// `/music/jazz/bop`, and `/film` beside it.
-async fn music(gateway: &Gateway) -> [String; 4] {
+pub(crate) async fn music(gateway: &Gateway) -> [String; 4] {
     let music = plant(gateway, "music", None).await;
     let jazz = plant(gateway, "jazz", Some(&music)).await;
     let bop = plant(gateway, "bop", Some(&jazz)).await;
@@ -62,7 +62,7 @@ const FIELDS: &str = "id slug path parentPath parentId name names { locale name 
     breadcrumbs { id slug path name }";
 
 /// Puts a product into categories.
-async fn put_product(gateway: &Gateway, sku: &str, ids: &[&str]) {
+pub(crate) async fn put_product(gateway: &Gateway, sku: &str, ids: &[&str]) {
     let made = create_product(&gateway.merchant(), sku, ids).await;
     assert!(made["sku"].is_string(), "{made:#}");
 }

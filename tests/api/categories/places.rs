@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::{
     ask, by_id, copied, plant, put_product,
-    races::{held, is_following, is_insert, overtaken, proxied},
+    races::{held, is_following, is_insert, overtaken},
     refused,
 };
 use crate::support::Gateway;
@@ -124,7 +124,7 @@ async fn of_many_who_want_a_place_one_gets_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_that_comes_first_stops_a_creation() {
     let gateway = Gateway::start().await;
-    let slow = proxied(&gateway).await;
+    let slow = gateway.sibling_behind_proxy().await;
     let [books, films, ..] = histories(&gateway).await;
     let crime = plant(&gateway, "crime", Some(&films)).await;
     let names = json!([{ "locale": "en", "name": "Crime" }]);
@@ -142,7 +142,7 @@ async fn a_move_that_comes_first_stops_a_creation() {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_path_is_shown_twice_nobody_builds_upon_it() {
     let gateway = Gateway::start().await;
-    let slow = proxied(&gateway).await;
+    let slow = gateway.sibling_behind_proxy().await;
     let [books, _, of_books, _] = histories(&gateway).await;
     let client = slow.merchant();
     let renamed = json!({ "category": books, "slug": "prints" });

@@ -1,22 +1,15 @@
 //! Writers that meet: held back at the worst moment, and let loose by the dozen.
 
-use docgate::{config::Config, domains::categories};
+use docgate::domains::categories;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{ask, by_id, copied, create_product, music, mutation, plant, put_product};
 use crate::support::{
-    Gateway, key, mongod_port,
+    Gateway, key,
     proxy::{Cut, Seen},
 };
-
-/// A second gateway on the same database whose commands can be held back.
-pub async fn proxied(gateway: &Gateway) -> Gateway {
-    let config: Config = gateway.app.config().clone();
-    let name = gateway.database.name();
-    Gateway::over(mongod_port(), true, name, |own| *own = config).await
-}
 
 /// Runs one of the room's mutations on `slow` up to its first command that `at` names, does
 /// `meanwhile`, and lets it go on.
@@ -86,7 +79,7 @@ fn swing(parent: &str) -> (&'static str, Value) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
     let gateway = Gateway::start().await;
-    let slow = proxied(&gateway).await;
+    let slow = gateway.sibling_behind_proxy().await;
     let [_, jazz, _, film] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&jazz), async || {
         let input = json!({ "category": jazz, "parent": film });
@@ -106,7 +99,7 @@ async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_below_a_category_that_is_deleted_meanwhile_is_taken_back() {
     let gateway = Gateway::start().await;
-    let slow = proxied(&gateway).await;
+    let slow = gateway.sibling_behind_proxy().await;
     let [_, _, bop, _] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&bop), async || {
         let gone = ask(&gateway.merchant(), "deleteCategory", json!({ "category": bop })).await;
@@ -121,7 +114,7 @@ async fn a_creation_below_a_category_that_is_deleted_meanwhile_is_taken_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_sees_a_child_that_is_only_just_there() {
     let gateway = Gateway::start().await;
-    let slow = proxied(&gateway).await;
+    let slow = gateway.sibling_behind_proxy().await;
     let [_, _, bop, _] = music(&gateway).await;
     // Inserted and read again, not yet confirmed.
     let made = overtaken(&slow, is_change, swing(&bop), async || {
@@ -158,7 +151,7 @@ async fn creating(
 async fn a_product_that_is_created_while_its_categories_change_ends_up_right() {
     for at in [is_product_insert as fn(&Seen) -> bool, is_product_change] {
         let gateway = Gateway::start().await;
-        let slow = proxied(&gateway).await;
+        let slow = gateway.sibling_behind_proxy().await;
         let [_, jazz, bop, film] = music(&gateway).await;
         creating(&slow, at, [&bop, &jazz], async || {
             let merchant = gateway.merchant();
@@ -180,7 +173,7 @@ async fn a_product_keeps_its_category_or_leaves_it_before_it_is_deleted() {
         (is_product_change, "InUse", vec!["/film", "/music/jazz/bop"]),
     ] {
         let gateway = Gateway::start().await;
-        let slow = proxied(&gateway).await;
+        let slow = gateway.sibling_behind_proxy().await;
         let [_, _, bop, film] = music(&gateway).await;
         creating(&slow, at, [&film, &bop], async || {
             let answer =
@@ -202,10 +195,10 @@ fn is_product_count(seen: &Seen) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_that_comes_before_the_count_keeps_its_category() {
     let gateway = Gateway::start().await;
-    let slow = proxied(&gateway).await;
+    let slow = gateway.sibling_behind_proxy().await;
     let [_, _, bop, _] = music(&gateway).await;
     // Known before the mark, inserted behind it.
-    let creator = proxied(&gateway).await;
+    let creator = gateway.sibling_behind_proxy().await;
     let proxy = creator.proxy.as_ref().expect("a proxy");
     proxy.count_only(is_product_insert);
     proxy.cut(0, Cut::Hold);
@@ -227,7 +220,7 @@ async fn a_product_that_comes_before_the_count_keeps_its_category() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
     let gateway = Gateway::start().await;
-    let slow = proxied(&gateway).await;
+    let slow = gateway.sibling_behind_proxy().await;
     let [music, jazz, bop, film] = music(&gateway).await;
     put_product(&gateway, "sku", &[&bop]).await;
     // The second findAndModify is the lease's in another collection: this holds the move's own.
@@ -249,7 +242,7 @@ async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
 async fn of_two_fan_outs_at_once_both_arrive() {
     for at in [is_copying as fn(&Seen) -> bool, is_following] {
         let gateway = Gateway::start().await;
-        let slow = proxied(&gateway).await;
+        let slow = gateway.sibling_behind_proxy().await;
         let [music, jazz, bop, film] = music(&gateway).await;
         put_product(&gateway, "sku", &[&bop, &music, &jazz]).await;
         let first = json!({ "category": music, "locale": "en", "name": "First" });

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{LAYOUTS, discussed, does, migrate, posted, shown, texts};
-use crate::support::{Client, Gateway, mongod_port, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, proxy::Cut, short_bounds};
 
 /// Hides a product, or shows it again.
 pub async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
@@ -21,12 +21,6 @@ pub async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
     };
     let updated = gateway.raw("products").update_one(doc! { "_id": sku }, update).await;
     assert_eq!(updated.expect("updated").modified_count, 1);
-}
-
-/// A gateway on the same database whose way to it can be cut.
-pub async fn proxied(gateway: &Gateway) -> Gateway {
-    let config = gateway.app.config().clone();
-    Gateway::over(mongod_port(), true, gateway.database.name(), |own| *own = config).await
 }
 
 /// Lets the next command of that name on that collection wait.
@@ -112,7 +106,7 @@ async fn what_was_given_up_and_not_withdrawn_doesnt_move_along() {
     for layout in ["PAGED", "PER_DOCUMENT"] {
         let on = discussed(&base, layout, layout).await;
         posted(&base.shopper("anna"), &on, "early", None).await;
-        let gateway = proxied(&base).await;
+        let gateway = base.sibling_behind_proxy().await;
         let proxy = gateway.proxy.as_ref().expect("a proxy");
         let input = json!({ "on": on, "text": "late", "opId": "late" });
         let sent = held(&gateway, &gateway.shopper("anna"), "postComment", &input).await;
@@ -245,7 +239,7 @@ async fn what_isnt_settled_yet_is_among_the_newest() {
 async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
     let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
     let on = discussed(&base, "a", "PER_DOCUMENT").await;
-    let (slow, remover) = tokio::join!(proxied(&base), proxied(&base));
+    let (slow, remover) = tokio::join!(base.sibling_behind_proxy(), base.sibling_behind_proxy());
     let input = json!({ "on": on, "text": "slow" });
     let slow_post = held(&slow, &slow.shopper("anna"), "postComment", &input).await;
     let mut slugs = Vec::new();

@@ -5,11 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{
-    COMMENTS, LAYOUTS, all, discussed, does,
-    late::{hold, proxied},
-    migrate, posted, texts,
-};
+use super::{COMMENTS, LAYOUTS, all, discussed, does, late::hold, migrate, posted, texts};
 use crate::support::{Client, Gateway};
 
 /// What tells one comment from another, in the list and among the newest alike.
@@ -83,7 +79,11 @@ async fn what_was_posted_anew_isnt_taken_from_the_old_store() {
     let anna = base.shopper("anna");
     let on = discussed(&base, "a", "PAGED").await;
     let first = posted(&anna, &on, "first", None).await;
-    let (remover, slow, mover) = tokio::join!(proxied(&base), proxied(&base), proxied(&base));
+    let (remover, slow, mover) = tokio::join!(
+        base.sibling_behind_proxy(),
+        base.sibling_behind_proxy(),
+        base.sibling_behind_proxy()
+    );
 
     // A removal is decided, and the discussion isn't told yet.
     hold(&remover, "products", "findAndModify");
@@ -134,7 +134,11 @@ async fn a_post_that_its_repeat_overtakes_beside_a_move_is_made_once() {
     let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
     let on = discussed(&base, "a", "PAGED").await;
     posted(&base.shopper("anna"), &on, "first", None).await;
-    let (slow, mover, again) = tokio::join!(proxied(&base), proxied(&base), proxied(&base));
+    let (slow, mover, again) = tokio::join!(
+        base.sibling_behind_proxy(),
+        base.sibling_behind_proxy(),
+        base.sibling_behind_proxy()
+    );
     let input = json!({ "on": on, "text": "late", "opId": "late" });
     let send = |gateway: &Gateway| {
         let (client, input) = (gateway.shopper("anna"), input.clone());

@@ -1,9 +1,12 @@
 //! What a discussion says of its comments is put right where it doesn't follow from them, also beside those who
 //! write.
 
-use docgate::domains::{
-    self,
-    comments::import::{ImportComment, import},
+use docgate::{
+    config::Config,
+    domains::{
+        self,
+        comments::import::{ImportComment, import},
+    },
 };
 use futures_util::future::join_all;
 use mongodb::bson::{Document, doc};
@@ -12,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     LAYOUTS, discussed, does,
-    late::{hold, proxied, stored},
+    late::{hold, stored},
     migrate,
     newest::assert_carried,
     posted, shown,
@@ -113,7 +116,7 @@ async fn about_to_repair(repairer: &Gateway) -> JoinHandle<Vec<String>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repair_that_was_overtaken_reads_again() {
-    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let base = Gateway::with(long_bounds).await;
     let (anna, berta) = (base.shopper("anna"), base.shopper("berta"));
     for layout in LAYOUTS {
         let (on, slugs) = talked(&base, layout, layout).await;
@@ -132,7 +135,7 @@ async fn a_repair_that_was_overtaken_reads_again() {
         ] {
             damage(&base, layout, doc! { "discussion.latest": [], "discussion.count": 99_i64 })
                 .await;
-            let repairer = proxied(&base).await;
+            let repairer = base.sibling_behind_proxy().await;
             let repair = about_to_repair(&repairer).await;
             let said = does(client, name, input).await;
             assert_eq!(said["__typename"], "Comment", "{said:#}");
@@ -146,11 +149,17 @@ async fn a_repair_that_was_overtaken_reads_again() {
     }
 }
 
+/// What is held back isn't given up while a repair runs.
+fn long_bounds(config: &mut Config) {
+    config.flow_run_millis = 20_000;
+    config.flow_command_millis = 10_000;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_discussion_wasnt_told_of_is_waited_for() {
-    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let base = Gateway::with(long_bounds).await;
     let (on, slugs) = talked(&base, "a", "PAGED").await;
-    let remover = proxied(&base).await;
+    let remover = base.sibling_behind_proxy().await;
     hold(&remover, "products", "findAndModify");
     let (anna, gone) = (remover.shopper("anna"), json!({ "on": on, "slug": slugs[10] }));
     let removal = tokio::spawn(async move { does(&anna, "removeComment", gone).await });
@@ -168,9 +177,10 @@ async fn what_a_discussion_wasnt_told_of_is_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removal_that_a_repair_overtakes_reads_the_newest_again() {
-    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let base = Gateway::with(long_bounds).await;
     let (on, slugs) = talked(&base, "a", "PER_DOCUMENT").await;
-    let (remover, repairer) = tokio::join!(proxied(&base), proxied(&base));
+    let (remover, repairer) =
+        tokio::join!(base.sibling_behind_proxy(), base.sibling_behind_proxy());
     damage(&base, "a", doc! { "discussion.latest": [] }).await;
     // The repair has read the comments; then a removal is decided, and about to be told.
     let repair = about_to_repair(&repairer).await;
@@ -225,7 +235,7 @@ async fn everything_at_once(gateway: &Gateway, sku: &str, on: &str, slugs: &[Str
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repairs_beside_writes_do_no_harm() {
-    let gateway = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let gateway = Gateway::with(long_bounds).await;
     for (from, to) in
         [("PER_DOCUMENT", "PAGED"), ("PAGED", "EMBEDDED"), ("EMBEDDED", "PER_DOCUMENT")]
     {
@@ -243,7 +253,7 @@ async fn repairs_beside_writes_do_no_harm() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bulk_is_counted_by_its_import_alone() {
-    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let base = Gateway::with(long_bounds).await;
     let (on, _) = talked(&base, "a", "PER_DOCUMENT").await;
     let bulk: Vec<ImportComment> = (0..3)
         .map(|number| {
@@ -252,7 +262,7 @@ async fn a_bulk_is_counted_by_its_import_alone() {
             serde_json::from_value(line).expect("a line")
         })
         .collect();
-    let importer = proxied(&base).await;
+    let importer = base.sibling_behind_proxy().await;
     let proxy = importer.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "products" && seen.command == "findAndModify");
     // It has inserted everything, and the discussion hasn't taken it.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     LAYOUTS, discussed, does,
-    late::{hide, hold, proxied},
+    late::{hide, hold},
     migrate, mutation, open, posted, shown, slug,
 };
 use crate::support::{Client, Gateway};
@@ -130,7 +130,7 @@ async fn a_first_review_that_is_overtaken_goes_where_the_discussion_is() {
     for is_hidden in [false, true] {
         let sku = if is_hidden { "hidden" } else { "opened" };
         base.product(sku, 100, "EUR").await;
-        let gateway = proxied(&base).await;
+        let gateway = base.sibling_behind_proxy().await;
         hold(&gateway, "products", "findAndModify");
         let anna = gateway.shopper("anna");
         let sent = tokio::spawn(async move { review(&anna, sku, 5, "great").await });

@@ -5,7 +5,10 @@ use std::time::Duration;
 use docgate::config::Config;
 use futures_util::{StreamExt, stream};
 
-use super::{Gateway, proxy::Cut};
+use super::{
+    Gateway,
+    proxy::{Cut, Seen},
+};
 
 /// The ways in which one command can go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +41,7 @@ pub struct Case<S> {
 }
 
 /// Cases of one test that run at once: most of each is waiting until the driver looks for the server again.
-const SIDE_BY_SIDE: usize = 8;
+const SIDE_BY_SIDE: usize = 12;
 
 /// Runs `flow` once undisturbed to see what it sends; then for every command and every way once on
 /// a subject of its own, cut there. Then the sweeps run, the invariants must hold, and `flow` runs
@@ -67,15 +70,8 @@ pub async fn everywhere_then<S>(
     aftermath: impl AsyncFn(&Gateway),
 ) {
     let base = Gateway::with(&settings).await;
-    let commands = {
-        let gateway = base.sibling_behind_proxy().await;
-        let subject = prepare(&base, 1).await;
-        let proxy = gateway.proxy.as_ref().expect("a proxy");
-        proxy.record();
-        flow(&gateway, &subject).await;
-        settled(&gateway).await;
-        proxy.seen()
-    };
+    let subject = prepare(&base, 1).await;
+    let commands = sent(&base, async |gateway| flow(gateway, &subject).await).await;
     assert!(!commands.is_empty(), "the flow sends nothing");
 
     let is_read = |at: usize| ["find", "aggregate"].contains(&commands[at].command.as_str());
@@ -93,11 +89,23 @@ pub async fn everywhere_then<S>(
     let cases: Vec<_> = cases.collect().await;
 
     aftermath(&base).await;
-    for case in &cases {
+    let again = async |case: &Case<S>| {
         flow(&base, &case.subject).await;
         judge(&base, case).await;
-    }
+    };
+    stream::iter(&cases).map(&again).buffer_unordered(at_once).collect::<()>().await;
     aftermath(&base).await;
+}
+
+/// The commands of one undisturbed run on a new gateway over the same database, with those that follow the
+/// answer.
+pub async fn sent(base: &Gateway, flow: impl AsyncFn(&Gateway)) -> Vec<Seen> {
+    let gateway = base.sibling_behind_proxy().await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.record();
+    flow(&gateway).await;
+    settled(&gateway).await;
+    proxy.seen()
 }
 
 /// What goes on behind the answer is given its time; a dead gateway never ends, which is fine.
@@ -112,7 +120,7 @@ async fn run_cut(
     base: &Gateway,
     way: Way,
     at: usize,
-    commands: &[super::proxy::Seen],
+    commands: &[Seen],
     flow: impl AsyncFn(&Gateway),
 ) {
     let gateway = base.sibling_behind_proxy().await;

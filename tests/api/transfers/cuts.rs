@@ -8,7 +8,7 @@ use super::{
     ACCOUNT, CANCEL, DEPOSIT, REVERSE, STATUS, TRANSFER, WITHDRAW, assert_settled, balance, fund,
     nth_currency, open, order,
 };
-use crate::support::{Client, Gateway, cuts, key, mongod_port, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, cuts, key, proxy::Cut, short_bounds};
 
 /// A transfer of 30 out of 100, to be sent by someone of one's own.
 #[derive(Debug)]
@@ -196,12 +196,6 @@ async fn what_was_cancelled_goes_back() {
     .await;
 }
 
-/// The second gateway on the database, whose way can be cut.
-async fn slow_gateway(base: &Gateway) -> Gateway {
-    let config = base.app.config().clone();
-    Gateway::over(mongod_port(), true, base.database.name(), |own| *own = config).await
-}
-
 /// Commands of an undisturbed transfer: two reads and eight writes.
 const COMMANDS: usize = 10;
 
@@ -210,7 +204,7 @@ async fn a_slow_worker_changes_nothing_after_its_successor() {
     let base = Gateway::with(short_bounds).await;
     let overtaken = async |at: usize| {
         let sending = Sending::prepare(&base, at).await;
-        let slow = slow_gateway(&base).await;
+        let slow = base.sibling_behind_proxy().await;
         let proxy = slow.proxy.as_ref().expect("a proxy");
         proxy.cut(at, Cut::Hold);
         let swept = async {
@@ -240,7 +234,7 @@ async fn a_slow_worker_changes_nothing_after_its_successor() {
 async fn a_cancelling_before_the_decision_is_carried_out_by_the_worker() {
     let base = Gateway::start().await;
     let sending = Sending::prepare(&base, 1).await;
-    let slow = slow_gateway(&base).await;
+    let slow = base.sibling_behind_proxy().await;
     let proxy = slow.proxy.as_ref().expect("a proxy");
     // Two reads, the insert and the debit have passed.
     proxy.cut(4, Cut::Hold);
@@ -268,7 +262,7 @@ async fn a_cancelling_whose_worker_is_gone_is_carried_out_by_the_sweep() {
     let base = Gateway::start().await;
     let sending = Sending::prepare(&base, 1).await;
     assert_settled(&base).await;
-    let slow = slow_gateway(&base).await;
+    let slow = base.sibling_behind_proxy().await;
     slow.proxy.as_ref().expect("a proxy").cut_all_from(4, Cut::BeforeForwarding);
     let lost = slow.shopper(&sending.subject);
     let code = lost.error_code(TRANSFER, order(&sending.from, &sending.to, 30, Some("op"))).await;
@@ -350,7 +344,7 @@ const CREDIT: usize = 5;
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
     let base = Gateway::start().await;
-    let (anna, slow) = (base.shopper("anna"), slow_gateway(&base).await);
+    let (anna, slow) = (base.shopper("anna"), base.sibling_behind_proxy().await);
     let (from, to) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&base, &from, 30).await;
     let spend = |amount| Meanwhile::Spend { from: from.clone(), to: to.clone(), amount };
@@ -381,7 +375,7 @@ async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_destination_can_no_longer_take_comes_back() {
     let base = Gateway::start().await;
-    let (anna, slow) = (base.shopper("anna"), slow_gateway(&base).await);
+    let (anna, slow) = (base.shopper("anna"), base.sibling_behind_proxy().await);
     let (from, closing) = (open(&anna, "EUR").await, open(&anna, "EUR").await);
     fund(&base, &from, 30).await;
     let close = [Meanwhile::Close(closing.clone())];

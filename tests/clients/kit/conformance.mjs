@@ -1,10 +1,10 @@
 // docs/CONFORMANCE.md: a table of the suites, and below it each check with its result. A run replaces what it
 // says of the suites that ran, and leaves the others as they were.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { here, root } from "./world.mjs";
+import { here, root, world } from "./world.mjs";
 
 const FILE = join(root, "docs", "CONFORMANCE.md");
 
@@ -28,7 +28,32 @@ export function versions(packages) {
 }
 
 /** Writes down what a suite has found; `order` names all suites as they shall stand. */
-export function record(name, { title, packages }, checks, order) {
+export function record(name, suite, checks, order) {
+  alone(() => replace(name, suite, checks, order));
+}
+
+/** Does something that no other suite does at the same time. A lock older than a minute was left by a killed one. */
+function alone(act) {
+  const folder = join(world.scratch, "conformance.lock");
+  const isOld = () => Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > 60_000;
+  for (;;) {
+    try {
+      mkdirSync(folder);
+      break;
+    } catch (fault) {
+      if (fault.code !== "EEXIST") throw fault;
+      if (isOld()) rmSync(folder, { recursive: true, force: true });
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+  }
+  try {
+    act();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function replace(name, { title, packages }, checks, order) {
   const parts = existsSync(FILE) ? read(readFileSync(FILE, "utf8")) : new Map();
   const row = `| [${title}](#${anchor(title)}) | ${versions(packages)} | ${checks.passed} | ${checks.failed} |`;
   const lines = checks.results.map(({ name, passed }) => `| ${cell(name)} | ${passed ? "passed" : "**failed**"} |`);

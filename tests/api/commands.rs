@@ -1,0 +1,213 @@
+//! The commands that each main flow sends to MongoDB, so that a command that was saved stays saved. A
+//! change that adds one has to change the list here, and say why.
+
+use serde_json::{Value, json};
+
+use crate::{
+    assets, categories, comments,
+    shop::{account, cart, checkout, stocked},
+    support::{Client, Gateway, cuts},
+    transfers::{TRANSFER, fund, open, order},
+};
+
+/// Compares the commands of `flow` with `expected`: each command with its collection. Some are sent side by
+/// side, so their order isn't compared.
+async fn sends_only(base: &Gateway, flow: impl AsyncFn(&Gateway), expected: &[&str]) {
+    let sent = cuts::sent(base, flow).await;
+    let mut sent: Vec<_> =
+        sent.iter().map(|seen| format!("{} {}", seen.command, seen.collection)).collect();
+    let mut expected = expected.to_vec();
+    sent.sort();
+    expected.sort_unstable();
+    assert_eq!(sent, expected);
+    base.assert_sound().await;
+}
+
+/// The answer of a mutation, which must be of this type.
+fn is(answer: &Value, name: &str) {
+    assert_eq!(answer["__typename"], name, "{answer:#}");
+}
+
+async fn adding_sends_only(policy: &str, expected: &[&str]) {
+    let base = Gateway::start().await;
+    stocked(&base, "a", 250, 10).await;
+    let id = cart(&base.shopper("ann"), policy, &[]).await;
+    let add = async |gateway: &Gateway| {
+        let (query, variables) = Client::adding(&id, "a", 2, Some("op"));
+        is(&gateway.shopper("ann").field(&query, variables).await, "Cart");
+    };
+    sends_only(&base, add, expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn adding_a_line() {
+    let expected = ["find carts", "find products", "findAndModify carts"];
+    adding_sends_only("AT_CHECKOUT", &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn adding_a_line_that_is_reserved() {
+    let expected = ["find carts", "find products", "update inventory", "findAndModify carts"];
+    adding_sends_only("RESERVE", &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout() {
+    let base = Gateway::start().await;
+    stocked(&base, "a", 250, 10).await;
+    stocked(&base, "b", 100, 10).await;
+    let purse = account(&base, "ann", 5_000).await;
+    let id = cart(&base.shopper("ann"), "RESERVE", &[("a", 2), ("b", 1)]).await;
+    let pay = async |gateway: &Gateway| {
+        is(&checkout(&gateway.shopper("ann"), &id, &purse, "op").await, "Order");
+    };
+    let expected = [
+        "find carts",
+        "find accounts",
+        "findAndModify carts",
+        // The payer's money, and the merchant's account, which this order is the first to pay.
+        "find accounts",
+        "find accounts",
+        "insert accounts",
+        "insert transfers",
+        "update accounts",
+        "findAndModify transfers",
+        "findAndModify carts",
+        "insert orders",
+        // After the answer: the transfer is carried on, the goods are sold, and marks are removed.
+        "find transfers",
+        "findAndModify transfers",
+        "update inventory",
+        "update accounts",
+        "findAndModify transfers",
+        "update accounts",
+        "update accounts",
+        "update carts",
+        "update inventory",
+        "findAndModify transfers",
+    ];
+    sends_only(&base, pay, &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer() {
+    let base = Gateway::start().await;
+    let ann = base.shopper("ann");
+    let (from, to) = (open(&ann, "EUR").await, open(&ann, "EUR").await);
+    fund(&base, &from, 100).await;
+    let transfer = async |gateway: &Gateway| {
+        let sent = order(&from, &to, 30, Some("op"));
+        is(&gateway.shopper("ann").field(TRANSFER, sent).await, "Transfer");
+    };
+    let expected = [
+        "find accounts",
+        "find accounts",
+        "insert transfers",
+        "update accounts",
+        "findAndModify transfers",
+        "update accounts",
+        "findAndModify transfers",
+        "update accounts",
+        "update accounts",
+        "findAndModify transfers",
+    ];
+    sends_only(&base, transfer, &expected).await;
+}
+
+async fn commenting_sends_only(layout: &str, expected: &[&str]) {
+    let base = Gateway::start().await;
+    let on = comments::discussed(&base, "a", layout).await;
+    comments::posted(&base.shopper("early"), &on, "early", None).await;
+    let post = async |gateway: &Gateway| {
+        let input = json!({ "on": on, "text": "A comment", "opId": "op" });
+        is(&comments::does(&gateway.shopper("ann"), "postComment", input).await, "Comment");
+    };
+    sends_only(&base, post, expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_comment_per_document() {
+    let expected =
+        ["find products", "insert comments", "findAndModify products", "findAndModify comments"];
+    commenting_sends_only("PER_DOCUMENT", &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_comment_in_pages() {
+    let expected = [
+        "find products",
+        "findAndModify commentPages",
+        "findAndModify products",
+        "update authoredComments",
+        "findAndModify commentPages",
+    ];
+    commenting_sends_only("PAGED", &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_embedded_comment() {
+    let expected = [
+        "find products",
+        "findAndModify products",
+        "update authoredComments",
+        "findAndModify products",
+    ];
+    commenting_sends_only("EMBEDDED", &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload() {
+    let base = Gateway::start().await;
+    let gallery = assets::parent(&base, "/gallery", "gallery", &[]).await;
+    // Three chunks.
+    let sent = assets::file("a.bin", "x/y", assets::noise(600_000));
+    let upload = async |gateway: &Gateway| {
+        let input = json!({ "slug": "it", "parent": gallery, "opId": "op" });
+        let body = assets::with_file("uploadAsset", input, &sent);
+        let (_, answer) = assets::send_form(&assets::editor(gateway), body).await.expect("sent");
+        is(&answer["data"]["uploadAsset"], "Asset");
+    };
+    let expected = [
+        "find assetEntries",
+        "find nodes",
+        "find nodes",
+        "find identities",
+        "insert assetEntries",
+        "find nodes",
+        "insert assets.chunks",
+        "insert assets.files",
+        "findAndModify assetEntries",
+    ];
+    sends_only(&base, upload, &expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_a_category() {
+    let base = Gateway::start().await;
+    let [_, jazz, bop, film] = categories::music(&base).await;
+    categories::put_product(&base, "one", &[&bop]).await;
+    let relocate = async |gateway: &Gateway| {
+        let input = json!({ "category": jazz, "parent": film });
+        is(&categories::ask(&gateway.merchant(), "moveCategory", input).await, "Category");
+    };
+    let expected = [
+        "findAndModify leases",
+        "insert leases",
+        "find categories",
+        "find categories",
+        "aggregate categories",
+        "findAndModify categories",
+        "findAndModify leases",
+        "find categories",
+        "find categories",
+        "find categories",
+        "find categories",
+        "update categories",
+        "update products",
+        "find categories",
+        "find categories",
+        "update products",
+        "findAndModify categories",
+    ];
+    sends_only(&base, relocate, &expected).await;
+}

@@ -95,6 +95,8 @@ async fn live_connections_of_one_client_leave_room_for_others() {
         config.forwarded_hops = 1;
     })
     .await;
+    // The stream goes on as long as there is a product.
+    gateway.product("a", 100, "EUR").await;
     let socket = async |from: &str| {
         let headers = [("sec-websocket-protocol", TRANSPORT), ("x-forwarded-for", from)];
         gateway.socket_with(&headers, None).await.expect("a socket")

@@ -108,6 +108,15 @@ async fn a_discussion_moves_while_comments_arrive() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn threads_outlast_a_time_in_pages() {
+    threads_outlast(&["PAGED", "EMBEDDED", "PER_DOCUMENT"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_outlast_a_time_in_the_document_and_then_in_pages() {
+    threads_outlast(&["EMBEDDED", "PAGED", "PER_DOCUMENT"]).await;
+}
+
+async fn threads_outlast(moves: &[&str]) {
     let gateway = Gateway::with(short_bounds).await;
     let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
     let anna = gateway.shopper("anna");
@@ -118,10 +127,10 @@ async fn threads_outlast_a_time_in_pages() {
     posted(&anna, &on, "deep", Some(&below)).await;
     let threaded = json!({ "on": on, "order": "THREADED" });
     let expected = ["top", "below", "deep", "other"];
-    for to in ["PAGED", "EMBEDDED", "PER_DOCUMENT", "EMBEDDED", "PAGED", "PER_DOCUMENT"] {
+    for to in moves {
         let moved = migrate(&gateway, &on, to).await;
-        assert_eq!(moved["layout"], to, "{moved:#}");
-        let hurried = if to == "PAGED" { "PER_DOCUMENT" } else { "PAGED" };
+        assert_eq!(moved["layout"], *to, "{moved:#}");
+        let hurried = if *to == "PAGED" { "PER_DOCUMENT" } else { "PAGED" };
         let refused = migrate(&gateway, &on, hurried).await;
         assert_eq!(refused["code"], "IN_USE", "{refused:#}");
         // A reply that is there is known also where replies aren't taken.
@@ -130,7 +139,7 @@ async fn threads_outlast_a_time_in_pages() {
         gateway.sweep().await;
         gateway.sweep().await;
         gateway.assert_sound().await;
-        if to != "PAGED" {
+        if *to != "PAGED" {
             let found = all(&anna, COMMENTS, threaded.clone(), 2).await;
             assert_eq!(of_texts(&found), expected, "{to}");
         }

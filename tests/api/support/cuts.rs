@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use docgate::config::Config;
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, future::join_all, stream};
 
 use super::{
     Gateway,
@@ -43,6 +43,9 @@ pub struct Case<S> {
 /// Cases of one test that run at once: most of each is waiting until the driver looks for the server again.
 const SIDE_BY_SIDE: usize = 12;
 
+/// Databases between which the cases are divided that would wait for each other in one.
+const DATABASES: usize = 6;
+
 /// Runs `flow` once undisturbed to see what it sends; then for every command and every way once on
 /// a subject of its own, cut there. Then the sweeps run, the invariants must hold, and `flow` runs
 /// again undisturbed on every subject, which `judge` looks at; then sweeps and invariants again.
@@ -76,25 +79,37 @@ pub async fn everywhere_then<S>(
 
     let is_read = |at: usize| ["find", "aggregate"].contains(&commands[at].command.as_str());
     let places = Way::ALL.iter().flat_map(|way| (0..commands.len()).map(move |at| (*way, at)));
-    let places = places.filter(|(way, at)| *way != Way::Unsure || !is_read(*at));
-    let cut = async |(number, (way, at)): (usize, (Way, usize))| {
-        let subject = prepare(&base, number + 2).await;
-        run_cut(&base, way, at, &commands, async |gateway| flow(gateway, &subject).await).await;
-        Case { at, way, subject }
+    let places: Vec<_> =
+        places.filter(|(way, at)| *way != Way::Unsure || !is_read(*at)).enumerate().collect();
+
+    // Cuts on one database, and what becomes of them.
+    let cut_on = async |base: &Gateway, places: &[(usize, (Way, usize))], at_once: usize| {
+        let cut = async |&(number, (way, at)): &(usize, (Way, usize))| {
+            let subject = prepare(base, number + 2).await;
+            run_cut(base, way, at, &commands, async |gateway| flow(gateway, &subject).await).await;
+            Case { at, way, subject }
+        };
+        let cases: Vec<_> = stream::iter(places).map(&cut).buffered(at_once).collect().await;
+        aftermath(base).await;
+        let again = async |case: &Case<S>| {
+            flow(base, &case.subject).await;
+            judge(base, case).await;
+        };
+        stream::iter(&cases).map(&again).buffer_unordered(at_once).collect::<()>().await;
+        aftermath(base).await;
     };
     // Under a lease one would wait for the other, and for the lease of one that was killed.
-    let is_under_lease = commands.iter().any(|seen| seen.collection == "leases");
-    let at_once = if is_under_lease { 1 } else { SIDE_BY_SIDE };
-    let cases = stream::iter(places.enumerate()).map(cut).buffered(at_once);
-    let cases: Vec<_> = cases.collect().await;
-
-    aftermath(&base).await;
-    let again = async |case: &Case<S>| {
-        flow(&base, &case.subject).await;
-        judge(&base, case).await;
-    };
-    stream::iter(&cases).map(&again).buffer_unordered(at_once).collect::<()>().await;
-    aftermath(&base).await;
+    if commands.iter().any(|seen| seen.collection == "leases") {
+        let each = places.len().div_ceil(DATABASES);
+        let alone = async |places: &[(usize, (Way, usize))]| {
+            let base = Gateway::with(&settings).await;
+            prepare(&base, 1).await;
+            cut_on(&base, places, 1).await;
+        };
+        join_all(places.chunks(each).map(&alone)).await;
+    } else {
+        cut_on(&base, &places, SIDE_BY_SIDE).await;
+    }
 }
 
 /// The commands of one undisturbed run on a new gateway over the same database, with those that follow the

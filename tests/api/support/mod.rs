@@ -86,6 +86,8 @@ pub struct Gateway {
     /// The name that the gateway gives MongoDB, for fail points.
     pub app_name: String,
     pub proxy: Option<Proxy>,
+    /// What its clients speak HTTP with.
+    http: reqwest::Client,
     stop: DropGuard,
     served: JoinHandle<()>,
 }
@@ -144,14 +146,14 @@ impl Gateway {
 
     /// A second gateway on the same database, as after a crash of the first.
     pub async fn sibling(&self) -> Self {
-        let config = self.app.config().clone();
-        Self::over(mongod_port(), false, self.database.name(), |own| *own = config).await
+        let (config, own) = (self.app.config().clone(), self.database.clone());
+        Self::start_over(mongod_port(), false, own, self.http.clone(), config).await
     }
 
     /// A second gateway on the same database, whose way to MongoDB can be cut.
     pub async fn sibling_behind_proxy(&self) -> Self {
-        let config = self.app.config().clone();
-        Self::over(mongod_port(), true, self.database.name(), |own| *own = config).await
+        let (config, own) = (self.app.config().clone(), self.database.clone());
+        Self::start_over(mongod_port(), true, own, self.http.clone(), config).await
     }
 
     /// A gateway over the mongod on `port`.
@@ -161,25 +163,32 @@ impl Gateway {
         database: &str,
         change: impl FnOnce(&mut Config),
     ) -> Self {
-        // Another test may have installed it already.
-        let _already = rustls::crypto::ring::default_provider().install_default();
+        let http = http();
         let mut config = config(database);
         change(&mut config);
+        let uri = format!("mongodb://127.0.0.1:{port}/?directConnection=true");
+        let own = MongoClient::with_uri_str(uri).await.expect("a client").database(database);
+        databases::prepare(&own, port).await;
+        Self::start_over(port, with_proxy, own, http, config).await
+    }
+
+    /// A gateway over a database whose indexes are there.
+    async fn start_over(
+        port: u16,
+        with_proxy: bool,
+        own: Database,
+        http: reqwest::Client,
+        mut config: Config,
+    ) -> Self {
         let direct = SocketAddr::from(([127, 0, 0, 1], port));
         let proxy = if with_proxy { Some(Proxy::start(&direct.to_string()).await) } else { None };
         let target = proxy.as_ref().map_or(direct, Proxy::address);
         let options =
             "directConnection=true&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=3000";
         config.mongodb_uri = format!("mongodb://{target}/?{options}");
-        let app_name = fresh_name();
-        let metrics = Metrics::default();
-        let watched = connect::watched(&config.mongodb_uri, &app_name, database, metrics.pool());
+        let (app_name, metrics) = (fresh_name(), Metrics::default());
+        let watched = connect::watched(&config.mongodb_uri, &app_name, own.name(), metrics.pool());
         let core = watched.await.expect("a URI");
-        let own = MongoClient::with_uri_str(format!("mongodb://{direct}/?directConnection=true"))
-            .await
-            .expect("a client")
-            .database(database);
-        databases::prepare(&own, port).await;
         let app = App::watched(config, core, metrics);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -188,7 +197,7 @@ impl Gateway {
         let edge = Edge::with_schema(app.clone(), schema, None).expect("keys");
         let served = tokio::spawn(edge.serve(listener, stop.clone()));
         let stop = stop.drop_guard();
-        Self { app, address, database: own, app_name, proxy, stop, served }
+        Self { app, address, database: own, app_name, proxy, http, stop, served }
     }
 
     /// Stops it, and tells how long that took.
@@ -228,7 +237,7 @@ impl Gateway {
 
     /// A caller with this bearer token.
     pub fn client(&self, token: Option<String>) -> Client {
-        Client { http: http(), url: format!("http://{}/graphql", self.address), token }
+        Client { http: self.http.clone(), url: format!("http://{}/graphql", self.address), token }
     }
 
     /// Every document of every collection, to prove that a refusal changed nothing.

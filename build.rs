@@ -1,5 +1,5 @@
-//! Lists what `npm run build` has made in `web/graphiql`, for `src/edge/graphiql.rs` to embed. Where it
-//! has, the code is compiled with `cfg(graphiql)`.
+//! Lists the files that `npm run build` produced in `web/graphiql`, for `src/edge/graphiql.rs` to embed. If
+//! there are any, the crate is compiled with `cfg(graphiql)`.
 
 use std::{
     env,
@@ -11,12 +11,12 @@ use std::{
 
 fn main() -> io::Result<()> {
     let dist = Path::new("web/graphiql/dist");
-    // A path that isn't there would count as changed each time.
+    // Cargo treats a missing path as changed on every build.
     let watched = if dist.is_dir() { dist } else { Path::new("web/graphiql") };
     println!("cargo::rerun-if-changed={}", watched.display());
     println!("cargo::rustc-check-cfg=cfg(graphiql)");
     let mut list = String::from("&[\n");
-    // The page is written last: without it the folder isn't complete.
+    // The build writes `index.html` last; without it the folder is incomplete.
     if dist.join("index.html.gz").is_file() {
         println!("cargo::rustc-cfg=graphiql");
         for file in files(dist)? {
@@ -30,7 +30,7 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&out).join("graphiql.rs"), list)
 }
 
-/// The gzipped files of a folder, in the order of their names.
+/// The gzipped files of a folder, sorted by name.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! The handles that everything shares.
+//! The shared handles of a gateway process.
 
 use std::{
     fmt,
@@ -19,8 +19,8 @@ use crate::{
     error::Error,
     metrics::Metrics,
     mongo::{
-        Bounds, Collection, Counters, Readers, Stored,
-        flow::{OPS_CAP, Op, Run},
+        Bounds, Collection, Counters, Loader, Stored,
+        flow::{Attempt, OPS_CAP, Op},
         watch::Hub,
     },
     traces,
@@ -35,17 +35,16 @@ pub struct App {
 struct Inner {
     config: Config,
     database: Database,
-    readers: Arc<Readers>,
+    loader: Arc<Loader>,
     counters: Arc<Counters>,
     hub: Hub,
     ids: Ids,
     metrics: Metrics,
-    /// Work that goes on behind an answer (mutations whose client hung up, settling); shutdown
-    /// waits for it.
+    /// Background work (mutations whose client hung up, settling). A shutdown waits for it.
     tasks: TaskTracker,
     /// Name of this process among the gateways.
     name: String,
-    /// The client for calls to other services, once there was one.
+    /// The client for calls to other services, created at its first use.
     http: OnceLock<reqwest::Client>,
 }
 
@@ -56,25 +55,25 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// A gateway over `database`, whose connections nobody watches.
+    /// A gateway over `database`, without connection metrics.
     pub fn new(config: Config, database: Database) -> Self {
         Self::watched(config, database, Metrics::default())
     }
 
-    /// A gateway over `database`, which counts in `metrics`.
+    /// A gateway over `database`, with its metrics in `metrics`.
     pub fn watched(config: Config, database: Database, metrics: Metrics) -> Self {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
-        let readers = Readers::new(database.clone(), &metrics, limit);
-        let counters = Counters::new(&readers, &metrics, config.coalesce_counts);
+        let loader = Loader::new(database.clone(), &metrics, limit);
+        let counters = Counters::new(&loader, &metrics, config.coalesce_counts);
         let name = ids.random();
         let (tasks, http) = (TaskTracker::new(), OnceLock::new());
         Self {
             inner: Arc::new(Inner {
                 config,
                 database,
-                readers,
+                loader,
                 counters,
                 hub,
                 ids,
@@ -91,31 +90,28 @@ impl App {
         &self.inner.config
     }
 
-    /// The database of the core group.
+    /// The gateway's database.
     pub fn database(&self) -> &Database {
         &self.inner.database
     }
 
     /// The typed collection of `T`.
     pub fn collection<T: Stored>(&self) -> Collection<T> {
-        Collection::of(&self.inner.readers)
+        Collection::of(&self.inner.loader)
     }
 
-    /// From now on answers reads by key of what the collection holds now without asking MongoDB.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Loads the collection into memory. From then on, its reads by key are answered without MongoDB.
     #[cfg(feature = "bench")]
     pub async fn answer_from_memory(&self, collection: &'static str) -> Result<(), Error> {
-        self.inner.readers.answer_from_memory(collection).await
+        self.inner.loader.answer_from_memory(collection).await
     }
 
-    /// Counts that many add to.
+    /// The counters with many writers.
     pub fn counters(&self) -> &Counters {
         &self.inner.counters
     }
 
-    /// This machine's clock, for what is only counted: flows go by the server's.
+    /// This machine's clock, for values that are only counted. Flows use the server's clock.
     pub fn clock(&self) -> DateTime {
         #[expect(clippy::disallowed_methods, reason = "no outcome depends on it")]
         DateTime::now()
@@ -131,7 +127,7 @@ impl App {
         &self.inner.ids
     }
 
-    /// What operators can watch.
+    /// The gateway's metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.inner.metrics
     }
@@ -141,7 +137,7 @@ impl App {
         &self.inner.name
     }
 
-    /// Work that outlives its caller.
+    /// Background work that outlives its caller.
     pub fn tasks(&self) -> &TaskTracker {
         &self.inner.tasks
     }
@@ -149,7 +145,7 @@ impl App {
     /// The client for calls to other services; it follows no redirects.
     ///
     /// # Errors
-    /// `Internal`: this host gives it no TLS.
+    /// `Internal` if TLS isn't available on this host.
     pub fn http(&self) -> Result<reqwest::Client, Error> {
         if let Some(client) = self.inner.http.get() {
             return Ok(client.clone());
@@ -163,11 +159,11 @@ impl App {
         Ok(self.inner.http.get_or_init(|| client).clone())
     }
 
-    /// The bounds of flows.
+    /// The time limits of flows.
     pub fn bounds(&self) -> Bounds {
         let config = self.config();
         Bounds {
-            run: Duration::from_millis(config.flow_run_millis),
+            attempt: Duration::from_millis(config.flow_run_millis),
             command: Duration::from_millis(config.flow_command_millis),
             skew: Duration::from_millis(config.flow_skew_millis),
             ops: Duration::from_secs(config.flow_ops_seconds),
@@ -175,16 +171,13 @@ impl App {
         }
     }
 
-    /// Begins a run where there is nothing to read first.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
-    pub async fn begin(&self) -> Result<Run, Error> {
-        Run::begin(self.bounds(), &self.inner.readers).await
+    /// Begins an attempt that has nothing to read first.
+    pub async fn begin(&self) -> Result<Attempt, Error> {
+        Attempt::begin(self.bounds(), &self.inner.loader).await
     }
 
-    /// Does `work` behind the caller's back, with shutdown waiting for it. An error is logged: the
-    /// sweep finishes what was left.
+    /// Runs `work` in the background; a shutdown waits for it. An error is logged, and the sweep finishes the
+    /// rest.
     pub fn behind(
         &self,
         what: &'static str,
@@ -194,14 +187,19 @@ impl App {
         let work = async move {
             if let Err(error) = work.await {
                 traces::failed(&Span::current(), error.code());
-                tracing::warn!(what, ?error, "left to the sweep");
+                tracing::warn!(
+                    event = "background_work_failed",
+                    what,
+                    ?error,
+                    "background work failed; the sweep finishes it"
+                );
             }
         };
         self.tasks().spawn(work.instrument(span));
     }
 }
 
-/// Ids, and everything else that is keyed by the secret.
+/// Ids, op ids and signatures, which are keyed by the secret.
 pub struct Ids {
     key: Hmac<Sha256>,
 }
@@ -213,7 +211,7 @@ impl Ids {
         Self { key }
     }
 
-    /// A random id of 128 bits, base64url: it may act as a capability.
+    /// A random id of 128 bits in base64url, which may be a capability.
     pub fn random(&self) -> String {
         BASE64.encode(self.random_bytes())
     }
@@ -224,12 +222,13 @@ impl Ids {
         rand::random()
     }
 
-    /// The id that belongs to `parts`, always the same and not to be guessed: 128 bits, base64url.
+    /// The id that is derived from `parts`: always the same, and impossible to guess. It has 128 bits, in
+    /// base64url.
     pub fn derived(&self, parts: &[&str]) -> String {
         BASE64.encode(&self.mac(parts)[..16])
     }
 
-    /// Whether `id` is [`Self::derived`] of `parts`; takes the same time for every id that isn't.
+    /// Whether `id` is [`Self::derived`] of `parts`. The check takes the same time for every wrong id.
     pub fn verifies(&self, parts: &[&str], id: &str) -> bool {
         let Ok(given) = BASE64.decode(id) else { return false };
         given.len() == 16 && self.fed(parts).verify_truncated_left(&given).is_ok()
@@ -254,8 +253,8 @@ impl Ids {
         mac
     }
 
-    /// One call of a flow. `scope` is whose op ids these are (a subject or a capability) and which
-    /// operation; `input` is what was asked. Without an op id every call is its own.
+    /// The op of one call of a flow. `scope` is the owner of the op id (a subject or a capability) and the
+    /// operation; `input` is what the digest is made of. Without an op id, every call is its own op.
     pub fn op(&self, scope: &[&str], op_id: Option<&str>, input: &impl Serialize) -> Op {
         let id = match op_id {
             Some(op_id) => {
@@ -266,16 +265,16 @@ impl Ids {
             }
             None => self.random(),
         };
-        // A digest of what serialises is only compared with digests of the same operation.
+        // The digest is only compared with digests of the same operation.
         let json = serde_json::to_vec(input).unwrap_or_default();
         Op { id, input: BASE64.encode(&Sha256::digest(json)[..12]) }
     }
 }
 
-/// A moment as clients see it: RFC 3339 in UTC, always with three digits of the fraction, so that moments sort
-/// as their texts do.
+/// A time as clients see it: RFC 3339 in UTC, always with three digits of the fraction, so that times sort
+/// like their texts.
 pub fn rfc3339(moment: DateTime) -> String {
-    // The driver's own leaves out zeros at the end, and a fraction of nothing but zeros.
+    // The driver's format omits zeros at the end of the fraction, and a fraction of only zeros.
     let text = moment.try_to_rfc3339_string().unwrap_or_default();
     let Some(text) = text.strip_suffix('Z') else { return text };
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -6,17 +6,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{app::App, error::Error, mongo::lease::Lease};
 
-/// What one pass of a sweep did.
+/// The result of one pass of the sweeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Flows that were driven to their end or undone.
+    /// Flows that were finished or aborted.
     pub finished: u64,
 }
 
-/// Every sweep once, in the order in which flows depend on each other.
+/// Runs every sweep once, in the order in which flows depend on each other.
 ///
 /// # Errors
-/// The first that failed; the others were still tried.
+/// The first error; the other sweeps were still tried.
 pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
     let mut total = Swept::default();
     let mut failed = None;
@@ -29,7 +29,12 @@ pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
             }
             Err(error) => {
                 metrics.failed(name);
-                tracing::warn!(sweep = name, ?error, "a sweep failed; it is tried again");
+                tracing::warn!(
+                    event = "sweep_failed",
+                    sweep = name,
+                    ?error,
+                    "sweep failed; the next pass retries it"
+                );
                 failed.get_or_insert(error);
             }
         }
@@ -37,12 +42,12 @@ pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
     failed.map_or(Ok(total), Err)
 }
 
-/// Sweeps until `stop`, under a lease that saves several gateways from doing the same work.
+/// Runs the sweeps until `stop`. A lease keeps several gateways from doing the same work.
 pub async fn run(app: App, stop: CancellationToken) {
     let pause = Duration::from_millis(app.config().sweep_millis);
     while !stop.is_cancelled() {
         if let Err(error) = pass(&app).await {
-            tracing::warn!(?error, "the sweeps are tried again");
+            tracing::warn!(event = "sweep_pass_failed", ?error, "sweep pass failed; it is retried");
         }
         tokio::select! {
             () = stop.cancelled() => {}
@@ -57,10 +62,10 @@ async fn pass(app: &App) -> Result<(), Error> {
     let lease = Lease::take(app.collection(), "sweeps", holder, &run, app.bounds()).await?;
     let Some(lease) = lease else { return Ok(()) };
     let swept = sweep_all(app).await;
-    // Given back also when a sweep failed: rightness never hangs on this lease.
+    // The lease is released even if a sweep failed: correctness never depends on it.
     lease.release().await.decided()?;
     if let Swept { finished: 1.. } = swept? {
-        tracing::info!("sweeps finished what was left");
+        tracing::info!(event = "sweep_pass_finished", "sweeps finished interrupted work");
     }
     Ok(())
 }

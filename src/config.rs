@@ -1,4 +1,5 @@
-//! Configuration: defaults < file < environment < flags, validated once, every fault named at once.
+//! Configuration from defaults, file, environment and flags, in rising precedence. It is validated once, and
+//! all faults are reported together.
 
 mod read;
 
@@ -14,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 pub use read::unread;
 
-/// Everything that can be set. Keys are the names in `docgate.toml`; in the environment they are
-/// upper-cased behind `DOCGATE_`.
+/// All settings. Field names are the keys of `docgate.toml`. Environment variables have the upper-case key
+/// with the prefix `DOCGATE_`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of its own")]
@@ -26,169 +27,169 @@ pub struct Config {
     pub mongodb_uri: String,
     /// Database that holds the collections.
     pub database: String,
-    /// Key (32 bytes or more) from which ids and cursors are derived. Changing it changes what a
-    /// repeated op id means and makes old cursors invalid.
+    /// Key from which ids and cursors are derived, 32 bytes or more. A change alters the meaning of repeated
+    /// op ids and invalidates old cursors.
     pub secret: String,
 
-    /// Shared secret for HS256 tokens (32 bytes or more).
+    /// Shared secret for HS256 tokens, 32 bytes or more.
     pub auth_hs256_secret: Option<String>,
-    /// PEM text or path of a file with the public RSA key for RS256 and PS256 tokens.
+    /// Public RSA key for RS256 and PS256 tokens, as PEM text or as the path of a PEM file.
     pub auth_rs256_public_key: Option<String>,
-    /// PEM text or path of a file with the public P-256 key for ES256 tokens.
+    /// Public P-256 key for ES256 tokens, as PEM text or as the path of a PEM file.
     pub auth_es256_public_key: Option<String>,
-    /// PEM text or path of a file with the public Ed25519 key for `EdDSA` tokens.
+    /// Public Ed25519 key for `EdDSA` tokens, as PEM text or as the path of a PEM file.
     pub auth_eddsa_public_key: Option<String>,
-    /// Path of a file with public keys as a JWK set (RFC 7517), read at the start.
+    /// Path of a file with public keys as a JWK set (RFC 7517), read at startup.
     pub auth_jwks_file: Option<String>,
-    /// URL under which the issuer of tokens publishes its public keys as a JWK set.
+    /// URL of the JWK set that the issuer of the tokens publishes.
     pub auth_jwks_url: Option<String>,
-    /// Pause between two looks at `auth_jwks_url`, in seconds.
+    /// Interval between two fetches of `auth_jwks_url`, in seconds.
     pub auth_jwks_refresh_seconds: u64,
-    /// Pause before `auth_jwks_url` is looked at again for a key that wasn't there, or after it could
-    /// not be read, in seconds.
+    /// Minimum time before `auth_jwks_url` is fetched again for an unknown key or after a failed fetch, in
+    /// seconds.
     pub auth_jwks_cooldown_seconds: u64,
-    /// Required `iss` of tokens, when set.
+    /// Required `iss` claim of tokens, if set.
     pub auth_issuer: Option<String>,
-    /// Required `aud` of tokens, when set.
+    /// Required `aud` claim of tokens, if set.
     pub auth_audience: Option<String>,
     /// Clock skew allowed for `exp` and `nbf`, in seconds.
     pub auth_leeway_seconds: u64,
-    /// Claim with the roles: its name as it stands, or a JSON pointer such as `/realm_access/roles`.
+    /// Claim with the roles: the name of a claim, or a JSON pointer such as `/realm_access/roles`.
     pub auth_roles_claim: String,
-    /// Name of a cookie that may hold the token; none, and tokens come in the header alone.
+    /// Name of a cookie that may hold the token. If unset, tokens are accepted in the header only.
     pub auth_cookie: Option<String>,
 
-    /// Locale that names fall back to when neither the tag nor its language is there.
+    /// Fallback locale for names that exist neither for the requested tag nor for its language.
     pub site_locale: String,
-    /// Where readers find the site, such as `https://www.example.org`: links in feeds begin with it.
-    /// Without it they begin with the path.
+    /// Base URL of the site for links in feeds, such as `https://www.example.org`. Without it links begin
+    /// with the path.
     pub site_url: Option<String>,
 
-    /// Who takes the money at checkout.
+    /// Payment provider for checkouts.
     pub payments: PaymentProvider,
-    /// Subject that owns the accounts on which the ledger provider receives payments; one account
-    /// per currency, opened when it is first needed.
+    /// Subject that owns the accounts on which the ledger provider receives payments. There is one account
+    /// per currency, opened on first use.
     pub payments_merchant: String,
-    /// Base URL of the HTTP provider.
+    /// Base URL of the HTTP payment provider.
     pub payments_url: Option<String>,
-    /// Key with which requests to the HTTP provider are signed (HMAC-SHA256 over the body).
+    /// Key for signing requests to the HTTP payment provider (HMAC-SHA256 over the body).
     pub payments_signing_secret: Option<String>,
-    /// How long one call of the HTTP provider may take, in milliseconds.
+    /// Time limit of one call of the HTTP payment provider, in milliseconds.
     pub payments_timeout_millis: u64,
 
-    /// How long one run of a flow may write, in server time from its first read, in milliseconds.
+    /// How long one attempt of a flow may write, in milliseconds of server time since its first read.
     pub flow_run_millis: u64,
-    /// `maxTimeMS` of each command of a flow.
+    /// `maxTimeMS` of each command of a flow, in milliseconds.
     pub flow_command_millis: u64,
     /// Largest difference between the clocks of the replica set's members, in milliseconds.
     pub flow_skew_millis: u64,
-    /// How long applied op ids are remembered, in seconds (an hour at the least in production).
+    /// How long applied op ids are remembered, in seconds. Use at least an hour in production.
     pub flow_ops_seconds: u64,
 
-    /// How long after it was posted a comment can be edited, in seconds.
+    /// How long a comment can be edited after it was posted, in seconds.
     pub comment_edit_seconds: u64,
-    /// How comments are stored in a discussion that a product's first review opens.
+    /// Storage layout of a discussion that is opened by a product's first review.
     pub discussion_layout: DiscussionLayout,
-    /// A cart untouched for this long expires, in seconds.
+    /// Idle time after which a cart expires, in seconds.
     pub cart_idle_seconds: u64,
-    /// A reservation that fits no cart is returned after this long, in seconds; longer than
+    /// Time after which a reservation that fits no cart is returned, in seconds. It must exceed
     /// `cart_idle_seconds`.
     pub reservation_seconds: u64,
     /// Whether expired carts are kept (`true`) or removed.
     pub cart_keep_expired: bool,
-    /// Reservations that one SKU holds at the most; shopping stops reserving at half of it.
+    /// Maximum number of reservations of one SKU. Shopping stops reserving at half of it.
     pub reservations_per_sku: u32,
 
-    /// Whether what is added to counts at one moment (hits) goes out in one command. Each is answered when a
-    /// majority holds it, in either case.
+    /// Whether concurrent increments of counters (hits) are sent in one command. In both cases an increment
+    /// is acknowledged after a majority holds it.
     pub coalesce_counts: bool,
 
-    /// Bytes of an asset at the most.
+    /// Maximum size of an asset, in bytes.
     pub asset_bytes: u64,
-    /// Media types of assets that are taken, such as `image/png` and `image/*`, by their bytes.
+    /// Accepted media types of assets, such as `image/png` and `image/*`. The type is detected from the
+    /// bytes.
     pub asset_types: Vec<String>,
-    /// Files of one request at the most.
+    /// Maximum number of files in one request.
     pub asset_files: usize,
-    /// How long an upload or a download may take, in seconds. A file that was replaced stays as long.
+    /// Time limit of an upload or a download, in seconds. A replaced file is kept for the same time.
     pub asset_transfer_seconds: u64,
-    /// An upload that hasn't gone on for this long is given up, in seconds.
+    /// Time without progress after which an upload is given up, in seconds.
     pub asset_stall_seconds: u64,
-    /// Uploads and downloads of one gateway that are under way at the same time.
+    /// Maximum number of concurrent uploads and downloads of one gateway.
     pub max_transfers: usize,
 
-    /// Whether this gateway is a subgraph of a composed graph: it then has `_service` and `_entities`
-    /// (Apollo Federation 2).
+    /// Whether this gateway is a subgraph of a composed graph (Apollo Federation 2). It then serves
+    /// `_service` and `_entities`.
     pub federation: bool,
-    /// Connections that go on (WebSocket, server-sent events, multipart HTTP) that one gateway holds at
-    /// the most.
+    /// Maximum number of long-lived connections (WebSocket, server-sent events, multipart HTTP) of one
+    /// gateway.
     pub live_connections: usize,
-    /// Operations that one of them carries at the same time at the most.
+    /// Maximum number of concurrent operations on one such connection.
     pub live_operations: usize,
-    /// How long a WebSocket may take until `connection_init`, in milliseconds.
+    /// Time limit for `connection_init` on a WebSocket, in milliseconds.
     pub live_init_millis: u64,
-    /// Pause between two signs of life to a client, in milliseconds; a client that gives or takes none
-    /// for twice as long is cut off.
+    /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts nothing
+    /// for twice as long is disconnected.
     pub live_ping_millis: u64,
-    /// Event streams that are reserved and not opened yet, at the most.
+    /// Maximum number of event streams that are reserved but not yet opened.
     pub live_reservations: usize,
-    /// How long such a reservation waits to be opened, in milliseconds.
+    /// Time limit for opening a reserved event stream, in milliseconds.
     pub live_reservation_millis: u64,
 
-    /// Largest request body, in bytes.
+    /// Maximum size of a request body, in bytes.
     pub body_bytes: usize,
-    /// Largest head of a request, its URL included, in bytes.
+    /// Maximum size of the head of a request, including its URL, in bytes.
     pub head_bytes: usize,
-    /// Bytes of requests that have come and aren't answered yet, of all connections together. Each
-    /// connection may hold 8 KiB beside it.
+    /// Maximum number of received bytes of unanswered requests, over all connections. Each connection may
+    /// hold 8 KiB in addition.
     pub max_received_bytes: usize,
-    /// How long a client may take to send the body of a request, in milliseconds.
+    /// Time limit for receiving the body of a request, in milliseconds.
     pub receive_millis: u64,
-    /// How long a connection may be idle, or take to send the head of a request, in milliseconds;
-    /// longer than proxies in front keep theirs.
+    /// Time limit for an idle connection and for receiving the head of a request, in milliseconds. It should
+    /// exceed the idle timeout of proxies in front.
     pub idle_millis: u64,
-    /// How long a request may take, in milliseconds; reads are cancelled in MongoDB too.
+    /// Time limit of a request, in milliseconds. Reads are cancelled in MongoDB too.
     pub request_millis: u64,
-    /// Connections at the most.
+    /// Maximum number of connections.
     pub max_connections: usize,
-    /// How many in a hundred of what is bounded for the whole gateway (connections, requests, transfers,
-    /// event streams, bytes) one client may have at once.
+    /// Percentage of each limit of the gateway (connections, requests, transfers, event streams, bytes) that
+    /// one client may use at once.
     pub client_share_percent: usize,
-    /// Requests that are executed at once.
+    /// Maximum number of requests that are executed concurrently.
     pub max_requests: usize,
-    /// Requests per second that one client (a subject, else an address) may send in the long run; 0
-    /// for any number.
+    /// Sustained rate of one client (a subject, otherwise an address), in requests per second; 0 is
+    /// unlimited.
     pub requests_per_second: u32,
-    /// Requests that one client may send at once, ahead of its rate.
+    /// Number of requests that one client may send at once, ahead of its rate.
     pub requests_burst: u32,
-    /// Proxies in front of the gateway: a client's address is that many from the right end of
-    /// `X-Forwarded-For`; 0 for the address of the connection.
+    /// Number of proxies in front of the gateway. A client's address is that many entries from the right end
+    /// of `X-Forwarded-For`; with 0 it is the address of the connection.
     pub forwarded_hops: usize,
-    /// Operations of one request; above 1 a request may be a list of them.
+    /// Maximum number of operations in one request. Above 1, a request may be a list of operations.
     pub max_batch: usize,
-    /// Names, numbers, strings and signs of one text.
+    /// Maximum number of tokens (names, numbers, strings, punctuators) in one document.
     pub max_tokens: usize,
-    /// Levels to which selections are nested.
+    /// Maximum nesting depth of selections.
     pub max_depth: usize,
-    /// Fields with an alias, in one operation.
+    /// Maximum number of fields with an alias in one operation.
     pub max_aliases: usize,
-    /// Fields of the root type, in one operation.
+    /// Maximum number of fields of the root type in one operation.
     pub max_root_fields: usize,
-    /// Directives, in one operation.
+    /// Maximum number of directives in one operation.
     pub max_directives: usize,
-    /// Objects that one operation may answer with, as estimated from its text: lists count as long
-    /// as they were asked for.
+    /// Maximum cost of one operation: the estimated number of objects in its response. Lists count with the
+    /// requested length.
     pub max_cost: usize,
-    /// Whether answers tell their estimated cost in `extensions.cost`.
+    /// Whether responses carry their estimated cost in `extensions.cost`.
     pub report_cost: bool,
-    /// Whether clients may ask for the schema, and errors suggest names of it.
+    /// Whether introspection is allowed and errors suggest names from the schema.
     pub introspection: bool,
-    /// Origins whose pages may use the gateway from a browser, such as `https://shop.example`; `*`
-    /// for all.
+    /// Origins whose pages may use the gateway from a browser, such as `https://shop.example`; `*` allows
+    /// all.
     pub cors_origins: Vec<String>,
-    /// Folder of `.graphql` files, or a manifest of Apollo's or Relay's format, with the documents
-    /// that are trusted.
+    /// Trusted documents: a folder of `.graphql` files, or a manifest in Apollo's or Relay's format.
     pub documents: Option<PathBuf>,
-    /// What is done with other documents than those.
+    /// How other documents are treated.
     pub documents_mode: DocumentsMode,
     /// Whether background sweeps run in this process.
     pub background: bool,
@@ -196,41 +197,41 @@ pub struct Config {
     pub sweep_millis: u64,
     /// Development mode: every response carries `extensions.docgate`.
     pub development: bool,
-    /// `json` or `pretty` logs.
+    /// Format of log lines.
     pub log_format: LogFormat,
 
-    /// Whether the pages for people are served: the explorer at `/`, GraphiQL at `/graphiql`.
+    /// Whether the explorer (at `/`) and GraphiQL (at `/graphiql`) are served.
     pub explorer: bool,
-    /// Whether each operation is logged (otherwise only where the log is set to `debug`).
+    /// Whether each operation is logged at level `info`; otherwise the level is `debug`.
     pub log_requests: bool,
-    /// An operation that takes this long, in milliseconds, is logged as slow.
+    /// Duration from which an operation is logged as slow, in milliseconds.
     pub slow_request_millis: u64,
-    /// Base URL of a collector of traces that speaks OTLP over HTTP, such as `http://localhost:4318`; no
-    /// traces without it.
+    /// Base URL of a trace collector that accepts OTLP over HTTP, such as `http://localhost:4318`. Without it
+    /// no traces are sent.
     pub otlp_endpoint: Option<String>,
-    /// How many of the traces that begin here are kept: 1 is all, 0.01 one in a hundred. A caller's own
-    /// trace is kept where the caller keeps it.
+    /// Fraction of the traces started here that is kept: 1 is all, 0.01 one in a hundred. A trace that the
+    /// caller started is kept if the caller keeps it.
     pub otlp_sample_ratio: f64,
-    /// Address and port for `/metrics` and `/health/…`, which are then served nowhere else.
+    /// Address and port for `/metrics` and `/health/…`. If set, they are served nowhere else.
     pub admin_listen: Option<SocketAddr>,
 }
 
-/// The payment providers.
+/// Payment providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PaymentProvider {
     /// docgate's own accounts: an authorisation is a transfer.
     Ledger,
-    /// A service behind `payments_url`.
+    /// An external service at `payments_url`.
     Http,
-    /// No provider: only a total of zero can be checked out.
+    /// No provider: only orders with a total of zero can be checked out.
     None,
-    /// One in the process that says yes to everything, for measurements.
+    /// An in-process provider that approves everything, for measurements.
     #[cfg(feature = "bench")]
     Approving,
 }
 
-/// How the comments of a discussion are stored.
+/// Storage layout of a discussion's comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscussionLayout {
@@ -238,33 +239,33 @@ pub enum DiscussionLayout {
     PerDocument,
     /// Up to 100 comments per document.
     Paged,
-    /// Inside the document that is discussed.
+    /// Inside the discussed document.
     Embedded,
 }
 
-/// What is done with documents that aren't trusted.
+/// How documents that aren't trusted are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentsMode {
-    /// They are executed like any other.
+    /// They are executed.
     Off,
-    /// They are executed, and logged once.
+    /// They are executed, and each is logged once.
     Log,
     /// They are refused.
     Only,
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// One JSON object per line.
     Json,
-    /// For people.
+    /// Readable text.
     Pretty,
 }
 
-/// Bytes that a connection reads ahead at the most, unless heads may be longer.
+/// Maximum size of a connection's read buffer in bytes, unless `head_bytes` is larger.
 pub const BUFFER: usize = 64 << 10;
 
 impl Default for Config {
@@ -356,7 +357,7 @@ impl Default for Config {
     }
 }
 
-/// Every fault of a configuration, for one message.
+/// All faults of a configuration, displayed as one message.
 #[derive(Debug)]
 pub struct Faults(Vec<String>);
 
@@ -373,19 +374,19 @@ impl std::fmt::Display for Faults {
 impl std::error::Error for Faults {}
 
 impl Config {
-    /// The configuration of a gateway: file, environment and flags, in rising precedence. `flags`
-    /// are key and value pairs.
+    /// Loads the configuration of a gateway from file, environment and flags, in rising precedence. `flags`
+    /// serialize to key and value pairs.
     ///
     /// # Errors
-    /// Names every key that is unknown, doesn't parse, or doesn't hold together with the others.
+    /// Lists every key that is unknown, can't be parsed, or conflicts with other keys.
     pub fn load(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
         Self::load_with(file, flags, |_| Vec::new())
     }
 
-    /// As [`Self::load`]; `further` tells what else is wrong, such as a file that a key names.
+    /// Like [`Self::load`]; `further` returns additional faults, such as those of a file that a key names.
     ///
     /// # Errors
-    /// As [`Self::load`], and what `further` tells.
+    /// As [`Self::load`], and the faults of `further`.
     pub fn load_with(
         file: Option<&Path>,
         flags: impl Serialize,
@@ -398,22 +399,16 @@ impl Config {
         config.unless(faults)
     }
 
-    /// As [`Self::load`], for a command that only works on the database: what a gateway needs
-    /// beyond that may be missing.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
+    /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
+    /// missing.
     pub fn load_for_database(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
         let (config, mut faults) = read::read(file, flags)?;
         faults.extend(config.database_faults());
         config.unless(faults)
     }
 
-    /// As [`Self::load`], for a command that only looks at a key: anything may be missing, but what
-    /// is there must parse.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
+    /// Like [`Self::load`], for a command that only reads some keys: any key may be missing, but present keys
+    /// must parse.
     pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
         let (config, faults) = read::read(file, flags)?;
         config.unless(faults)
@@ -423,7 +418,7 @@ impl Config {
         if faults.is_empty() { Ok(self) } else { Err(Faults(faults)) }
     }
 
-    /// What a command that works on the database needs.
+    /// Faults of the settings that a command on the database needs.
     fn database_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.mongodb_uri.is_empty() {
@@ -438,7 +433,7 @@ impl Config {
         faults
     }
 
-    /// What else a gateway needs, each fault as a sentence.
+    /// Faults of the other settings that a gateway needs, each as a sentence.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut demand = |holds: bool, fault: &str| {
@@ -482,7 +477,7 @@ impl Config {
         );
         demand(
             Duration::from_secs(self.flow_ops_seconds) > self.bound() * 4,
-            "flow_ops_seconds must be longer than four times the bound of a flow (run + command + skew)",
+            "flow_ops_seconds must be longer than four times the grace period (flow_run_millis + flow_command_millis + flow_skew_millis)",
         );
         demand(
             self.reservation_seconds > self.cart_idle_seconds,
@@ -553,7 +548,7 @@ impl Config {
         faults
     }
 
-    /// What must hold of the settings about tokens.
+    /// Checks the settings for tokens.
     fn demand_of_tokens(&self, demand: &mut impl FnMut(bool, &str)) {
         demand(
             self.auth_hs256_secret.is_some()
@@ -584,7 +579,7 @@ impl Config {
         );
     }
 
-    /// What must hold of the settings about bytes of requests.
+    /// Checks the settings for bytes of requests.
     fn demand_of_bytes(&self, demand: &mut impl FnMut(bool, &str)) {
         demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
         demand(
@@ -607,7 +602,7 @@ impl Config {
         );
     }
 
-    /// What must hold of the settings about assets.
+    /// Checks the settings for assets.
     fn demand_of_assets(&self, demand: &mut impl FnMut(bool, &str)) {
         demand(
             (1..=1 << 40).contains(&self.asset_bytes)
@@ -635,7 +630,8 @@ impl Config {
         );
     }
 
-    /// After this time past its start nothing of a run can be applied any more.
+    /// The grace period: the time after the start of an attempt from which none of its writes can be applied
+    /// any more.
     pub fn bound(&self) -> Duration {
         Duration::from_millis(
             self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
@@ -647,14 +643,15 @@ fn is_web_address(text: &str) -> bool {
     reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
 }
 
-/// A token of [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2), as RFC 6265 has it.
+/// Whether a name is a `token` as defined by
+/// [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2), which RFC 6265 requires for cookies.
 fn is_cookie_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(fits)
 }
 
-/// Why a connection string can't be used, as far as it tells by itself. The driver's words may end with a
-/// part of it, which may be a part of the password and is left out.
+/// Why a connection string can't be parsed, if so. The driver's message may end with a part of the string,
+/// and so of the password; that part is left out.
 fn uri_fault(uri: &str) -> Option<String> {
     let fault = ConnectionString::parse(uri).err()?;
     let ErrorKind::InvalidArgument { message, .. } = fault.kind.as_ref() else {

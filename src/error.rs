@@ -1,32 +1,32 @@
-//! The one error type: what a caller may be told and what only the log may know.
+//! The error type: what a caller may be told, and what is only logged.
 //!
-//! Expected refusals (a cart that isn't active, stock that is short) are *values*, see
-//! `graphql::refusals`. This type is for what a caller couldn't foresee, and every variant has a
-//! stable code. Text of the inner error is logged and never sent.
+//! Expected refusals (a cart that isn't active, stock that is short) are *values*, see `graphql::refusals`.
+//! This type is for failures that a caller couldn't foresee. Every variant has a stable code. The text of the
+//! inner error is logged and never sent.
 
 use std::borrow::Cow;
 
 /// Why an operation couldn't be carried out at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The field needs a signed-in caller and the request carried no token.
+    /// The field requires a signed-in caller, and the request carried no token.
     #[error("sign in to use this field")]
     Unauthenticated,
-    /// The request carried a token that doesn't hold.
+    /// The request carried an invalid token.
     #[error(
         "the token doesn't hold: it has expired, isn't valid yet, or isn't one of this gateway's"
     )]
     BadToken,
-    /// The request carried a token that can't be checked: the keys of its issuer can't be had.
+    /// The request carried a token that can't be checked, because the keys of its issuer aren't available.
     #[error("the token can't be checked at the moment; try again")]
     KeysUnavailable,
-    /// The caller is known and lacks the role that the field asks for.
+    /// The caller is known, but lacks the role that the field requires.
     #[error("this field asks for the role {0}")]
     Forbidden(&'static str),
-    /// An argument can't be used; `field` is the path of the argument as the client wrote it.
+    /// An argument is invalid. `field` is the path of the argument as the client wrote it.
     #[error("{field}: {reason}")]
     BadInput {
-        /// Path of the offending argument, such as `by.category.path`.
+        /// Path of the invalid argument, such as `by.category.path`.
         field: Cow<'static, str>,
         /// What is wrong with it, in words that are safe to show.
         reason: Cow<'static, str>,
@@ -34,37 +34,37 @@ pub enum Error {
     /// The caller has to slow down; nothing was written.
     #[error("{0}")]
     RateLimited(&'static str),
-    /// The text asks for more than one request may.
+    /// The document exceeds a limit of one request.
     #[error("the operation {reason}")]
     TooComplex {
-        /// The configuration key of the limit, such as `max_depth`.
+        /// The name of the limit, such as the configuration key `max_depth`.
         limit: &'static str,
-        /// What is too much, such as "is nested more than 25 levels deep".
+        /// What exceeds it, such as "is nested more than 25 levels deep".
         reason: String,
     },
-    /// A read wasn't done in the time that a request has.
+    /// A read exceeded the time limit of a request.
     #[error("the request took longer than it may")]
     Timeout(#[source] Source),
-    /// The text of a persisted query isn't known here: send it along with its hash.
+    /// The document of a persisted query isn't known here. The client has to send it along with its hash.
     #[error("PersistedQueryNotFound")]
     PersistedQueryNotFound,
-    /// Only documents that the operator trusts are executed.
+    /// The document isn't a trusted one, and only trusted documents are executed.
     #[error("only trusted documents are executed here")]
     UntrustedDocument,
-    /// More is under way than the gateway takes on; nothing was begun.
+    /// The gateway is at its limit of concurrent work; nothing was begun.
     #[error("too many requests are under way: come again in a moment")]
     Overloaded,
     /// MongoDB didn't answer a read on which no write depends.
     #[error("it couldn't be read at the moment; try again")]
     Unread(#[source] Source),
-    /// MongoDB or a payment provider didn't answer, or not for certain. The write may have been
-    /// applied or may yet be: repeating it with the same op id is safe.
+    /// MongoDB or a payment provider gave no answer, or no definite one. The write may have been applied, or
+    /// may still be. Repeating it with the same op id is safe.
     #[error("the outcome is not known; repeating with the same op id is safe")]
     Unavailable(#[source] Source),
-    /// As `Unavailable`, of what is added to counts: nothing tells whether it was added.
+    /// Like `Unavailable`, for additions to counts: nothing tells whether they were applied.
     #[error("it is not known whether this was counted; sent again it may be counted twice")]
     Uncounted(#[source] Source),
-    /// Everything else: a defect of ours or of the set-up.
+    /// Everything else: a defect of the program or of its set-up.
     #[error("internal error")]
     Internal(#[source] Source),
 }
@@ -73,7 +73,7 @@ pub enum Error {
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 impl Error {
-    /// A fault of an argument, with the path of the argument.
+    /// An invalid argument, with its path.
     pub fn bad_input(
         field: impl Into<Cow<'static, str>>,
         reason: impl Into<Cow<'static, str>>,
@@ -81,12 +81,12 @@ impl Error {
         Self::BadInput { field: field.into(), reason: reason.into() }
     }
 
-    /// A defect: something that can't happen did.
+    /// A defect: something happened that can't happen.
     pub fn internal(what: impl Into<Source>) -> Self {
         Self::Internal(what.into())
     }
 
-    /// An outcome that isn't known.
+    /// An unknown outcome.
     pub fn unavailable(what: impl Into<Source>) -> Self {
         Self::Unavailable(what.into())
     }
@@ -124,7 +124,7 @@ impl Error {
         )
     }
 
-    /// The same trouble, of a read on which no write depends: there is no outcome to be unsure of.
+    /// The same error for a read on which no write depends: no outcome is unknown.
     #[must_use]
     pub fn unread(self) -> Self {
         match self {
@@ -133,8 +133,8 @@ impl Error {
         }
     }
 
-    /// The same trouble, of a write: before a read that failed something may have been written, so that the
-    /// outcome isn't known.
+    /// The same error for a mutation: something may have been written before the read that failed, so the
+    /// outcome is unknown.
     #[must_use]
     pub fn in_doubt(self) -> Self {
         match self {
@@ -143,8 +143,8 @@ impl Error {
         }
     }
 
-    /// What a read answers with. One that the server gave up for its time limit, or that it wasn't there to
-    /// answer, changed nothing.
+    /// Converts the driver's error for a read. A read that exceeded its time limit, or got no answer, changed
+    /// nothing.
     pub fn of_read(error: mongodb::error::Error) -> Self {
         const MAX_TIME_EXPIRED: i32 = 50;
         match error.kind.as_ref() {
@@ -157,10 +157,10 @@ impl Error {
 }
 
 impl From<mongodb::error::Error> for Error {
-    /// The one place where a driver error becomes ours; its text goes no further than the log.
+    /// The only conversion of driver errors. Their text is logged and never sent.
     fn from(error: mongodb::error::Error) -> Self {
         use mongodb::error::{ErrorKind, WriteFailure};
-        /// Server codes that mean "not now": shutdown, stepdown, no primary, time limits.
+        /// The server's error codes for transient conditions: shutdown, stepdown, no primary, time limits.
         const TRANSIENT: [i32; 15] =
             [6, 7, 50, 89, 91, 189, 202, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436, 64];
         let transient = match error.kind.as_ref() {

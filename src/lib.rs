@@ -1,9 +1,13 @@
 //! docgate: a GraphQL API gateway over MongoDB.
 //!
 //! Imports run one way:
-//! `main → cli → edge, background → schema → domains → graphql → app → mongo → metrics, traces → config → error`.
+//!
+//! ```text
+//! main → cli → edge, background → schema → domains → engine → graphql → app → mongo, managed
+//!      → metrics, traces → config → error, invariants
+//! ```
 
-// Futures of resolvers lie in each other as deep as objects do.
+// The futures of resolvers are nested as deeply as objects are.
 #![recursion_limit = "256"]
 
 pub mod cli;
@@ -14,6 +18,8 @@ pub mod edge;
 pub mod schema;
 
 pub mod domains;
+
+pub mod engine;
 
 pub mod graphql;
 
@@ -28,3 +34,4 @@ pub mod traces;
 pub mod config;
 
 pub mod error;
+pub mod invariants;

@@ -1,8 +1,9 @@
-//! The command `docgate`; see `docgate --help`.
+//! The `docgate` command; see `docgate --help`.
 
 use std::process::ExitCode;
 
-/// Most of what a request needs is small, short-lived and freed by the thread that took it.
+/// mimalloc, because most allocations of a request are small, short-lived and freed by the thread that made
+/// them.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,13 +1,12 @@
-//! The spans of requests, of their stages and of their commands, for traces.
+//! Trace spans of requests, of their stages and of their commands.
 //!
 //! Names and attributes follow OpenTelemetry's conventions for
 //! [HTTP](https://opentelemetry.io/docs/specs/semconv/http/http-spans/),
 //! [GraphQL](https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/) and
 //! [MongoDB](https://opentelemetry.io/docs/specs/semconv/db/mongodb/). No span holds a value that a client
-//! sent, but for the name of an operation.
+//! sent, except the name of an operation.
 //!
-//! Unless traces are sent somewhere nobody is interested in these spans: then each of them costs a look
-//! at a flag.
+//! If traces aren't exported, the spans are disabled, and each of them costs only the check of a flag.
 
 use std::time::Instant;
 
@@ -15,17 +14,17 @@ use opentelemetry::trace::TraceContextExt as _;
 use tracing::{Level, Span, field::Empty, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-/// Target of all spans, by which they are told from what is logged.
+/// Target of all spans, which distinguishes them from log events.
 pub const TARGET: &str = "docgate::traces";
 
-/// A span, or none where nobody is interested.
+/// A span, or none if spans are disabled.
 macro_rules! span {
     ($($of:tt)*) => {
         if is_on() { info_span!(target: TARGET, $($of)*) } else { Span::none() }
     };
 }
 
-/// A request over HTTP; `route` is one of this gateway's.
+/// The span of an HTTP request; `route` is a route of this gateway.
 pub fn request(method: &'static str, route: &'static str) -> Span {
     span!(
         parent: None,
@@ -42,12 +41,12 @@ pub fn request(method: &'static str, route: &'static str) -> Span {
     )
 }
 
-/// Finding out who asks.
+/// The span of authenticating the requester.
 pub fn authenticate() -> Span {
     span!("authenticate")
 }
 
-/// An operation of GraphQL, from its text to its answer.
+/// The span of a GraphQL operation, from its document to its response.
 pub fn operation() -> Span {
     span!(
         "operation",
@@ -61,39 +60,37 @@ pub fn operation() -> Span {
     )
 }
 
-/// Calls an operation's span what the operation turned out to be.
+/// Renames the span of an operation once it is known what the operation is.
 pub fn call(operation: &Span, name: &'static str) {
     operation.context().span().update_name(name);
 }
 
-/// Reading an operation's text. Where the text isn't known yet, the rules of the schema are checked with
-/// the execution.
+/// The span of parsing a document. A document that isn't known yet is validated together with the execution.
 pub fn parse() -> Span {
     span!("parse")
 }
 
-/// Carrying an operation out.
+/// The span of executing an operation.
 pub fn execute() -> Span {
     span!("execute")
 }
 
-/// A command of MongoDB that a request sends for itself. The name of the database is asked for only where
-/// it is needed.
+/// The span of a MongoDB command that a request sends for itself. `database` is only called if its name is
+/// needed.
 pub fn command(database: impl FnOnce() -> String, collection: &str, command: &'static str) -> Span {
     if is_traced() { sent(&Span::current(), database, collection, command) } else { Span::none() }
 }
 
-/// What a request asks MongoDB in a command that it may share with others: from the question to the
-/// answer.
+/// The span of one item of a command that a request may share with others: from the request to the answer.
 ///
-/// The command itself has one span: below the first of its questions that is traced, and linked to the
-/// others. So it stands in one trace and is sampled with it. Each question tells how long it waited for
-/// its command and how many shared it.
+/// The command itself has one span. It is a child of the first of its items that is traced, and linked to the
+/// others. It thus belongs to one trace and is sampled with it. Each item tells how long it waited for its
+/// command and how many items shared the command.
 #[derive(Debug, Clone, Default)]
 pub struct Question(Option<(Span, Instant)>);
 
 impl Question {
-    /// Begins one.
+    /// Begins the span.
     pub fn new(collection: &str, command: &'static str) -> Self {
         let begin = || {
             let span = span!(
@@ -107,13 +104,13 @@ impl Question {
         Self(is_traced().then(begin))
     }
 
-    /// Whether anybody is interested.
+    /// Whether there is a span.
     pub fn is_traced(&self) -> bool {
         self.0.is_some()
     }
 }
 
-/// A command of MongoDB that is sent now for so many questions; `traced` are those that have spans.
+/// The span of a MongoDB command that is sent now for this many items; `traced` are those that have spans.
 pub fn shared_command(
     database: impl FnOnce() -> String,
     collection: &str,
@@ -156,8 +153,8 @@ fn sent(
     )
 }
 
-/// Work that goes on behind an answer, in a trace of its own that is linked to that of the answer: it
-/// must not make the request look as long.
+/// The span of background work after a response. It has a trace of its own, linked to that of the response,
+/// because it must not lengthen the request.
 pub fn behind(what: &'static str) -> Span {
     if !is_traced() {
         return Span::none();
@@ -173,17 +170,17 @@ pub fn behind(what: &'static str) -> Span {
     span
 }
 
-/// Whether anybody is interested in spans.
+/// Whether spans are enabled.
 fn is_on() -> bool {
     tracing::span_enabled!(target: TARGET, Level::INFO)
 }
 
-/// Whether what happens here belongs to something that has a span. Sweeps and leases don't.
+/// Whether the current work belongs to something that has a span. Sweeps and leases don't.
 fn is_traced() -> bool {
     is_on() && !Span::current().is_disabled()
 }
 
-/// Notes that what the span is about failed, and of which kind the failure is.
+/// Records that the work of the span failed, with the kind of failure.
 pub fn failed(span: &Span, kind: &str) {
     span.record("error.type", kind);
     span.record("otel.status_code", "ERROR");

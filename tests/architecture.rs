@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -13,12 +14,13 @@ const LAYERS: &[&[&str]] = &[
     &["background", "edge"],
     &["schema"],
     &["domains"],
+    &["engine"],
     &["graphql"],
     &["app"],
     &["managed", "mongo"],
     &["metrics", "traces"],
     &["config"],
-    &["error"],
+    &["error", "invariants"],
 ];
 
 /// The rooms, from the top down: an operation calls only operations of its own level's rooms below.
@@ -187,4 +189,36 @@ fn every_room_has_its_files() {
             assert!(there, "{room} has no {file}.rs");
         }
     }
+}
+
+/// Names of the events in a text, behind `event = `.
+fn events(code: &str) -> Vec<String> {
+    let named = code.match_indices("event = \"").filter_map(|(at, found)| {
+        let rest = &code[at + found.len()..];
+        Some(rest.split_once('"')?.0.to_owned())
+    });
+    named.collect()
+}
+
+#[test]
+fn every_log_event_has_a_name_that_the_docs_list() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/OPERATIONS.md");
+    let docs = fs::read_to_string(docs).expect("docs/OPERATIONS.md");
+    let (mut named, mut unnamed) = (BTreeSet::new(), Vec::new());
+    for (file, code) in files() {
+        named.extend(events(&code));
+        for level in ["error", "warn", "info", "debug"] {
+            for (at, call) in code.match_indices(&format!("tracing::{level}!(")) {
+                if !code[at + call.len()..].trim_start().starts_with("event = \"") {
+                    unnamed.push(format!("{file}: {}", code[at..].lines().next().unwrap_or("")));
+                }
+            }
+        }
+    }
+    assert!(unnamed.is_empty(), "without an event: {unnamed:#?}");
+    let (_, table) = docs.split_once("| event | level | meaning |").expect("a table of events");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let cell = |row: &str| row.split('`').nth(1).map(str::to_owned);
+    let listed: BTreeSet<String> = rows.filter_map(cell).collect();
+    assert_eq!(named, listed, "docs/OPERATIONS.md lists the events of the code");
 }

@@ -1,5 +1,5 @@
-//! Executes an operation of which everything is known, without what the library does before: it takes the
-//! operation as its own, looks at limits in every selection, and at what is to be skipped.
+//! Executes a prepared operation directly, without what the library does before: taking ownership of the
+//! operation, and looking in every selection for limits and for fields to skip.
 
 use std::{
     borrow::Cow,
@@ -22,19 +22,19 @@ use crate::{
     text::AsText,
 };
 
-/// The root of a schema's queries or mutations, which can be executed directly as well.
+/// The root of a schema's queries or mutations, which can also be executed directly.
 #[derive(Debug, Default)]
 pub struct Root<T> {
     fields: Arc<T>,
     surroundings: Arc<OnceLock<Surroundings>>,
 }
 
-/// What the library hands to every resolver. It is only to be had in one.
+/// The environment that the library passes to every resolver. It is only available in a resolver.
 struct Surroundings {
     schema: SchemaEnv,
-    /// None.
+    /// Without any extension.
     extensions: Extensions,
-    /// Nothing, and what stands there where the answer is wanted as text.
+    /// Without data, and with [`AsText`] for responses as text.
     sessions: [Arc<Data>; 2],
 }
 
@@ -52,7 +52,7 @@ impl<T> Clone for Root<T> {
 }
 
 impl<T: ObjectType> Root<T> {
-    /// `None` until the library has resolved one of its fields.
+    /// The root for direct execution; `None` until the library has resolved one of its fields.
     pub fn direct(&self) -> Option<Direct<'_, T>> {
         Some(Direct { fields: &self.fields, surroundings: self.surroundings.get()? })
     }
@@ -72,10 +72,10 @@ fn as_text() -> Data {
 }
 
 impl<T: ObjectType> Direct<'_, T> {
-    /// Executes a query or a mutation for which the schema's rules hold, without named fragments, directives
-    /// and fields about the schema itself. The root's fields are answered in their order; all is answered as
-    /// [`text`](crate::text) where that is wanted, which it may only be where there are no fragments at all.
-    /// Of the request its variables and its data are taken.
+    /// Executes a valid query or mutation that has no named fragments, no directives and no introspection.
+    /// The root fields are in order in the response. With `as_text`, the response is [`text`](crate::text);
+    /// this requires an operation without any fragments. The variables and the data are taken out of
+    /// `request`.
     pub async fn execute(
         self,
         operation: &OperationDefinition,
@@ -83,7 +83,7 @@ impl<T: ObjectType> Direct<'_, T> {
         as_text: bool,
     ) -> Response {
         let Surroundings { schema, extensions, sessions } = self.surroundings;
-        // Resolvers look into it for their variables only.
+        // Resolvers read only its variables.
         let head = OperationDefinition {
             ty: operation.ty,
             variable_definitions: operation.variable_definitions.clone(),

@@ -1,16 +1,16 @@
-//! async-graphql with another way to resolve objects.
+//! async-graphql with another implementation of resolving objects.
 //!
-//! It stands under the library's own name, as the library's macros look their crate up by it. All it
-//! holds is the library's, but for two functions of [`resolver_utils`]: most fields answer at once, and
-//! there an allocation, a task and a wake-up for each are most of the work. [`direct`] adds
-//! a shorter way to execute what is known, which can answer as [`text`].
+//! The crate has the library's own name, because the library's macros look up their crate by it. It
+//! re-exports the library, except for two functions of [`resolver_utils`]: most fields are resolved at once,
+//! and for these an allocation, a task and a wake-up per field are most of the work. [`direct`] adds a
+//! shorter path for prepared operations, which can return [`text`].
 
 pub mod direct;
 pub mod text;
 
 pub use upstream::*;
 
-/// What the library's macros call.
+/// The functions that the library's macros call.
 pub mod resolver_utils {
     use std::{
         borrow::Cow,
@@ -34,16 +34,16 @@ pub mod resolver_utils {
 
     use crate::text::{AsText, Object};
 
-    /// Resolves an object. Its fields are begun in their order; those that have to wait do so side
-    /// by side. As with the library, the key of a field that failed is missing.
+    /// Resolves an object. Its fields are begun in their order, and those that have to wait run concurrently.
+    /// As in the library, the key of a failed field is missing.
     ///
-    /// A selection with fragments is left to the library: only it can see which object is behind an
-    /// interface or union. The library's extensions and directives of one's own aren't called, nor are
-    /// the guards of an object's field where it is selected on an interface: there the method itself has
-    /// to look who asks.
+    /// A selection with fragments is left to the library: only the library can see the object behind an
+    /// interface or union. The library's extensions and custom directives aren't called. Neither are the
+    /// guards of an object's field that is selected on an interface: there the method itself has to check the
+    /// requester.
     ///
     /// # Errors
-    /// A fragment isn't known.
+    /// A fragment is unknown.
     pub async fn resolve_container<'a, T: ContainerType + ?Sized>(
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
@@ -53,7 +53,7 @@ pub mod resolver_utils {
         }
         let selections = &ctx.item.node.items;
         let next = AtomicUsize::new(0);
-        // Boxed where they are made: they are large.
+        // The futures are large, and therefore boxed where they are created.
         let begin = || maybe_done(run(ctx, root, &next).boxed());
         let mut first = begin();
         poll_once(&mut first).await;
@@ -67,17 +67,18 @@ pub mod resolver_utils {
             runs.push(run);
         }
         join_all(&mut runs).await;
-        // Each has resolved what comes right behind the fields of the one before.
+        // Each run has resolved the fields directly after those of the previous run.
         let mut objects = runs.iter_mut().filter_map(|run| Pin::new(run).take_output());
         let Some(mut object) = objects.next() else { return Ok(Value::Null) };
         objects.for_each(|more| object.append(more));
         Ok(object.into_value())
     }
 
-    /// The same, one field after the other: each is begun when the one before it is done.
+    /// Like [`resolve_container`], but one field after the other: each is begun when the previous one is
+    /// done.
     ///
     /// # Errors
-    /// A fragment isn't known.
+    /// A fragment is unknown.
     pub async fn resolve_container_serial<'a, T: ContainerType + ?Sized>(
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
@@ -97,8 +98,8 @@ pub mod resolver_utils {
         poll_fn(|waker| Ready(future.poll_unpin(waker).is_ready())).await;
     }
 
-    /// Resolves one field after the other, from the first that isn't begun. While one has to wait, those
-    /// behind it are for the next run.
+    /// Resolves one field after the other, from the first that isn't begun. While a field has to wait, the
+    /// next run resolves the fields after it.
     async fn run<'a, T: ContainerType + ?Sized>(
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
@@ -108,7 +109,7 @@ pub mod resolver_utils {
         let as_text = ctx.data_opt::<AsText>().is_some();
         let mut object = Object::new(as_text, selections.len() - next.load(Relaxed));
         loop {
-            // Directives don't matter here: who skips fields has done so before.
+            // Directives don't matter here: skipped fields were removed before.
             let at = next.fetch_add(1, Relaxed);
             let Some(Selection::Field(field)) = selections.get(at).map(|one| &one.node) else {
                 return object;
@@ -132,7 +133,7 @@ pub mod resolver_utils {
         Ok(value.unwrap_or_default())
     }
 
-    /// What says where its field failed: an interface doesn't.
+    /// Adds the path of a failed field to its error, which an interface doesn't.
     struct Located<'b, T: ?Sized>(&'b T);
 
     impl<T: ContainerType + ?Sized> ContainerType for Located<'_, T> {

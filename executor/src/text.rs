@@ -1,8 +1,8 @@
-//! Objects that are written as JSON as soon as their fields are known.
+//! Objects that are written as JSON as soon as their fields are resolved.
 //!
-//! Of most answers nothing is needed but the text: maps of their fields would be made, filled and taken
-//! apart for nothing. Where an answer is wanted [as text](AsText), an object is a [`Value::Binary`] that
-//! holds its JSON; nothing else that is answered is one.
+//! Most responses are only needed as text, and maps of their fields would be created, filled and taken apart
+//! for nothing. If a response is wanted [as text](AsText), an object is a [`Value::Binary`] that holds its
+//! JSON. No other value of a response is one.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -11,22 +11,22 @@ use upstream::{
     indexmap::{IndexMap, map::Entry},
 };
 
-/// Stands in the data of an operation whose answer is wanted as text.
+/// Marks, in the data of an operation, that the response is wanted as text.
 #[derive(Debug)]
 pub(crate) struct AsText;
 
-/// The fields of an object, as far as they are resolved.
+/// The fields of an object that are resolved so far.
 pub(crate) enum Object {
     Values(IndexMap<Name, Value>),
-    /// From the opening brace on; the closing one is still to come.
+    /// From the opening brace on, without the closing one.
     Text(Vec<u8>),
 }
 
-/// Bytes of a field's text that are expected.
+/// Expected number of bytes of a field's text.
 const EXPECTED: usize = 40;
 
 impl Object {
-    /// One without fields, with room for so many.
+    /// An object without fields, with room for this many.
     pub(crate) fn new(as_text: bool, fields: usize) -> Self {
         if as_text {
             let mut text = Vec::with_capacity(fields * EXPECTED);
@@ -37,7 +37,7 @@ impl Object {
         }
     }
 
-    /// Adds a field. What was selected below one key in two places is one field; in text no key stands twice.
+    /// Adds a field. Fields with the same response key are merged; in text, no key occurs twice.
     pub(crate) fn put(&mut self, key: &Name, value: Value) {
         match self {
             Self::Values(values) => insert(values, key.clone(), value),
@@ -45,7 +45,7 @@ impl Object {
                 if text.len() > 1 {
                     text.push(b',');
                 }
-                // Names of fields hold nothing that would have to be escaped.
+                // Field names contain nothing that has to be escaped.
                 text.push(b'"');
                 text.extend_from_slice(key.as_bytes());
                 text.extend_from_slice(b"\":");
@@ -54,7 +54,7 @@ impl Object {
         }
     }
 
-    /// Adds the fields of another.
+    /// Adds the fields of another object.
     pub(crate) fn append(&mut self, more: Self) {
         match (self, more) {
             (Self::Values(values), Self::Values(more)) => {
@@ -70,7 +70,7 @@ impl Object {
         }
     }
 
-    /// The object as it is answered; null where it has no fields.
+    /// The object as a value; null if it has no fields.
     pub(crate) fn into_value(self) -> Value {
         match self {
             Self::Values(values) if values.is_empty() => Value::Null,
@@ -91,7 +91,7 @@ fn insert(object: &mut IndexMap<Name, Value>, key: Name, value: Value) {
     }
 }
 
-/// What was selected below one key in two places.
+/// Merges the values of two fields with the same response key.
 fn merge(into: &mut Value, more: Value) {
     match (into, more) {
         (Value::Object(into), Value::Object(more)) => {
@@ -100,11 +100,11 @@ fn merge(into: &mut Value, more: Value) {
         (Value::List(into), Value::List(more)) => {
             into.iter_mut().zip(more).for_each(|(into, more)| merge(into, more));
         }
-        _ => {} // the same
+        _ => {} // equal values
     }
 }
 
-/// Writes what was answered as JSON.
+/// Writes the value of a response as JSON.
 ///
 /// # Panics
 /// Never: any scalar can be written into memory.
@@ -127,7 +127,7 @@ pub fn write(value: &Value, text: &mut Vec<u8>) {
                 if at > 0 {
                     text.push(b',');
                 }
-                // Of a scalar: any text can be one.
+                // The key of a scalar can be any text.
                 write_scalar(key.as_str(), text);
                 text.push(b':');
                 write(value, text);
@@ -143,10 +143,10 @@ fn write_scalar(scalar: &(impl Serialize + ?Sized), text: &mut Vec<u8>) {
     serde_json::to_writer(text, scalar).expect("a scalar in memory");
 }
 
-/// What was answered as text, as values again.
+/// Parses the parts of a response that are text.
 ///
 /// # Panics
-/// Never with what was answered: that is JSON.
+/// Never with the value of a response: its text is JSON.
 pub fn read(value: Value) -> Value {
     match value {
         #[expect(clippy::expect_used, reason = "it was written here")]

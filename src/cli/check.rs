@@ -10,46 +10,42 @@ use super::{
     options::{Source, on_database},
     terminal,
 };
-use crate::{
-    app::App,
-    background,
-    domains::{self, Report},
-};
+use crate::{app::App, background, domains, invariants::Report};
 
-/// Verify that the stored data hold together
+/// Verify the invariants of the stored data
 ///
-/// Checks every rule that holds whenever no flow is under way (a checkout, a transfer, a move of a
-/// category): stock, carts, orders and money add up, copies equal their records. It reads whole
-/// collections and changes nothing. While a gateway is busy, or within a minute of a crash, a rule
-/// may be broken for a moment: that is what the sweeps of `serve` finish by themselves.
+/// Checks every rule that holds while no flow is under way (a checkout, a transfer, a move of a
+/// category): stock, carts, orders and money add up, and copies equal their records. It reads whole
+/// collections and changes nothing. While a gateway is busy, or within a minute of a crash, a rule may
+/// be broken temporarily; the sweeps of `serve` finish such flows.
 ///
 /// Examples:
 ///     docgate check
 ///     docgate check --repair
 ///
-/// Exit codes: 0 when every rule holds, 1 when one is broken.
+/// Exit codes: 0 if every rule holds, 1 if one is broken.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Check {
-    /// First finish the flows that were cut, as a gateway's sweeps do, until none is left; then put right
-    /// what discussions say of their comments (how many, the newest, the rating). Gateways may go on
-    /// meanwhile. Takes a minute at the least, since a flow must have been quiet for a while before it
-    /// may be finished.
+    /// First finish interrupted flows, as a gateway's sweeps do, until none is left. Then recompute what
+    /// discussions store about their comments (their number, the newest, the rating). Gateways may keep
+    /// running. Takes at least a minute, because a flow can only be finished some time after its last write.
     #[arg(long)]
     repair: bool,
-    /// How many broken things to show of each rule.
+    /// Maximum number of violations shown for each rule.
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     show: usize,
     #[command(flatten)]
     source: Source,
 }
 
-/// Passes of the sweeps after which `--repair` stops: more flows are being cut than finished.
+/// Maximum number of sweep passes with `--repair`. If it is reached, flows are interrupted faster than they
+/// are finished.
 const PASSES: u32 = 10;
 
 impl Check {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        // The ids of a flow hang on the gateway's secret, so repairing needs the whole of it.
+        // The ids of a flow depend on the gateway's secret, so a repair needs the whole configuration.
         let config = if self.repair { self.source.gateway()? } else { self.source.database()? };
         logging::begin(config.log_format, logging::TOOL)?;
         let checked = on_database(&config, async |database| {
@@ -84,16 +80,16 @@ impl Check {
     }
 }
 
-/// Sweeps until a pass that began a quiet time after the one before it found nothing: sweeps leave
-/// alone what was touched shortly before, also what they touched themselves.
+/// Sweeps until a pass finds nothing that began two grace periods after the previous one. Sweeps skip flows
+/// that were changed recently, including those that a sweep itself changed.
 async fn sweep(app: &App) -> Result<(), Failure> {
-    let quiet = Duration::from_millis(app.bounds().quiet_millis().unsigned_abs());
+    let quiet = Duration::from_millis(app.bounds().two_grace_periods_millis().unsigned_abs());
     let quiet = quiet + Duration::from_secs(1);
     let mut finished = background::sweep_all(app).await?.finished;
     for _ in 1..PASSES {
         let seconds = quiet.as_secs();
         terminal::remark(format_args!(
-            "{finished} flows finished; waiting {seconds} s for those that may still be under way"
+            "{finished} flows finished; waiting {seconds} s for flows that may still be running"
         ));
         tokio::time::sleep(quiet).await;
         finished = background::sweep_all(app).await?.finished;
@@ -101,11 +97,11 @@ async fn sweep(app: &App) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    terminal::remark(format_args!("after {PASSES} passes there was still something to finish"));
+    terminal::remark(format_args!("after {PASSES} passes some flows are still unfinished"));
     Ok(())
 }
 
-/// Writes anew what follows from other documents.
+/// Recomputes values that are derived from other documents.
 async fn repair(app: &App) -> Result<(), Failure> {
     for what in domains::repair(app).await? {
         terminal::remark(format_args!("put right what is said of the comments on {what}"));

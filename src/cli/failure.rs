@@ -1,10 +1,10 @@
-//! Why a command couldn't be carried out: one sentence and an exit code.
+//! The failure of a command: one sentence and an exit code.
 
 use std::{fmt, process::ExitCode};
 
 use crate::{config::Faults, edge::SetupError, error::Error, managed::ManagedError};
 
-/// A command's failure, in words for whoever typed it.
+/// The failure of a command, with a sentence for the user of the terminal.
 #[derive(Debug)]
 pub(super) struct Failure {
     code: u8,
@@ -12,22 +12,22 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// The command line or the configuration can't be used.
+    /// The command line or the configuration is invalid: exit code 2.
     pub(super) fn usage(sentence: impl Into<String>) -> Self {
         Self { code: 2, sentence: sentence.into() }
     }
 
-    /// The world doesn't do what it should.
+    /// The command couldn't be carried out: exit code 3.
     pub(super) fn trouble(sentence: impl Into<String>) -> Self {
         Self { code: 3, sentence: sentence.into() }
     }
 
-    /// A gateway that was asked isn't ready.
+    /// The queried gateway isn't ready: exit code 1.
     pub(super) fn unready(sentence: impl Into<String>) -> Self {
         Self { code: 1, sentence: sentence.into() }
     }
 
-    /// The same failure with a way out.
+    /// Adds a hint on how to solve the problem.
     pub(super) fn and(self, way_out: &str) -> Self {
         Self { sentence: format!("{} ({way_out})", self.sentence), ..self }
     }
@@ -63,13 +63,13 @@ impl From<ManagedError> for Failure {
 }
 
 impl From<Error> for Failure {
-    /// Whoever runs a command may read what clients may not: the inner text.
+    /// The user of a command may see the inner message, which clients may not.
     fn from(error: Error) -> Self {
         Self::trouble(sentence(&error))
     }
 }
 
-/// An error with what is behind it.
+/// An error with its causes, as a sentence.
 pub(super) fn sentence(error: &Error) -> String {
     match error {
         Error::Unavailable(source) | Error::Unread(source) | Error::Uncounted(source) => {
@@ -94,7 +94,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The driver wraps its texts: `Kind: …, labels: {}`.
+/// The message without the driver's frame: `Kind: …, labels: {}`.
 fn brief(text: &str) -> String {
     let text = text.strip_prefix("Kind: ").unwrap_or(text);
     text.split(", labels: {").next().unwrap_or(text).to_owned()

@@ -1,4 +1,4 @@
-//! A gateway from its start to its stop, as `serve` and `demo` run it.
+//! The lifetime of a gateway, for `serve` and `demo`.
 
 use std::{io, net::SocketAddr, process, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::Failure;
 use crate::{app::App, background, config::Config, edge::Edge};
 
-/// Takes the address to serve on.
+/// Binds the address to serve on.
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|fault| {
         let reason = match fault.kind() {
@@ -21,16 +21,16 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-/// Where a gateway listens.
+/// The listeners of a gateway.
 pub(super) struct Listeners {
     /// For everyone.
     pub(super) public: TcpListener,
-    /// For operators, where they have an address of their own.
+    /// For operators, if they have an address of their own.
     pub(super) admin: Option<TcpListener>,
 }
 
 impl Listeners {
-    /// Takes the addresses of a configuration.
+    /// Binds the addresses of a configuration.
     pub(super) async fn open(config: &Config) -> Result<Self, Failure> {
         let public = listen(config.listen).await?;
         let admin = match config.admin_listen {
@@ -41,7 +41,7 @@ impl Listeners {
     }
 }
 
-/// Serves until `stop`, then finishes what is under way. Operators are served to the very end.
+/// Serves until `stop`, then waits for running requests and flows. Operators are served until the end.
 pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: CancellationToken) {
     let Listeners { public, admin } = listeners;
     let ended = CancellationToken::new();
@@ -53,22 +53,28 @@ pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: Canc
     edge.serve(public, stop.clone()).await;
     stop.cancel();
     if let Some(sweeps) = sweeps
-        && tokio::time::timeout(app.bounds().one(), sweeps).await.is_err()
+        && tokio::time::timeout(app.bounds().grace_period(), sweeps).await.is_err()
     {
-        tracing::warn!("a sweep was still under way; the next gateway goes on with it");
+        tracing::warn!(
+            event = "sweep_unfinished",
+            "a sweep was still running after the grace period; the next gateway continues it"
+        );
     }
     ended.cancel();
     if let Some(admin) = admin
         && tokio::time::timeout(LAST_ANSWER, admin).await.is_err()
     {
-        tracing::debug!("an operator's connection was still open");
+        tracing::debug!(
+            event = "admin_connections_unfinished",
+            "a connection to the admin address was still open at the end"
+        );
     }
 }
 
-/// How long an operator's last answer may take.
+/// How long the last responses to operators may take.
 const LAST_ANSWER: Duration = Duration::from_millis(500);
 
-/// Cancelled by the first SIGINT (Ctrl-C) or SIGTERM. The second one ends the process at once.
+/// A token that the first SIGINT (Ctrl-C) or SIGTERM cancels. The second signal ends the process at once.
 pub(super) fn stop_on_signals() -> Result<CancellationToken, Failure> {
     let stop = CancellationToken::new();
     let told = stop.clone();
@@ -117,7 +123,7 @@ impl Signals {
     }
 
     async fn next(&mut self) {
-        // Without a handler the console ends the process itself.
+        // Without a handler the console ends the process.
         let _unheard = tokio::signal::ctrl_c().await;
     }
 }

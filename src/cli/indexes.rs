@@ -18,12 +18,12 @@ use crate::{
 
 /// Compare the indexes with what the gateway needs, or build them
 ///
-/// Every read of the gateway is served by a declared index. Build them before the first start and
-/// after each update: `serve` warns when one is missing.
+/// Every read of the gateway is served by a declared index. Build the indexes before the first start
+/// and after each update; `serve` warns if one is missing.
 ///
 /// Examples:
-///     docgate indexes plan       # what is missing
-///     docgate indexes apply      # build it
+///     docgate indexes plan       # shows what is missing
+///     docgate indexes apply      # builds it
 #[derive(Debug, Subcommand)]
 #[command(verbatim_doc_comment)]
 pub(super) enum Indexes {
@@ -31,10 +31,10 @@ pub(super) enum Indexes {
     Apply(Apply),
 }
 
-/// Show which indexes are there, missing, different or undeclared
+/// Show which indexes are in place, missing, different or undeclared
 ///
-/// Changes nothing. The exit code is 1 when an index is missing or different, so that a pipeline can
-/// ask; an index that is there without being declared doesn't count.
+/// Changes nothing. The exit code is 1 if an index is missing or different, for use in pipelines;
+/// undeclared indexes don't count.
 ///
 /// Example:
 ///     docgate indexes plan --mongodb-uri 'mongodb://localhost/?replicaSet=rs0'
@@ -45,22 +45,23 @@ pub(super) struct Plan {
     source: Source,
 }
 
-/// Build the indexes that are missing
+/// Build missing indexes
 ///
-/// Nothing is dropped unless `--drop` is given. Building goes on in the background of MongoDB and
-/// doesn't lock the collections; it may be cut and repeated. The exit code is 1 when an index stays
-/// different from its declaration for want of `--drop`.
+/// Nothing is dropped unless `--drop` is given. MongoDB builds indexes in the background, without
+/// locking the collections; the command may be interrupted and repeated. The exit code is 1 if an
+/// index still differs from its declaration because `--drop` wasn't given.
 ///
-/// Products that don't say their language are searched in the site's: those that an earlier version or
-/// another `site_locale` has stored are changed as well. Give it the gateways' DOCGATE_SITE_LOCALE.
+/// The command also updates products without a language: they are searched in the site's language,
+/// and those stored by an earlier version or with another `site_locale` are changed. Set the gateways'
+/// DOCGATE_SITE_LOCALE for it.
 ///
 /// Example:
 ///     docgate indexes apply
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Apply {
-    /// Also drop indexes that aren't declared, and rebuild those that differ. Until a rebuilt one is
-    /// ready, reads that need it are slow: not while the shop is open.
+    /// Also drop undeclared indexes and rebuild different ones. Reads that need an index are slow until it is
+    /// rebuilt, so avoid it while the shop is open.
     #[arg(long)]
     drop: bool,
     #[command(flatten)]
@@ -135,7 +136,7 @@ impl Apply {
     }
 }
 
-/// Products without a language of their own are searched in the site's.
+/// Updates products without a language of their own, which are searched in the site's language.
 async fn follow_site_locale(app: App) -> Result<(), Failure> {
     let changed = catalog::operations::follow_site_locale(&app).await?;
     if changed > 0 {

@@ -1,4 +1,4 @@
-//! Log lines, to stderr, and what else hears of spans.
+//! Setup of logging to stderr and of traces.
 
 use std::io::{self, IsTerminal as _};
 
@@ -17,16 +17,16 @@ use crate::{
     traces,
 };
 
-/// Part of what hears of everything that happens.
+/// One layer of the subscriber.
 type Part = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Begins to log. `DOCGATE_LOG` says how much; `usual` is what is logged without it.
+/// Starts logging. `DOCGATE_LOG` sets the filter; `usual` is the default.
 pub(super) fn begin(format: LogFormat, usual: &str) -> Result<(), Failure> {
     tracing_subscriber::registry().with(lines(format, usual)?).init();
     Ok(())
 }
 
-/// Begins to log, and to send traces where the configuration says where to.
+/// Starts logging, and sending traces if a collector is configured.
 pub(super) fn begin_with_traces(config: &Config, usual: &str) -> Result<Option<Traces>, Failure> {
     let lines = lines(config.log_format, usual)?;
     let traces = Traces::begin(config)?;
@@ -45,12 +45,12 @@ fn lines(format: LogFormat, usual: &str) -> Result<Part, Failure> {
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
         LogFormat::Pretty => lines.compact().with_ansi(io::stderr().is_terminal()).boxed(),
     };
-    // Spans for traces would only make lines longer, and cost something without traces.
+    // The spans of traces would only make log lines longer, and cost time when traces are off.
     let no_spans = filter_fn(|about| about.target() != traces::TARGET);
     Ok(lines.with_filter(filter.and(no_spans.with_max_level_hint(LevelFilter::TRACE))).boxed())
 }
 
-/// Traces hear of their spans and of nothing that is logged.
+/// The layer for traces, which receives only their spans and no log events.
 fn spans(traces: &Traces) -> Part {
     let own: FilterFn<fn(&Metadata<'_>) -> bool> =
         filter_fn(|about| about.is_span() && about.target() == traces::TARGET);
@@ -65,7 +65,7 @@ fn spans(traces: &Traces) -> Part {
         .boxed()
 }
 
-/// What a gateway logs.
+/// Default log filter of a gateway.
 pub(super) const GATEWAY: &str = "docgate=info,warn";
-/// What any other command logs.
+/// Default log filter of other commands.
 pub(super) const TOOL: &str = "warn";

@@ -1,6 +1,6 @@
-//! The commands, one file each. Shared by them: [`options`] (where the configuration comes from),
-//! [`failure`] (sentences and exit codes), [`terminal`] (what is printed), [`logging`] and [`traces`],
-//! and [`gateway`] (a gateway from its start to its stop).
+//! The commands, one file each. They share [`options`] (the sources of the configuration), [`failure`]
+//! (messages and exit codes), [`terminal`] (output), [`logging`] and [`traces`], and [`gateway`] (the
+//! lifetime of a gateway).
 
 #![expect(clippy::doc_markdown, reason = "comments of commands are a terminal's help, no Markdown")]
 
@@ -27,12 +27,11 @@ use failure::Failure;
 
 /// A GraphQL gateway over MongoDB.
 ///
-/// Try it with `docgate demo`: it brings its own database and a shop full of data. To run it on your
-/// own MongoDB, set `DOCGATE_MONGODB_URI`, `DOCGATE_SECRET` and a key for tokens, then
+/// Try it with `docgate demo`, which brings its own database and a shop full of data. To use your own
+/// MongoDB, set `DOCGATE_MONGODB_URI`, `DOCGATE_SECRET` and a key for tokens, then run
 /// `docgate indexes apply` and `docgate serve`.
 ///
-/// Settings are read from a file (`--config`), the environment (`DOCGATE_…`) and flags; the later
-/// ones win.
+/// Settings are read from a file (`--config`), the environment (`DOCGATE_…`) and flags, in rising precedence.
 #[derive(Debug, Parser)]
 #[command(name = "docgate", version, max_term_width = 100, after_long_help = EXIT_CODES)]
 #[command(propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
@@ -41,17 +40,16 @@ struct Cli {
     command: Command,
 }
 
-/// The end of every help text.
+/// The end of the help of `docgate`.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done, and nothing to complain about
-  1  done, and there is something to complain about: a rule is broken, an index is missing, a line \
-was skipped
-  2  the command line or the configuration can't be used
-  3  it couldn't be done: MongoDB doesn't answer, a port is taken, a file can't be read
+  0  success
+  1  completed with findings: a rule is broken, an index is missing, a line was skipped
+  2  the command line or the configuration is invalid
+  3  failure: MongoDB doesn't answer, a port is taken, a file can't be read
 
-What the command is doing goes to stderr; DOCGATE_LOG (such as `debug` or `docgate=debug`) sets how \
-much of it.";
+Log lines and progress go to stderr; DOCGATE_LOG (such as `debug` or `docgate=debug`) sets the log \
+filter.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -66,10 +64,10 @@ enum Command {
     Schema(schema::Schema),
 }
 
-/// Parses the command line, does what it says, and says how it went.
+/// Parses the command line, runs the command and reports a failure.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    // For outgoing TLS. It fails only where a provider is installed already, which is as good.
+    // The provider for outgoing TLS. It fails only if a provider is installed already.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     match run(cli.command) {
         Ok(code) => code,
@@ -80,7 +78,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// A command's own answer is 0 or 1; the other codes are failures.
+/// A command itself returns 0 or 1; the other codes come from failures.
 fn run(command: Command) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|fault| Failure::trouble(format!("threads can't be started: {fault}")))?;

@@ -1,4 +1,4 @@
-//! Where the configuration comes from, and the database that it names.
+//! The sources of the configuration, and access to its database.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     mongo::connect,
 };
 
-/// Options of every command that works on the database.
+/// Options of all commands that use the database.
 #[derive(Debug, Clone, Args, Serialize)]
 #[command(next_help_heading = "Configuration")]
 pub(super) struct Source {
@@ -38,21 +38,21 @@ impl Source {
         Config::load(self.config.as_deref(), self)
     }
 
-    /// The configuration of a gateway that serves, `flags` among it: the files that it names are looked at too.
+    /// The configuration of a gateway with `flags`, including a check of the files that it names.
     pub(super) fn served(&self, flags: impl Serialize) -> Result<Config, Faults> {
         Config::load_with(self.config.as_deref(), flags, Edge::faults)
     }
 
-    /// The configuration as far as the database needs it.
+    /// The configuration of a command that only uses the database.
     pub(super) fn database(&self) -> Result<Config, Faults> {
         Config::load_for_database(self.config.as_deref(), self)
     }
 }
 
-/// How long a command, other than `serve`, waits for the primary.
+/// How long commands other than `serve` wait for the primary.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Does `work` on the database, once its primary answers. Behind it the client is closed.
+/// Waits for the primary, runs `work` on the database and closes the client.
 pub(super) async fn on_database<T>(
     config: &Config,
     work: impl AsyncFnOnce(Database) -> Result<T, Failure>,
@@ -68,15 +68,14 @@ pub(super) async fn on_database<T>(
     worked
 }
 
-/// Opens the database, with its connections counted. Whoever opens it has its client closed before the
-/// command ends.
+/// Opens the database and counts its connections. The caller has to close the client before the command ends.
 pub(super) async fn open(config: &Config, metrics: &Metrics) -> Result<Database, Failure> {
     let (uri, database) = (&config.mongodb_uri, &config.database);
     let opened = connect::watched(uri, "docgate", database, metrics.pool()).await;
     opened.map_err(|fault| unopened(&fault))
 }
 
-/// Why there can't be a client.
+/// Why the client can't be created.
 fn unopened(fault: &mongodb::error::Error) -> Failure {
     let reason = match fault.kind.as_ref() {
         ErrorKind::DnsResolve { .. } => {
@@ -85,7 +84,7 @@ fn unopened(fault: &mongodb::error::Error) -> Failure {
             return Failure::trouble(sentence);
         }
         ErrorKind::InvalidArgument { message, .. } => message.as_str(),
-        // Behind the colon stands what the system says of a file.
+        // The text after the colon is the system's message about a file.
         ErrorKind::InvalidTlsConfig { message, .. } => {
             message.split_once(": ").map_or(message.as_str(), |(what, _)| what)
         }
@@ -96,7 +95,7 @@ fn unopened(fault: &mongodb::error::Error) -> Failure {
     ))
 }
 
-/// Waits until the primary answers, for `limit` at the most.
+/// Waits for the primary, at most for `limit`.
 pub(super) async fn wait_for_primary(
     config: &Config,
     database: &Database,
@@ -104,7 +103,10 @@ pub(super) async fn wait_for_primary(
 ) -> Result<(), Failure> {
     let waited = connect::wait_for_primary(database, limit, |_, since| {
         let (since, limit) = (since.as_secs(), limit.as_secs());
-        tracing::warn!("MongoDB's primary doesn't answer yet ({since} s of {limit} s)");
+        tracing::warn!(
+            event = "primary_unavailable",
+            "MongoDB's primary doesn't answer yet ({since} s of {limit} s)"
+        );
     });
     waited.await.map_err(|error| {
         let (hosts, limit) = (hosts(&config.mongodb_uri), limit.as_secs());
@@ -113,7 +115,7 @@ pub(super) async fn wait_for_primary(
     })
 }
 
-/// The hosts of a connection string, without its user and password.
+/// The hosts of a connection string, without user and password.
 pub(super) fn hosts(uri: &str) -> &str {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     let hosts = rest.split(['/', '?']).next().unwrap_or(rest);

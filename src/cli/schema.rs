@@ -8,17 +8,17 @@ use super::terminal;
 
 /// Print the GraphQL schema
 ///
-/// Prints the schema definition language with every description, for code generators and for
-/// comparing versions. It needs no database and no configuration.
+/// Prints the schema definition language with all descriptions, for code generators and for comparing
+/// versions. It needs no database and no configuration.
 ///
 /// Examples:
 ///     docgate schema > schema.graphql
-///     docgate schema --federation > docgate.graphql    # to be composed with other subgraphs
+///     docgate schema --federation > docgate.graphql    # for composition with other subgraphs
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Schema {
-    /// Print the schema of the subgraph (Apollo Federation 2), with the keys by which other services
-    /// may refer to its types. It is what a gateway with `federation` answers to `_service`.
+    /// Print the subgraph schema (Apollo Federation 2), with the keys by which other services refer to its
+    /// types. A gateway with `federation` returns it for `_service`.
     #[arg(long)]
     federation: bool,
 }

@@ -35,12 +35,12 @@ use crate::{
 
 /// Run the gateway
 ///
-/// Checks the configuration (every fault is named at once), takes its port, waits for MongoDB's
-/// primary and serves until SIGTERM or SIGINT; then it finishes the requests and flows that are under
+/// Validates the configuration (all faults are reported together), binds its port, waits for MongoDB's
+/// primary and serves until SIGTERM or SIGINT. Then it finishes the requests and flows that are under
 /// way. Any number of gateways may run on one database.
 ///
-/// GraphQL is at /graphql, the explorer at /, GraphiQL (where the binary was built with it) at
-/// /graphiql, health at /health/live and /health/ready, metrics for Prometheus at /metrics.
+/// GraphQL is at /graphql, the explorer at /, GraphiQL (if the binary contains it) at /graphiql, health
+/// at /health/live and /health/ready, metrics for Prometheus at /metrics.
 ///
 /// Examples:
 ///     docgate serve --config docgate.toml
@@ -48,9 +48,8 @@ use crate::{
 ///     DOCGATE_SECRET=… DOCGATE_AUTH_HS256_SECRET=… docgate serve --apply-indexes
 ///     docgate serve --health-check      # in a container: is the gateway here ready?
 ///
-/// Exit codes: 0 after a stop that was asked for, 2 when the configuration can't be used, 3 when the
-/// port is taken or no primary was there in time. With --health-check 0 when the gateway is ready,
-/// else 1.
+/// Exit codes: 0 after a requested stop, 2 if the configuration is invalid, 3 if the port is taken or
+/// no primary answers in time. With --health-check 0 if the gateway is ready, otherwise 1.
 #[derive(Debug, Args, Serialize)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Serve {
@@ -62,8 +61,7 @@ pub(super) struct Serve {
     #[arg(long)]
     #[serde(skip)]
     apply_indexes: bool,
-    /// Ask the gateway that listens on the configured port of this machine whether it is ready, and
-    /// serve nothing.
+    /// Check whether the gateway on the configured port of this machine is ready, instead of serving.
     #[arg(long)]
     #[serde(skip)]
     health_check: bool,
@@ -74,7 +72,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Configuration")]
     #[serde(skip_serializing_if = "Option::is_none")]
     listen: Option<SocketAddr>,
-    /// How log lines look [env: DOCGATE_LOG_FORMAT] [default: pretty]
+    /// Format of log lines [env: DOCGATE_LOG_FORMAT] [default: pretty]
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "pretty"], help_heading = "Configuration")]
     #[serde(skip_serializing_if = "Option::is_none")]
     log_format: Option<String>,
@@ -96,7 +94,7 @@ impl Serve {
 
     async fn serve(self, config: Config) -> Result<ExitCode, Failure> {
         let stop = gateway::stop_on_signals()?;
-        // Taken before anything is waited for: a taken port is told at once.
+        // Bound before any wait, so that a taken port is reported at once.
         let listeners = gateway::Listeners::open(&config).await?;
         let metrics = Metrics::default();
         let database = tokio::select! {
@@ -123,11 +121,11 @@ impl Serve {
         let admin = listeners.admin.as_ref().and_then(|admin| admin.local_addr().ok());
         let edge = Edge::new(app.clone(), None)?;
         if let Some(admin) = admin {
-            tracing::info!("operators are served on http://{admin}");
+            tracing::info!(event = "admin_listening", "operators are served on http://{admin}");
         }
-        tracing::info!("serving on http://{address}");
+        tracing::info!(event = "gateway_listening", "serving on http://{address}");
         gateway::serve(app, edge, listeners, stop).await;
-        tracing::info!("stopped");
+        tracing::info!(event = "gateway_stopped", "stopped");
         Ok(ExitCode::SUCCESS)
     }
 
@@ -137,7 +135,12 @@ impl Serve {
         if self.apply_indexes {
             indexes::apply(database, COLLECTIONS, false, |planned| {
                 if planned.step == Step::Create {
-                    tracing::info!("built index {}.{}", planned.collection, planned.name);
+                    tracing::info!(
+                        event = "index_built",
+                        "built index {}.{}",
+                        planned.collection,
+                        planned.name
+                    );
                 }
             })
             .await?;
@@ -145,7 +148,8 @@ impl Serve {
         warn_of_indexes(database).await
     }
 
-    /// Asks the gateway on this machine. Whatever else its configuration lacks, it says itself.
+    /// Queries the gateway on this machine. Other faults of the configuration are left to that gateway to
+    /// report.
     async fn ask(&self) -> Result<ExitCode, Failure> {
         let config = Config::load_keys(self.source.config.as_deref(), self)
             .map_err(|faults| Failure::unready(faults.to_string()))?;
@@ -162,7 +166,8 @@ impl Serve {
     }
 }
 
-/// Reads without their index are slow, and some fail: it is said once, with the names.
+/// Logs one warning with the names of missing or different indexes: reads without their index are slow, and
+/// some fail.
 async fn warn_of_indexes(database: &Database) -> Result<(), Failure> {
     let plan = indexes::plan(database, COLLECTIONS).await?;
     let lacking =
@@ -171,6 +176,7 @@ async fn warn_of_indexes(database: &Database) -> Result<(), Failure> {
         lacking.map(|planned| format!("{}.{}", planned.collection, planned.name)).collect();
     if !names.is_empty() {
         tracing::warn!(
+            event = "indexes_missing",
             "{} declared indexes are missing or different, run `docgate indexes apply`: {}",
             names.len(),
             names.join(", ")
@@ -179,7 +185,7 @@ async fn warn_of_indexes(database: &Database) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The address under which this machine reaches what listens on `listen`.
+/// The address of `listen` from this machine.
 fn here(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -1,4 +1,4 @@
-//! What is printed: results to stdout, everything else to stderr.
+//! Terminal output: results to stdout, everything else to stderr.
 
 use std::{
     fmt::Display,
@@ -6,32 +6,32 @@ use std::{
     process,
 };
 
-/// One line of a command's result.
+/// Prints one line of a command's result.
 pub(super) fn say(line: impl Display) {
     print(format_args!("{line}\n"));
 }
 
-/// A command's result as it stands.
+/// Prints a command's result as it is.
 pub(super) fn print(text: impl Display) {
     let mut stdout = io::stdout().lock();
     if write!(stdout, "{text}").and_then(|()| stdout.flush()).is_err() {
-        // Whoever read it has heard enough, as `head` does.
+        // The reader has closed the pipe, as `head` does.
         process::exit(0);
     }
 }
 
-/// What went wrong.
+/// Prints an error.
 pub(super) fn complain(sentence: impl Display) {
-    // Nobody is left to be told when stderr is closed too.
+    // If stderr is closed too, the error can't be reported.
     let _closed = writeln!(io::stderr().lock(), "docgate: {sentence}");
 }
 
-/// What is going on.
+/// Prints progress.
 pub(super) fn remark(sentence: impl Display) {
     let _closed = writeln!(io::stderr().lock(), "{sentence}");
 }
 
-/// Rows as aligned columns; the last column isn't padded.
+/// Formats rows as aligned columns; the last column isn't padded.
 pub(super) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     let mut widths = [0; COLUMNS];
     for row in rows {

@@ -10,10 +10,9 @@ use crate::{config::Config, edge::auth::RolesClaim, graphql::requester::Role};
 
 /// Sign a token for development
 ///
-/// Prints a bearer token (JWT, HS256), signed with the `auth_hs256_secret` of the configuration and
-/// with its `auth_issuer` and `auth_audience` where they are set; the roles stand in its
-/// `auth_roles_claim`. It needs no database. In production
-/// tokens come from whoever signs your users in.
+/// Prints a bearer token (JWT, HS256). It is signed with the configured `auth_hs256_secret` and has the
+/// configured `auth_issuer` and `auth_audience`, if set; the roles are in the `auth_roles_claim`. The
+/// command needs no database. In production, tokens come from the service that signs in your users.
 ///
 /// Example:
 ///     curl -H "Authorization: Bearer $(docgate token --sub anna --roles merchant)" \
@@ -22,13 +21,13 @@ use crate::{config::Config, edge::auth::RolesClaim, graphql::requester::Role};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Token {
-    /// Whom the token names.
+    /// Subject of the token.
     #[arg(long, value_name = "NAME", value_parser = subject)]
     sub: String,
-    /// What they may do, separated by commas. Without any: what every signed-in caller may.
+    /// Roles of the token, separated by commas. Without roles it permits what every signed-in caller may do.
     #[arg(long, value_name = "ROLES", value_delimiter = ',', value_parser = roles())]
     roles: Vec<String>,
-    /// How long it holds: a number and s, m, h or d.
+    /// Validity of the token: a number and s, m, h or d.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     ttl: Duration,
     /// File with settings in TOML, such as docgate.toml.

@@ -1,4 +1,4 @@
-//! Traces, to a collector that speaks OTLP over HTTP with protocol buffers.
+//! Export of traces to a collector, by OTLP over HTTP with protocol buffers.
 //! <https://opentelemetry.io/docs/specs/otlp/#otlphttp>
 
 use std::{env, mem, time::Duration};
@@ -15,16 +15,16 @@ use tokio::runtime::Handle;
 use super::failure::Failure;
 use crate::config::Config;
 
-/// How long the collector has for what is left when the gateway stops.
+/// Time limit for sending the remaining traces at shutdown.
 const FLUSH: Duration = Duration::from_secs(5);
-/// How long one request to the collector may take.
+/// Time limit of one request to the collector.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What sends traces.
+/// The exporter of traces.
 pub(super) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// Begins to send traces where the configuration says where to.
+    /// Starts sending traces, if a collector is configured.
     pub(super) fn begin(config: &Config) -> Result<Option<Self>, Failure> {
         let Some(endpoint) = &config.otlp_endpoint else { return Ok(None) };
         let unusable = |fault: &dyn std::fmt::Display| {
@@ -52,21 +52,24 @@ impl Traces {
         Ok(Some(Self(provider)))
     }
 
-    /// What makes spans.
+    /// The tracer that creates spans.
     pub(super) fn tracer(&self) -> SdkTracer {
         self.0.tracer("docgate")
     }
 
-    /// Sends what is left, within a bound.
+    /// Sends the remaining traces within a time limit.
     pub(super) async fn end(self) {
         let ended = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(FLUSH)).await;
         if !matches!(ended, Ok(Ok(()))) {
-            tracing::warn!("the last traces didn't reach the collector");
+            tracing::warn!(
+                event = "traces_flush_failed",
+                "the last traces could not be sent to the collector"
+            );
         }
     }
 }
 
-/// Who these traces are from, unless the variables of OpenTelemetry name it otherwise.
+/// The resource of the traces. The variables of OpenTelemetry may set another service name.
 fn resource() -> Resource {
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let resource = Resource::builder().with_attribute(version);
@@ -75,7 +78,7 @@ fn resource() -> Resource {
     if is_named { resource.build() } else { resource.with_service_name("docgate").build() }
 }
 
-/// Sends what the exporter, which has a thread of its own, wants sent; the runtime does it.
+/// Sends the exporter's requests on the runtime, because the exporter has a thread of its own.
 #[derive(Debug)]
 struct Sender {
     client: reqwest::Client,

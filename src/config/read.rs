@@ -1,5 +1,5 @@
-//! The sources of a configuration: a file, the environment and flags. They are merged key by key, and each
-//! key is looked at alone, so that one fault doesn't hide the next.
+//! Sources of the configuration: a file, the environment and flags. They are merged by key, and each key is
+//! validated separately, so that one fault doesn't hide another.
 
 use std::{
     collections::BTreeMap,
@@ -12,16 +12,16 @@ use serde_json::{Map, Number, Value};
 
 use super::{Config, Faults};
 
-/// Environment variables behind `DOCGATE_` that aren't configuration keys.
+/// Environment variables with the prefix `DOCGATE_` that aren't configuration keys.
 const NOT_KEYS: &[&str] = &["mongod", "cache", "config", "log", "data"];
 
-/// Variables that Kubernetes sets for a service that is called `docgate`, such as
+/// Whether a key is a variable that Kubernetes sets for a service named `docgate`, such as
 /// `DOCGATE_SERVICE_HOST` and `DOCGATE_PORT_8080_TCP`.
 fn is_service_link(key: &str) -> bool {
     key.starts_with("service_") || key == "port" || key.starts_with("port_")
 }
 
-/// Where a key was set.
+/// The source of a key.
 #[derive(Debug, Clone)]
 enum Source {
     File(PathBuf),
@@ -39,10 +39,10 @@ impl fmt::Display for Source {
     }
 }
 
-/// The keys that were set. A later source replaces what an earlier one said.
+/// The given keys. A later source replaces the value of an earlier one.
 type Given = BTreeMap<String, (Value, Source)>;
 
-/// Reads all sources. A key that can't be used is a fault and keeps its default.
+/// Reads all sources. An invalid key is reported as a fault and keeps its default.
 pub(super) fn read(
     file: Option<&Path>,
     flags: impl Serialize,
@@ -88,13 +88,13 @@ fn in_file(file: &Path) -> Result<Given, String> {
     let values = toml::from_str(&text).map_err(|fault: toml::de::Error| {
         let before = fault.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
-        // What the line says isn't repeated: it may hold a secret.
+        // The line's content isn't repeated, because it may hold a secret.
         cant(&format!("line {line} isn't TOML: {}", fault.message().replace('\n', ", ")))
     })?;
     Ok(from(values, &Source::File(file.to_owned())).collect())
 }
 
-/// The variables behind `DOCGATE_`.
+/// Keys from environment variables with the prefix `DOCGATE_`.
 fn in_environment(defaults: &Map<String, Value>) -> Given {
     let mut given = Given::new();
     for (name, text) in env::vars_os() {
@@ -105,15 +105,15 @@ fn in_environment(defaults: &Map<String, Value>) -> Given {
         if NOT_KEYS.contains(&key.as_str()) || is_service_link(&key) {
             continue;
         }
-        // Bytes that aren't UTF-8 fit no key.
+        // A value that isn't UTF-8 becomes null, which no key accepts.
         let value = text.into_string().map_or(Value::Null, |text| value(defaults.get(&key), text));
         given.insert(key, (value, Source::Environment));
     }
     given
 }
 
-/// The value that a variable's text stands for. Keys that hold text take it as it stands: a secret of
-/// digits alone isn't a number.
+/// Parses the text of a variable by the type of the key's default. For text keys the text is kept as it is,
+/// so that a secret of digits isn't read as a number.
 fn value(default: Option<&Value>, text: String) -> Value {
     let parsed = match default {
         Some(Value::Bool(_)) => text.trim().parse().ok().map(Value::Bool),
@@ -126,7 +126,8 @@ fn value(default: Option<&Value>, text: String) -> Value {
     parsed.unwrap_or(Value::String(text))
 }
 
-/// The values between commas; brackets around them and quotes around each may be there or not.
+/// Parses comma-separated values, with optional brackets around the list and optional quotes around each
+/// value.
 fn list(text: &str) -> Value {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
@@ -134,7 +135,7 @@ fn list(text: &str) -> Value {
     values.filter(|value| !value.is_empty()).collect()
 }
 
-/// Why a key can't have that value. The value isn't repeated: it may be a secret.
+/// Why a key can't have this value, if so. The value isn't repeated, because it may be a secret.
 fn fault(defaults: &Map<String, Value>, key: &str, value: &Value) -> Option<String> {
     let Some(default) = defaults.get(key) else {
         return Some(format!("{key} is no configuration key"));
@@ -144,7 +145,7 @@ fn fault(defaults: &Map<String, Value>, key: &str, value: &Value) -> Option<Stri
     Some(format!("{key}: {} is expected", expected(default, &unfit.to_string())))
 }
 
-/// What a key holds, in plain words.
+/// The expected type of a key in plain words.
 fn expected<'a>(default: &Value, unfit: &'a str) -> &'a str {
     let words = unfit.rsplit_once("expected ").map_or("", |(_, words)| words);
     match default {

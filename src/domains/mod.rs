@@ -1,10 +1,15 @@
-//! One room per system, each with the same files: `documents` (what MongoDB sees), `store` (every
-//! call, one function one round trip), `operations` (the rules), `types` (what clients see),
-//! `resolvers` (translate), and where a room has flows `sweep` and `invariants`.
+//! The rooms: one module per system, each with the same files.
 //!
-//! Between rooms only operations call operations, downhill:
+//! - `documents`: the stored documents
+//! - `store`: every MongoDB call, one function per round trip
+//! - `operations`: the rules
+//! - `types`: the types of the schema
+//! - `resolvers`: translation between schema and operations
+//! - `sweep` and `invariants`: in rooms with flows
+//!
+//! Rooms call each other only through their operations, and only in these directions:
 //! `orders → {carts, payments} → {inventory, transfers} → catalog → {categories, comments, people}`, and
-//! `content → assets → {comments, identities}`; `hits` stands alone.
+//! `content → assets → {comments, identities}`; `hits` is independent.
 
 pub mod assets;
 pub mod carts;
@@ -25,10 +30,11 @@ use std::pin::Pin;
 use crate::{
     app::App,
     error::Error,
+    invariants::Report,
     mongo::{Stored, indexes::Declared, lease::LeaseDocument},
 };
 
-/// What a collection declares.
+/// The declaration of a collection and its indexes.
 const fn declared<T: Stored>() -> Declared {
     (T::COLLECTION, T::INDEXES)
 }
@@ -58,36 +64,7 @@ pub const COLLECTIONS: &[Declared] = &[
     declared::<hits::MonthDocument>(),
 ];
 
-/// What `docgate check` found.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// The rules that were checked, each with what breaks it.
-    pub rules: Vec<(String, Vec<String>)>,
-}
-
-impl Report {
-    /// Begins a rule.
-    pub fn rule(&mut self, rule: &str) {
-        self.rules.push((rule.to_owned(), Vec::new()));
-    }
-
-    /// Something breaks the rule that was begun last.
-    pub fn broken(&mut self, what: String) {
-        if let Some((_, broken)) = self.rules.last_mut() {
-            broken.push(what);
-        }
-    }
-
-    /// Whether nothing is broken.
-    pub fn is_clean(&self) -> bool {
-        self.rules.iter().all(|(_, broken)| broken.is_empty())
-    }
-}
-
 /// Checks the invariants of every room.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
     categories::invariants::check(app, &mut report).await?;
@@ -105,25 +82,25 @@ pub async fn check(app: &App) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Puts right what follows from other documents and says something else. Answers where.
+/// Corrects stored values that are derived from other documents. Returns where it corrected something.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: repeat it.
+/// `Unavailable` or `Internal`: it can be repeated.
 pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     comments::repair::repair(app).await
 }
 
-/// A sweep under way: how many flows it finished.
+/// A running sweep; it returns how many flows it finished.
 type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
 
-/// The sweeps of every room, receivers after deciders.
+/// The sweeps of every room: deciders before receivers.
 pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
     vec![
         ("orders", Box::pin(orders::sweep::sweep(app))),
         ("carts", Box::pin(carts::sweep::sweep(app))),
         ("transfers", Box::pin(transfers::sweep::sweep(app))),
         ("inventory", Box::pin(inventory::sweep::sweep(app))),
-        // Products wait for the end of a deletion that was cut.
+        // Products wait for the end of an interrupted deletion.
         ("categories", Box::pin(categories::sweep::sweep(app))),
         ("catalog", Box::pin(catalog::sweep::sweep(app))),
         ("comments", Box::pin(comments::sweep::sweep(app))),

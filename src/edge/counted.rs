@@ -1,4 +1,4 @@
-//! A connection whose bytes are counted.
+//! A TCP stream that counts the received bytes.
 
 use std::{
     error::Error,
@@ -15,21 +15,21 @@ use tokio::{
 
 use super::{door, intake::Intake, shares::Full};
 
-/// A connection is ended for what it sent.
+/// Error of a connection that exceeded the limit on received bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("more bytes are held than may be: {0:?}")]
+#[error("the limit on received bytes is exceeded: {0:?}")]
 struct TooMuch(Full);
 
-/// Whether a connection was ended for what it sent.
+/// Whether a connection ended because it exceeded the limit on received bytes.
 pub(super) fn is_too_much(fault: &io::Error) -> bool {
     fault.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<TooMuch>)
 }
 
-/// A connection whose bytes are counted.
+/// A TCP stream that counts the received bytes.
 pub(super) struct Counted {
     stream: TcpStream,
     intake: Arc<Intake>,
-    /// Whether something is written that isn't whole yet.
+    /// Whether a response has been written in part.
     is_writing: bool,
 }
 
@@ -38,7 +38,8 @@ impl Counted {
         Self { stream, intake, is_writing: false }
     }
 
-    /// A client that sends too much is told why, as far as that can be done without waiting.
+    /// The error for a client that exceeded its limit. The client is told the reason if that is possible
+    /// without waiting.
     fn refuse(&self, full: Full) -> io::Error {
         if self.intake.awaits_head() && !self.is_writing {
             door::refuse(&self.stream, full);

@@ -1,5 +1,5 @@
-//! Who is let in: connections up to a bound and up to each client's share, and a few beside these that get
-//! one answer. So operators can ask how the gateway is while others hold all the places.
+//! Admission of connections, up to a total and up to a share per client. Beyond that a few connections are
+//! admitted for a single response, so that operators can query health and metrics while all places are taken.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,23 +12,23 @@ use super::{
 };
 use crate::config::Config;
 
-/// Connections that get one answer, at the same time.
+/// Maximum number of concurrent connections that get a single response.
 const BRIEF: usize = 64;
-/// How long these may take for the head of their request.
+/// Time limit for the head of their request.
 pub(super) const BRIEF_HEAD: Duration = Duration::from_secs(1);
-/// How long they may take at all.
+/// Time limit for the whole connection.
 pub(super) const BRIEF_VISIT: Duration = Duration::from_secs(5);
 
-/// The places of a listener.
+/// The places for connections of one listener.
 pub(super) struct Door {
     places: Arc<Shares>,
     brief: Arc<Shares>,
 }
 
-/// A connection's place, held until it ends.
+/// The place of a connection, released when it is dropped.
 pub(super) struct Place {
     _held: Held,
-    /// Why it gets one answer alone.
+    /// Why the connection gets only a single response, if so.
     pub(super) refused: Option<Full>,
 }
 
@@ -38,10 +38,10 @@ impl Door {
         Self { places: shares(config.max_connections), brief: shares(BRIEF) }
     }
 
-    /// A place for a connection.
+    /// Takes a place for a connection.
     ///
     /// # Errors
-    /// There is none, not even for one answer.
+    /// No place is left, not even for a single response.
     pub(super) fn let_in(&self, peer: Option<Client>) -> Result<Place, Full> {
         match self.places.take(peer) {
             Ok(held) => Ok(Place { _held: held, refused: None }),
@@ -53,17 +53,17 @@ impl Door {
     }
 }
 
-/// Whether somebody asks how the gateway is.
+/// Whether a path serves operators: metrics or health.
 pub(super) fn is_for_operators(path: &str) -> bool {
     path == "/metrics" || path.starts_with("/health/")
 }
 
-/// The one answer to anybody else.
+/// The single response to any other request.
 pub(super) fn turned_away(full: Full) -> Response {
     answer(with_status(full.into()), SOON)
 }
 
-/// Says that a connection is ended, as far as that can be done without waiting.
+/// Responds to a connection before it is closed, if that is possible without waiting.
 pub(super) fn refuse(stream: &TcpStream, full: Full) {
     let status = match full {
         Full::All => "503 Service Unavailable",

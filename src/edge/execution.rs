@@ -1,4 +1,4 @@
-//! What every operation passes, whichever way it came: over HTTP, over a socket, as a stream.
+//! Execution of operations, the same for all transports: HTTP, WebSocket and event streams.
 
 use std::{
     net::IpAddr,
@@ -30,27 +30,27 @@ use crate::{
     traces,
 };
 
-/// One operation that somebody asks for.
+/// A requested operation.
 pub(super) struct Call {
-    /// Its text and variables.
+    /// Document and variables.
     pub(super) parameters: Parameters,
-    /// Who asks.
+    /// The caller with its roles.
     pub(super) caller: Caller,
-    /// From where.
+    /// The client's address.
     pub(super) address: IpAddr,
 }
 
-/// An operation that may be executed, and who watches it.
+/// A prepared operation with its observer.
 pub(super) struct Ready {
     pub(super) prepared: Box<Prepared>,
     observed: Observed,
-    /// Whose share of what is executed at once it takes.
+    /// The client whose share of the concurrent requests it uses.
     client: Client,
-    /// How long it may take.
+    /// Time limit of the execution.
     pub(super) time: Duration,
 }
 
-/// What an operation costs, and how much it may.
+/// Cost of an operation, and the limit.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Cost {
     estimated: usize,
@@ -58,14 +58,14 @@ pub(super) struct Cost {
 }
 
 impl Ready {
-    /// It isn't executed.
+    /// Records that the operation isn't executed.
     pub(super) fn refused(self, id: &str, error: &Error) {
         self.observed.refused(id, error);
     }
 }
 
 impl Edge {
-    /// Executes any operation; a subscription answers until it ends.
+    /// Executes any operation. A subscription yields responses until it ends.
     pub(super) fn follow(&self, call: Call) -> BoxStream<'static, Response> {
         let Call { mut parameters, caller, address } = call;
         let id = self.app.ids().random();
@@ -83,8 +83,8 @@ impl Edge {
         }
     }
 
-    /// The answers of what may be executed: those of a subscription until it ends, the one of anything
-    /// else. Queries and mutations outlive a socket as they outlive a request.
+    /// The responses of a prepared operation: all of a subscription, one of a query or mutation. Queries and
+    /// mutations continue after their socket closes, as they do after their HTTP request ends.
     pub(super) fn follow_ready(
         &self,
         ready: Ready,
@@ -120,10 +120,10 @@ impl Edge {
         stream::once(answer).boxed()
     }
 
-    /// Reads what is asked for.
+    /// Parses the document of a request.
     ///
     /// # Errors
-    /// It asks for more than it may.
+    /// It exceeds a limit.
     pub(super) fn prepare(
         &self,
         request: Request,
@@ -136,10 +136,10 @@ impl Edge {
         Ok(Ready { prepared: Box::new(prepared), observed, client, time: self.limits.time })
     }
 
-    /// Executes a query or a mutation, and says what it costs where that is to be told.
+    /// Executes a query or a mutation. Returns the cost if it is to be reported.
     ///
     /// # Errors
-    /// It wasn't begun, or not done in the time that a request has.
+    /// The limit of concurrent requests is reached, or the time limit is exceeded.
     pub(super) async fn execute(
         &self,
         ready: Ready,
@@ -174,7 +174,7 @@ impl Edge {
         Ok((response, Some(cost).filter(|_| self.app.config().report_cost)))
     }
 
-    /// Answers with how many commands were asked for too.
+    /// Executes the operation; returns the response and the number of commands.
     async fn run(
         &self,
         prepared: Box<Prepared>,
@@ -192,11 +192,11 @@ impl Edge {
                 None => schema.execute(prepared).await,
             }
         };
-        // Boxed, as what is around it moves it several times.
+        // Boxed, because the surrounding futures move it several times.
         let execution = observed.watch(Box::pin(execution)).instrument(traces::execute());
         if must_end {
-            // A task of its own: a client that hangs up drops its handler, and must not cut a flow in
-            // the middle. Shutdown waits for it. What a query sends has tasks of its own anyway.
+            // A mutation runs in its own task: a disconnected client drops its handler, which must not stop a
+            // flow halfway. Shutdown waits for the task. The commands of a query have their own tasks anyway.
             let executed = timeout(time, self.app.tasks().spawn(execution)).await;
             let mut executed = match executed {
                 Ok(executed) => executed.map_err(Error::internal)?,
@@ -213,7 +213,7 @@ impl Edge {
     }
 }
 
-/// What the request sent. Reads are asked again under `explain`.
+/// The commands of a request. Reads are sent again with `explain`.
 async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> Vec<async_graphql::Value> {
     let sent = log.lock().map(|sent| sent.clone()).unwrap_or_default();
     let mut commands = Vec::new();

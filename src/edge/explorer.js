@@ -1,12 +1,12 @@
 /**
- * The explorer: the page that the gateway shows at its root. It needs nothing from another host and
- * keeps to `default-src 'self'`. This file only wires the parts together:
+ * The explorer: the page at the gateway's root. It loads nothing from other hosts and complies with
+ * `default-src 'self'`. This file only connects the parts:
  *
- *     lexer -> highlight, completion        what the text says
+ *     lexer -> highlight, completion        analysis of the text
  *     schema -> completion, documentation, skeleton
- *     editor, suggestions, response, examples, history, token, splitter    what is on the page
- *     origins                               what examples take from the answers to others
- *     requests, storage                     what goes out and what stays
+ *     editor, suggestions, response, examples, history, token, splitter    parts of the page
+ *     origins                               values that examples take from the responses of others
+ *     requests, storage                     network and browser storage
  */
 
 import { completionsAt } from "./explorer/completion.js";
@@ -30,13 +30,13 @@ import { activateViews, showView } from "./explorer/views.js";
 
 const endpoint = new URL("graphql", document.baseURI).href;
 
-/** The schema, once the gateway has told it. */
+/** The schema, once it is loaded. */
 let schema;
-/** What is under way: something with `stop()`. */
+/** The running request: an object with `stop()`. */
 let running;
-/** What was in the editors when they were last filled or run; what differs was written by hand. */
+/** The editors' content when they were last filled or run. Anything else was written by hand. */
 let known = { query: "", variables: "" };
-/** What examples take from answers. */
+/** The values that examples take from responses. */
 let origins = new Origins([]);
 
 const query = new Editor(byId("query-editor"), {
@@ -77,7 +77,7 @@ const documentation = new Documentation(byId("documentation"), {
 });
 const token = new Token({ onChange: () => schema || loadSchema() });
 
-/** Puts an operation into the editors. What was written by hand there goes to the history. */
+/** Puts an operation into the editors. Text written by hand is moved to the history. */
 function fill(operation) {
   const written = { query: query.text, variables: variables.text };
   const isOwn = written.query !== known.query || written.variables !== known.variables;
@@ -96,13 +96,13 @@ function open(operation) {
 
 function chooseExample(example, { isClicked }) {
   fill({ query: example.query, variables: variablesText(origins.fill(example)) });
-  // The first example is chosen when the list arrives, and the user may be elsewhere by then.
+  // The first example is chosen when the list arrives; by then the user may have switched views.
   if (isClicked) showView("editor");
   if (example.from) byId("tab-variables").click();
   if (example.role) token.useFor(example.role);
 }
 
-/** Tells which variables of an example come from answers. */
+/** Shows which variables of an example come from responses. */
 function drawOrigins() {
   const all = origins.of(examples.matching(query.text));
   byId("variables-origins").replaceChildren(originList(all, readVariables().value));
@@ -120,7 +120,7 @@ function onEdit() {
   kept.write("draft", { query: query.text, variables: variables.text });
 }
 
-/** `{value}`, or `{fault}` in words if the text isn't a JSON object. */
+/** `{value}`, or `{fault}` with a message if the text isn't a JSON object. */
 function readVariables() {
   const text = variables.text.trim();
   if (!text) return { value: undefined };
@@ -133,7 +133,7 @@ function readVariables() {
   }
 }
 
-/** Offers the document's operations if it has several, and keeps to the chosen name if it's there. */
+/** Offers the document's operations if there are several, and keeps the chosen name if it exists. */
 function chooseOperation(name) {
   const choice = byId("operation");
   const named = operations(query.text).filter((operation) => operation.name);
@@ -145,7 +145,7 @@ function chooseOperation(name) {
   byId("operation-choice").hidden = named.length < 2;
 }
 
-/** The operation that Run is about, as the lexer sees it. */
+/** The operation that Run executes, as the lexer sees it. */
 function chosenOperation() {
   const all = operations(query.text);
   return all.find(({ name }) => name !== undefined && name === byId("operation").value) ?? all[0];
@@ -185,7 +185,7 @@ async function execute(operation, value) {
   return setRunning(undefined);
 }
 
-/** The variables with what an example takes from answers, in the editor too. */
+/** Fills in the variables that an example takes from responses, in the editor too. */
 async function obtain({ query: text, variables: given }, signal) {
   const ask = (source, filled) => runFirst(source, filled, signal);
   const whole = await origins.obtain(examples.matching(text), given, ask);
@@ -197,7 +197,7 @@ async function obtain({ query: text, variables: given }, signal) {
   return whole;
 }
 
-/** Runs an example for an answer that another one needs. */
+/** Runs an example whose response another example needs. */
 async function runFirst(example, filled, signal) {
   response.showWaiting(`First “${example.title}”…`);
   const operation = operationName(example.query);
@@ -225,7 +225,7 @@ async function send(request, signal) {
 const outcomeOf = ({ status, body }) =>
   status >= 400 || body?.errors?.length > 0 ? "errors" : "ok";
 
-/** Why there is no answer to the operation. */
+/** Shows why the operation has no response. */
 function showFailure(request, error) {
   if (error instanceof NotInAnswer)
     return response.showAnswer(error.answer, { note: error.message });
@@ -358,7 +358,7 @@ async function start() {
   loadSchema();
   token.loadOffered("explorer/tokens.json");
   const opened = operationOfAddress() ?? kept.read("draft", undefined);
-  // A link or a draft is only put in place, never run: it may be a mutation.
+  // An operation from a link or a draft is never run automatically, because it may be a mutation.
   if (opened?.query?.trim()) fill(opened);
   const loaded = await loadExamples("explorer/examples.json");
   origins = new Origins(loaded);

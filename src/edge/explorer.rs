@@ -1,4 +1,4 @@
-//! The explorer: a small page that needs no other host, and nothing but cargo to be built.
+//! The explorer, a small page without external resources. Cargo alone builds it.
 
 use axum::{
     extract::{Path, State},
@@ -14,18 +14,18 @@ use serde::Serialize;
 
 use super::Edge;
 
-/// Tokens of the demo's people, offered by the page.
+/// Tokens of the demo's users, which the page offers.
 #[derive(Debug, Clone, Serialize)]
 pub struct DemoTokens {
-    /// Someone who shops.
+    /// Token of a shopper.
     pub shopper: String,
-    /// Someone who runs the shop.
+    /// Token of a merchant.
     pub merchant: String,
-    /// Someone who may do everything.
+    /// Token of an admin.
     pub admin: String,
 }
 
-/// What the page is made of, by path below the root.
+/// The page's files, by path below the root.
 const FILES: &[(&str, &str)] = &[
     ("explorer.css", include_str!("explorer.css")),
     ("explorer.js", include_str!("explorer.js")),
@@ -52,7 +52,7 @@ const FILES: &[(&str, &str)] = &[
     ("explorer/views.js", include_str!("explorer/views.js")),
 ];
 
-/// What leads from the page to GraphiQL, where that is in the binary.
+/// The link from the page to GraphiQL, removed if the binary doesn't contain GraphiQL.
 const GRAPHIQL_LINK: &str = "<a class=\"quiet\" href=\"graphiql\">GraphiQL</a>";
 
 /// The page.
@@ -62,17 +62,17 @@ pub(super) async fn page() -> Response {
     with_headers(content_type(""), text)
 }
 
-/// Its style.
+/// The style sheet.
 pub(super) async fn style() -> Response {
     file("explorer.css")
 }
 
-/// Its script.
+/// The main script.
 pub(super) async fn script() -> Response {
     file("explorer.js")
 }
 
-/// A part of it; `tokens.json` only in the demo.
+/// Another file of the page. `tokens.json` exists only in the demo.
 pub(super) async fn part(
     State(edge): State<Edge>,
     Path(name): Path<String>,
@@ -90,8 +90,9 @@ pub(super) async fn part(
     }
 }
 
-/// A page of another site can let its own name point here and then read what this one has; it can't
-/// do so with an address or `localhost`.
+/// Whether the `Host` header is an IP address or `localhost`. This prevents DNS rebinding: a page of another
+/// site can point its own host name to this server and read the response, but it can't do so with an address
+/// or `localhost`.
 fn is_asked_by_address(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, port)| {
@@ -108,7 +109,7 @@ fn file(path: &str) -> Response {
     with_headers(content_type(path), (*text).to_owned())
 }
 
-/// What a file is, by the end of its name.
+/// The content type for a file name, by its extension.
 pub(super) fn content_type(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("css") => "text/css; charset=utf-8",

@@ -1,4 +1,4 @@
-//! `GET /feeds/{path}.atom`: what lies in some content, however deep, newest first, as everyone may see it.
+//! `GET /feeds/{path}.atom`: the newest content below a path, at any depth, as visible to everyone.
 
 use axum::{
     extract::{Path, Request, State},
@@ -23,7 +23,7 @@ use crate::{
     error::Error,
 };
 
-/// For how long anyone may keep a feed, and where one has gone.
+/// Caching of feeds and of redirects to moved feeds.
 const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=60");
 
 pub(super) async fn feed(
@@ -43,7 +43,7 @@ pub(super) async fn feed(
         Ok(None) => StatusCode::NOT_FOUND.into_response(),
         Err((status, error)) => {
             if status.is_server_error() {
-                tracing::warn!(?error, "a feed couldn't be read");
+                tracing::warn!(event = "feed_failed", ?error, "a feed could not be read");
             }
             let mut response = (status, error.code()).into_response();
             advise(response.headers_mut(), status, SOON);
@@ -59,7 +59,7 @@ async fn find(edge: &Edge, path: &str, client: Client) -> Result<Option<Found>, 
     let path = format!("/{path}");
     match timeout(edge.limits.time, atom::feed(&edge.app, site, &path)).await {
         Ok(Ok(found)) => Ok(found),
-        // What can't be a path has nothing either.
+        // Nothing exists at an invalid path.
         Ok(Err(Error::BadInput { .. })) => Ok(None),
         Ok(Err(error)) => Err(with_status(error)),
         Err(elapsed) => Err(with_status(Error::Timeout(elapsed.into()))),
@@ -79,7 +79,7 @@ fn written(xml: String, asked: &HeaderMap) -> Response {
     (head, xml).into_response()
 }
 
-/// The content has moved, and its feed with it.
+/// Redirects to the feed of content that has moved.
 fn moved(path: &str) -> Response {
     let mut head = HeaderMap::new();
     head.insert(CACHE_CONTROL, KEEP);

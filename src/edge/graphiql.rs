@@ -1,4 +1,4 @@
-//! GraphiQL, where it was built before the binary was (`web/graphiql/`). It needs no other host.
+//! GraphiQL, if it was built before the binary (`web/graphiql/`). It needs no other host.
 
 use std::io::Read;
 
@@ -20,7 +20,7 @@ use super::{
     negotiation::{entries, is_known},
 };
 
-/// Its files by name, each gzipped; `build.rs` lists them. None without `cfg(graphiql)`.
+/// The gzipped files by name, as listed by `build.rs`. Empty without `cfg(graphiql)`.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/graphiql.rs"));
 
 /// Name of the page among the files.
@@ -29,10 +29,9 @@ const PAGE: &str = "index.html";
 const NOT_THERE: &str = "GraphiQL isn't in this binary. Run `npm ci --ignore-scripts && npm run build` in web/graphiql, \
      then build docgate again. The explorer at / needs neither.\n";
 
-/// What the page may do. Monaco, its editor, writes the colours of its themes into `style` elements and
-/// places what it draws by `style` attributes: hence `unsafe-inline`, for styles alone. It underlines
-/// errors with pictures from `data:` addresses. Scripts, workers, fonts and connections are all
-/// docgate's own.
+/// Content security policy. The Monaco editor writes the colours of its themes into `style` elements and
+/// positions elements with `style` attributes, which needs `unsafe-inline` for styles. It underlines errors
+/// with images from `data:` URLs. All scripts, workers, fonts and connections come from docgate.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
      frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -44,10 +43,10 @@ pub(super) async fn page(headers: HeaderMap) -> Response {
     }
 }
 
-/// A part of it.
+/// Another file of the page.
 pub(super) async fn part(Path(name): Path<String>, headers: HeaderMap) -> Response {
     match find(&name) {
-        // The page's links hold from its own address alone.
+        // The links in the page are relative to the page's own address.
         Some(gzipped) if name != PAGE => file(&name, gzipped, &headers).await,
         _ => StatusCode::NOT_FOUND.into_response(),
     }
@@ -83,7 +82,7 @@ async fn file(name: &str, gzipped: &'static [u8], headers: &HeaderMap) -> Respon
     }
 }
 
-/// Names hold a hash of the contents, but for those of the page and of the licences.
+/// File names contain a hash of the contents, except those of the page and of the licences.
 fn cache_control(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("html" | "txt") => "no-cache",
@@ -91,23 +90,22 @@ fn cache_control(name: &str) -> &'static str {
     }
 }
 
-/// A gzip file ends with the checksum and the length of what is in it
-/// ([RFC 1952](https://www.rfc-editor.org/rfc/rfc1952#page-5)). The tag is weak because it stands for
-/// both encodings.
+/// The entity tag of a file, made from the checksum and the length at the end of its gzip stream
+/// ([RFC 1952](https://www.rfc-editor.org/rfc/rfc1952#page-5)). The tag is weak because it stands for both
+/// encodings.
 fn entity_tag(gzipped: &[u8]) -> String {
     let trailer = gzipped.last_chunk().copied().map_or(0, u64::from_be_bytes);
     format!("W/\"{trailer:016x}\"")
 }
 
-/// Whether the client takes gzip
-/// ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#name-accept-encoding)). What it says of gzip
-/// itself goes before what it says of any coding.
+/// Whether the client accepts gzip ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#name-accept-encoding)).
+/// An entry for `gzip` takes precedence over `*`.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let weight = |coding| entries(headers, ACCEPT_ENCODING).find_map(|entry| weight(entry, coding));
     weight("gzip").or_else(|| weight("*")).is_some_and(|weight| weight > 0.0)
 }
 
-/// What an entry such as `gzip;q=0.5` says of a coding, if anything.
+/// The weight in an entry such as `gzip;q=0.5`, if it is for this coding.
 fn weight(entry: &str, coding: &str) -> Option<f32> {
     let (name, parameter) = entry.split_once(';').unwrap_or((entry, "q=1"));
     if !name.trim().eq_ignore_ascii_case(coding) {

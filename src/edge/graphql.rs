@@ -1,4 +1,4 @@
-//! `/graphql` over HTTP.
+//! GraphQL over HTTP at `/graphql`.
 //! <https://graphql.github.io/graphql-over-http/draft/>
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
@@ -23,10 +23,10 @@ use super::{
     parameters::{Body, Parameters, is_json},
     receive,
     refusal::{Refusal, SOON, advise, refused, with_status},
+    response_writer::written,
     server::Peer,
     shares::Client,
     uploads,
-    written::written,
 };
 use crate::{
     error::Error,
@@ -34,22 +34,22 @@ use crate::{
     traces,
 };
 
-/// Header with the request's id, taken from the client when it is sound and sent back.
+/// Header with the request's id. A valid id of the client is used, and the id is sent back.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Header with which an admin asks what a request sent to MongoDB.
+/// Header with which an admin requests the MongoDB commands of an operation.
 const EXPLAIN: &str = "x-docgate-explain";
-/// Headers that a page of another site can't send without being asked about them first. One of them
-/// goes with a GET whose caller is known by a cookie.
+/// Headers that a page of another site can't send without a CORS preflight. A GET that is authenticated by a
+/// cookie must carry one of them.
 const NOT_SIMPLE: [&str; 3] =
     ["x-docgate-csrf", "apollo-require-preflight", "x-apollo-operation-name"];
 
-/// A request on its way.
+/// The state of one HTTP request.
 struct Exchange {
     edge: Arc<Edge>,
     head: Parts,
     id: String,
     format: Format,
-    /// Whether it became an operation, which is watched by itself.
+    /// Whether the request became an operation, which has its own metrics and log line.
     is_operation: bool,
 }
 
@@ -61,17 +61,17 @@ pub(super) async fn post(edge: Arc<Edge>, request: axum::extract::Request) -> Ht
     exchange.end(answered)
 }
 
-/// `GET /graphql`, which never changes anything.
+/// `GET /graphql`, which never executes mutations.
 pub(super) async fn get(edge: Arc<Edge>, head: Parts) -> HttpResponse {
     let mut exchange = Exchange::begin(edge, head);
     let answered = exchange.get().await;
     exchange.end(answered)
 }
 
-/// What is sent back.
+/// The result of a request.
 enum Answer {
     Whole(Whole),
-    /// Answers that go on.
+    /// A response in parts.
     Stream(HttpResponse),
 }
 
@@ -110,7 +110,7 @@ impl Exchange {
                 let mut answers = Vec::with_capacity(all.len());
                 let client = self.edge.client(&caller, &self.head);
                 for (nth, parameters) in all.into_iter().enumerate() {
-                    // The first one was let in with the request.
+                    // The rate of the first operation was charged with the request.
                     if nth > 0 {
                         self.edge.limits.admit(client).map_err(with_status)?;
                     }
@@ -145,8 +145,8 @@ impl Exchange {
         self.answer(parameters, None, &caller, accepted).await
     }
 
-    /// A request that files come with. A page of another site can send it without being asked about it
-    /// first, so it has to show that it isn't one of those.
+    /// A multipart request with files. A page of another site can send one without a CORS preflight, so the
+    /// request must carry a header that such a page can't set.
     async fn with_files(
         &mut self,
         body: HttpBody,
@@ -224,7 +224,7 @@ impl Exchange {
         Ok(Answer::Whole(answer))
     }
 
-    /// An answer as it is sent.
+    /// Serialises a response.
     fn written(&self, response: &Response, cost: Option<Cost>) -> Whole {
         let is_executed = response.data != Value::Null
             || response.errors.iter().any(|error| !error.path.is_empty());
@@ -235,21 +235,26 @@ impl Exchange {
         match written(response, is_executed, cost) {
             Ok(body) => Whole { body, status, caching: NO_STORE },
             Err(fault) => {
-                tracing::error!(request_id = self.id, %fault, "an answer can't be written");
+                tracing::error!(
+                    event = "response_serialization_failed",
+                    request_id = self.id,
+                    %fault,
+                    "a response could not be serialised"
+                );
                 let (status, body) = (StatusCode::INTERNAL_SERVER_ERROR, Vec::new());
                 Whole { body, status, caching: NO_STORE }
             }
         }
     }
 
-    /// An operation isn't run as it is asked for.
+    /// Records that a prepared operation isn't executed.
     fn refuse(&mut self, ready: Ready, refusal: Refusal) -> Refusal {
         self.is_operation = true;
         ready.refused(&self.id, &refusal.1);
         refusal
     }
 
-    /// Counts what never became an operation.
+    /// Counts a request that was rejected before it became an operation.
     fn rejected(&self, error: &Error) {
         if !self.is_operation {
             self.edge.observer.rejected(&self.id, error);
@@ -261,7 +266,7 @@ impl Exchange {
         Whole { status, ..self.written(&response, None) }
     }
 
-    /// What could be read as a request is answered with 200 where the older media type is asked for.
+    /// A document error has status 200 with `application/json`, and its own status with the newer media type.
     fn of_document(&self, error: Error) -> Refusal {
         match self.format {
             Format::Json => (StatusCode::OK, error),
@@ -315,12 +320,12 @@ impl Exchange {
     }
 }
 
-/// Headers that an answer has at the most.
+/// Maximum number of headers of a response.
 const HEADERS: usize = 6;
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// For how long an answer may be kept: by anyone, or by whoever asked alone where they said who they are.
+/// The `Cache-Control` value for a response: `private` for an authenticated caller, otherwise `public`.
 fn keep(max_age: Duration, caller: &Caller) -> HeaderValue {
     let by = if caller.requester.subject.is_some() { "private" } else { "public" };
     let text = format!("{by}, max-age={}", max_age.as_secs());
@@ -334,22 +339,22 @@ fn not_acceptable() -> Refusal {
 }
 
 impl Edge {
-    /// Who sent the request, unless they ask too often.
+    /// Authenticates the request and charges its client's rate.
     pub(super) async fn caller(&self, head: &Parts) -> Result<Caller, Error> {
         let caller = self.authenticator.caller(&head.headers);
         let caller = caller.instrument(traces::authenticate()).await;
-        // Who guesses tokens has a rate too.
+        // Requests with invalid tokens are limited too.
         let requester = caller.as_ref().map(|caller| &caller.requester).ok();
         self.limits.admit(self.limits.client(requester, self.address(head)))?;
         caller
     }
 
-    /// Whose rate and shares a request takes.
+    /// The client whose rate and shares the request uses.
     pub(super) fn client(&self, caller: &Caller, head: &Parts) -> Client {
         self.limits.client(Some(&caller.requester), self.address(head))
     }
 
-    /// The body, as long as it comes in time.
+    /// Receives the body within the time limit.
     pub(super) async fn receive(&self, head: &Parts, body: HttpBody) -> Result<Bytes, Refusal> {
         let most = self.app.config().body_bytes;
         let intake = Intake::of(head);
@@ -361,21 +366,21 @@ impl Edge {
         tokio::time::timeout(self.limits.receive, received).await.unwrap_or_else(late)
     }
 
-    /// The address of who sent the request.
+    /// The client's address.
     pub(super) fn address(&self, head: &Parts) -> IpAddr {
         let peer =
             head.extensions.get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.address.ip());
         self.limits.address(&head.headers, peer)
     }
 
-    /// Whether the answer tells what was sent to MongoDB.
+    /// Whether the response lists the MongoDB commands.
     fn is_explained(&self, headers: &HeaderMap, caller: &Caller) -> bool {
         self.app.config().development
             || (headers.contains_key(EXPLAIN) && caller.requester.has(Role::Admin))
     }
 }
 
-/// The request's id: the client's own where it is sound, else a new one.
+/// The request's id: the client's own if it is valid, otherwise a new one.
 pub(super) fn request_id(edge: &Edge, headers: &HeaderMap) -> String {
     let sound = |id: &&str| {
         (1..=64).contains(&id.len())

@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can serve.
+//! Liveness and readiness probes.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use tokio::{sync::Mutex, time::timeout};
 use super::Edge;
 use crate::{app::App, mongo::connect};
 
-/// How long anybody waits for an answer; also how long the primary has for one.
+/// Time limit of a probe, and of the ping to the primary.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long an answer holds. Whoever asks meanwhile costs the primary nothing.
+/// How long a result is reused, so that frequent probes cause no load on the primary.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Whether the primary answers, as far as it is known.
+/// The last known state of the primary.
 #[derive(Default)]
 pub(super) struct Readiness {
-    /// When it was asked and whether it answered. Who asks it holds this; the others wait.
+    /// Time and result of the last ping. The lock is held during a ping, so that concurrent probes share it.
     known: Mutex<Option<(Instant, bool)>>,
 }
 
@@ -35,12 +35,12 @@ impl Readiness {
     }
 }
 
-/// The process answers.
+/// Liveness: the process responds.
 pub(super) async fn live() -> &'static str {
     "alive\n"
 }
 
-/// The primary answers.
+/// Readiness: the primary responds.
 pub(super) async fn ready(State(edge): State<Edge>) -> (StatusCode, &'static str) {
     match timeout(PATIENCE, edge.readiness.look(&edge.app)).await {
         Ok(true) => (StatusCode::OK, "ready\n"),

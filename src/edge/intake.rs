@@ -1,9 +1,9 @@
-//! The bytes that a connection sent and the gateway still holds: heads that aren't complete, bodies that
-//! are read, messages on a socket.
+//! Accounting of the bytes that a connection has sent and the gateway still holds: incomplete heads, bodies
+//! being read, and WebSocket messages.
 //!
-//! hyper and the library for each WebSocket read into buffers of their own, so what they hold is known from
-//! what they read off the socket and from what they give out. They read on within a request only when nothing is
-//! left in the buffer.
+//! hyper and the WebSocket library use read buffers of their own. Their size is derived from the bytes read
+//! from the TCP stream and the bytes handed out. Within a request they read again only if the buffer is
+//! empty.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,51 +14,52 @@ use super::{
     shares::{Client, Full, Held},
 };
 
-/// So much each connection may hold beside the bounds: as many bytes as hyper reads at once. Most requests
-/// need no more.
+/// Bytes that each connection may hold without being counted: the size of one read of hyper. It is enough for
+/// most requests.
 const OWN: usize = 8 << 10;
 
-/// What one connection holds.
+/// Accounting of one connection.
 pub(super) struct Intake(Mutex<State>);
 
 struct State {
     phase: Phase,
-    /// In a buffer: read off the socket, and not given out.
+    /// Bytes in a read buffer: read from the TCP stream, not yet handed out.
     buffered: usize,
-    /// Kept by the request that is under way.
+    /// Bytes kept by the current request.
     kept: usize,
-    /// Its part of what all connections hold.
+    /// This connection's part of the bytes of all connections.
     held: Held,
-    /// Who is at the other end, where that is known without a request.
+    /// The client, if it is known without a request.
     peer: Option<Client>,
 }
 
-/// What is read.
+/// What the connection is receiving.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The head of a request.
     Head,
-    /// A body, or what comes behind it.
+    /// The body of a request, or data after it.
     Request,
-    /// What comes while an answer goes out piece by piece; the next head, from the second read on.
+    /// Data that arrives while a streamed response is sent. From the second read on it counts as the next
+    /// head.
     Answer,
-    /// Messages.
+    /// WebSocket messages.
     Socket,
 }
 
 impl Intake {
-    /// Nothing yet; `held` is where it is counted.
+    /// An empty account; its bytes are counted in `held`.
     pub(super) fn new(held: Held, peer: Option<Client>) -> Arc<Self> {
         let phase = Phase::Head;
         Arc::new(Self(Mutex::new(State { phase, buffered: 0, kept: 0, held, peer })))
     }
 
-    /// What the connection of a request holds.
+    /// The account of a request's connection.
     pub(super) fn of(head: &Parts) -> Option<Arc<Self>> {
         head.extensions.get::<Peer>().map(|peer| Arc::clone(&peer.intake))
     }
 
-    /// The socket is about to be read.
+    /// The TCP stream is about to be read.
     pub(super) fn reading(&self) {
         let mut state = self.state();
         if state.phase == Phase::Request {
@@ -66,10 +67,10 @@ impl Intake {
         }
     }
 
-    /// So many bytes were read.
+    /// Adds bytes that were read.
     ///
     /// # Errors
-    /// It is too much, and nobody else looks at it.
+    /// The limit is exceeded in a phase in which nothing else checks it.
     pub(super) fn read(&self, bytes: usize) -> Result<(), Full> {
         let mut state = self.state();
         state.buffered += bytes;
@@ -84,7 +85,7 @@ impl Intake {
         }
     }
 
-    /// A request has come. Its head is kept until it is answered.
+    /// Starts a request. Its head is kept until the response.
     pub(super) fn begin(&self, client: Client, request: &Request<impl Sized>) {
         let mut state = self.state();
         state.phase = Phase::Request;
@@ -93,28 +94,28 @@ impl Intake {
         state.buffered -= state.kept;
     }
 
-    /// So many bytes were given out: a piece of a body, or what goes past a message.
+    /// Subtracts bytes that were handed out: a part of a body, or a control frame.
     pub(super) fn given_out(&self, bytes: usize) {
         let mut state = self.state();
         state.buffered = state.buffered.saturating_sub(bytes);
-        // Less than before: nobody has to be told.
+        // The count has become smaller, so the limit can be ignored.
         let _counted = state.count();
     }
 
-    /// So many bytes of the body are kept until the request is answered.
+    /// Adds bytes of the body that are kept until the response.
     ///
     /// # Errors
-    /// It is too much.
+    /// The limit is exceeded.
     pub(super) fn keep(&self, bytes: usize) -> Result<(), Full> {
         let mut state = self.state();
         state.kept += bytes;
         state.count()
     }
 
-    /// The request is answered, with something whole or with what goes on.
+    /// Ends a request, with a whole response or with a stream.
     ///
     /// # Errors
-    /// What came behind it is too much: the connection is better closed.
+    /// The data after the request exceed the limit; the connection should be closed.
     pub(super) fn end(&self, is_whole: bool) -> Result<(), Full> {
         let mut state = self.state();
         if state.phase == Phase::Request {
@@ -127,7 +128,7 @@ impl Intake {
         counted
     }
 
-    /// The connection is a socket from here on, and this client's.
+    /// The connection becomes a WebSocket of this client.
     pub(super) fn is_socket(&self, client: Client) {
         let mut state = self.state();
         state.phase = Phase::Socket;
@@ -135,12 +136,12 @@ impl Intake {
         state.peer = Some(client);
     }
 
-    /// Whether the head of a request is awaited.
+    /// Whether the connection waits for the head of a request.
     pub(super) fn awaits_head(&self) -> bool {
         self.state().phase == Phase::Head
     }
 
-    /// All of a message has come: what was read before is done with.
+    /// A whole message has been received; the bytes read before are done with.
     pub(super) fn message(&self) {
         let mut state = self.state();
         state.buffered = 0;
@@ -159,11 +160,11 @@ impl State {
     }
 }
 
-/// How long the head of a request is at the least.
+/// Minimum length of a request's head in bytes.
 fn length(request: &Request<impl Sized>) -> usize {
-    /// Of the first line with its end, beside method and target, and of the empty line.
+    /// Length of the request line without method and target, and of the empty line.
     const LINES: usize = " HTTP/1.1\r\n\r\n".len() + 1;
-    /// Of a header beside name and value.
+    /// Length of a header without name and value.
     const EACH: usize = ":\r\n".len();
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     let headers = request.headers().iter();

@@ -1,4 +1,4 @@
-//! How much one client, and all together, may ask for.
+//! Limits on rates and concurrency, per client and in total.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -13,24 +13,24 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use super::shares::{Client, Clients, Held, Shares};
 use crate::{config::Config, error::Error, graphql::requester::Requester};
 
-/// How often rates of clients that are long gone are forgotten.
+/// Interval in which the rates of inactive clients are removed.
 const FORGET: Duration = Duration::from_secs(60);
 
 /// The limits of one gateway.
 pub(super) struct Limits {
-    /// By client; none where there is no limit.
+    /// Rates by client; none if rates aren't limited.
     rates: Option<DefaultKeyedRateLimiter<Client>>,
     clients: Clients,
     hops: usize,
     under_way: Arc<Shares>,
     transfers: Arc<Shares>,
-    /// Bytes of requests that came and aren't done with.
+    /// Bytes of requests that were received and not yet finished.
     received: Arc<Shares>,
-    /// How long a request may take.
+    /// Time limit of a request.
     pub(super) time: Duration,
-    /// How long a client may take to send a body.
+    /// Time limit for receiving a body.
     pub(super) receive: Duration,
-    /// How long a file may take to come in or go out.
+    /// Time limit of an upload or a download.
     pub(super) transfer: Duration,
 }
 
@@ -54,57 +54,58 @@ impl Limits {
         }
     }
 
-    /// Lets a client's request in, unless it has sent more than its rate allows.
+    /// Charges one request to the client's rate.
     ///
     /// # Errors
-    /// `RateLimited`.
+    /// `RateLimited` if the rate is exceeded.
     pub(super) fn admit(&self, client: Client) -> Result<(), Error> {
         let Some(rates) = &self.rates else { return Ok(()) };
         let admitted = rates.check_key(&client);
         admitted.map_err(|_| Error::RateLimited("too many requests: come again in a second"))
     }
 
-    /// Room for one more request, given back when it is dropped.
+    /// Takes one of the places for concurrent requests, released when it is dropped.
     ///
     /// # Errors
-    /// `Overloaded`, or `RateLimited` where the client has its share.
+    /// `Overloaded` if none is left, `RateLimited` if the client's share is used up.
     pub(super) fn begin(&self, client: Client) -> Result<Held, Error> {
         Ok(self.under_way.take(Some(client))?)
     }
 
-    /// Room for one more file on its way in or out, given back when it is dropped.
+    /// Takes one of the places for concurrent uploads and downloads, released when it is dropped.
     ///
     /// # Errors
-    /// `Overloaded`, or `RateLimited` where the client has its share.
+    /// `Overloaded` if none is left, `RateLimited` if the client's share is used up.
     pub(super) fn begin_transfer(&self, client: Client) -> Result<Held, Error> {
         Ok(self.transfers.take(Some(client))?)
     }
 
-    /// What a connection sends from now on.
+    /// Starts counting the bytes of a connection.
     pub(super) fn receive_from(&self, peer: Option<Client>) -> Held {
         self.received.none(peer)
     }
 
-    /// Who sent a request; without a token, or with one that doesn't hold, whoever is at its address.
+    /// The client of a request: the subject of a valid token, otherwise the address.
     pub(super) fn client(&self, requester: Option<&Requester>, address: IpAddr) -> Client {
         self.clients.of(requester, address)
     }
 
-    /// Who is at the other end of a connection. Of a proxy's the client isn't known before its request.
+    /// The client of a connection. Behind a proxy it isn't known before the first request.
     pub(super) fn peer(&self, peer: IpAddr) -> Option<Client> {
         (self.hops == 0).then(|| self.clients.at(peer))
     }
 
-    /// The address of a client: of the connection, or what the proxies in front say.
+    /// The address of a client: that of the connection, or the entry of `X-Forwarded-For` that
+    /// `forwarded_hops` selects.
     pub(super) fn address(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
         let Some(nth) = self.hops.checked_sub(1) else { return peer };
-        // As bytes: what a client writes before a proxy's entry must not make that unreadable.
+        // Parsed as bytes, so that invalid text from the client doesn't hide a proxy's entry.
         let lines = headers.get_all("x-forwarded-for").iter().rev();
         let entries = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
         entries.map(<[u8]>::trim_ascii).nth(nth).and_then(read_address).unwrap_or(peer)
     }
 
-    /// Forgets the rates of clients that are gone, again and again.
+    /// Removes the rates of inactive clients at intervals.
     pub(super) async fn forget(&self) {
         let Some(rates) = &self.rates else { return };
         loop {
@@ -115,7 +116,7 @@ impl Limits {
     }
 }
 
-/// An address as proxies write it, some of them with a port.
+/// An address as proxies write it, with or without a port.
 fn read_address(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?;
     let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());

@@ -10,7 +10,7 @@ use super::Edge;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Everything that is counted, as it stands.
+/// All metrics, in the text format of `OpenMetrics`.
 pub(super) async fn metrics(State(edge): State<Edge>) -> impl IntoResponse {
     let (app, metrics) = (&edge.app, edge.app.metrics());
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);

@@ -1,11 +1,10 @@
-//! HTTP only: the router and what a request passes on its way to the schema.
+//! The HTTP layer: routes, and the steps of a request before it reaches the schema.
 
-mod again;
 mod assets;
 pub mod auth;
 mod counted;
-mod documents;
 mod door;
+mod drain;
 mod execution;
 mod explorer;
 mod feeds;
@@ -16,19 +15,20 @@ mod intake;
 mod limits;
 mod live;
 mod metrics;
+mod multipart;
 mod negotiation;
 mod observed;
 mod parameters;
-mod parts;
 mod receive;
 mod refusal;
+mod repoll;
+mod response_writer;
 mod server;
 mod shares;
 mod traces;
-mod unread;
+mod trusted_documents;
 mod uploads;
 mod visit;
-mod written;
 
 use std::{sync::Arc, time::Duration};
 
@@ -49,45 +49,45 @@ use crate::{app::App, config::Config, schema::GatewaySchema};
 
 pub use explorer::DemoTokens;
 
-/// What every handler gets.
+/// The shared state of all handlers.
 #[derive(Clone)]
 pub struct Edge {
     app: App,
     schema: GatewaySchema,
     authenticator: Arc<auth::Authenticator>,
     limits: Arc<limits::Limits>,
-    documents: Arc<documents::Documents>,
+    documents: Arc<trusted_documents::Documents>,
     demo: Option<Arc<DemoTokens>>,
     live: Arc<live::Live>,
     observer: Arc<observed::Observer>,
     readiness: Arc<health::Readiness>,
-    /// Cancelled when the gateway stops and takes no connections any more: what would go on for as long as its
-    /// client likes ends then. A client that connects again at once doesn't come back to the same gateway.
+    /// Cancelled during shutdown, after the listener is closed. Streams without an end of their own then end.
+    /// A client that reconnects at once doesn't reach the same gateway.
     closing: CancellationToken,
 }
 
-/// Why there can't be an HTTP side.
+/// Error of [`Edge::new`].
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A token key can't be read.
+    /// A key for tokens can't be read.
     #[error(transparent)]
     Key(#[from] auth::KeyError),
     /// The trusted documents can't be read.
     #[error(transparent)]
-    Documents(#[from] documents::DocumentsError),
+    Documents(#[from] trusted_documents::DocumentsError),
 }
 
 impl Edge {
-    /// The HTTP side of a gateway; `demo` tokens are shown in the explorer.
+    /// The HTTP layer of a gateway. The explorer shows the `demo` tokens.
     ///
     /// # Errors
-    /// A token key or the trusted documents can't be read.
+    /// A key for tokens or the trusted documents can't be read.
     pub fn new(app: App, demo: Option<DemoTokens>) -> Result<Self, SetupError> {
         let schema = crate::schema::build(app.config());
         Self::with_schema(app, schema, demo)
     }
 
-    /// As [`Self::new`], with a schema that was built before.
+    /// Like [`Self::new`], with an existing schema.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -100,7 +100,7 @@ impl Edge {
         let authenticator = auth::Authenticator::new(config)?.with_issuer(&app)?;
         let authenticator = Arc::new(authenticator);
         let limits = Arc::new(limits::Limits::of(config));
-        let documents = Arc::new(documents::Documents::of(config)?);
+        let documents = Arc::new(trusted_documents::Documents::of(config)?);
         let live = Arc::new(live::Live::new(config));
         let observer = Arc::new(observed::Observer::new(app.clone(), &schema));
         let (demo, readiness) = (demo.map(Arc::new), Arc::default());
@@ -118,23 +118,24 @@ impl Edge {
         })
     }
 
-    /// What is wrong with the files that a configuration names, each fault as a sentence.
+    /// Faults of the files that a configuration names, each as a sentence.
     pub fn faults(config: &Config) -> Vec<String> {
         let mut faults = auth::Authenticator::faults(config);
-        faults.extend(documents::Documents::of(config).err().map(|fault| fault.to_string()));
+        faults
+            .extend(trusted_documents::Documents::of(config).err().map(|fault| fault.to_string()));
         faults
     }
 
-    /// What is answered here.
+    /// All routes, with the fast path for operations if no layer applies to them.
     fn routes(self) -> Routes {
         let config = self.app.config();
-        // What has to pass a layer isn't for the short way.
+        // The fast path bypasses the router, and with it the layers for CORS and traces.
         let is_plain = config.cors_origins.is_empty() && config.otlp_endpoint.is_none();
         let operations = is_plain.then(|| Arc::new(self.clone()));
         Routes { operations, others: self.router() }
     }
 
-    /// The routes. Those of operators are among them unless they have an address of their own.
+    /// The routes. The operators' routes are included unless they have an address of their own.
     fn router(self) -> Router {
         let config = self.app.config();
         let mut routes = Router::new()
@@ -157,7 +158,7 @@ impl Edge {
         routes.with_state(self)
     }
 
-    /// What operators ask for.
+    /// The routes for operators: health and metrics.
     fn admin_routes() -> Router<Self> {
         Router::new()
             .route("/health/live", get(health::live))
@@ -165,7 +166,7 @@ impl Edge {
             .route("/metrics", get(metrics::metrics))
     }
 
-    /// Serves what operators ask for on a listener of its own until `stop`.
+    /// Serves the operators' routes on a separate listener until `stop`.
     pub async fn serve_admin(self, listener: TcpListener, stop: CancellationToken) {
         let (app, limits) = (self.app.clone(), Arc::clone(&self.limits));
         let others = Self::admin_routes().with_state(self);
@@ -175,13 +176,13 @@ impl Edge {
         server.serve(listener, Duration::ZERO).await.wait().await;
     }
 
-    /// Serves on `listener` until `stop`, then finishes what is under way: requests, and flows whose
-    /// clients have gone.
+    /// Serves on `listener` until `stop`. Then it waits for running requests, and for flows whose clients
+    /// have disconnected, one grace period each.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
         let closing = self.closing.clone();
         let app = self.app.clone();
         let tasks = app.tasks().clone();
-        let grace = app.bounds().one();
+        let grace = app.bounds().grace_period();
         let (limits, documents) = (Arc::clone(&self.limits), Arc::clone(&self.documents));
         let kept = Arc::clone(&limits);
         let upkeep = async move { tokio::join!(kept.forget(), documents.keep_fresh()) };
@@ -190,20 +191,26 @@ impl Edge {
         let connections = server.serve(listener, FAREWELL).await;
         upkeep.abort();
         if tokio::time::timeout(grace, connections.wait()).await.is_err() {
-            tracing::warn!("connections were still open at the end of the grace period");
+            tracing::warn!(
+                event = "connections_unfinished",
+                "connections were still open after the grace period"
+            );
         }
         tasks.close();
         if tokio::time::timeout(grace, tasks.wait()).await.is_err() {
-            tracing::warn!("flows were still under way; the sweeps finish them");
+            tracing::warn!(
+                event = "flows_unfinished",
+                "flows were still running after the grace period; the sweeps finish them"
+            );
         }
     }
 }
 
-/// How long clients that keep their connections have for one more request, when the gateway stops. Its
-/// answer tells them that it is the last one.
+/// During shutdown, how long clients with open connections may send one more request. Its response announces
+/// that the connection closes.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// What a browser shows; nothing needs it.
+/// The pages for browsers: explorer and GraphiQL.
 fn pages() -> Router<Edge> {
     Router::new()
         .route("/", get(explorer::page))
@@ -214,7 +221,7 @@ fn pages() -> Router<Edge> {
         .route("/graphiql/{part}", get(graphiql::part))
 }
 
-/// Answers to pages of other origins; none where there are none.
+/// The CORS layer; none if no origins are allowed.
 fn cors(origins: &[String]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;
@@ -233,14 +240,14 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
         ])
         .max_age(Duration::from_secs(3_600));
     if origins.iter().any(|origin| origin == "*") {
-        // Without credentials: any page could use them.
+        // Without credentials, because any page could use them.
         return Some(layer.allow_origin(AllowOrigin::any()));
     }
     let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
     Some(layer.allow_origin(AllowOrigin::list(origins)).allow_credentials(true))
 }
 
-/// What answers a request: operations sent by POST, which are most of what comes, needn't be looked up.
+/// Dispatches requests. Operations sent by POST, which are most requests, bypass the router.
 struct Routes {
     operations: Option<Arc<Edge>>,
     others: Router,
@@ -267,7 +274,7 @@ async fn post_graphql(State(edge): State<Edge>, request: Request) -> Response {
     graphql::post(Arc::new(edge), request).await
 }
 
-/// `GET /graphql`: an operation, a socket for many, or a browser that looks what is here.
+/// `GET /graphql`: an operation, a WebSocket, or a browser, which is redirected to the explorer.
 async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
     let (mut head, _) = request.into_parts();
     if head.headers.contains_key(header::UPGRADE) {

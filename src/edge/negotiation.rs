@@ -1,4 +1,4 @@
-//! In which form a client wants its answers.
+//! Content negotiation for GraphQL responses.
 //! <https://graphql.github.io/graphql-over-http/draft/#sec-Media-Types>
 
 use axum::http::{
@@ -6,31 +6,31 @@ use axum::http::{
     header::{ACCEPT, HeaderName, IF_NONE_MATCH},
 };
 
-/// The form of one answer.
+/// Media type of a single response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Format {
-    /// `application/json`: status 200 for whatever could be read as a request.
+    /// `application/json`: status 200 for every well-formed request.
     #[default]
     Json,
-    /// `application/graphql-response+json`: the status says whether the operation was executed.
+    /// `application/graphql-response+json`: the status tells whether the operation was executed.
     GraphqlResponse,
 }
 
-/// The form of many answers.
+/// Media type of a stream of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
-    /// `text/event-stream`, the protocol of graphql-sse.
+    /// `text/event-stream`, the graphql-sse protocol.
     Events,
     /// `multipart/mixed;subscriptionSpec=1.0`, Apollo's protocol.
     Multipart,
 }
 
-/// What a client accepts.
+/// The media types that a client accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Accepted {
-    /// For one answer, the better liked of the two.
+    /// For a single response, the preferred one.
     pub(super) single: Option<Format>,
-    /// For many answers.
+    /// For a stream.
     pub(super) stream: Option<Stream>,
 }
 
@@ -44,14 +44,14 @@ impl Format {
 }
 
 impl Accepted {
-    /// The form of an answer that there may be only one of, such as why there is none.
+    /// The format of a response that can only be a single one, such as an error.
     pub(super) fn format(self) -> Format {
-        // Who only takes a stream goes by the status.
+        // A client that accepts only streams evaluates the status.
         let other = if self.stream.is_some() { Format::GraphqlResponse } else { Format::Json };
         self.single.unwrap_or(other)
     }
 
-    /// By the request's `Accept` header; without one anything is accepted.
+    /// Parses the `Accept` header. Without the header everything is accepted.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let mut values = headers.get_all(ACCEPT).iter().peekable();
         if values.peek().is_none() {
@@ -80,7 +80,7 @@ impl Accepted {
                 "application/graphql-response+json" => Some(Format::GraphqlResponse),
                 _ => None,
             };
-            // Of two that are liked as well the first, as it stands in the header.
+            // With equal quality the first in the header is preferred.
             if single.is_some() && quality > best {
                 (accepted.single, best) = (single, quality);
             }
@@ -98,7 +98,7 @@ impl Accepted {
     }
 }
 
-/// Whether the client has what this tag stands for, weakly or not.
+/// Whether `If-None-Match` contains this tag, by weak comparison.
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-13.1.2>
 pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     fn opaque(tag: &str) -> &str {
@@ -108,7 +108,7 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     known.any(|known| known == "*" || opaque(known) == opaque(tag))
 }
 
-/// The entries of a header that holds a list.
+/// The entries of a header with a comma-separated list.
 pub(super) fn entries(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim)

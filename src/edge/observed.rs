@@ -1,4 +1,4 @@
-//! What is told of every operation, whichever way it came: metrics, a line in the log, a span.
+//! Observation of operations, the same for all transports: metrics, a log line and a span.
 
 use std::{
     sync::Arc,
@@ -19,16 +19,16 @@ use crate::{
     traces,
 };
 
-/// Longer names of operations are cut in logs and traces.
+/// Maximum length of an operation's name in logs and traces, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// Watches the operations of one gateway.
+/// Observes the operations of one gateway.
 pub(super) struct Observer {
     app: App,
     operations: Operations,
-    /// From when on an operation is slow.
+    /// Duration from which an operation counts as slow.
     slow: Duration,
-    /// Whether each request is logged without being asked for.
+    /// Whether each request is logged at level `info`.
     logs_all: bool,
 }
 
@@ -40,7 +40,7 @@ impl Observer {
         Self { app, operations, slow, logs_all }
     }
 
-    /// An operation begins with reading its text.
+    /// Starts an operation by parsing its document.
     ///
     /// # Errors
     /// Those of `read`.
@@ -68,23 +68,33 @@ impl Observer {
         Ok((prepared, Observed { by, operation, name, since, span, is_answered: false }))
     }
 
-    /// A request is rejected before it is an operation.
+    /// Records a request that was rejected before it became an operation.
     pub(super) fn rejected(&self, id: &str, error: &Error) {
         let code = error.code();
         self.app.metrics().rejected(code);
         if self.logs_all {
-            tracing::info!(request_id = id, outcome = code, "request rejected");
+            tracing::info!(
+                event = "request_rejected",
+                request_id = id,
+                outcome = code,
+                "request rejected"
+            );
         } else {
-            tracing::debug!(request_id = id, outcome = code, "request rejected");
+            tracing::debug!(
+                event = "request_rejected",
+                request_id = id,
+                outcome = code,
+                "request rejected"
+            );
         }
     }
 }
 
-/// An operation under way. Dropped before it was answered, it counts as given up: its client has gone.
+/// A running operation. If it is dropped before its response, it counts as abandoned by its client.
 pub(super) struct Observed {
     by: Arc<Observer>,
     operation: Arc<Operation>,
-    /// As the client calls it.
+    /// The name that the client gave to the operation.
     name: Option<Name>,
     since: Instant,
     span: Span,
@@ -97,7 +107,7 @@ impl Observed {
         self.span.clone()
     }
 
-    /// Executes it; answers with how many commands it asked for too.
+    /// Executes the operation; returns the result and the number of commands.
     pub(super) fn watch<F: Future>(
         &self,
         execution: F,
@@ -105,17 +115,17 @@ impl Observed {
         request::watch(self.by.app.metrics().refusals().clone(), execution)
     }
 
-    /// It is answered.
+    /// Records the response.
     pub(super) fn answered(mut self, id: &str, response: &Response, commands: u64) {
         self.end(id, code(response), Some(commands));
     }
 
-    /// It has no answer.
+    /// Records that the operation has no response.
     pub(super) fn refused(mut self, id: &str, error: &Error) {
         self.end(id, Some(error.code()), None);
     }
 
-    /// It answers again and again.
+    /// Starts recording the responses of a subscription.
     pub(super) fn follow(self) -> Followed {
         let following = self.operation.follow();
         Followed { observed: self, following }
@@ -134,11 +144,12 @@ impl Observed {
         self.log(id, code.unwrap_or("ok"), took, commands);
     }
 
-    /// Nothing of the text but the operation's name, and no variables.
+    /// Logs the operation's name, but no other part of the document, and no variables.
     fn log(&self, id: &str, outcome: &str, took: Duration, commands: Option<u64>) {
         macro_rules! line {
-            ($level:ident, $message:literal) => {
+            ($level:ident, event = $event:literal, $message:literal) => {
                 tracing::$level!(
+                    event = $event,
                     request_id = id,
                     operation = self.name.as_ref().map(cut),
                     operation_type = self.operation.type_name(),
@@ -151,11 +162,11 @@ impl Observed {
             };
         }
         if took >= self.by.slow {
-            line!(warn, "slow operation");
+            line!(warn, event = "operation_slow", "slow operation");
         } else if self.by.logs_all {
-            line!(info, "operation");
+            line!(info, event = "operation_finished", "operation");
         } else {
-            line!(debug, "operation");
+            line!(debug, event = "operation_finished", "operation");
         }
     }
 }
@@ -168,19 +179,19 @@ impl Drop for Observed {
     }
 }
 
-/// A subscription that is open.
+/// An open subscription.
 pub(super) struct Followed {
     observed: Observed,
     following: Following,
 }
 
 impl Followed {
-    /// It gives an answer. How the first one is decides how the operation ended.
+    /// Records a response. The first one decides the outcome of the operation.
     pub(super) fn answered(&mut self, id: &str, response: &Response) {
         self.following.answered();
         if !self.observed.is_answered {
             self.observed.end(id, code(response), None);
-            // A subscription may last for days; its span ends here.
+            // A subscription may last for days, so its span ends with the first response.
             self.observed.span = Span::none();
         }
     }
@@ -195,7 +206,7 @@ fn code(response: &Response) -> Option<&str> {
     }
 }
 
-/// The beginning of a name. Names of GraphQL are ASCII.
+/// A name cut to the maximum length. Names in GraphQL are ASCII, so bytes are characters.
 fn cut(name: &Name) -> &str {
     name.get(..LONGEST_NAME).unwrap_or(name)
 }

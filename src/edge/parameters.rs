@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 
-/// One request as its client wrote it.
+/// One request, not yet validated.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Parameters {
-    /// The text.
+    /// The document.
     pub(super) query: Option<String>,
-    /// Id of a document that is known here, instead of a text.
+    /// Id of a trusted document that replaces `query`.
     #[serde(rename = "documentId")]
     pub(super) document_id: Option<String>,
     #[serde(rename = "operationName")]
@@ -23,12 +23,12 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Reads one request in JSON.
+    /// Parses one request in JSON.
     ///
     /// # Errors
     /// `BadInput` naming `field`.
     pub(super) fn read(field: &'static str, text: &[u8]) -> Result<Self, Error> {
-        // Asked for by its first byte: a structure would also be read from a list of its fields.
+        // The first byte is checked, because serde would also deserialise the struct from an array.
         match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => json(field, text),
             Some(_) => Err(Error::bad_input(field, "isn't a GraphQL request in JSON")),
@@ -36,7 +36,7 @@ impl Parameters {
         }
     }
 
-    /// Reads one request from an object.
+    /// Parses one request from a JSON object.
     ///
     /// # Errors
     /// `BadInput` naming `field`.
@@ -48,16 +48,16 @@ impl Parameters {
     }
 }
 
-/// What a body holds.
+/// The content of a body.
 #[derive(Debug)]
 pub(super) enum Body {
     One(Parameters),
-    /// Several requests, whose answers come in the same order.
+    /// Several requests. The responses have the same order.
     Batch(Vec<Parameters>),
 }
 
 impl Body {
-    /// Reads a body in JSON.
+    /// Parses a body in JSON.
     ///
     /// # Errors
     /// `BadInput` naming what can't be read.
@@ -83,15 +83,15 @@ impl Body {
     }
 }
 
-/// Values of one text in JSON: read, each takes many times the memory of a text with nothing else.
+/// Maximum number of values in one JSON text. Parsed values take many times the memory of plain text.
 const MOST_VALUES: usize = 10_000;
-/// Shorter texts can't have many more.
+/// Length in bytes up to which a text isn't counted, because it can't have many more values.
 const SHORT: usize = 16 << 10;
 
-/// Whether it is worth reading.
+/// Checks the number of values before parsing.
 ///
 /// # Errors
-/// `BadInput` naming `field`: it has too many values.
+/// `BadInput` naming `field` if there are too many.
 pub(super) fn check_values(field: &'static str, text: &[u8]) -> Result<(), Error> {
     if text.len() > SHORT && values(text) > MOST_VALUES {
         return Err(Error::bad_input(field, format!("has more than {MOST_VALUES} values")));
@@ -104,7 +104,7 @@ fn json<T: DeserializeOwned>(field: &'static str, text: &[u8]) -> Result<T, Erro
     serde_json::from_slice(text).map_err(|fault| unreadable(field, &fault))
 }
 
-/// How many values a text in JSON has, about: each is behind a comma or the first in brackets.
+/// The approximate number of values in a JSON text. Each follows a comma or is the first in brackets.
 fn values(text: &[u8]) -> usize {
     let (mut count, mut at) = (0, 0);
     while let Some(byte) = text.get(at) {
@@ -129,8 +129,7 @@ fn unreadable(field: &'static str, fault: &serde_json::Error) -> Error {
     Error::bad_input(field, format!("isn't a GraphQL request in JSON: {fault}"))
 }
 
-/// Whether a body is said to be JSON. Pages can send such a body to another site only after they were
-/// allowed to.
+/// Whether the content type is JSON. Pages of another site can send such a body only after a CORS preflight.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let name = text.split(';').next().unwrap_or_default();
@@ -138,7 +137,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 impl Parameters {
-    /// Reads the query string of a GET.
+    /// Parses the query string of a GET.
     ///
     /// # Errors
     /// `BadInput` naming the parameter.
@@ -163,11 +162,12 @@ impl Parameters {
         Ok(read)
     }
 
-    /// The SHA-256 (in hexadecimal digits) of the text, as Apollo's clients send it.
+    /// The SHA-256 of the document in hexadecimal digits, as Apollo's clients send it (automatic persisted
+    /// queries).
     /// <https://www.apollographql.com/docs/apollo-server/performance/apq>
     ///
     /// # Errors
-    /// `BadInput`: there is something in its place that isn't one.
+    /// `BadInput` if `persistedQuery` is malformed.
     pub(super) fn persisted(&self) -> Result<Option<&str>, Error> {
         let Some(found) = self.extensions.as_ref().and_then(|all| all.get("persistedQuery")) else {
             return Ok(None);
@@ -185,12 +185,12 @@ impl Parameters {
         }
     }
 
-    /// Whether there is a text, or what may stand for one.
+    /// Whether the request has a document, or something that may stand for one.
     pub(super) fn name_a_text(&self) -> bool {
         self.query.is_some() || self.document_id.is_some() || self.extensions.is_some()
     }
 
-    /// The client's own name of the operation, on a stream that carries several.
+    /// The client's id of the operation, on a stream with several operations.
     pub(super) fn operation_id(&self) -> Option<String> {
         match self.extensions.as_ref()?.get("operationId")? {
             Value::String(id) if !id.is_empty() => Some(id.clone()),
@@ -199,7 +199,7 @@ impl Parameters {
         }
     }
 
-    /// The request with this text.
+    /// The request with this document.
     pub(super) fn into_request(self, text: String) -> Request {
         let mut request = Request::new(text);
         request.operation_name = self.operation_name;

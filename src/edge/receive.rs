@@ -1,4 +1,4 @@
-//! The body of a request, as a whole.
+//! Receives the body of a request as a whole.
 
 use axum::{
     body::{Body, Bytes},
@@ -14,13 +14,13 @@ use super::{
 };
 use crate::error::Error;
 
-/// All of a body, counted while it comes.
+/// Reads a whole body and counts its bytes.
 ///
-/// The pieces are copied into one: each that came by itself keeps the whole buffer that it was read into,
-/// however short it is.
+/// The chunks are copied into one buffer, because each separate chunk keeps the whole buffer into which it
+/// was read, however short it is.
 ///
 /// # Errors
-/// It is larger than `most` bytes, ends early, or there is no room for it.
+/// The body is larger than `most` bytes, ends early, or exceeds the limit on received bytes.
 pub(super) async fn whole(
     mut body: Body,
     most: usize,
@@ -45,10 +45,10 @@ pub(super) async fn whole(
     Ok(all.freeze())
 }
 
-/// Counts what is kept until the request is answered.
+/// Counts bytes that are kept until the response.
 ///
 /// # Errors
-/// There is no room for it.
+/// The limit on received bytes is exceeded.
 pub(super) fn keep(intake: Option<&Intake>, bytes: usize) -> Result<(), Refusal> {
     let kept = intake.map_or(Ok(()), |intake| intake.keep(bytes));
     kept.map_err(|full| with_status(full.into()))

@@ -1,4 +1,4 @@
-//! Why a request has no answer, and the status that says so.
+//! Error responses and their HTTP status.
 
 use async_graphql::{Pos, Response};
 use axum::{
@@ -8,15 +8,15 @@ use axum::{
 
 use crate::{error::Error, graphql::errors};
 
-/// In how many seconds to come again where room is soon there.
+/// `Retry-After` in seconds for a limit that frees up soon.
 pub(super) const SOON: HeaderValue = HeaderValue::from_static("1");
-/// The same where others hold on to what they have.
+/// `Retry-After` in seconds for a limit on long-lived connections.
 pub(super) const LATER: HeaderValue = HeaderValue::from_static("5");
 
-/// An error with its status.
+/// An error with its HTTP status.
 pub(super) type Refusal = (StatusCode, Error);
 
-/// With the status that says the same.
+/// Adds the HTTP status that corresponds to an error.
 pub(super) fn with_status(error: Error) -> Refusal {
     let status = match &error {
         Error::Unauthenticated | Error::BadToken => StatusCode::UNAUTHORIZED,
@@ -36,7 +36,7 @@ pub(super) fn with_status(error: Error) -> Refusal {
     (status, error)
 }
 
-/// The headers that go with a status: when to come again, and that a token is expected.
+/// Sets the headers that belong to a status: `Retry-After` and `WWW-Authenticate`.
 pub(super) fn advise(head: &mut HeaderMap, status: StatusCode, again: HeaderValue) {
     match status {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
@@ -49,7 +49,7 @@ pub(super) fn advise(head: &mut HeaderMap, status: StatusCode, again: HeaderValu
     }
 }
 
-/// A whole answer in JSON that holds nothing but why there is none.
+/// An HTTP response in JSON that holds only an error.
 pub(super) fn answer((status, error): Refusal, again: HeaderValue) -> HttpResponse {
     let answer = errors::finish(refused(error), "");
     let body = serde_json::to_vec(&answer).unwrap_or_default();
@@ -59,10 +59,10 @@ pub(super) fn answer((status, error): Refusal, again: HeaderValue) -> HttpRespon
     response
 }
 
-/// An answer that holds nothing but why there is none.
+/// A GraphQL response that holds only an error.
 pub(super) fn refused(error: Error) -> Response {
     let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
-    // It is about the request, not about a place in its text.
+    // The error concerns the request, not a position in the document.
     error.locations.clear();
     Response::from_errors(vec![error])
 }

@@ -1,4 +1,4 @@
-//! Connections: let in up to a bound, each with time limits, and ended in order.
+//! The connection server: admission, time limits and graceful shutdown.
 
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -13,41 +13,41 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Routes,
-    again::at_once,
     counted::Counted,
     door::{self, BRIEF_HEAD, BRIEF_VISIT, Door, Place},
     intake::Intake,
     limits::Limits,
     live,
+    repoll::at_once,
     visit::{self, Visit},
 };
 use crate::config::{self, Config};
 
-/// Who is at the other end of the connection, and what it holds.
+/// The address of the client's end of a connection, and the account of its bytes.
 #[derive(Clone)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
     pub(super) intake: Arc<Intake>,
 }
 
-/// Pause after a connection couldn't be taken, such as for want of file descriptors.
+/// Pause after a failed `accept`, for example because no file descriptors are left.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long what has just arrived has to be read, when the gateway stops.
+/// During shutdown, time for reading data that have just arrived.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// What serves a listener's connections.
+/// Serves the connections of one listener.
 pub(super) struct Server {
     pub(super) routes: Routes,
     pub(super) limits: Arc<Limits>,
     door: Door,
     http: http1::Builder,
-    /// For those that get one answer.
+    /// For connections that get a single response.
     brief: http1::Builder,
-    /// How long a client may take nothing.
+    /// How long a client may accept no data.
     patience: Duration,
-    /// The gateway is about to stop: each client is told so with its next answer.
+    /// The gateway is about to stop. Each next response announces that its connection closes.
     pub(super) stopping: CancellationToken,
-    /// No connection is taken any more, and idle ones are closed.
+    /// The listener is closed, and idle connections are being closed.
     closing: CancellationToken,
     connections: TaskTracker,
 }
@@ -79,8 +79,9 @@ impl Server {
         })
     }
 
-    /// Takes connections until it is to stop, and then for as long as `farewell`. Who asks meanwhile is
-    /// told that it was the last answer; who doesn't is closed then. The others finish what they are in.
+    /// Accepts connections until `stopping`, and for `farewell` longer. During that time each response
+    /// announces that its connection closes. Connections that are idle afterwards are closed; the others
+    /// finish their request.
     pub(super) async fn serve(
         self: Arc<Self>,
         listener: TcpListener,
@@ -114,17 +115,18 @@ impl Server {
             match self.take(listener).await {
                 Ok((stream, address)) => self.let_in(stream, address),
                 Err(fault) => {
-                    tracing::warn!(%fault, "a connection couldn't be taken");
+                    tracing::warn!(event = "accept_failed", %fault, "a connection could not be accepted");
                     sleep(PAUSE).await;
                 }
             }
         }
     }
 
-    /// The next connection. Where the system can, it cuts off a client that takes nothing for too long.
+    /// Accepts the next connection. On Linux the kernel disconnects a client that accepts no data for too
+    /// long.
     async fn take(&self, listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
         let (stream, address) = listener.accept().await?;
-        // An answer isn't held back until the one before has arrived.
+        // Nagle's algorithm would delay a response until the previous one is acknowledged.
         stream.set_nodelay(true)?;
         #[cfg(target_os = "linux")]
         socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.patience))?;
@@ -144,7 +146,7 @@ impl Server {
         }
     }
 
-    /// Answers what comes over a connection until it ends.
+    /// Serves the requests of a connection until it ends.
     async fn converse(self: Arc<Self>, stream: Counted, visit: Visit, place: Place) {
         let (http, most) = match place.refused {
             None => (&self.http, None),
@@ -168,7 +170,12 @@ impl Server {
             None => ended.await,
         };
         if let Err(fault) = ended {
-            tracing::debug!(%fault, %address, "a connection ended early");
+            tracing::debug!(
+                event = "connection_failed",
+                %fault,
+                %address,
+                "a connection ended with an error"
+            );
         }
         drop(place);
     }

@@ -1,7 +1,7 @@
-//! What is bounded for the gateway as a whole, and how much of it one client may have.
+//! Limits of the gateway as a whole, and the share of each that one client may use.
 //!
-//! Connections, requests, files on their way, event streams and bytes are all counted here. A client that
-//! has its share is refused while the others still find room.
+//! Connections, requests, file transfers, event streams and bytes are all counted here. A client that has
+//! used up its share is refused, while others are still admitted.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -12,16 +12,17 @@ use std::{
 
 use crate::{error::Error, graphql::requester::Requester};
 
-/// Who has a rate and a share: a subject, or without a token the network that a request comes from.
+/// The unit of rates and shares: a subject, or without a token the network of the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Client(u64);
 
-/// Tells clients apart. What they choose themselves is only kept as a hash with a key of this process.
+/// Makes clients from subjects and addresses. They are stored only as hashes with a key of this process,
+/// because clients choose them.
 #[derive(Default)]
 pub(super) struct Clients(RandomState);
 
 impl Clients {
-    /// Who sent a request.
+    /// The client of a request.
     pub(super) fn of(&self, requester: Option<&Requester>, address: IpAddr) -> Client {
         match requester.and_then(|requester| requester.subject.as_ref()) {
             Some(subject) => Client(self.0.hash_one(subject)),
@@ -29,13 +30,14 @@ impl Clients {
         }
     }
 
-    /// Whoever is at an address.
+    /// The client at an address.
     pub(super) fn at(&self, address: IpAddr) -> Client {
         Client(self.0.hash_one(network(address)))
     }
 }
 
-/// What of an address is one client: of IPv6 the network, as a client has any number of addresses.
+/// The part of an address that identifies a client. For IPv6 it is the /64 network, because a client can use
+/// any address in it.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -43,12 +45,12 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Why there is no room.
+/// Which limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Full {
-    /// The gateway has as much as it takes on.
+    /// The total.
     All,
-    /// The client has its share.
+    /// The client's share.
     Share,
 }
 
@@ -63,10 +65,10 @@ impl From<Full> for Error {
     }
 }
 
-/// A number of something that clients share.
+/// A limit with a share for each client.
 pub(super) struct Shares {
     all: usize,
-    /// One client's.
+    /// Maximum of one client.
     each: usize,
     taken: Mutex<Taken>,
 }
@@ -74,20 +76,20 @@ pub(super) struct Shares {
 #[derive(Default)]
 struct Taken {
     all: usize,
-    /// Clients that have something.
+    /// Use by client, without zeros.
     by: HashMap<Client, usize>,
 }
 
 impl Shares {
-    /// `all` of them, of which one client may have so many in a hundred, and one in any case.
+    /// A limit of `all`, of which one client may use `percent` per cent, but at least one.
     pub(super) fn of(all: usize, percent: usize) -> Arc<Self> {
         Arc::new(Self { all, each: share(all, percent), taken: Mutex::default() })
     }
 
-    /// One of them, given back when it is dropped. Who can't be told apart has no share of its own.
+    /// Takes one unit, released when it is dropped. Without a client only the total is checked.
     ///
     /// # Errors
-    /// There is none left; nothing has changed.
+    /// The limit is reached; nothing has changed.
     pub(super) fn take(self: &Arc<Self>, client: Option<Client>) -> Result<Held, Full> {
         let mut taken = self.taken();
         taken.add(client, 1);
@@ -98,7 +100,7 @@ impl Shares {
         Ok(Held { of: Arc::clone(self), client, many: 1 })
     }
 
-    /// None of them yet.
+    /// A hold on no units yet.
     pub(super) fn none(self: &Arc<Self>, client: Option<Client>) -> Held {
         Held { of: Arc::clone(self), client, many: 0 }
     }
@@ -117,7 +119,7 @@ impl Shares {
     }
 }
 
-/// So many in a hundred, and one in any case.
+/// `percent` per cent of `all`, at least one.
 pub(super) fn share(all: usize, percent: usize) -> usize {
     all.saturating_mul(percent).div_ceil(100).max(1)
 }
@@ -141,7 +143,7 @@ impl Taken {
     }
 }
 
-/// What a client has of something; given back when it is dropped.
+/// Units held by a client, released when they are dropped.
 pub(super) struct Held {
     of: Arc<Shares>,
     client: Option<Client>,
@@ -149,10 +151,11 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// It is so many now. What is there already is counted also where it is too much.
+    /// Changes the number of units. They are counted even if the limit is exceeded, because the bytes are
+    /// already there.
     ///
     /// # Errors
-    /// It is too much.
+    /// The limit is exceeded.
     pub(super) fn resize(&mut self, many: usize) -> Result<(), Full> {
         if many == 0 && self.many == 0 {
             return Ok(());
@@ -164,7 +167,7 @@ impl Held {
         self.of.check(&taken, self.client)
     }
 
-    /// It is another client's.
+    /// Transfers the units to another client.
     pub(super) fn pass_to(&mut self, client: Option<Client>) {
         if self.many > 0 && self.client != client {
             let mut taken = self.of.taken();

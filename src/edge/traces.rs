@@ -1,4 +1,4 @@
-//! The span of a request over HTTP. It goes on with the trace that the client is in.
+//! The span of an HTTP request, as a child of the client's trace.
 //! <https://www.w3.org/TR/trace-context/>
 
 use axum::{
@@ -16,12 +16,12 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use super::graphql::REQUEST_ID;
 use crate::traces;
 
-/// Gives requests to GraphQL their span.
+/// Creates the span of a GraphQL request.
 pub(super) async fn trace(request: Request, next: Next) -> Response {
     let Some(route) = route(request.uri()) else { return next.run(request).await };
     let span = traces::request(method(request.method()), route);
     let parent = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
-    // It takes no parent where nobody is interested in it.
+    // Fails if no subscriber records the span.
     let _unsent = span.set_parent(parent);
     let response = next.run(request).instrument(span.clone()).await;
     let status = response.status();
@@ -35,12 +35,12 @@ pub(super) async fn trace(request: Request, next: Next) -> Response {
     response
 }
 
-/// The route of a request that is traced.
+/// The route, if its requests are traced.
 fn route(uri: &Uri) -> Option<&'static str> {
     (uri.path() == "/graphql").then_some("/graphql")
 }
 
-/// The method; one that no route has is nobody's business.
+/// The method for the span; methods without a route are `_OTHER`.
 fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,8 +1,8 @@
-//! Requests that files come with.
+//! Multipart requests with files.
 //! <https://github.com/jaydenseric/graphql-multipart-request-spec>
 //!
-//! The files are read by the operation itself, while they come. So they must stand behind `operations`
-//! and `map`, as the specification has it, and in the order in which they are used.
+//! The operation reads the files while they arrive. They must therefore follow `operations` and `map`, as the
+//! specification requires, and have the order in which they are used.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -18,8 +18,8 @@ use tokio::time::timeout;
 use super::{
     Edge,
     intake::Intake,
+    multipart::Parts,
     parameters::{Parameters, check_values},
-    parts::Parts,
     receive,
     refusal::{Refusal, with_status},
 };
@@ -28,16 +28,17 @@ use crate::{
     graphql::upload::{Files, Piece, cut_short, mark},
 };
 
-/// Bytes of a request that are still taken in when it was answered, so that its client reads that.
+/// Maximum number of bytes of a request that are still read after its response, so that the client gets to
+/// read it.
 const DISCARDED: usize = 1 << 20;
 
-/// What stands between the parts, where the body is said to have parts.
+/// The boundary between the parts, if the body is multipart.
 pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
     let content_type = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     parse_boundary(content_type).ok()
 }
 
-/// Bytes as they come, each within the time that a client has.
+/// The chunks of a body, each within a time limit.
 pub(super) fn arriving(
     body: Body,
     patience: Duration,
@@ -59,10 +60,10 @@ fn late() -> Error {
     Error::bad_input("body", "didn't come in time")
 }
 
-/// The request, and its files, which are still to come.
+/// Parses the request and its map. The files are still to come.
 ///
 /// # Errors
-/// It can't be read, or has too many files.
+/// They can't be read, or there are too many files.
 pub(super) async fn read(
     edge: &Edge,
     body: Body,
@@ -84,7 +85,7 @@ pub(super) async fn read(
     Ok((parameters, Files::new(pieces(parts, places))))
 }
 
-/// The next part, which must be a text of that name.
+/// Reads the next part, which must have this name.
 async fn text(
     parts: &mut Parts,
     name: &'static str,
@@ -110,8 +111,8 @@ async fn text(
     Ok(text)
 }
 
-/// The request with a mark in each variable that a file goes into, and the place that each mark names
-/// by the name of the file's part.
+/// Puts a mark into each variable of a file. Returns the request, and the place in each mark by the name of
+/// the file's part.
 fn marked(
     operations: &[u8],
     map: &[u8],
@@ -157,7 +158,7 @@ fn marked(
     Ok((Parameters::of_object("operations", operations)?, places))
 }
 
-/// The value at a path of keys and indexes between dots.
+/// The value at a path of keys and indexes separated by dots.
 fn target<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     path.split('.').try_fold(value, |value, step| match value {
         Value::Object(fields) => fields.get_mut(step),
@@ -166,7 +167,7 @@ fn target<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     })
 }
 
-/// The parts that are left, as long as someone reads them.
+/// The remaining parts, read on demand.
 fn pieces(
     mut parts: Parts,
     places: BTreeMap<String, usize>,
@@ -188,7 +189,7 @@ fn pieces(
     }
 }
 
-/// What the reader of parts says; what the body's own stream had said comes back as it was.
+/// Maps an error of the multipart parser. Errors of the body's stream are returned unchanged.
 fn unreadable(fault: multer::Error) -> Error {
     match fault {
         multer::Error::StreamReadFailed(source) => {
@@ -201,8 +202,8 @@ fn unreadable(fault: multer::Error) -> Error {
     }
 }
 
-/// Takes in what nobody wanted, if it isn't much.
+/// Reads and discards the rest of the body, up to a limit.
 pub(super) async fn discard(edge: &Edge, files: &Files) {
-    // The rest of a body that doesn't come is no loss.
+    // A timeout needs no handling.
     timeout(edge.limits.receive, files.discard(DISCARDED)).await.unwrap_or_default();
 }

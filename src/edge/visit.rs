@@ -1,4 +1,4 @@
-//! One connection's requests, one after the other.
+//! The requests of one connection, one after the other.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
@@ -15,21 +15,21 @@ use hyper::{
 
 use super::{
     door,
+    drain::Unread,
     server::{Peer, Server},
     shares::Full,
-    unread::Unread,
 };
 
-/// A connection, as its requests see it.
+/// The context of a connection for its requests.
 pub(super) struct Visit {
     server: Arc<Server>,
     peer: Peer,
     unread: Arc<Unread>,
-    /// Why it gets one answer alone.
+    /// Why the connection gets only a single response, if so.
     refused: Option<Full>,
 }
 
-/// Answers the requests of a connection.
+/// The service that answers the requests of a connection.
 pub(super) fn service(
     visit: Visit,
 ) -> impl HttpService<Incoming, ResBody = Body, Error = Infallible, Future: Send> {
@@ -55,7 +55,7 @@ impl Visit {
         let address = limits.address(request.headers(), self.peer.address.ip());
         intake.begin(limits.client(None, address), &request);
         request.extensions_mut().insert(self.peer.clone());
-        // Who expects to be told to go on hasn't sent anything yet.
+        // A client that sends `Expect: 100-continue` hasn't sent its body yet.
         let awaits = !request.headers().contains_key(header::EXPECT);
         let request = request.map(|body| Body::new(self.unread.watch(body, intake)));
         let mut response = match self.refused {
@@ -74,7 +74,7 @@ impl Visit {
     }
 }
 
-/// Says that the connection ends with this answer, unless it is to become a socket.
+/// Announces that the connection closes after this response, unless it becomes a WebSocket.
 fn is_last(response: &mut Response) {
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -1,7 +1,7 @@
-//! Amounts of money as locales write them, by the data of the [Unicode CLDR](https://cldr.unicode.org).
+//! Formatting of amounts of money for locales, with the data of the [Unicode CLDR](https://cldr.unicode.org).
 //!
-//! The formatter belongs to the part of ICU4X that still changes, and so does its data. It is therefore asked
-//! for in this file only, and of its data only what currencies need is compiled.
+//! The formatter belongs to ICU4X's experimental crates, whose API and data still change. It is therefore
+//! used in this file only. Of its data only what currencies need is compiled in.
 
 use icu_decimal::{
     input::Decimal,
@@ -24,7 +24,7 @@ use zerovec::ZeroMap;
 
 use super::scalars::LocaleTag;
 
-/// The amount for people, with so many digits behind the decimal separator. Nothing is rounded away.
+/// Formats an amount for display, with this number of digits after the decimal separator. Nothing is rounded.
 pub(super) fn written(minor_units: i64, digits: u8, code: &str, locale: &LocaleTag) -> String {
     let mut amount = Decimal::from(minor_units);
     amount.multiply_pow10(-i16::from(digits));
@@ -46,16 +46,16 @@ fn formatter(
         .ok()
 }
 
-/// The locale of a tag; of one that only BCP 47 knows, such as `zh-min-nan`, its language.
+/// The locale of a tag. For a tag that only BCP 47 knows, such as `zh-min-nan`, it is the language alone.
 fn known(tag: &LocaleTag) -> Locale {
     let whole = tag.as_str().parse();
     whole.or_else(|_| tag.language().parse()).unwrap_or(Locale::UNKNOWN)
 }
 
-/// What the formatter knows of locales and of the currency.
+/// Data of locales and of the currency for the formatter.
 struct Data {
-    /// Digits of the currency's minor unit as ISO 4217 has them. In CLDR some currencies have fewer, because
-    /// nobody pays with their smallest coins; amounts would be rounded to these.
+    /// Number of digits of the currency's minor unit according to ISO 4217. CLDR has fewer digits for some
+    /// currencies whose smallest coins aren't used in practice; amounts would be rounded to them.
     digits: u8,
 }
 
@@ -68,7 +68,8 @@ impl DataProvider<CurrencyFractionsV1> for Data {
     }
 }
 
-/// Data that is compiled in. What a locale doesn't say is looked up elsewhere, which is nothing to complain of.
+/// Implements the data provider for data that is compiled in. If a locale has no entry, the fallback is used
+/// without a log message.
 macro_rules! compiled {
     ($($marker:ident from $of:ident,)+) => {
         $(
@@ -91,7 +92,7 @@ compiled! {
     DecimalSymbolsV1 from Baked,
 }
 
-/// What CLDR says of currencies.
+/// CLDR's data of currencies.
 struct Currencies;
 
 const _: () = {
@@ -99,7 +100,7 @@ const _: () = {
         impl_currency_decimal_symbols_v1, impl_currency_essentials_v1,
         impl_currency_patterns_no_currency_v1, impl_currency_symbols_v1, make_provider,
     };
-    /// The macros name the crates in this way.
+    /// The macros expect these crate names.
     mod icu {
         pub(super) use icu_decimal as decimal;
         pub(super) use icu_experimental as experimental;
@@ -117,7 +118,7 @@ mod tests {
 
     fn in_locale(minor_units: i64, digits: u8, code: &str, locale: &str) -> String {
         let tag = LocaleTag::parse_tag(locale).expect("a tag");
-        // Which space a locale puts between is of no interest here.
+        // The kind of space that a locale uses doesn't matter here.
         written(minor_units, digits, code, &tag).replace(['\u{a0}', '\u{202f}'], " ")
     }
 
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn no_currency_loses_its_minor_unit() {
-        // In CLDR they have no digits, or other ones.
+        // In CLDR these currencies have no digits, or another number.
         assert_eq!(in_locale(1_234, 2, "RSD", "en"), "RSD 12.34");
         assert_eq!(in_locale(1_234, 3, "IQD", "en"), "IQD 1.234");
         assert_eq!(in_locale(1_234, 0, "XTS", "en"), "XTS 1,234");

@@ -1,7 +1,7 @@
-//! What of an error reaches the client: one place for all of them.
+//! Conversion of errors for the client, the only place where it is done.
 //!
-//! Errors of ours carry a code and text that is safe; everything that MongoDB or another library
-//! said is logged once with the request's id and shown as one fixed sentence.
+//! docgate's own errors have a code and a text that is safe to show. Everything that MongoDB or another
+//! library said is logged once with the request's id, and the client gets one fixed sentence instead.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use async_graphql::{ErrorExtensionValues, Response, ServerError};
 
 use crate::error::Error;
 
-/// Characters of a message of the library.
+/// Maximum number of characters of a message of the GraphQL library.
 const LONGEST_MESSAGE: usize = 1_000;
 
-/// Gives every error of a response its code, and hides what is nobody's business.
+/// Sets the code of every error of a response, and hides what clients must not see.
 pub fn finish(mut response: Response, request_id: &str) -> Response {
     for error in &mut response.errors {
         finish_one(error, request_id);
@@ -20,8 +20,8 @@ pub fn finish(mut response: Response, request_id: &str) -> Response {
     response
 }
 
-/// Of a mutation's errors: where one of its reads took too long or wasn't answered, something may have been
-/// written before, so that its outcome isn't known.
+/// For mutations: if a read timed out or failed, something may have been written before. The error then says
+/// that the outcome is unknown.
 pub fn in_doubt(response: &mut Response) {
     for error in &mut response.errors {
         let source = error.source.as_ref().and_then(|source| source.downcast_ref::<Error>());
@@ -39,9 +39,9 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
         return;
     }
     let Some(source) = &error.source else {
-        // Without a source it is async-graphql's own word about the query text or its variables.
+        // An error without a source is async-graphql's own: about the document or its variables.
         extensions.set("code", "BAD_USER_INPUT");
-        // It may hold what the client has sent, whole.
+        // The message may repeat everything that the client sent.
         if let Some((end, _)) = error.message.char_indices().nth(LONGEST_MESSAGE) {
             error.message.truncate(end);
         }
@@ -52,7 +52,12 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
         return;
     };
     let Some(known) = source.downcast_ref::<Error>() else {
-        tracing::error!(request_id, message = error.message, "an error of a foreign type");
+        tracing::error!(
+            event = "foreign_error",
+            request_id,
+            detail = error.message,
+            "an error of a foreign type",
+        );
         extensions.set("code", "INTERNAL_SERVER_ERROR");
         extensions.set("requestId", request_id);
         "internal error".clone_into(&mut error.message);
@@ -61,17 +66,41 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
     extensions.set("code", known.code());
     match known {
         Error::Internal(inner) => {
-            tracing::error!(request_id, error = %inner, path = ?error.path, "internal error");
+            tracing::error!(
+                event = "internal_error",
+                request_id,
+                error = %inner,
+                path = ?error.path,
+                "internal error",
+            );
             extensions.set("requestId", request_id);
         }
         Error::Unavailable(inner) | Error::Uncounted(inner) => {
-            tracing::warn!(request_id, error = %inner, path = ?error.path, "unknown outcome");
+            tracing::warn!(
+                event = "outcome_unknown",
+                request_id,
+                error = %inner,
+                path = ?error.path,
+                "the outcome of a write is unknown",
+            );
         }
         Error::Timeout(inner) => {
-            tracing::warn!(request_id, error = %inner, path = ?error.path, "took too long");
+            tracing::warn!(
+                event = "operation_timed_out",
+                request_id,
+                error = %inner,
+                path = ?error.path,
+                "an operation took too long",
+            );
         }
         Error::Unread(inner) => {
-            tracing::warn!(request_id, error = %inner, path = ?error.path, "not read");
+            tracing::warn!(
+                event = "read_failed",
+                request_id,
+                error = %inner,
+                path = ?error.path,
+                "a read failed",
+            );
         }
         Error::TooComplex { limit, .. } => extensions.set("limit", *limit),
         Error::BadInput { field, .. } => extensions.set("field", field.as_ref()),

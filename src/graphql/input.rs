@@ -1,4 +1,4 @@
-//! Checks of arguments. Each names its field, so that a client can show the fault where it is.
+//! Validation of arguments. Each error names the field, so that a client can show it next to the input.
 
 use std::ops::RangeInclusive;
 
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::mongo::flow::Op;
 
-/// A text that people write and read: `length` characters without white space at its ends. What may have no
-/// character at all may be blank; anything else holds at least one that is seen. Which characters are taken is
-/// said in [`text`](super::text).
+/// Validates a text for display: trims white space and checks that it has `length` characters. A text whose
+/// minimum length is zero may be blank; any other one needs at least one visible character. The permitted
+/// characters are listed in [`text`](super::text).
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn text(
     field: &str,
     value: &str,
@@ -26,11 +26,11 @@ pub fn text(
     checked(field, text::trimmed(value), length)
 }
 
-/// A text that is taken as it is, because it is compared with others: a search, a prefix, a name that someone
-/// else has made. Its characters are checked like those of [`text`].
+/// Validates a text that is compared with others, such as a search, a prefix or an external name. It isn't
+/// trimmed. Its characters are checked as in [`text`].
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn verbatim(
     field: &str,
     value: &str,
@@ -44,7 +44,7 @@ fn checked(
     value: &str,
     length: RangeInclusive<usize>,
 ) -> Result<String, InvalidInput> {
-    // Bytes first: counting the characters of 16 MB isn't worth it.
+    // The length in bytes is checked first, so that the characters of a very long text aren't counted.
     if value.len() > length.end() * 4 || !length.contains(&value.chars().count()) {
         let (least, most) = (length.start(), length.end());
         return Err(InvalidInput::new(field, format!("takes {least} to {most} characters")));
@@ -58,19 +58,21 @@ fn checked(
     Ok(value.to_owned())
 }
 
-/// The `_id` behind a global id of that kind. A text that is no such id is as good as the id of nothing.
+/// Decodes a global id of this kind to the `_id`. A text that isn't such an id is treated as the id of a
+/// document that doesn't exist.
 ///
 /// # Errors
-/// There can be nothing of that kind with this id.
+/// `NotFound`: no document of this kind can have this id.
 pub fn id(kind: NodeKind, value: &str) -> Result<String, NotFound> {
     let key = node_id::decode(value).filter(|(found, _)| *found == kind).map(|(_, key)| key);
     key.filter(|key| is_key(key)).ok_or_else(|| NotFound::given(kind.name(), value))
 }
 
-/// The SKU of a product that is there already. A text that can't be one is as good as the SKU of nothing.
+/// Validates the SKU of an existing product. A text that can't be an SKU is treated as the SKU of a product
+/// that doesn't exist.
 ///
 /// # Errors
-/// There can be no product of this SKU.
+/// `NotFound`: no product can have this SKU.
 pub fn sku(value: &str) -> Result<String, NotFound> {
     if is_key(value) {
         return Ok(value.to_owned());
@@ -78,10 +80,10 @@ pub fn sku(value: &str) -> Result<String, NotFound> {
     Err(NotFound::given(NodeKind::Product.name(), value))
 }
 
-/// A key: 1 to 128 printable ASCII characters without `$`, `.`, quotes or spaces.
+/// Validates a key: 1 to 128 ASCII letters, digits, `-`, `_`, `~` or `:`.
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
     if is_key(value) {
         return Ok(value.to_owned());
@@ -90,18 +92,18 @@ pub fn key(field: &str, value: &str) -> Result<String, InvalidInput> {
     Err(InvalidInput::new(field, reason))
 }
 
-/// Whether it can be a key.
+/// Whether the text is a valid key.
 pub fn is_key(value: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b':');
     (1..=128).contains(&value.len()) && value.bytes().all(fits)
 }
 
-/// A country: a code that [ISO 3166-1](https://www.iso.org/iso-3166-country-codes.html) has assigned.
+/// Validates a country: an assigned code of [ISO 3166-1](https://www.iso.org/iso-3166-country-codes.html).
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn country(field: &str, value: &str) -> Result<String, InvalidInput> {
-    // The crate reads an empty text as a country that isn't specified.
+    // The crate parses an empty text as an unspecified country.
     if value.len() == 2 && value.parse::<Country>().is_ok() {
         return Ok(value.to_owned());
     }
@@ -109,13 +111,13 @@ pub fn country(field: &str, value: &str) -> Result<String, InvalidInput> {
     Err(InvalidInput::new(field, reason))
 }
 
-/// Bytes of a path at the most.
+/// Maximum length of a path in bytes.
 const PATH: usize = 4_000;
 
-/// A path: slugs, each behind a `/`.
+/// Validates a path: slugs, each with a `/` before it.
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn path<'a>(field: &str, value: &'a str) -> Result<&'a str, InvalidInput> {
     let steps = value.strip_prefix('/').filter(|steps| steps.len() < PATH);
     if steps.is_some_and(|steps| steps.split('/').all(|step| Slug::parse_slug(step).is_some())) {
@@ -124,13 +126,13 @@ pub fn path<'a>(field: &str, value: &'a str) -> Result<&'a str, InvalidInput> {
     Err(InvalidInput::new(field, "isn't a path such as /music/jazz"))
 }
 
-/// Tags of one thing at the most.
+/// Maximum number of tags of one document.
 pub const TAGS: usize = 30;
 
-/// Tags: a set, sorted.
+/// Validates tags. They are returned sorted and without duplicates.
 ///
 /// # Errors
-/// Names the field, and which of them.
+/// `InvalidInput` with the name of the field and the position of the tag.
 pub fn tags(field: &str, tags: &[String]) -> Result<Vec<String>, InvalidInput> {
     at_most(field, tags, TAGS)?;
     let each = |(at, tag): (usize, &String)| self::tag(&format!("{field}.{at}"), tag);
@@ -140,18 +142,18 @@ pub fn tags(field: &str, tags: &[String]) -> Result<Vec<String>, InvalidInput> {
     Ok(tags)
 }
 
-/// A tag: 1 to 64 characters on one line.
+/// Validates a tag: 1 to 64 characters on one line.
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn tag(field: &str, tag: &str) -> Result<String, InvalidInput> {
     line(field, tag, 1..=64)
 }
 
-/// A text of `length` characters on one line, without spaces at its ends.
+/// Validates a text of `length` characters on one line, without white space at its ends.
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn line(
     field: &str,
     value: &str,
@@ -165,16 +167,16 @@ pub fn line(
     Ok(line)
 }
 
-/// A text in lower case, for keys by which it is found. Letter by letter, so that a prefix of the
-/// text gives a prefix of the key.
+/// Converts a text to lower case, for keys that are searched. Characters are converted one by one, so that a
+/// prefix of the text gives a prefix of the key.
 pub fn folded(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// A number within `range`.
+/// Validates a number: it must be in `range`.
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn within(field: &str, value: i64, range: RangeInclusive<i64>) -> Result<i64, InvalidInput> {
     if range.contains(&value) {
         return Ok(value);
@@ -183,10 +185,10 @@ pub fn within(field: &str, value: i64, range: RangeInclusive<i64>) -> Result<i64
     Err(InvalidInput::new(field, reason))
 }
 
-/// A list of at most `most` elements.
+/// Validates the length of a list: it can have at most `most` elements.
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInput> {
     if list.len() <= most {
         return Ok(());
@@ -194,18 +196,18 @@ pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInp
     Err(InvalidInput::new(field, format!("takes at most {most} elements")))
 }
 
-/// An optional op id: any 1 to 128 characters that the client chose, of which at least one is seen.
+/// Validates an optional op id: 1 to 128 characters chosen by the client, at least one of them visible.
 ///
 /// # Errors
-/// Names the field.
+/// `InvalidInput` with the name of the field.
 pub fn op_id(value: Option<&async_graphql::ID>) -> Result<Option<String>, InvalidInput> {
     value.map(|id| verbatim("opId", id, 1..=128)).transpose()
 }
 
-/// The op of a call whose `op_id` came from the client; see [`crate::app::Ids::op`].
+/// The op of a call, made from the client's op id if there is one; see [`crate::app::Ids::op`].
 ///
 /// # Errors
-/// The op id can't be used.
+/// `InvalidInput`: the op id isn't valid.
 pub fn op(
     app: &crate::app::App,
     scope: &[&str],

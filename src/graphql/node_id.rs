@@ -1,17 +1,17 @@
-//! Opaque global ids: what kind of thing it is and the document's own `_id`, base64url. All ids that
-//! clients get and give are of this form; natural keys, such as a SKU, are called by their names.
+//! Opaque global ids: the kind of document and its `_id` in base64url. All ids that clients send and receive
+//! have this form; natural keys, such as an SKU, are fields with names of their own.
 
 use async_graphql::ID;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 
-/// The kinds of things that have a global id.
+/// Kinds of documents that have a global id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     /// An account for transfers.
     Account,
-    /// A file.
+    /// An asset: a file with its metadata.
     Asset,
-    /// A cart.
+    /// A shopping cart.
     Cart,
     /// A category of the tree.
     Category,
@@ -19,11 +19,11 @@ pub enum NodeKind {
     Content,
     /// An order.
     Order,
-    /// Someone who makes things.
+    /// A person who contributes to products.
     Person,
-    /// A product of any type; its key is its SKU.
+    /// A product of any type. Its key is its SKU.
     Product,
-    /// A transfer.
+    /// A transfer of money.
     Transfer,
 }
 
@@ -40,7 +40,7 @@ impl NodeKind {
         Self::Transfer,
     ];
 
-    /// For people, such as `cart`. Global ids hold it too: it never changes.
+    /// Name of the kind, such as `cart`. It is a part of global ids and never changes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
@@ -61,10 +61,10 @@ impl NodeKind {
     }
 }
 
-/// Characters of a global id at the most; keys have up to 128.
+/// Maximum number of characters of a global id; a key has up to 128.
 const LONGEST: usize = 256;
 
-/// Kind and `_id` of a global id; `None` for anything that isn't one.
+/// Kind and `_id` of a global id; `None` if the text isn't one.
 pub fn decode(id: &str) -> Option<(NodeKind, String)> {
     if id.len() > LONGEST {
         return None;

@@ -1,5 +1,5 @@
-//! Relay connections with keyset cursors: a cursor holds the sort values of its document, so that
-//! a page stays right when documents come and go, and no page costs more than another.
+//! Relay connections with keyset pages. A cursor holds the sort keys of its document, so that a page stays
+//! correct when documents are inserted or deleted, and every page costs the same.
 
 use async_graphql::{
     OutputType,
@@ -15,21 +15,21 @@ use crate::{
     mongo::{collection::List, keyset},
 };
 
-/// Documents on a page that doesn't say how many.
-pub(super) const DEFAULT: i32 = 20;
-/// Documents on a page at the most.
-pub(super) const MOST: i32 = 100;
+/// Default page size.
+pub(crate) const DEFAULT: i32 = 20;
+/// Maximum page size.
+pub(crate) const MOST: i32 = 100;
 
-/// A list in one order. Its fields are the sort keys, the last one unique.
+/// A list in a certain order. Its keys are the sort keys; the last one is unique.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// Name of the list with its arguments: a cursor of another list is refused.
+    /// Name of the list with its arguments. A cursor of another list is refused.
     pub list: String,
     /// Field paths and directions (1 or -1).
     pub keys: Vec<(&'static str, i32)>,
 }
 
-/// Arguments of one page, checked.
+/// Validated arguments of one page.
 #[derive(Debug, Clone)]
 pub struct Page {
     order: Order,
@@ -39,10 +39,10 @@ pub struct Page {
 }
 
 impl Page {
-    /// Checks `first` and `after` for a list in `order`.
+    /// Validates `first` and `after` for a list in `order`.
     ///
     /// # Errors
-    /// `BadInput` naming the argument: `first` out of bounds, a cursor that is damaged or belongs
+    /// `BadInput` with the name of the argument: `first` is out of range, or the cursor is damaged or belongs
     /// to another list.
     pub fn new(
         app: &App,
@@ -59,8 +59,8 @@ impl Page {
         Ok(Self { order, first: i64::from(first), after, signature })
     }
 
-    /// The read: `filter` narrowed to what comes after the cursor, one more than asked for so that
-    /// `hasNextPage` is known.
+    /// The query of the page: `filter`, restricted to what follows the cursor. It reads one document more
+    /// than the page size, from which `hasNextPage` is known.
     pub fn list(&self, filter: Document) -> List {
         let keys = &self.order.keys;
         let filter = match &self.after {
@@ -70,24 +70,24 @@ impl Page {
         List { filter, sort: keyset::sort(keys), limit: self.first + 1, ..List::default() }
     }
 
-    /// Values of the sort keys behind which the page begins, if it doesn't begin with the list.
+    /// Sort keys after which the page begins; `None` for the first page.
     pub fn after(&self) -> Option<&[Bson]> {
         self.after.as_deref()
     }
 
-    /// The same list behind these values of the sort keys, as much as a page can hold: for who leaves out some
-    /// of what is read and goes on.
+    /// A page of the maximum size of the same list, after these sort keys. It is for callers that skip some
+    /// of the documents they read and need more.
     #[must_use]
     pub fn further(&self, after: Vec<Bson>) -> Self {
         Self { after: Some(after), first: MOST.into(), ..self.clone() }
     }
 
-    /// How many documents to read: one more than asked for.
+    /// Number of documents to read: the page size plus one.
     pub fn wanted(&self) -> usize {
         usize::try_from(self.first + 1).unwrap_or(usize::MAX)
     }
 
-    /// The connection over what was read; `values` gives the sort values of a document.
+    /// Builds the connection from the documents that were read; `values` returns the sort keys of a document.
     pub fn connection<T, N: OutputType>(
         &self,
         mut documents: Vec<T>,
@@ -105,7 +105,7 @@ impl Page {
     }
 }
 
-/// A cursor as it goes to clients: which list it belongs to, and the sort values of its document.
+/// Content of a cursor: the signature of its list, and the sort keys of its document.
 #[derive(Serialize, Deserialize)]
 struct Cursor {
     list: String,
@@ -121,7 +121,7 @@ fn decode(cursor: &str, signature: &str, keys: usize) -> Result<Vec<Bson>, Error
     let foreign = || Error::bad_input("after", "isn't a cursor of this list");
     let bytes = BASE64.decode(cursor).map_err(|_| foreign())?;
     let cursor: Cursor = bson::deserialize_from_slice(&bytes).map_err(|_| foreign())?;
-    // Values are compared with; a pattern or a document would be matched instead.
+    // Only values that are compared; a pattern or a document could change the meaning of the query.
     let plain = |value: &Bson| {
         matches!(
             value,

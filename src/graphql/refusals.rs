@@ -1,5 +1,5 @@
-//! Expected outcomes are data: every mutation answers with a union of the thing itself and the ways
-//! it can be refused. A refusal changed nothing.
+//! Refusals: expected outcomes are data. Every mutation returns a union of its result and the refusals that
+//! can occur. A refusal means that nothing was changed.
 
 use async_graphql::{Enum, ID, OutputType, SimpleObject};
 
@@ -9,157 +9,157 @@ use super::{
 };
 use crate::{error::Error, metrics::request};
 
-/// What kind of refusal it is; stable, for programs.
+/// Kind of refusal. Programs can rely on these values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum ErrorCode {
-    /// It doesn't exist, or not for you.
+    /// The document doesn't exist or isn't visible to the caller.
     NotFound,
-    /// It was changed by someone else, or the op id was used for something else.
+    /// The document was changed in the meantime, or the idempotency key was used with another input.
     Conflict,
-    /// An input can't be used.
+    /// An input field has an invalid value.
     InvalidInput,
-    /// The key is already taken.
+    /// The key is already used by another document.
     AlreadyExists,
-    /// Something else still needs it.
+    /// Another document or an operation under way still needs this one.
     InUse,
-    /// The cart takes no changes in its present state.
+    /// The cart can't be changed in its present state.
     CartNotActive,
-    /// There is nothing in the cart.
+    /// The cart has no lines.
     CartEmpty,
-    /// Less in stock than asked for.
+    /// The stock doesn't cover the quantity.
     InsufficientStock,
-    /// The payment provider declined.
+    /// The payment provider declined the payment.
     PaymentDeclined,
-    /// The account holds less than asked for.
+    /// The account holds less than the amount.
     InsufficientFunds,
     /// The account is closed.
     AccountClosed,
-    /// The amount would lift the account above the largest balance that it takes.
+    /// The amount would raise the balance above the account's upper limit.
     AccountFull,
-    /// The account can't be closed yet.
+    /// The account holds money, or some of its transfers aren't finished.
     AccountNotEmpty,
-    /// The amounts are of different currencies.
+    /// The currencies differ.
     CurrencyMismatch,
-    /// The transfer is past the point where it could be cancelled or reversed.
+    /// The transfer can't be cancelled or reversed in its present state.
     TransferNotCancellable,
-    /// The order takes no changes in its present state.
+    /// The order can't be changed in its present state.
     OrderNotOpen,
-    /// The move would make something its own ancestor.
+    /// The move would make a document its own ancestor.
     WouldMakeCircle,
-    /// Nothing shows that the name is the caller's.
+    /// The proof that the name belongs to the user is missing, invalid or expired.
     ProofNeeded,
-    /// The discussion holds as many comments as its layout takes.
+    /// The discussion holds as many comments as its layout permits.
     DiscussionFull,
-    /// The layout of the discussion can't serve it.
+    /// The layout of the discussion doesn't support threads.
     NotServedByLayout,
     /// The comment was removed.
     CommentRemoved,
-    /// The comment was posted too long ago.
+    /// The time in which the comment could be edited is over.
     EditWindowOver,
-    /// The file is larger than files may be here.
+    /// The file exceeds the maximum size.
     FileTooLarge,
-    /// Files of this media type aren't taken here.
+    /// Files of this media type aren't accepted.
     MediaTypeNotAllowed,
 }
 
-/// A type that tells why a mutation was refused. It marks what may leave an operation through `?`.
+/// A type of refusal. Operations can return it early with `?`.
 pub trait Refusal {}
 
-/// Characters of an id that a refusal repeats at the most. Ids that docgate gives are shorter.
+/// Maximum number of characters of an id that a refusal repeats. docgate's own ids are shorter.
 const REPEATED: usize = 256;
 
-/// What was asked for doesn't exist, or isn't yours to see.
+/// A document doesn't exist or isn't visible to the caller.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
 pub struct NotFound {
-    /// `NOT_FOUND`.
+    /// Always `NOT_FOUND`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// What kind of thing, such as `cart`.
+    /// Kind of document, such as `cart`.
     pub what: String,
-    /// The id or key that was given.
+    /// Id or key that was given.
     pub id: ID,
 }
 
 impl NotFound {
-    /// Nothing of the kind `what` with that id is there, or not for this caller.
+    /// No document of the kind `what` with this id exists or is visible to the caller.
     pub fn new(what: &'static str, id: impl Into<String>) -> Self {
         let id = id.into();
         let message = format!("there is no {what} {id:?}");
         Self { code: ErrorCode::NotFound, message, what: what.into(), id: ID(id) }
     }
 
-    /// Nothing of the kind `what` can have the id that was given. Of a long one only the beginning is repeated.
+    /// No document of the kind `what` can have the given id. Only the beginning of a long id is repeated.
     pub fn given(what: &'static str, id: &str) -> Self {
         Self::new(what, id.chars().take(REPEATED).collect::<String>())
     }
 
-    /// Nothing of that kind has this `_id`, or not for this caller.
+    /// No document of this kind with this `_id` exists or is visible to the caller.
     pub fn of(kind: NodeKind, key: &str) -> Self {
         Self::new(kind.name(), kind.id(key).0)
     }
 }
 
-/// The thing changed since you read it, or the op id was used before for something else.
+/// The document was changed since it was read, or the idempotency key can't be used again.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
 pub struct Conflict {
-    /// `CONFLICT`.
+    /// Always `CONFLICT`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The nonce that the thing has now, where the conflict is about one.
+    /// Current nonce of the document, if the conflict is about its nonce; else null.
     pub current_nonce: Option<ID>,
 }
 
 impl Conflict {
-    /// The op id was already used with another input.
+    /// The op id was used before with another input.
     pub fn other_input() -> Self {
         Self::because("the op id was used before with another input; nothing was changed")
     }
 
-    /// The op id was given up before it was applied.
+    /// The op with this op id was aborted before it was applied.
     pub fn given_up() -> Self {
         Self::because(
             "this op was given up and nothing was applied; send it again with a new op id",
         )
     }
 
-    /// The nonce isn't the current one.
+    /// The given nonce isn't the current one.
     pub fn stale_nonce(current: impl Into<String>) -> Self {
         let conflict = Self::because("it was changed since you read it; merge and send again");
         Self { current_nonce: Some(ID(current.into())), ..conflict }
     }
 
-    /// Another conflict, in words that are safe to show.
+    /// Another conflict; the message must be safe to show to clients.
     pub fn because(message: &str) -> Self {
         Self { code: ErrorCode::Conflict, message: message.into(), current_nonce: None }
     }
 }
 
-/// An input can't be used.
+/// An input field has an invalid value. Nothing was changed.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
 pub struct InvalidInput {
-    /// `INVALID_INPUT`.
+    /// Always `INVALID_INPUT`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// Path of the input field, such as `input.quantity`.
     pub field: String,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub reason: String,
 }
 
 impl InvalidInput {
-    /// What is wrong with which field; the path is relative to the mutation's `input`.
+    /// The refusal of a field; its path is relative to the mutation's `input`.
     pub fn new(field: &str, reason: impl Into<String>) -> Self {
         let (field, reason) = (format!("input.{field}"), reason.into());
         Self { code: ErrorCode::InvalidInput, message: format!("{field}: {reason}"), field, reason }
     }
 
-    /// The same of a field that lies below `above`.
+    /// The same refusal for a field that is nested in `above`.
     #[must_use]
     pub fn below(self, above: &str) -> Self {
         let field = self.field.strip_prefix("input.").unwrap_or(&self.field);
@@ -167,20 +167,20 @@ impl InvalidInput {
     }
 }
 
-/// The key is already taken by another thing.
+/// The key is already used by another document.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
 pub struct AlreadyExists {
-    /// `ALREADY_EXISTS`.
+    /// Always `ALREADY_EXISTS`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The key that is taken.
+    /// Key that is already used.
     pub id: ID,
 }
 
 impl AlreadyExists {
-    /// Another `what` has that key.
+    /// Another document of the kind `what` has this key.
     pub fn new(what: &str, id: impl Into<String>) -> Self {
         let id = id.into();
         let message = format!("there is already a {what} {id:?}");
@@ -188,42 +188,42 @@ impl AlreadyExists {
     }
 }
 
-/// It can't be removed while something else needs it.
+/// The document or key can't be changed now, because another document or an operation under way needs it.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
 pub struct InUse {
-    /// `IN_USE`.
+    /// Always `IN_USE`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
 }
 
 impl InUse {
-    /// What still needs it, in words that are safe to show.
+    /// What still needs it; the message must be safe to show to clients.
     pub fn because(message: &str) -> Self {
         Self { code: ErrorCode::InUse, message: message.into() }
     }
 }
 
-/// Less is in stock than asked for.
+/// The stock doesn't cover the quantity. Nothing was changed.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct InsufficientStock {
-    /// `INSUFFICIENT_STOCK`.
+    /// Always `INSUFFICIENT_STOCK`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The product that is short.
+    /// SKU of the product.
     pub sku: ID,
-    /// How many were asked for, as the call says it: more of them where it adds, in all where it sets
-    /// a quantity.
+    /// Number of pieces in terms of the call: the pieces to add for `addCartLine`, the new quantity of the
+    /// line for other mutations.
     pub requested: Long,
-    /// How many of those can be had: the free ones, and where a quantity is set also those that the
-    /// line holds already.
+    /// Number of these pieces that can be had: the free ones, plus the ones that the line already holds if a
+    /// quantity is set.
     pub available: Long,
 }
 
 impl InsufficientStock {
-    /// `requested` of the SKU are asked for and only `available` of them can be had.
+    /// `requested` pieces of the SKU were requested, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
         let message = format!("{requested} of {sku:?} are asked for and {available} can be had");
         let (requested, available) = (Long(requested), Long(available));
@@ -237,25 +237,25 @@ impl InsufficientStock {
     }
 }
 
-/// The cart takes no changes in its present state.
+/// The cart can't be changed in its present state.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct CartNotActive {
-    /// `CART_NOT_ACTIVE`.
+    /// Always `CART_NOT_ACTIVE`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The state that the cart is in: the name of a value of `CartState`.
+    /// State of the cart: the name of a value of `CartState`.
     pub state: String,
 }
 
 impl CartNotActive {
-    /// The cart is in `state`.
+    /// The cart is in this state.
     pub fn new(state: &str) -> Self {
         let message = format!("the cart takes no changes while it is {state}");
         Self::because(state, message)
     }
 
-    /// The cart that an op id opened is in `state`, in which it stays closed.
+    /// The cart that this op id opened is closed, in this state.
     pub fn opened_before(state: &str) -> Self {
         let message = format!(
             "the cart that this op id opened is {state}; open another one with a new op id"
@@ -268,22 +268,22 @@ impl CartNotActive {
     }
 }
 
-/// Amounts of different currencies can't be brought together.
+/// The currencies differ.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
 pub struct CurrencyMismatch {
-    /// `CURRENCY_MISMATCH`.
+    /// Always `CURRENCY_MISMATCH`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The currency that was needed.
+    /// Currency that is required.
     pub expected: CurrencyCode,
-    /// The currency that was found.
+    /// Currency that was found.
     pub found: CurrencyCode,
 }
 
 impl CurrencyMismatch {
-    /// `expected` was needed, and it is `found`.
+    /// `expected` is required, and `found` was found.
     pub fn new(expected: CurrencyCode, found: CurrencyCode) -> Self {
         let message = format!("the currency is {}, not {}", found.code(), expected.code());
         Self { code: ErrorCode::CurrencyMismatch, message, expected, found }
@@ -299,12 +299,12 @@ impl Refusal for InsufficientStock {}
 impl Refusal for CartNotActive {}
 impl Refusal for CurrencyMismatch {}
 
-/// Why the input of a mutation can't be used.
+/// Why the input of a mutation is invalid.
 #[derive(Debug)]
 pub enum Unusable {
-    /// What it names can't be there.
+    /// It names a document that can't exist.
     Missing(NotFound),
-    /// It is none.
+    /// A field has an invalid value.
     Invalid(InvalidInput),
 }
 
@@ -320,12 +320,12 @@ impl From<InvalidInput> for Unusable {
     }
 }
 
-/// Why an operation ended early: `U` is the union that the mutation answers with.
+/// Why an operation ended early. `U` is the result union of the mutation.
 #[derive(Debug)]
 pub enum Stop<U> {
-    /// An expected refusal: an answer.
+    /// A refusal, which is returned as data.
     Refused(U),
-    /// Trouble: an error.
+    /// A failure, which is returned as an error.
     Failed(Error),
 }
 
@@ -353,10 +353,10 @@ impl<U> From<Error> for Stop<U> {
     }
 }
 
-/// Turns what an operation said into what its mutation answers.
+/// Converts the result of an operation to the result of its mutation.
 ///
 /// # Errors
-/// Trouble goes on as the error it is.
+/// A failure is returned as its error.
 pub fn answer<T, U: From<T> + OutputType>(said: Result<T, Stop<U>>) -> Result<U, Error> {
     match said {
         Ok(thing) => Ok(thing.into()),
@@ -368,9 +368,9 @@ pub fn answer<T, U: From<T> + OutputType>(said: Result<T, Stop<U>>) -> Result<U,
     }
 }
 
-/// Counts a refusal, by the room and the mutation of its union and by its own type.
+/// Counts a refusal in the metrics: by room, mutation and type of refusal.
 fn note<U: OutputType>(refusal: &U) {
-    // What a union is called, and where it stands, is the same in every room.
+    // The names of the unions and their module paths follow the same pattern in every room.
     let path = std::any::type_name::<U>().split_once("::domains::");
     let room = path.and_then(|(_, path)| path.split_once("::")).map_or("other", |(room, _)| room);
     let union = U::type_name();
@@ -382,7 +382,7 @@ fn note<U: OutputType>(refusal: &U) {
     request::refused(room, mutation, refusal.introspection_type_name());
 }
 
-/// For reads, which have no union: a fault of an argument is `BAD_USER_INPUT` there.
+/// Queries have no result union: an invalid argument is answered with the error `BAD_USER_INPUT`.
 impl From<InvalidInput> for Error {
     fn from(invalid: InvalidInput) -> Self {
         let field = invalid.field.strip_prefix("input.").unwrap_or(&invalid.field).to_owned();

@@ -1,13 +1,13 @@
-//! Who asks: the subject and roles of the bearer token, and the guard on fields.
+//! The requester: subject and roles of the bearer token, and the guard of fields.
 
 use async_graphql::{Context, Guard};
 
 use crate::error::Error;
 
-/// The roles that a token may carry.
+/// Roles that a token can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Writes content.
+    /// Edits content and assets.
     Editor,
     /// Runs the shop: products, categories, people, stock, orders.
     Merchant,
@@ -21,14 +21,14 @@ pub enum Role {
     Player,
     /// Reads reports.
     Analyst,
-    /// Another service of the operator: deposits, withdrawals.
+    /// Another service of the operator, which makes deposits and withdrawals.
     Service,
-    /// May do everything.
+    /// Has every role.
     Admin,
 }
 
 impl Role {
-    /// Every role.
+    /// All roles.
     pub const ALL: [Self; 9] = [
         Self::Editor,
         Self::Merchant,
@@ -41,7 +41,7 @@ impl Role {
         Self::Admin,
     ];
 
-    /// Its name in a token.
+    /// Name of the role in a token.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Editor => "editor",
@@ -56,16 +56,16 @@ impl Role {
         }
     }
 
-    /// The role of that name; unknown roles of a token are passed over.
+    /// The role with this name. Unknown roles of a token are ignored.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
-/// Who asks.
+/// The caller of an operation.
 #[derive(Debug, Clone, Default)]
 pub struct Requester {
-    /// Subject of the token; none for an anonymous caller.
+    /// Subject of the token; `None` for an anonymous caller.
     pub subject: Option<String>,
     /// Roles of the token.
     pub roles: Vec<Role>,
@@ -82,7 +82,7 @@ impl Requester {
         Role::ALL.into_iter().filter(|role| self.has(*role)).map(Role::name).collect()
     }
 
-    /// The subject.
+    /// The subject of the token.
     ///
     /// # Errors
     /// `Unauthenticated` for an anonymous caller.
@@ -90,21 +90,21 @@ impl Requester {
         self.subject.as_deref().ok_or(Error::Unauthenticated)
     }
 
-    /// Whether the caller is that subject.
+    /// Whether the caller has this subject.
     pub fn is(&self, subject: &str) -> bool {
         self.subject.as_deref() == Some(subject)
     }
 }
 
-/// Guard of a field: `#[graphql(guard = "Who::Role(Role::Merchant)")]`. The field's description
-/// says the same in a last line `Who: …`, which the role table of the README repeats.
+/// Guard of a field: `#[graphql(guard = "Who::Role(Role::Merchant)")]`. The last line of the field's
+/// description repeats it as `Who: …`, and so does the role table of the README.
 #[derive(Debug, Clone, Copy)]
 pub enum Who {
-    /// Anyone with a valid token.
+    /// Everyone with a valid token.
     SignedIn,
-    /// Anyone with this role, and admins.
+    /// Everyone with this role, and admins.
     Role(Role),
-    /// Anyone with one of these roles, and admins.
+    /// Everyone with one of these roles, and admins.
     Either(Role, Role),
 }
 

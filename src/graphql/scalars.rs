@@ -1,4 +1,4 @@
-//! Scalars, each checked when it is parsed, and `Money`.
+//! Scalars, which are validated when they are parsed, and the type `Money`.
 
 use async_graphql::{
     Any, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Value,
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{amounts, upload::Upload};
 use crate::mongo::{
-    elements::{Element, Unfit},
-    view::Field,
+    lazy_document::Field,
+    raw_bson::{Element, Unfit},
 };
 
-/// Whether `value` is surely one of that scalar.
-pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
+/// Whether `value` is certainly a valid value of this scalar.
+pub(crate) fn is_valid(scalar: &str, value: &Value) -> bool {
     match scalar {
         "Int" => <i32 as ScalarType>::is_valid(value),
         "Float" => <f64 as ScalarType>::is_valid(value),
@@ -32,15 +32,17 @@ pub(super) fn is_valid(scalar: &str, value: &Value) -> bool {
     }
 }
 
-/// Largest magnitude that every JSON reader takes as an exact number.
+/// Largest magnitude that every JSON parser reads as an exact number.
 const SAFE: i64 = 1 << 53;
 
-/// A 64-bit integer: a JSON number within ±2^53, a string beyond; both are accepted.
+/// A 64-bit integer. It is sent as a JSON number within ±2^53 and as a string beyond; both forms are accepted
+/// as input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Long(pub i64);
 
-/// A 64-bit integer: a JSON number within ±2^53, a string beyond; both are accepted.
+/// A 64-bit integer. It is sent as a JSON number within ±2^53 and as a string beyond; both forms are accepted
+/// as input.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc7493#section-2.2")]
 impl ScalarType for Long {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -65,12 +67,13 @@ impl ScalarType for Long {
     }
 }
 
-/// A moment in UTC, RFC 3339, to the millisecond, always written with three digits of the second's fraction.
+/// A point in time in RFC 3339 format, in UTC and with a precision of milliseconds. It is always written with
+/// three fractional digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateTime(pub bson::DateTime);
 
-/// A moment as in RFC 3339. It is answered in UTC with three digits of the second's fraction, such as
-/// `2026-11-23T08:05:01.500Z`, so that moments sort as their texts do.
+/// A point in time in RFC 3339 format. It is sent in UTC with three fractional digits, such as
+/// `2026-11-23T08:05:01.500Z`, so that the texts sort chronologically.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -95,13 +98,14 @@ impl From<bson::DateTime> for DateTime {
     }
 }
 
-/// A day of the calendar, RFC 3339's `full-date` such as `1959-08-17`. Its text sorts as days do.
+/// A calendar date in the format of RFC 3339's `full-date`, such as `1959-08-17`. The texts sort
+/// chronologically.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Date(String);
 
 impl Date {
-    /// The day, when `text` is one.
+    /// The date, if `text` is one.
     pub fn parse_date(text: &str) -> Option<Self> {
         let shape = text.len() == 10
             && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -124,7 +128,7 @@ impl Date {
         (1..=days).contains(&day).then(|| Self(text.to_owned()))
     }
 
-    /// The text.
+    /// The date as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -144,7 +148,7 @@ impl From<Date> for String {
     }
 }
 
-/// A day as in RFC 3339, such as `2024-02-29`.
+/// A calendar date in RFC 3339 format, such as `2024-02-29`.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Date {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -173,17 +177,17 @@ impl CurrencyCode {
     /// ISO 4217's code for "no currency".
     pub const NONE: Self = Self(iso_currency::Currency::XXX);
 
-    /// The currency of that code.
+    /// The currency with this code.
     pub fn from_code(code: &str) -> Option<Self> {
         iso_currency::Currency::from_code(code).map(Self)
     }
 
-    /// The three letters.
+    /// Code of three letters.
     pub fn code(self) -> &'static str {
         self.0.code()
     }
 
-    /// Decimal digits of its minor unit; currencies without one count as zero.
+    /// Number of decimal digits of the minor unit; zero for a currency without one.
     fn digits(self) -> u8 {
         self.0.exponent().and_then(|digits| u8::try_from(digits).ok()).unwrap_or(0)
     }
@@ -229,13 +233,13 @@ impl ScalarType for CurrencyCode {
     }
 }
 
-/// A BCP 47 language tag such as `de` or `pt-BR`, in its canonical case. It holds only letters,
-/// digits and hyphens and is therefore safe as part of a field path.
+/// A BCP 47 language tag such as `de` or `pt-BR`, in canonical case. It contains only letters, digits and
+/// hyphens and is therefore safe as a part of a field path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LocaleTag(String);
 
-/// Longest tag that is accepted.
+/// Maximum length of a tag.
 const TAG_LENGTH: usize = 35;
 
 impl LocaleTag {
@@ -248,19 +252,19 @@ impl LocaleTag {
         Some(Self(tag.into_inner()))
     }
 
-    /// The tag.
+    /// The tag as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its language alone.
+    /// The primary language subtag.
     pub fn language(&self) -> &str {
         self.0.split('-').next().unwrap_or_default()
     }
 
-    /// MongoDB's name for the rules by which text search reduces words of the language to stems.
+    /// MongoDB's name of the stemming rules for this language, for text search.
     pub fn stemming(&self) -> &'static str {
-        // All that it knows, by their codes.
+        // All languages that MongoDB has rules for.
         const KNOWN: [&str; 15] = [
             "da", "de", "en", "es", "fi", "fr", "hu", "it", "nb", "nl", "pt", "ro", "ru", "sv",
             "tr",
@@ -272,8 +276,7 @@ impl LocaleTag {
         KNOWN.into_iter().find(|known| *known == code).unwrap_or("none")
     }
 
-    /// [`Self::stemming`] of a text or a query. One that doesn't say its language is taken to be in
-    /// the site's.
+    /// [`Self::stemming`] of a text or a query. Without a language, the site's language applies.
     pub fn stemming_of(language: Option<&Self>, site_locale: &str) -> &'static str {
         let site = Self::parse_tag(site_locale);
         language.or(site.as_ref()).map_or("none", Self::stemming)
@@ -321,13 +324,13 @@ impl ScalarType for LocaleTag {
 }
 
 /// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them, such as
-/// `hard-bop`. It holds nothing that means something in a path or a regular expression.
+/// `hard-bop`. It contains no characters with a special meaning in paths or regular expressions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Slug(String);
 
 impl Slug {
-    /// The slug, when `text` is one.
+    /// The slug, if `text` is one.
     pub fn parse_slug(text: &str) -> Option<Self> {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let sound = (1..=64).contains(&text.len())
@@ -338,7 +341,7 @@ impl Slug {
         sound.then(|| Self(text.to_owned()))
     }
 
-    /// The slug.
+    /// The slug as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -358,7 +361,8 @@ impl From<Slug> for String {
     }
 }
 
-/// One step of a path: 1 to 64 lower-case letters, digits and single hyphens between them.
+/// One step of a path: 1 to 64 lower-case letters and digits, with single hyphens between them, such as
+/// `hard-bop`.
 #[Scalar]
 impl ScalarType for Slug {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -380,40 +384,41 @@ impl ScalarType for Slug {
     }
 }
 
-/// An amount of money: an integer of minor units (cents) and its currency.
+/// An amount of money in minor units, such as cents, with its currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Money {
-    /// Minor units.
+    /// Amount in minor units.
     pub minor_units: i64,
-    /// The currency.
+    /// Currency of the amount.
     pub currency: CurrencyCode,
 }
 
 impl Money {
-    /// An amount.
+    /// The amount of this many minor units.
     pub fn new(minor_units: i64, currency: CurrencyCode) -> Self {
         Self { minor_units, currency }
     }
 }
 
-/// An amount of money.
+/// An amount of money in a currency.
 #[Object(shareable)]
 impl Money {
-    /// The amount in the currency's minor unit: cents for `EUR`, yen for `JPY`.
+    /// Amount in minor units of the currency: cents for `EUR`, yen for `JPY`.
     async fn minor_units(&self) -> Long {
         Long(self.minor_units)
     }
 
-    /// The currency.
+    /// Currency of the amount.
     async fn currency(&self) -> CurrencyCode {
         self.currency
     }
 
-    /// The amount for people as the locale writes it, with the currency's sign, such as `1.234,50 €` in `de` and
-    /// `€1,234.50` in `en`. It is text to be shown: spaces and signs change when locales do.
+    /// Amount in the format of a locale with the currency's symbol, such as `1.234,50 €` in `de` and
+    /// `€1,234.50` in `en`. The text is for display only: spaces and symbols may change when the locale data
+    /// is updated.
     async fn formatted(
         &self,
-        #[graphql(desc = "Whose way of writing amounts.")] locale: LocaleTag,
+        #[graphql(desc = "Language tag of the locale.")] locale: LocaleTag,
     ) -> String {
         amounts::written(self.minor_units, self.currency.digits(), self.currency.code(), &locale)
     }

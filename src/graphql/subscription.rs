@@ -1,4 +1,4 @@
-//! Subscriptions to one thing: its state now, and again whenever it changed.
+//! Subscriptions to one document: its current state first, then each new state after a change.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,8 +8,8 @@ use futures_util::Stream;
 use super::app;
 use crate::{error::Error, mongo::watch::Heard};
 
-/// What the subscriber of one operation doesn't see of what happened before an answer. It lies in the
-/// data of the request: who follows the thing writes it down, who sends the answer takes it along.
+/// The changes that a subscriber missed before an answer. It is stored in the data of the request: [`follow`]
+/// writes it, and the sender of the answer reads it.
 #[derive(Debug, Default)]
 pub struct Unseen(Mutex<Heard>);
 
@@ -18,9 +18,9 @@ impl Unseen {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = heard;
     }
 
-    /// Tells it in the answer's `extensions.docgate`: `missed`, how many changes of the thing's document
-    /// were passed over (one answer stands for all that came together; some may not concern what
-    /// clients see), or `reset`, that any number may have been.
+    /// Adds it to the answer's `extensions.docgate`: `missed` is the number of changes of the document that
+    /// were skipped, or `reset` says that any number may have been. One answer stands for all changes that
+    /// arrived together; some of them may not concern what clients see.
     pub fn tell(&self, answer: &mut Response) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Heard { changes, is_reset } = std::mem::take(&mut *noted);
@@ -33,12 +33,12 @@ impl Unseen {
     }
 }
 
-/// Follows the document `id` of `collection`. Reads the thing now and after each change, and answers
-/// with it where its `face`, what clients see of it, is another than before, or where more may have
-/// happened than was heard. `None` (it is gone, or no longer yours to see) ends the stream.
+/// Follows the document `id` of `collection`. It is read now and after each change. An answer is sent if its
+/// `face`, the part that clients see, differs from the previous one, or if changes may have been lost. `None`
+/// ends the stream: the document was deleted or isn't visible to the caller any more.
 ///
-/// Nothing is read before the answer before was taken: however slow a subscriber is, it gets the
-/// newest state, and hears how many changes it missed.
+/// The document isn't read again before the previous answer was taken. A slow subscriber therefore gets the
+/// newest state and the number of changes that it missed.
 pub fn follow<T, K, Read, Reading, Face>(
     context: &Context<'_>,
     collection: &'static str,

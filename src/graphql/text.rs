@@ -1,44 +1,44 @@
-//! What a text of people may hold, and whether anyone would see it.
+//! Characters that texts for display may contain, and whether a text is visible.
 //!
-//! A text is refused that holds control characters (line breaks and tabs excepted), that overrides the
-//! direction in which its neighbours are written, or that leaves a directional isolate open: shown in a page,
-//! such a text changes what stands around it. Directional marks and closed isolates are taken, as right-to-left
-//! text needs them.
+//! A text is refused if it contains control characters (except line breaks and tabs) or characters that
+//! override the writing direction, or if it leaves a directional isolate open: on a page, such a text would
+//! change what is displayed around it. Directional marks and closed isolates are permitted, because
+//! right-to-left text needs them.
 
 use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
 
-/// Whether a character isn't shown: two names must not look the same by it. See
+/// Whether a character isn't displayed. Two names must not differ only in such characters. See
 /// [`Default_Ignorable_Code_Point`](https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point).
 pub fn is_unseen(c: char) -> bool {
     CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
-/// Whether at least one character is shown.
+/// Whether at least one character is displayed.
 pub fn is_visible(text: &str) -> bool {
-    // The empty pattern of Braille is a symbol to Unicode, but nothing is seen of it.
+    // Unicode classifies the empty Braille pattern as a symbol, but nothing is displayed for it.
     let is_shown = |c: char| !c.is_whitespace() && !c.is_control() && c != '\u{2800}';
     text.chars().any(|c| is_shown(c) && !is_unseen(c))
 }
 
-/// The text without white space and zero-width spaces at its ends. Joiners stay: they change how their
-/// neighbours are written.
+/// The text without white space and zero-width spaces at its ends. Joiners stay, because they change how the
+/// adjacent characters are displayed.
 pub fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| {
         c.is_whitespace() || matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
     })
 }
 
-/// Whether a character changes the direction in which others are written, up to the one that ends it.
+/// Whether a character starts or ends a change of the writing direction.
 pub fn is_directing(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether the text stands on one line.
+/// Whether the text is on one line.
 pub(super) fn is_line(text: &str) -> bool {
     !text.contains(['\n', '\r', '\t', '\u{2028}', '\u{2029}'])
 }
 
-/// Why the characters of a text aren't taken.
+/// Why the characters of a text aren't permitted; `None` if they are.
 pub(super) fn fault(text: &str) -> Option<&'static str> {
     if text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         return Some("holds control characters");
@@ -49,7 +49,8 @@ pub(super) fn fault(text: &str) -> Option<&'static str> {
     (!closes_isolates(text)).then_some("holds directional isolates that aren't closed")
 }
 
-/// Whether each directional isolate ends in the paragraph in which it begins, and none ends that didn't begin.
+/// Whether each directional isolate is closed in the paragraph in which it is opened, and each closing
+/// character has an opening one.
 /// <https://www.unicode.org/reports/tr9/#Explicit_Directional_Isolates>
 fn closes_isolates(text: &str) -> bool {
     let mut open = 0_usize;

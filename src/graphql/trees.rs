@@ -1,5 +1,5 @@
-//! Operations on trees: whom they build upon, the lock that changes of shape hold, and what goes on behind an
-//! answer.
+//! Common steps of the operations on trees: the lock for changes of the tree's shape, the fan-out of a
+//! change, and the checks of a parent.
 
 use std::time::Instant;
 
@@ -11,40 +11,43 @@ use crate::{
     app::App,
     error::Error,
     mongo::{
-        Run,
+        Attempt,
         lease::Lease,
         tree::{Branch, Child, Grown, Pass, Tree, settle},
     },
 };
 
-/// Does `work` under the tree's lock, with the run within which its holder writes. The lock is given back
-/// unless a write under it may yet be applied: then it runs out.
+/// Runs `work` under the tree's lease. `work` gets the attempt whose deadline bounds its writes. The lease is
+/// released at the end, unless a write under it may still be applied; it then expires.
 ///
 /// # Errors
-/// What `work` says; `Unavailable`: another holds the lock.
-pub async fn locked<G, T, U, F>(app: &App, work: impl FnOnce(Run) -> F + Send) -> Result<T, Stop<U>>
+/// The error of `work`; `Unavailable` if another holder has the lease.
+pub async fn locked<G, T, U, F>(
+    app: &App,
+    work: impl FnOnce(Attempt) -> F + Send,
+) -> Result<T, Stop<U>>
 where
     G: Grown,
     F: Future<Output = Result<T, Stop<U>>> + Send,
 {
-    let (lease, run) =
+    let (lease, attempt) =
         Lease::wait_for(app.collection(), G::LOCK, app.ids().random(), app.bounds()).await?;
-    let done = work(run).await;
+    let done = work(attempt).await;
     lease.end(!matches!(done, Err(Stop::Failed(_)))).await;
     done
 }
 
-/// Carries a change that was just decided to everything below and to copies elsewhere. A caller waits for it
-/// for the time of one run; what is left then goes on behind the answer.
+/// Copies a change that was just committed to all descendants and to the other documents that hold a copy.
+/// The caller waits for the length of one attempt; the rest then continues in the background.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: the sweep goes on with it.
+/// `Unavailable` or `Internal`: the sweep continues.
 pub async fn carry<G: Grown>(app: &App, grown: G, changed: G::Branch) -> Result<G::Branch, Error> {
     if changed.outbox().is_empty() {
         return Ok(changed);
     }
-    let until = Instant::now() + app.bounds().run;
-    // Gone: deleted right after the change, with nothing left that could show it.
+    let until = Instant::now() + app.bounds().attempt;
+    // The branch was deleted right after the change, and no copies are left.
     let Some((mut pass, branch)) = Pass::begin(&grown, changed.id()).await? else {
         return Ok(changed);
     };
@@ -57,11 +60,11 @@ pub async fn carry<G: Grown>(app: &App, grown: G, changed: G::Branch) -> Result<
     Ok(branch)
 }
 
-/// A branch that was found, where it takes changes and can be built upon. While its creation or deletion isn't
-/// over nobody can say whether it is there: that is trouble, which passes, and no refusal.
+/// Returns a branch if it accepts changes and children. While its creation or deletion isn't finished, it is
+/// unknown whether the branch exists: that is answered with a temporary error and not with a refusal.
 ///
 /// # Errors
-/// `NotFound`, or `Unavailable`.
+/// `NotFound`, or `Unavailable` while the creation or deletion isn't finished.
 pub fn settled<B: Branch, U: From<NotFound>>(
     found: Option<B>,
     kind: NodeKind,
@@ -76,10 +79,11 @@ pub fn settled<B: Branch, U: From<NotFound>>(
     }
 }
 
-/// Ends the creation of a branch that was just inserted, or that a repeat found.
+/// Finishes the creation of a branch that was just inserted or that a repeat found.
 ///
 /// # Errors
-/// `NotFound`: its parent is gone. `Unavailable`: its parent was just being deleted, or the outcome is unknown.
+/// `NotFound`: its parent doesn't exist any more. `Unavailable`: its parent is being deleted, or the outcome
+/// is unknown.
 pub async fn planted<B: Branch, U: From<NotFound>>(
     tree: &Tree<B>,
     kind: NodeKind,

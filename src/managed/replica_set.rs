@@ -1,4 +1,4 @@
-//! Makes a mongod that has just been started the primary of a replica set of one.
+//! Makes a newly started mongod the primary of a replica set with one member.
 
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::error::{Error, ErrorKind};
@@ -6,23 +6,24 @@ use mongodb::options::{ClientOptions, ServerAddress};
 use mongodb::{Client, Database};
 use std::time::Duration;
 
-/// The name of the replica set.
+/// Name of the replica set.
 pub(super) const NAME: &str = "docgate";
 
-/// The server's code for "this node has no replica set configuration yet".
+/// The server's error code for a node without a replica set configuration.
 const NOT_YET_INITIALIZED: i32 = 94;
 
-/// The only member, spoken to directly: until it has a configuration it belongs to no set.
+/// The only member. The connection is direct, because the member belongs to no set before it has a
+/// configuration.
 pub(super) struct Member {
     admin: Database,
     host: String,
     pid: u32,
-    /// Whether `pid` is who answers on the port.
+    /// Whether `pid` has been confirmed as the process behind the port.
     known: bool,
 }
 
 impl Member {
-    /// No connection is made yet. `pid` is the process that is expected to listen on `port`.
+    /// Doesn't connect yet. `pid` is the process that is expected to listen on `port`.
     pub(super) fn new(port: u16, pid: u32) -> Result<Self, Error> {
         let options = ClientOptions::builder()
             .hosts(vec![ServerAddress::Tcp { host: "127.0.0.1".to_owned(), port: Some(port) }])
@@ -34,10 +35,10 @@ impl Member {
         Ok(Self { admin, host: format!("127.0.0.1:{port}"), pid, known: false })
     }
 
-    /// One step towards being primary; true once it is. Every error is worth another try: the
-    /// node may be in the middle of its start.
+    /// Takes one step towards becoming primary; returns true once it is. Every error may be retried, because
+    /// the node may still be starting.
     pub(super) async fn advance(&mut self) -> Result<bool, Error> {
-        // Were the port taken by another mongod, we'd configure a stranger while ours gives up.
+        // If another mongod has taken the port, it must not be configured while ours fails to start.
         if !self.known {
             let status = self.admin.run_command(doc! { "serverStatus": 1 }).await?;
             self.known = whole_number(status.get("pid")) == Some(i64::from(self.pid));
@@ -47,8 +48,8 @@ impl Member {
         if hello.get_bool("isWritablePrimary").is_ok_and(|yes| yes) {
             return Ok(hello.get_str("me").is_ok_and(|me| me == self.host));
         }
-        // A node outside any set: never initiated, or its data were last used on another port
-        // and it doesn't find itself among the members.
+        // The node isn't in a set: it was never initiated, or its data were last used on another port, so
+        // that it doesn't find itself among the members.
         if hello.get_bool("isreplicaset").is_ok_and(|yes| yes) {
             match self.configuration().await? {
                 None => self.initiate().await?,
@@ -75,14 +76,14 @@ impl Member {
         let configuration = doc! {
             "_id": NAME,
             "members": [{ "_id": 0, "host": &self.host }],
-            // A lone member waits this long before it elects itself, also after a restart.
+            // A single member waits this long before it elects itself, also after a restart.
             "settings": { "electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 200 },
         };
         self.admin.run_command(doc! { "replSetInitiate": configuration }).await?;
         Ok(())
     }
 
-    /// Gives the member its new address. By force, as there is no primary to ask.
+    /// Gives the member its new address. It is forced, because there is no primary.
     async fn move_here(&self, mut configuration: Document) -> Result<(), Error> {
         configuration.insert("members", vec![doc! { "_id": 0, "host": &self.host }]);
         let version = whole_number(configuration.get("version")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! With a real mongod, each in a folder of its own.
+//! Tests with a real mongod, each in a folder of its own.
 
 use super::{Data, ManagedError, Mongod, Settings, find_or_provide};
 use mongodb::Client;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Tells the process that is to be killed which folder its mongod shall have.
+/// Environment variable that names the data folder to the process that is to be killed.
 const OWNED_DATA: &str = "DOCGATE_TEST_OWNED_DATA";
 
 async fn settings(data_dir: &Path) -> Result<Settings, ManagedError> {
@@ -40,7 +40,8 @@ async fn kept_data_move_to_another_port() -> Outcome {
     assert_eq!(insert(&first).await?, 1);
     first.stop().await?;
 
-    // A stranger on the old port, also a replica set of this name, must not be mistaken for us.
+    // Another process on the old port, with a replica set of the same name, must not be mistaken for our
+    // mongod.
     let other_folder = tempfile::tempdir()?;
     let elsewhere = Settings {
         port: Some(first_port),
@@ -74,8 +75,8 @@ async fn a_crash_loses_nothing_acknowledged() -> Outcome {
     Ok(())
 }
 
-/// The demo that was killed and the next one, which begins anew: removing files under a mongod
-/// that is still ending would damage those of its successor.
+/// A killed demo, followed by one that removes the data. Removing files under a mongod that is still ending
+/// would damage those of its successor.
 #[tokio::test]
 async fn data_are_renewed_only_after_their_mongod_has_ended() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -83,7 +84,7 @@ async fn data_are_renewed_only_after_their_mongod_has_ended() -> Outcome {
     let first = Mongod::start(settings.clone()).await?;
     assert_eq!(insert(&first).await?, 1);
     let pid = first.pid().ok_or("no mongod")?;
-    // As after a kill of the owner: the watchdog ends it, and nobody waits for that.
+    // As after a kill of the owner: the watchdog ends mongod, and nobody waits for it.
     drop(first);
     let second = Mongod::start(Settings { data: Data::Renewed, ..settings }).await?;
     let is_alive =
@@ -135,13 +136,13 @@ async fn an_early_end_is_explained() -> Outcome {
     Ok(())
 }
 
-/// Runs itself a second time, as the owner that is killed.
+/// Runs the test binary a second time, as the owner that is killed.
 #[tokio::test]
 async fn nothing_outlives_a_killed_owner() -> Outcome {
     if let Some(folder) = std::env::var_os(OWNED_DATA) {
         return own_until_killed(Path::new(&folder)).await;
     }
-    find_or_provide(|_| {}).await?; // not within the child's time
+    find_or_provide(|_| {}).await?; // here, so that the child process need not fetch it
     let folder = tempfile::tempdir()?;
     let data = folder.path().join("data");
     let mut owner = Command::new(std::env::current_exe()?)
@@ -157,7 +158,7 @@ async fn nothing_outlives_a_killed_owner() -> Outcome {
     owner.wait()?;
     assert!(ready.is_some() && started, "the owner didn't start its mongod");
 
-    // The folder goes last, once mongod has ended.
+    // The folder is removed last, after mongod has ended.
     let deadline = Instant::now() + Duration::from_secs(20);
     while data.exists() {
         assert!(Instant::now() < deadline, "the data are still there");
@@ -171,7 +172,7 @@ async fn nothing_outlives_a_killed_owner() -> Outcome {
 async fn own_until_killed(folder: &Path) -> Outcome {
     let throwaway = Settings { data: Data::Removed, ..settings(folder).await? };
     let mongod = Mongod::start(throwaway).await?;
-    // To standard error: the test harness writes its own lines to standard output.
+    // To standard error, because the test harness writes to standard output.
     eprintln!("\nready {}", mongod.port());
     std::future::pending().await
 }

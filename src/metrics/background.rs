@@ -1,4 +1,4 @@
-//! What goes on behind the answers: sweeps, and work that outlives its caller.
+//! Background metrics: sweeps, and work that outlives its caller.
 
 use std::{
     sync::atomic::AtomicU64,
@@ -22,7 +22,7 @@ struct Pass {
     outcome: &'static str,
 }
 
-/// The sweeps of one gateway.
+/// The sweep metrics of one gateway.
 #[derive(Debug, Default)]
 pub struct Sweeps {
     passes: Family<Pass, Counter>,
@@ -42,7 +42,7 @@ impl Sweeps {
         sweeps
     }
 
-    /// Counts a pass that ended well.
+    /// Counts a pass that succeeded, and the items that it finished.
     pub fn passed(&self, sweep: &'static str, finished: u64) {
         self.passes.get_or_create(&Pass { sweep, outcome: "ok" }).inc();
         self.finished.get_or_create(&Sweep { sweep }).inc_by(finished);
@@ -57,12 +57,12 @@ impl Sweeps {
     }
 }
 
-/// What is under way. Told when somebody asks.
+/// The number of running tasks, set when metrics are requested.
 #[derive(Debug, Default)]
 pub struct Tasks {
-    /// Mutations, and what goes on behind answers; a shutdown waits for it.
+    /// Mutations and background work; a shutdown waits for them.
     pub awaited: Gauge,
-    /// Everything that the process does side by side: connections, requests, commands.
+    /// All tasks of the process: connections, requests, commands.
     pub all: Gauge,
 }
 

@@ -1,4 +1,4 @@
-//! What goes to MongoDB: commands, reads that share them, connections, and change streams.
+//! MongoDB metrics: commands, reads and counts that share commands, connections, and change streams.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ struct Reason {
     reason: &'static str,
 }
 
-/// The commands of one gateway. Cheap to clone.
+/// The command metrics of one gateway. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Commands {
     outcomes: Family<OutcomeLabels, Counter>,
@@ -54,7 +54,7 @@ impl Commands {
         commands
     }
 
-    /// One command of one collection.
+    /// The metrics of one command of one collection.
     pub fn of(&self, collection: &'static str, command: &'static str) -> Command {
         let ok = OutcomeLabels { collection, command, outcome: "ok" };
         let labels = CommandLabels { collection, command };
@@ -67,7 +67,7 @@ impl Commands {
     }
 }
 
-/// One command of one collection.
+/// The metrics of one command of one collection.
 #[derive(Debug, Clone)]
 pub struct Command {
     labels: CommandLabels,
@@ -77,7 +77,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Counts an answer; `failure` says in one word how it failed.
+    /// Counts a reply. `failure` is its outcome label if it failed.
     pub fn answered(&self, took: Duration, failure: Option<&'static str>) {
         match failure {
             None => self.ok.inc(),
@@ -91,7 +91,7 @@ impl Command {
     }
 }
 
-/// Questions that share their commands. Cheap to clone.
+/// The metrics of batched items. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Shared {
     together: Family<Collection, Histogram>,
@@ -122,31 +122,31 @@ impl Shared {
         counts
     }
 
-    /// How much one command of a collection carries.
+    /// Number of items per command of a collection.
     pub fn together(&self, collection: &'static str) -> Histogram {
         self.together.get_or_create_owned(&Collection { collection })
     }
 
-    /// How many wait; all kinds of questions to a collection together.
+    /// Number of queued items of a collection, of all kinds together.
     pub fn waiting(&self, collection: &'static str) -> Gauge {
         self.waiting.get_or_create_owned(&Collection { collection })
     }
 }
 
-/// The connections of one client. Cheap to clone.
+/// The connection metrics of one client. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Pool {
-    /// Connections that are open.
+    /// Open connections.
     pub open: Gauge,
-    /// Those of them that carry a command.
+    /// Open connections that carry a command.
     pub in_use: Gauge,
-    /// Connections that were opened.
+    /// Connections opened.
     pub created: Counter,
-    /// How long commands waited for a connection.
+    /// Time that commands waited for a connection.
     pub wait: Histogram,
-    /// Commands that got none.
+    /// Commands that got no connection.
     pub failures: Counter,
-    /// How often all connections of a server were given up.
+    /// Number of times that all connections of a server were given up.
     pub cleared: Counter,
     closed: Family<Reason, Counter>,
 }
@@ -179,13 +179,13 @@ impl Pool {
         pool
     }
 
-    /// Connections that were closed for `reason`.
+    /// Connections closed for `reason`.
     pub fn closed(&self, reason: &'static str) -> Counter {
         self.closed.get_or_create_owned(&Reason { reason })
     }
 }
 
-/// Change streams. Cheap to clone.
+/// The metrics of change streams. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Streams {
     subscribers: Family<Collection, Gauge>,
@@ -202,9 +202,9 @@ impl Streams {
         streams
     }
 
-    /// How many subscribers there are now, by collection.
+    /// Sets the current number of subscribers, by collection.
     pub fn tell_subscribers(&self, now: impl IntoIterator<Item = (&'static str, usize)>) {
-        // Of a collection that nobody follows any more nothing is told.
+        // A collection without subscribers isn't reported.
         self.subscribers.clear();
         for (collection, count) in now {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -212,7 +212,7 @@ impl Streams {
         }
     }
 
-    /// Counts that a stream had to be begun anew.
+    /// Counts a restart of a stream.
     pub fn restarted(&self, collection: &'static str) {
         self.restarts.get_or_create(&Collection { collection }).inc();
     }

@@ -13,7 +13,7 @@ use prometheus_client::{
     metrics::{MetricType, TypedMetric},
 };
 
-/// How often a value lay between which bounds. Cheap to clone.
+/// Counts of values by bucket. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     inner: Arc<Inner>,
@@ -21,38 +21,38 @@ pub struct Histogram {
 
 #[derive(Debug)]
 struct Inner {
-    /// Upper bounds of the buckets, rising; what is above the last one has a bucket too.
+    /// Upper bounds of the buckets, ascending. Larger values have one more bucket.
     bounds: &'static [u64],
-    /// How many values of this histogram make one of what is shown.
+    /// Observed units per exported unit, such as microseconds per second.
     unit: f64,
     buckets: Box<[AtomicU64]>,
     sum: AtomicU64,
 }
 
-/// Microseconds, from half a millisecond to ten seconds.
+/// Buckets for durations in microseconds, from half a millisecond to ten seconds.
 const DURATIONS: &[u64] = &[
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
 ];
-/// Microseconds of a second.
+/// Microseconds per second.
 const SECOND: f64 = 1_000_000.0;
-/// Things that are few as a rule.
+/// Buckets for small numbers.
 const FEW: &[u64] = &[0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64];
-/// From one key to the most of one command.
+/// Buckets from one key to the maximum of one command.
 const KEYS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 impl Histogram {
-    /// Of durations, shown in seconds.
+    /// A histogram of durations, exported in seconds.
     pub(super) fn durations() -> Self {
         Self::new(DURATIONS, SECOND)
     }
 
-    /// Of numbers of things that are few as a rule.
+    /// A histogram of small numbers.
     pub(super) fn few() -> Self {
         Self::new(FEW, 1.0)
     }
 
-    /// Of numbers of keys.
+    /// A histogram of numbers of keys.
     pub(super) fn keys() -> Self {
         Self::new(KEYS, 1.0)
     }

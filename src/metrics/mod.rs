@@ -1,14 +1,14 @@
-//! What operators can watch, in the text format of `OpenMetrics`, which Prometheus reads.
+//! Metrics in the text format of `OpenMetrics`, which Prometheus reads.
 //! <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 //!
 //! - [`operations`]: operations by type and root field
-//! - [`request`]: what one request does on its way
+//! - [`request`]: what one request counts while it runs
 //! - [`database`]: commands, connections, change streams
 //! - [`background`]: sweeps and tasks
 //! - [`histogram`]: a histogram that is observed without a lock
 //!
-//! A label takes only values that the schema or the code has, never one that a client chooses. What
-//! each request counts is at hand: no lock is taken and no text made for it.
+//! A label takes only values from the schema or the code, never one that a client chooses. The counters of
+//! each request are at hand: it takes no lock and builds no text for them.
 
 pub mod background;
 pub mod database;
@@ -100,13 +100,13 @@ impl Metrics {
         counter.inc();
     }
 
-    /// Counts a request that was rejected before it was an operation: its token doesn't hold, or its
+    /// Counts a request that was rejected before it was an operation, because its token is invalid or its
     /// body can't be read.
     pub fn rejected(&self, code: &'static str) {
         self.rejected.get_or_create(&Code { code }).inc();
     }
 
-    /// The operations of a schema that has these root fields.
+    /// The operation metrics of a schema with these root fields.
     pub fn operations(
         &self,
         fields: impl IntoIterator<Item = (OperationType, String)>,
@@ -114,7 +114,7 @@ impl Metrics {
         self.operations.table(fields)
     }
 
-    /// Mutations that were refused.
+    /// Refused mutations.
     pub fn refusals(&self) -> &Refusals {
         &self.refusals
     }
@@ -149,15 +149,15 @@ impl Metrics {
         &self.sweeps
     }
 
-    /// What is under way.
+    /// Running tasks.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
-    /// All of them as text.
+    /// All metrics as text.
     ///
     /// # Errors
-    /// Never, as text is written to memory.
+    /// Never: the text is written to memory.
     pub fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

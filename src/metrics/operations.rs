@@ -1,7 +1,7 @@
-//! Operations: how many, how they ended, how long they took.
+//! Operation metrics: number, outcome and duration.
 //!
-//! An operation is known by its type and by the first field of its root. Both are the schema's: the
-//! name that a client gives its operation is no label.
+//! The labels of an operation are its type and its first root field. Both come from the schema. The name that
+//! a client gives its operation is no label.
 
 use std::{
     borrow::Cow,
@@ -18,14 +18,14 @@ use prometheus_client::{
 
 use super::histogram::Histogram;
 
-/// What an operation does.
+/// The type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OperationType {
-    /// Reads.
+    /// Reads data.
     Query,
-    /// Changes.
+    /// Changes data.
     Mutation,
-    /// Follows.
+    /// Follows changes.
     Subscription,
 }
 
@@ -40,7 +40,7 @@ impl OperationType {
     }
 }
 
-/// What an operation is known by.
+/// The labels of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     r#type: &'static str,
@@ -115,18 +115,19 @@ impl Families {
     }
 }
 
-/// Every operation that a schema has, by type and first root field.
+/// The metrics of a schema's operations, by type and first root field.
 #[derive(Debug)]
 pub struct Operations {
     known: [HashMap<String, Arc<Operation>>; 3],
-    /// By type, those that begin with a field that the schema doesn't have.
+    /// By type: operations that begin with a field that the schema doesn't have.
     others: [Arc<Operation>; 3],
-    /// Those whose text couldn't be read.
+    /// Operations whose document couldn't be parsed.
     unread: Arc<Operation>,
 }
 
 impl Operations {
-    /// The one of that type and first root field; without a type, that of texts that can't be read.
+    /// The metrics of this type and first root field; without a type, those of documents that can't be
+    /// parsed.
     pub fn of(&self, of: Option<OperationType>, field: Option<&str>) -> &Arc<Operation> {
         let Some(of) = of else { return &self.unread };
         let known = field.and_then(|field| self.known[of as usize].get(field));
@@ -134,12 +135,12 @@ impl Operations {
     }
 }
 
-/// One kind of operation.
+/// The metrics of one kind of operation.
 #[derive(Debug)]
 pub struct Operation {
     labels: Labels,
     families: Families,
-    /// What is at hand once it was asked for: what nobody asks for isn't shown.
+    /// Created at the first use, so that operations that nobody calls aren't exported.
     made: OnceLock<Made>,
 }
 
@@ -151,7 +152,7 @@ struct Made {
 }
 
 impl Operation {
-    /// Its type: `query`, `mutation`, `subscription`, or `none` where the text couldn't be read.
+    /// Its type: `query`, `mutation`, `subscription`, or `none` if the document couldn't be parsed.
     pub fn type_name(&self) -> &'static str {
         self.labels.r#type
     }
@@ -161,8 +162,7 @@ impl Operation {
         &self.labels.field
     }
 
-    /// Counts an answer and, where they were counted, the commands that it took; `code` is that of its
-    /// first error.
+    /// Counts a response and, if given, the commands that it took. `code` is the code of its first error.
     pub fn answered(&self, code: Option<&str>, took: Duration, commands: Option<u64>) {
         let made = self.made();
         match code {
@@ -175,12 +175,12 @@ impl Operation {
         }
     }
 
-    /// Counts one that nobody waited for any more.
+    /// Counts an operation whose client hung up before the response.
     pub fn given_up(&self) {
         self.ended(Cow::Borrowed("gone"));
     }
 
-    /// A subscription begins.
+    /// Begins a subscription.
     pub fn follow(&self) -> Following {
         let field = FieldLabel { field: self.labels.field.clone() };
         let open = self.families.followed.get_or_create_owned(&field);
@@ -208,7 +208,7 @@ impl Operation {
     }
 }
 
-/// A subscription that is open until this is dropped.
+/// An open subscription, until this is dropped.
 #[derive(Debug)]
 pub struct Following {
     open: Gauge,
@@ -216,7 +216,7 @@ pub struct Following {
 }
 
 impl Following {
-    /// Counts an answer.
+    /// Counts a response of the subscription.
     pub fn answered(&self) {
         self.answers.inc();
     }

@@ -1,5 +1,5 @@
-//! What one request does on its way, noted where it happens: how many commands it asks MongoDB for, and
-//! how its mutations are refused.
+//! The metrics of one request, recorded where they occur: how many commands it sends to MongoDB, and how its
+//! mutations are refused.
 
 use std::{borrow::Cow, cell::Cell, future::Future};
 
@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-/// Mutations that were refused as expected. Cheap to clone.
+/// The metrics of refused mutations. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Refusals(Family<RefusalLabels, Counter>);
 
@@ -38,7 +38,7 @@ struct Request {
     refusals: Refusals,
 }
 
-/// Runs a request; answers with what it answers and with how many commands it asked for.
+/// Runs a request. Returns its output, and the number of commands that it asked for.
 pub async fn watch<F: Future>(refusals: Refusals, request: F) -> (F::Output, u64) {
     let noted = async {
         let output = request.await;
@@ -47,12 +47,12 @@ pub async fn watch<F: Future>(refusals: Refusals, request: F) -> (F::Output, u64
     REQUEST.scope(Request { commands: Cell::new(0), refusals }, noted).await
 }
 
-/// Notes a command; nothing outside of a request.
+/// Counts a command; does nothing outside a request.
 pub fn command() {
     let _outside = REQUEST.try_with(|noted| noted.commands.set(noted.commands.get() + 1));
 }
 
-/// Notes that a mutation of a room was refused; nothing outside of a request.
+/// Counts the refusal of a room's mutation; does nothing outside a request.
 pub fn refused(room: &'static str, mutation: String, refusal: Cow<'static, str>) {
     let _outside = REQUEST.try_with(|noted| {
         noted.refusals.0.get_or_create(&RefusalLabels { room, mutation, refusal }).inc()

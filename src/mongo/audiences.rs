@@ -1,25 +1,26 @@
-//! Lists whose readers see different things in them, each one range of one index.
+//! Lists whose readers see different entries. Each reader's list is a few ranges of one index.
 //!
-//! A document stands in each of its lists once per audience: `everyone in /en`, `analyst tag x`. What is kept
-//! for roles has each of these as an audience, and those who read everything. So a reader's list is one range
-//! for each of the reader's audiences, whatever else there is; a filter behind one range would look at what the
-//! reader may not see.
+//! In each of its lists, a document is indexed once per audience, such as `everyone in /en` or `analyst tag
+//! x`. The audiences of a document that is restricted to roles are these roles and the editors, who read
+//! everything. A reader's list is therefore one index range per audience of the reader. A filter on top of
+//! one range would examine entries that the reader may not see.
 
 use mongodb::bson::{Bson, doc};
 
 use super::expression::{array, choose, literal};
 
-/// Whom everything is for that names no role.
+/// Audience of documents that aren't restricted to roles.
 pub const EVERYONE: &str = "everyone";
-/// Who reads everything.
+/// Role that reads everything.
 const EDITORS: &str = "editor";
 
-/// The name of a list for one audience, as it stands in `listed`.
+/// Key of a list for one audience, as stored in `listed`.
 fn listing(audience: &str, list: &str, of: &str) -> String {
     [audience, list, of].join(" ")
 }
 
-/// `listed` of what is kept for the roles in `access`, or for everyone, and stands in these lists.
+/// The value of `listed` for a document in these lists. The document is restricted to the roles in `access`;
+/// if there are none, it is visible to everyone.
 pub fn listed<'a>(
     access: &[String],
     lists: impl Iterator<Item = (&'static str, &'a str)> + Clone,
@@ -34,8 +35,8 @@ pub fn listed<'a>(
     audiences.into_iter().flat_map(of).collect()
 }
 
-/// Expression of [`listed`]: `access` is a field, `lists` the expression of an array of lists, each as in
-/// `tag x`.
+/// [`listed`] as an aggregation expression. `access` is a field, and `lists` is an expression of an array of
+/// lists, each such as `tag x`.
 pub fn listed_as(access: &str, lists: impl Into<Bson>) -> Bson {
     let audiences = choose(
         doc! { "$eq": [array(access), []] },
@@ -53,9 +54,10 @@ pub fn listed_as(access: &str, lists: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$let": { "vars": { "lists": lists.into() }, "in": all } })
 }
 
-/// Filter of `listed`: what one of these roles, of which a reader may have none, reads in a list.
+/// Condition on `listed` for the entries of a list that a reader with these roles may see. `roles` may be
+/// empty.
 pub fn read_by(roles: &[&str], list: &str, of: &str) -> Bson {
-    // Who reads everything has one audience for all that isn't for everyone.
+    // One audience of the editors covers all restricted documents.
     let own: &[&str] = if roles.contains(&EDITORS) { &[EDITORS] } else { roles };
     if own.is_empty() {
         return listing(EVERYONE, list, of).into();

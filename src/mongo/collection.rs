@@ -9,16 +9,16 @@ use mongodb::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
-pub use super::{driver::List, readers::Timed};
+pub use super::{driver::List, loader::Timed};
 use super::{
     driver::{PATIENCE, Raw, decode, encode, find_many, insert},
     expression::both,
-    flow::{Bounds, Run},
+    flow::{Attempt, Bounds},
     guarded::{Guarded, Outcome},
     indexes::Index,
+    loader::{Fields, Keys, Loader, Lookup},
     observe,
-    plain::{Answered, update},
-    readers::{Fields, Keys, Lookup, Readers},
+    raw_writes::{Answered, update},
 };
 use crate::error::Error;
 
@@ -29,17 +29,17 @@ pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     /// The indexes that its reads need.
     const INDEXES: &'static [Index];
 
-    /// Reads a document of the collection.
+    /// Decodes a document of the collection.
     ///
     /// # Errors
-    /// `Internal`: it is of another shape.
+    /// `Internal` if the document has another shape.
     fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
         decode(&stored)
     }
 }
 
-/// The version of a document's shape, its field `v`. Reading a document of a newer version than the
-/// binary knows is an error; writing writes `NEWEST`.
+/// The version of a document's shape, its field `v`. Decoding a document of a newer version than `NEWEST`
+/// fails. Encoding writes `NEWEST`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Version<const NEWEST: i32>;
 
@@ -61,16 +61,16 @@ impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
     }
 }
 
-/// One collection, typed. The driver is only spoken to in raw documents, so that its code is
+/// One collection, typed. It passes only raw documents to the driver, so that the driver's generic code is
 /// compiled once and not once per document type.
 pub struct Collection<T: Stored> {
-    readers: Arc<Readers>,
+    loader: Arc<Loader>,
     holds: PhantomData<fn() -> T>,
 }
 
 impl<T: Stored> Clone for Collection<T> {
     fn clone(&self) -> Self {
-        Self { readers: Arc::clone(&self.readers), holds: PhantomData }
+        Self { loader: Arc::clone(&self.loader), holds: PhantomData }
     }
 }
 
@@ -81,75 +81,54 @@ impl<T: Stored> fmt::Debug for Collection<T> {
 }
 
 impl<T: Stored> Collection<T> {
-    /// The collection of `T` in the database of `readers`.
-    pub fn of(readers: &Arc<Readers>) -> Self {
-        Self { readers: Arc::clone(readers), holds: PhantomData }
+    /// The collection of `T` in the database of `loader`.
+    pub fn of(loader: &Arc<Loader>) -> Self {
+        Self { loader: Arc::clone(loader), holds: PhantomData }
     }
 
     fn inner(&self) -> Raw {
-        self.readers.raw(T::COLLECTION)
+        self.loader.raw(T::COLLECTION)
     }
 
-    /// Opens a run with its first read: the document with that `_id`, as a majority holds it, and
-    /// the server's time in the same answer.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
-    pub async fn open(&self, bounds: Bounds, id: &str) -> Result<(Run, Option<T>), Error> {
-        Run::open(bounds, &self.readers, Self::BY_ID, id).await
+    /// Begins an attempt with its first read: the document with this `_id`, with read concern `majority`, and
+    /// the server's time in the same reply. If there is no such document, a second command reads the time.
+    pub async fn open(&self, bounds: Bounds, id: &str) -> Result<(Attempt, Option<T>), Error> {
+        Attempt::open(bounds, &self.loader, Self::BY_ID, id).await
     }
 
-    /// Begins a run where there is nothing to read first.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
-    pub async fn begin(&self, bounds: Bounds) -> Result<Run, Error> {
-        Run::begin(bounds, &self.readers).await
+    /// Begins an attempt that has nothing to read first.
+    pub async fn begin(&self, bounds: Bounds) -> Result<Attempt, Error> {
+        Attempt::begin(bounds, &self.loader).await
     }
 
-    /// The document with that `_id`, as the primary has it.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns the document with this `_id`, with read concern `local` on the primary.
     pub async fn get(&self, id: &str) -> Result<Option<T>, Error> {
         self.get_by("_id", id).await
     }
 
-    /// The document whose `key`, a unique field that holds strings, is `value`.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns the document whose `key`, a unique field that holds strings, is `value`.
     pub async fn get_by(&self, key: &'static str, value: &str) -> Result<Option<T>, Error> {
         self.read(Lookup { keys: Keys::Unique(key), ..Self::BY_ID }, value).await
     }
 
-    /// As [`Self::get`], with the server's time in the same answer.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Like [`Self::get`], with the server's time in the same reply.
     pub async fn get_timed(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
         let timed = Lookup { fields: Fields::Timed, ..Self::BY_ID };
-        self.readers.read(timed, id).await?.as_deref().map(decode).transpose()
+        self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
     }
 
-    /// Every document that has `value` in any of the fields `keys`, which hold strings, or arrays on the
-    /// way to them; each with the server's time. Each field needs an index.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns every document that has `value` in any of the fields `keys`, each with the server's time. The
+    /// fields hold strings, possibly inside arrays on the path. Each field needs an index.
     pub async fn find_timed(
         &self,
         keys: &'static [&'static str],
         value: &str,
     ) -> Result<Vec<Timed<T>>, Error> {
         let timed = Lookup { keys: Keys::Any(keys), fields: Fields::Timed, ..Self::BY_ID };
-        self.readers.read_all(timed, value).await?.iter().map(|found| decode(found)).collect()
+        self.loader.read_all(timed, value).await?.iter().map(|found| decode(found)).collect()
     }
 
-    /// As [`Self::get_by`], with the server's time in the same answer.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Like [`Self::get_by`], with the server's time in the same reply.
     pub async fn get_timed_by(
         &self,
         key: &'static str,
@@ -157,15 +136,12 @@ impl<T: Stored> Collection<T> {
     ) -> Result<Option<(DateTime, T)>, Error> {
         let keys = Keys::Unique(key);
         let lookup = Lookup { keys, fields: Fields::Timed, ..Self::BY_ID };
-        let Some(found) = self.readers.read(lookup, value).await? else { return Ok(None) };
+        let Some(found) = self.loader.read(lookup, value).await? else { return Ok(None) };
         let Timed { now, document } = decode(&found)?;
         Ok(Some((now, document)))
     }
 
-    /// As [`Self::get`], with only some fields, `_id` among them; `T` must be readable from them.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Like [`Self::get`], with only these fields, including `_id`. `T` must be decodable from them.
     pub async fn get_part(
         &self,
         id: &str,
@@ -174,10 +150,7 @@ impl<T: Stored> Collection<T> {
         self.read(Lookup { fields: Fields::Only(fields), ..Self::BY_ID }, id).await
     }
 
-    /// As [`Self::get_part`], of what a majority holds.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Like [`Self::get_part`], with read concern `majority`.
     pub async fn get_part_settled(
         &self,
         id: &str,
@@ -187,10 +160,7 @@ impl<T: Stored> Collection<T> {
         self.read(Lookup { fields, settled: true, ..Self::BY_ID }, id).await
     }
 
-    /// As [`Self::get`], of what a majority holds: what flows and explanations of a refusal read.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Like [`Self::get`], with read concern `majority`. Flows use it, and so do explanations of a refusal.
     pub async fn get_settled(&self, id: &str) -> Result<Option<T>, Error> {
         self.read(Lookup { settled: true, ..Self::BY_ID }, id).await
     }
@@ -202,29 +172,23 @@ impl<T: Stored> Collection<T> {
         settled: false,
     };
 
-    /// The driver's handle, and how long a read may take.
+    /// The driver's handle, and the `maxTimeMS` of a read.
     pub(super) fn raw(&self) -> (Raw, Duration) {
-        (self.inner(), self.readers.limit())
+        (self.inner(), self.loader.limit())
     }
 
     async fn read(&self, lookup: Lookup, value: &str) -> Result<Option<T>, Error> {
-        self.readers.read(lookup, value).await?.map(T::read).transpose()
+        self.loader.read(lookup, value).await?.map(T::read).transpose()
     }
 
-    /// The documents of one list read, in order.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns the documents of one list read, in order.
     pub fn list(&self, list: List) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
         let read = |stored| T::read(Arc::new(stored));
         self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
     }
 
-    /// As [`Self::list`], each with the server's time. `shape` is the expression of the document as it is
-    /// answered; `T` must be readable from it.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Like [`Self::list`], each with the server's time. `shape` is the expression of the returned document;
+    /// `T` must be decodable from it.
     pub async fn list_timed(
         &self,
         list: List,
@@ -239,7 +203,7 @@ impl<T: Stored> Collection<T> {
         list: List,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
         let noted = observe::wanted(|| list.command(T::COLLECTION));
-        let found = find_many(self.inner(), list, self.readers.limit());
+        let found = find_many(self.inner(), list, self.loader.limit());
         found.inspect(|_| observe::note_read(noted))
     }
 
@@ -256,7 +220,7 @@ impl<T: Stored> Collection<T> {
         }
     }
 
-    /// Inserts many documents, unordered, and says which positions were refused as duplicates.
+    /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been inserted.
@@ -268,8 +232,8 @@ impl<T: Stored> Collection<T> {
         insert(self.inner(), raw).await
     }
 
-    /// A guarded write: `update` is applied where `filter`, which names one document by its unique
-    /// key and holds the guard, still matches when the update is applied.
+    /// A guarded write: `update` is applied only if `filter` still matches at that moment. `filter` selects
+    /// one document by its unique key and contains the guard.
     pub fn guarded(
         &self,
         filter: Document,
@@ -278,8 +242,8 @@ impl<T: Stored> Collection<T> {
         Guarded::new(self.inner(), filter, update.into())
     }
 
-    /// Updates every document that matches; answers how many did. For copies, which carry a guard
-    /// of their own (their version) and may be repeated.
+    /// Updates every matching document, and returns their number. This is for copies: their version is their
+    /// guard, and the update may be repeated.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been updated.
@@ -302,7 +266,7 @@ impl<T: Stored> Collection<T> {
             .await
     }
 
-    /// Removes the document that `filter` names where its guard holds.
+    /// Removes the document that `filter` selects, if its guard holds.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
         let inner = self.inner();
         match self.inner().send("delete", async move { inner.delete_one(filter).await }).await {
@@ -312,7 +276,7 @@ impl<T: Stored> Collection<T> {
         }
     }
 
-    /// Removes every document that matches; answers how many. For what may be repeated.
+    /// Removes every matching document, and returns their number. This is for removals that may be repeated.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the documents may have been removed.
@@ -323,12 +287,9 @@ impl<T: Stored> Collection<T> {
         Ok(removed.deleted_count)
     }
 
-    /// How many documents match, counted up to `limit`.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Number of matching documents, counted up to `limit`.
     pub async fn count(&self, filter: Document, limit: u64) -> Result<u64, Error> {
-        let (inner, time) = (self.inner(), self.readers.limit());
+        let (inner, time) = (self.inner(), self.loader.limit());
         self.inner()
             .send("aggregate", async move {
                 inner
@@ -341,11 +302,8 @@ impl<T: Stored> Collection<T> {
             .await
     }
 
-    /// A list read in an order that no index has, such as full text by score: the pipeline itself
-    /// must cut it to a bound.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// A list read in an order that no index provides, such as full text by score. The pipeline itself must
+    /// limit its result.
     pub async fn rank<R>(&self, pipeline: Vec<Document>) -> Result<Vec<R>, Error>
     where
         R: DeserializeOwned,
@@ -371,9 +329,9 @@ impl<T: Stored> Collection<T> {
         found?.iter().map(decode).collect()
     }
 
-    /// Applies many updates in one command, each to the one document that its filter names, which
-    /// is inserted where it isn't there. Says which were refused because their guard didn't hold:
-    /// the insert then found the key taken. For bulk work that may be repeated.
+    /// Applies many upserts in one command, each to the one document that its filter selects. Returns the
+    /// positions that were refused because their guard didn't hold, so that the insert found the key taken.
+    /// This is for bulk work that may be repeated.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the updates may have been applied.
@@ -392,16 +350,16 @@ impl<T: Stored> Collection<T> {
         Ok(refused)
     }
 
-    /// Applies many guarded updates in one command, each to the one document that its filter names,
-    /// before the run's deadline. Says whether the guards of all held; which of them didn't isn't
-    /// told. For gives that are looked at one by one where they can't be made together.
+    /// Applies many guarded updates in one command before the attempt's deadline, each to the one document
+    /// that its filter selects. Returns whether all guards held, but not which of them didn't. This is for
+    /// the apply step of flows, which examines the updates one by one if they can't be made together.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the updates may have been applied.
     pub async fn update_each(
         &self,
         updates: Vec<(Document, Vec<Document>)>,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<bool, Error> {
         if updates.is_empty() {
             return Ok(true);
@@ -409,9 +367,9 @@ impl<T: Stored> Collection<T> {
         let wanted = updates.len();
         let updates = updates
             .into_iter()
-            .map(|(filter, update)| (both(filter, run.alive()), update))
+            .map(|(filter, update)| (both(filter, attempt.alive()), update))
             .collect();
-        let done = self.update(updates, false, run.command_limit()).await?;
+        let done = self.update(updates, false, attempt.command_limit()).await?;
         Ok(done.refused()?.is_empty() && done.matched()? == wanted)
     }
 
@@ -429,9 +387,6 @@ impl<T: Stored> Collection<T> {
     }
 
     /// Runs an aggregation (invariants, reports).
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
     pub async fn aggregate(&self, pipeline: Vec<Document>) -> Result<Vec<Document>, Error> {
         let inner = self.inner();
         self.inner()
@@ -450,7 +405,7 @@ impl<T: Stored> Collection<T> {
     /// Calls `each` for every document of the collection, in `_id` order, a batch at a time.
     ///
     /// # Errors
-    /// `Unavailable` or `Internal`, or what `each` says.
+    /// `Unavailable`, `Internal`, or the error of `each`.
     pub async fn for_each(
         &self,
         mut each: impl FnMut(T) -> Result<(), Error>,
@@ -474,9 +429,9 @@ impl<T: Stored> Collection<T> {
     }
 }
 
-/// `maxTimeMS` of lists that look at more than they return.
+/// `maxTimeMS` of lists that examine more documents than they return.
 const RANK_LIMIT: Duration = Duration::from_secs(10);
 /// Documents per command when a whole collection is read.
 const BATCH: u32 = 1_000;
-/// For aggregations over whole collections.
+/// Time limit of aggregations over whole collections.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);

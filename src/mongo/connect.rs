@@ -1,4 +1,4 @@
-//! The one client of the process.
+//! The MongoDB client of the process.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::{driver::send, pool};
 use crate::{error::Error, metrics::database::Pool};
 
-/// Opens the client.
+/// Creates the client, and returns its handle of `database`.
 ///
 /// # Errors
 /// The connection string can't be used.
@@ -20,7 +20,7 @@ pub async fn connect(uri: &str, name: &str, database: &str) -> mongodb::error::R
     Ok(Client::with_options(options(uri, name).await?)?.database(database))
 }
 
-/// As [`connect`], with its connections counted.
+/// Like [`connect`], with the metrics of its connections in `connections`.
 ///
 /// # Errors
 /// The connection string can't be used.
@@ -35,8 +35,8 @@ pub async fn watched(
     Ok(Client::with_options(options)?.database(database))
 }
 
-/// How the client works: majority writes that are journaled by the server's default, retried once
-/// by the driver, on the primary.
+/// Options of the client: write concern `majority`, whose writes the server journals by default, one retry by
+/// the driver, and the primary for all commands.
 ///
 /// # Errors
 /// The connection string can't be used.
@@ -54,32 +54,33 @@ pub async fn options(uri: &str, name: &str) -> mongodb::error::Result<ClientOpti
     Ok(options)
 }
 
-/// Ends a client: once this returns, the driver does nothing more in the background. It has to come before
-/// the end of the runtime, where tasks of the driver that wait for each other would panic.
+/// Shuts the client down. After that, the driver does nothing more in the background. The shutdown has to
+/// precede the end of the runtime, where tasks of the driver that wait for each other would panic.
 pub async fn close(client: Client) {
-    // The driver waits for sessions and cursors that are still held, and tells the server which ended.
+    // The driver waits for sessions and cursors that are still open, and tells the server which have ended.
     if timeout(CLOSING, client.clone().shutdown()).await.is_err() {
         let _late = timeout(CLOSING, client.shutdown().immediate(true)).await;
     }
 }
 
-/// How long an orderly end may take, and then one that waits for nobody.
+/// Time limit of the orderly shutdown, and of the immediate shutdown after it.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// Whether the primary answers.
+/// Checks that the primary answers.
 ///
 /// # Errors
-/// It doesn't, or not in time.
+/// The primary doesn't answer, or not in time.
 pub async fn ping(database: &Database) -> Result<(), Error> {
     let database = database.clone();
     send("admin", "ping", async move { database.run_command(doc! { "ping": 1 }).await }).await?;
     Ok(())
 }
 
-/// Waits for the primary, up to `limit`, telling `waiting` after each try that failed.
+/// Waits for the primary for at most `limit`. Calls `waiting` after each failed try, with the error and the
+/// time since the beginning.
 ///
 /// # Errors
-/// What the last try said.
+/// The error of the last try.
 pub async fn wait_for_primary(
     database: &Database,
     limit: Duration,

@@ -1,15 +1,16 @@
-//! Copies of a record in other documents: each carries the record's version, is written whole, and
-//! only where its version is lower. A pass may therefore be repeated, overtaken or cut anywhere.
+//! Copies of a record in other documents. Each carries the record's version, and is only overwritten if its
+//! version is lower, and then as a whole. A pass may therefore be repeated, overtaken or interrupted at any
+//! point.
 
 use mongodb::bson::{Bson, Document, doc};
 
 use super::collection::{Collection, Stored};
 use crate::error::Error;
 
-/// Where the copies of a record stand inside documents of another collection.
+/// The place of a record's copies inside documents of another collection.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// Path of the array that holds them.
+    /// Path of the array that holds the copies.
     pub array: &'static str,
     /// Field of the element that holds the record's id. The collection needs an index that begins
     /// with `array.key`.
@@ -19,12 +20,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// Writes `fields` (relative to the element) and `version` into every copy of the record `id`
-    /// that has a lower version, in every document of `collection`; a document with several copies
-    /// changes in all. Answers how many documents had one.
+    /// Writes `fields` (relative to the element) and `version` into every copy of the record `id` that has a
+    /// lower version, in every document of `collection`. All such copies in a document change. Returns the
+    /// number of documents that had one.
     ///
     /// # Errors
-    /// `Unavailable` or `Internal`; some of the copies may have been written, the pass is repeated.
+    /// `Unavailable` or `Internal`; some of the copies may have been written, and the pass has to be
+    /// repeated.
     pub async fn spread<T: Stored>(
         &self,
         collection: &Collection<T>,

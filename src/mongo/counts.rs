@@ -1,8 +1,9 @@
-//! Counts that many add to: what is added while a command is on its way goes out together in the next one, as one
-//! `$inc` for each document. See [`super::batch`].
+//! Counters with many writers. Additions that arrive while a command is in flight are sent together in the
+//! next one, with one `$inc` for each document. See `super::batcher`.
 //!
-//! It costs no durability: who adds is answered when a majority holds it. But a count has no guard, and nothing in
-//! the document tells what was added already. So no command is sent twice, and who hears no answer can't know.
+//! Batching costs no durability: a caller is answered when a majority holds its addition. But a count has no
+//! guard, and nothing in the document tells what was added already. Therefore no command is sent twice, and
+//! without a reply the outcome stays unknown.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -16,11 +17,11 @@ use mongodb::bson::{Document, doc};
 use tracing::Span;
 
 use super::{
-    Readers, Stored,
-    batch::{Batches, Source, Waiting, keep_pace},
+    Loader, Stored,
+    batcher::{Batches, Source, Waiting, keep_pace},
     driver::{DUPLICATE_KEY, Raw, note, send_within},
     observe,
-    plain::{Failed, failed},
+    raw_writes::{Failed, failed},
 };
 use crate::{
     error::Error,
@@ -32,19 +33,19 @@ use crate::{
     traces::{self, Question},
 };
 
-/// The command that adds.
+/// Command of additions.
 const UPDATE: &str = "update";
-/// Documents of one command at the most: a command is a document too, of 16 MB.
+/// Maximum number of documents per command: a command is a document too, of up to 16 MB.
 const MOST: usize = 1_000;
-/// Its `maxTimeMS`.
+/// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What is added to the counts of one document, which begins with it where it isn't there.
+/// Amounts to add to the counts of one document. The document is inserted if it doesn't exist.
 #[derive(Debug, Clone)]
 pub struct Addition {
     /// The document's `_id`.
     pub id: Document,
-    /// What is added to which field; the paths are the program's own.
+    /// Amount by field. The field paths come from the code, never from a client.
     pub amounts: BTreeMap<String, i64>,
     /// The version of the document's shape, its field `v`.
     pub version: i32,
@@ -62,9 +63,9 @@ impl Addition {
     }
 }
 
-/// The counts of one database.
+/// The counters of one database.
 pub struct Counters {
-    readers: Arc<Readers>,
+    loader: Arc<Loader>,
     counts: Shared,
     commands: Commands,
     coalesce: bool,
@@ -78,11 +79,11 @@ impl fmt::Debug for Counters {
 }
 
 impl Counters {
-    /// Those of the readers' database, which are counted in `metrics`. Unless they `coalesce`, each addition is a
-    /// command of its own.
-    pub fn new(readers: &Arc<Readers>, metrics: &Metrics, coalesce: bool) -> Arc<Self> {
+    /// Creates the counters of the loader's database, with their metrics in `metrics`. Unless `coalesce` is
+    /// set, each call of [`Self::add`] sends its own command.
+    pub fn new(loader: &Arc<Loader>, metrics: &Metrics, coalesce: bool) -> Arc<Self> {
         let counters = Arc::new(Self {
-            readers: Arc::clone(readers),
+            loader: Arc::clone(loader),
             counts: metrics.counts().clone(),
             commands: metrics.commands().clone(),
             coalesce,
@@ -92,10 +93,10 @@ impl Counters {
         counters
     }
 
-    /// Adds to documents of `T`, each once.
+    /// Applies additions to documents of `T`, none of them twice.
     ///
     /// # Errors
-    /// `Uncounted`, or `Internal`: some of it may have been added.
+    /// `Uncounted` or `Internal`; some of the additions may have been applied.
     pub async fn add<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
         let since = Instant::now();
         let question = Question::new(T::COLLECTION, UPDATE);
@@ -117,7 +118,7 @@ impl Counters {
     fn batches(&self, name: &'static str) -> Arc<Batches<Counter>> {
         let mut all = self.by_collection();
         let batches = all.entry(name).or_insert_with(|| {
-            let (collection, sent) = (self.readers.raw(name), self.commands.of(name, UPDATE));
+            let (collection, sent) = (self.loader.raw(name), self.commands.of(name, UPDATE));
             let counter = Counter { name, collection, together: self.counts.together(name), sent };
             Batches::new(counter, self.counts.waiting(name))
         });
@@ -133,7 +134,7 @@ impl Counters {
     }
 }
 
-/// What happened to several, for one of them.
+/// The error of a shared command, for one of its callers.
 fn of_one(shared: &Error) -> Error {
     let inner = shared.source().map_or_else(|| shared.to_string(), ToString::to_string);
     match shared {
@@ -142,11 +143,11 @@ fn of_one(shared: &Error) -> Error {
     }
 }
 
-/// The counts of one collection.
+/// The counters of one collection.
 struct Counter {
     name: &'static str,
     collection: Raw,
-    /// How many documents each command names.
+    /// Number of documents per command.
     together: Histogram,
     sent: Command,
 }
@@ -154,7 +155,7 @@ struct Counter {
 impl Source for Counter {
     type Value = Vec<Addition>;
     type Answer = Result<(), Arc<Error>>;
-    // Until a majority holds it a command waits for the disk, and others can use the processor.
+    // A command waits for the disks of a majority, and others can use the processor meanwhile.
     const ENOUGH: usize = 32;
 
     async fn answer(&self, batch: Vec<Waiting<Self>>) {
@@ -169,7 +170,7 @@ impl Source for Counter {
         let failed = self.send_all(sums.documents).await;
         for (answer, places) in asked {
             let fault = places.iter().find_map(|place| failed.get(place));
-            // Who has stopped waiting doesn't hear it.
+            // Sending fails if the caller no longer waits.
             let _gone = answer.send(fault.map_or(Ok(()), |fault| Err(Arc::clone(fault))));
         }
     }
@@ -181,7 +182,7 @@ impl Source for Counter {
 }
 
 impl Counter {
-    /// The documents of which it failed, by their places.
+    /// Sends all sums. Returns the errors, by the position of the document.
     async fn send_all(&self, mut sums: Vec<Addition>) -> HashMap<usize, Arc<Error>> {
         let (mut failed, mut first) = (HashMap::new(), 0);
         while !sums.is_empty() {
@@ -193,7 +194,7 @@ impl Counter {
                     some.into_iter().map(|(place, error)| (places.start + place, Arc::new(error))),
                 ),
                 Err(error) => {
-                    // What is left isn't tried: it would take as long, and who asked has waited long enough.
+                    // The rest isn't sent: it would take as long, and the callers have waited long enough.
                     let (error, all) = (Arc::new(error), places.start..places.end + rest.len());
                     failed.extend(all.map(|place| (place, Arc::clone(&error))));
                     break;
@@ -204,7 +205,7 @@ impl Counter {
         failed
     }
 
-    /// The same, of one command.
+    /// Sends one command. Returns the errors, by the position of the document.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
         self.together.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
         let updates: Vec<Document> = sums.into_iter().map(Addition::update).collect();
@@ -219,7 +220,7 @@ impl Counter {
         let since = Instant::now();
         let collection = self.collection.clone();
         let call = async move { collection.sessions().run(command).await };
-        // The server's limit doesn't count while a command waits in front of it.
+        // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
         let answered = send_within(LIMIT + Duration::from_secs(1), self.name, UPDATE, call).await;
         let answered = answered.and_then(|answer| match answer.get_document("writeConcernError") {
             Ok(unsure) => Err(Error::unavailable(unsure.to_string())),
@@ -228,7 +229,7 @@ impl Counter {
         note(&self.sent, since, answered.as_ref().err());
         let answer = answered?;
         let fault = |Failed { position, code, error }| match code {
-            // Two were the first at the same time; this one wasn't counted.
+            // Two upserts inserted the document at the same time; this one wasn't counted.
             DUPLICATE_KEY => (position, Error::unavailable(error)),
             _ => (position, error),
         };
@@ -236,7 +237,7 @@ impl Counter {
     }
 }
 
-/// What goes out together: each document once.
+/// The additions of a batch, summed by document.
 #[derive(Default)]
 struct Sums {
     documents: Vec<Addition>,
@@ -244,7 +245,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// The place of its document among them.
+    /// Adds to the sum of a document, and returns the document's position.
     fn add(&mut self, addition: Addition) -> usize {
         match self.places.entry(addition.id.clone()) {
             Entry::Vacant(place) => {

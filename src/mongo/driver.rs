@@ -1,9 +1,9 @@
-//! Each call of the driver, in raw documents, so that the driver's code is compiled once and not
+//! Calls of the MongoDB driver, in raw documents, so that the driver's generic code is compiled once and not
 //! once per document type.
 //!
-//! A driver call that is dropped in flight costs its connection, and under load many of them stall
-//! everyone else for seconds. So each call runs in a task of its own ([`send`]) and is always run
-//! to its end, whoever stops waiting for it.
+//! Dropping a driver call in flight costs its connection, and under load many dropped calls stall everyone
+//! else for seconds. Therefore each call runs in its own task ([`send`]) and always runs to completion, even
+//! if its caller no longer waits.
 
 use std::{
     future::Future,
@@ -29,7 +29,7 @@ use crate::{
     traces,
 };
 
-/// The driver's handle of a collection, and what its commands are counted in.
+/// The driver's handle of a collection, with the metrics of its commands.
 #[derive(Clone)]
 pub(super) struct Raw {
     collection: mongodb::Collection<RawDocumentBuf>,
@@ -57,7 +57,7 @@ impl Raw {
         Self { collection: database.collection(name), name, commands, sessions }
     }
 
-    /// Those of its database.
+    /// The sessions of the collection's database.
     pub(super) fn sessions(&self) -> &Sessions {
         &self.sessions
     }
@@ -66,7 +66,7 @@ impl Raw {
         self.namespace().db
     }
 
-    /// Runs one command of the collection as [`send`] does, counts it and gives it a span.
+    /// Runs one command of the collection like the function [`send`], and records its metrics and a span.
     ///
     /// # Errors
     /// As [`send`].
@@ -100,7 +100,7 @@ impl Raw {
     }
 }
 
-/// Counts a command that several share, and says in its span how it failed.
+/// Records the metrics of a shared command, and its failure on the current span.
 pub(super) fn note(sent: &Command, since: Instant, error: Option<&Error>) {
     told(sent, since, &Span::current(), error);
 }
@@ -116,14 +116,15 @@ fn told(sent: &Command, since: Instant, span: &Span, error: Option<&Error>) {
     }
 }
 
-/// Longest time that anyone waits for the answer of one command. The command itself goes on; what
-/// it did is then unknown.
+/// Longest time that a caller waits for the reply to one command. The command itself continues, so its
+/// outcome is unknown after that.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Begins one driver call in a task of its own, at once, and waits for it for a bounded time.
+/// Starts one driver call immediately in its own task, and waits for it for at most [`PATIENCE`].
 ///
 /// # Errors
-/// `Unavailable` when no answer came in time, else what the driver said.
+/// `Unavailable` if no reply arrives in time (`Unread` for a read), `Internal` if the task panics, otherwise
+/// the converted error of the driver.
 pub(super) fn send<T: Send + 'static>(
     collection: &str,
     command: &'static str,
@@ -132,8 +133,8 @@ pub(super) fn send<T: Send + 'static>(
     send_within(PATIENCE, collection, command, call)
 }
 
-/// As [`send`]. The call isn't part of the future that is answered with: calls are large, and who waits
-/// for one would be as large.
+/// Like [`send`], with a time limit of its own. The returned future doesn't contain the call: calls are
+/// large, and each future that awaits one would be as large.
 pub(super) fn send_within<T: Send + 'static>(
     patience: Duration,
     collection: &str,
@@ -142,8 +143,8 @@ pub(super) fn send_within<T: Send + 'static>(
 ) -> impl Future<Output = Result<T, Error>> {
     let since = Instant::now();
     let sent = tokio::spawn(call);
-    // Dropping the handle detaches the task: the call goes on to its end. No block around it, in which a
-    // future has room twice: where it was made, and where it is awaited.
+    // Dropping the handle detaches the task, and the call runs to completion. There is no `async` block here,
+    // because its state would hold the future twice: where it is created and where it is awaited.
     tokio::time::timeout(patience, sent).map(move |answer| {
         observe::note(collection, command, since);
         let is_read = matches!(command, "find" | "aggregate");
@@ -157,26 +158,26 @@ pub(super) fn send_within<T: Send + 'static>(
     })
 }
 
-/// A list read: one index range, bounded.
+/// A list read: one index range with a limit.
 #[derive(Debug, Clone, Default)]
 pub struct List {
-    /// Which documents.
+    /// Filter of the documents.
     pub filter: Document,
-    /// In which order; an index must serve it.
+    /// Sort order; an index must provide it.
     pub sort: Document,
-    /// How many at the most.
+    /// Maximum number of documents.
     pub limit: i64,
-    /// Only these fields, when set; the type must be readable from them.
+    /// Returned fields, if not all. The document type must be decodable from them.
     pub projection: Option<Document>,
-    /// Name of the index to use, where the planner could choose a worse one.
+    /// Name of the index to use, if the planner could choose a worse one.
     pub hint: Option<&'static str>,
-    /// Keys of that index, the first one that is read and the one before which it ends; in the order of
-    /// the index then, and without `sort`.
+    /// Bounds in the hinted index: the first key that is read, and the key before which the read ends. The
+    /// documents then come in the order of the index, and `sort` is empty.
     pub between: Option<(Document, Document)>,
 }
 
 impl List {
-    /// The read as a command, for `explain`.
+    /// The read as a `find` command, for `explain`.
     pub(super) fn command(&self, collection: &str) -> Document {
         let mut command = doc! {
             "find": collection, "filter": self.filter.clone(), "limit": self.limit,
@@ -198,7 +199,7 @@ impl List {
     }
 }
 
-/// A stored document as the type that its collection holds.
+/// Decodes a stored document as the document type of its collection.
 pub(super) fn decode<T: DeserializeOwned>(raw: &RawDocumentBuf) -> Result<T, Error> {
     bson::deserialize_from_slice(raw.as_bytes()).map_err(Error::internal)
 }
@@ -207,10 +208,7 @@ pub(super) fn encode(document: &impl Serialize) -> Result<RawDocumentBuf, Error>
     bson::serialize_to_raw_document_buf(document).map_err(Error::internal)
 }
 
-/// All that is found. What is asked for isn't part of the future: it is large.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Returns all matching documents. The returned future doesn't contain the query, which is large.
 pub(super) fn find_many(
     inner: Raw,
     list: List,
@@ -224,7 +222,7 @@ pub(super) fn find_many(
             .limit(list.limit)
             .max_time(limit)
             .read_concern(ReadConcern::majority());
-        // One more than the limit: the server then closes the cursor with its first batch.
+        // With a batch size of one more than the limit, the server closes the cursor with its first batch.
         if let Ok(batch) = u32::try_from(list.limit.saturating_add(1)) {
             find = find.batch_size(batch);
         }
@@ -241,7 +239,7 @@ pub(super) fn find_many(
     })
 }
 
-/// The documents in what the server sent.
+/// The documents of the server's batches.
 fn documents(batches: &[RawBatch]) -> mongodb::error::Result<Vec<RawDocumentBuf>> {
     let mut documents = Vec::new();
     for batch in batches {
@@ -252,12 +250,12 @@ fn documents(batches: &[RawBatch]) -> mongodb::error::Result<Vec<RawDocumentBuf>
     Ok(documents)
 }
 
-/// One of the documents in what the server sent.
+/// Reads one element of a batch as a document.
 pub(super) fn in_batch(element: RawBsonRef<'_>) -> mongodb::error::Result<&RawDocument> {
     element.as_document().ok_or_else(|| mongodb::error::Error::custom("an element of a batch"))
 }
 
-/// Inserts unordered; answers the positions whose `_id` or another unique key is taken.
+/// Inserts documents unordered. Returns the positions of those whose `_id` or another unique key is taken.
 pub(super) fn insert(
     inner: Raw,
     documents: Vec<RawDocumentBuf>,
@@ -284,10 +282,10 @@ pub(super) fn insert(
     })
 }
 
-/// The server's code for a taken unique key.
+/// The server's error code for a duplicate key.
 pub(super) const DUPLICATE_KEY: i32 = 11_000;
 
-/// Whether a write was refused because a unique key is taken.
+/// Whether a write failed because of a duplicate key.
 pub(super) fn is_duplicate_key(error: &mongodb::error::Error) -> bool {
     use mongodb::error::{ErrorKind, WriteFailure};
     match error.kind.as_ref() {

@@ -1,4 +1,4 @@
-//! What a read looks at.
+//! Execution statistics of a read, from the server's `explain`.
 
 use mongodb::{
     Database,
@@ -8,21 +8,18 @@ use mongodb::{
 use super::driver::send;
 use crate::error::Error;
 
-/// What a read looks at, as the server's `explain` counts it.
+/// Execution statistics of a read, as `explain` reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
-    /// Index keys.
+    /// Index keys examined (`totalKeysExamined`).
     pub keys_examined: i64,
-    /// Documents.
+    /// Documents examined (`totalDocsExamined`).
     pub docs_examined: i64,
-    /// Documents that came back.
+    /// Documents returned (`nReturned`).
     pub returned: i64,
 }
 
-/// Runs the read once more under `explain`, which counts without answering.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Runs the read again under `explain`, which returns statistics and no documents.
 pub async fn figures(database: &Database, read: Document) -> Result<Figures, Error> {
     let explain = doc! { "explain": read, "verbosity": "executionStats" };
     let handle = database.clone();

@@ -1,21 +1,21 @@
-//! The few aggregation expressions that guards and pipeline updates are made of.
+//! The aggregation expressions of guards and pipeline updates.
 //!
-//! In a pipeline update every value is an expression: a string that begins with `$` would be read
-//! as a field path, and a document would be merged into what is there. Whatever comes from outside
-//! therefore goes through [`literal`].
+//! In a pipeline update every value is an expression: a string that begins with `$` would be read as a field
+//! path, and a document would be merged into the existing value. Every value from outside therefore goes
+//! through [`literal`].
 
 use mongodb::bson::{Bson, DateTime, Document, doc, serialize_to_bson};
 use serde::Serialize;
 
-/// The value itself, whatever it looks like.
+/// The value itself, never evaluated as an expression.
 pub fn literal(value: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$literal": value.into() })
 }
 
-/// A value of ours as it is stored: in a filter by itself, in a pipeline inside [`literal`].
+/// The stored form of a value: used directly in a filter, and inside [`literal`] in a pipeline.
 ///
 /// # Panics
-/// On a value that has no form in BSON, which no field of our documents has.
+/// If the value has no form in BSON, which is the case for no field of a stored document.
 pub fn stored(value: &impl Serialize) -> Bson {
     #[expect(clippy::expect_used, reason = "fields of our documents always serialise")]
     serialize_to_bson(value).expect("a field of a document")
@@ -26,13 +26,13 @@ pub fn before(moment: DateTime) -> Document {
     doc! { "$expr": { "$lt": ["$$NOW", moment] } }
 }
 
-/// True when the moment in `field` lies more than `millis` in the past of the server's clock.
+/// True if the time in `field` is more than `millis` milliseconds before the server's clock.
 pub fn older_than(field: &str, millis: i64) -> Document {
     doc! { "$expr": { "$lt": [format!("${field}"), { "$subtract": ["$$NOW", millis] }] } }
 }
 
-/// Both filters must hold. Unlike merging the documents this keeps two `$expr` or two conditions on
-/// one field apart.
+/// Requires both filters. Unlike a merged document, this keeps two `$expr` or two conditions on one field
+/// apart.
 pub fn both(left: Document, right: Document) -> Document {
     if left.is_empty() {
         return right;
@@ -40,8 +40,7 @@ pub fn both(left: Document, right: Document) -> Document {
     doc! { "$and": [left, right] }
 }
 
-/// Strings that begin with `prefix`, as the range of an index: nothing from outside ever becomes a
-/// pattern.
+/// Matches strings that begin with `prefix`, as an index range. A value from outside never becomes a pattern.
 pub fn starts_with(prefix: &str) -> Document {
     let mut range = doc! { "$gte": prefix };
     if let Some(end) = behind(prefix) {
@@ -50,11 +49,11 @@ pub fn starts_with(prefix: &str) -> Document {
     range
 }
 
-/// The first string, in the order of code points, behind all that begin with `prefix`.
+/// The first string, in the order of code points, after all that begin with `prefix`.
 fn behind(prefix: &str) -> Option<String> {
     let mut end: Vec<char> = prefix.chars().collect();
     while let Some(last) = end.pop() {
-        // The code points of surrogates are no characters: the next one follows behind them.
+        // Surrogate code points aren't characters; the next character follows after them.
         let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
         if let Some(next) = next {
             end.push(next);
@@ -64,12 +63,12 @@ fn behind(prefix: &str) -> Option<String> {
     None
 }
 
-/// The array in `field`, an empty one where the field is missing.
+/// The array in `field`; an empty one if the field is missing.
 pub fn array(field: &str) -> Bson {
     Bson::Document(doc! { "$ifNull": [format!("${field}"), []] })
 }
 
-/// The array expression with `entries` (expressions) at its end.
+/// The array expression with `entries` (expressions) appended.
 pub fn append(array: impl Into<Bson>, entries: Vec<Bson>) -> Bson {
     Bson::Document(doc! { "$concatArrays": [array.into(), entries] })
 }
@@ -79,7 +78,7 @@ pub fn filter(array: impl Into<Bson>, condition: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$filter": { "input": array.into(), "cond": condition.into() } })
 }
 
-/// Every element replaced by `with`; the element is `$$this`.
+/// Each element replaced by `with`; the element is `$$this`.
 pub fn map(array: impl Into<Bson>, with: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$map": { "input": array.into(), "in": with.into() } })
 }
@@ -89,13 +88,13 @@ pub fn changed(changes: Document) -> Bson {
     Bson::Document(doc! { "$mergeObjects": ["$$this", changes] })
 }
 
-/// A whole document made of expressions. A bare document in `$set` would be merged into the old
-/// value; this replaces it.
+/// A document made of expressions, which replaces the old value. A bare document in `$set` would be merged
+/// into it.
 pub fn whole(fields: Document) -> Bson {
     Bson::Document(doc! { "$mergeObjects": [fields] })
 }
 
-/// `then` where `condition` holds, else `otherwise`.
+/// `then` if `condition` holds, else `otherwise`.
 pub fn choose(
     condition: impl Into<Bson>,
     then: impl Into<Bson>,

@@ -1,12 +1,12 @@
-//! What every flow over several documents is made of: runs with a deadline on the server's clock,
-//! and op ids. The shape of a flow is always the same:
+//! The parts of every flow over several documents: attempts with a deadline on the server's clock, and op
+//! ids. All flows have the same steps:
 //!
-//! 1. *take* what must be had first, tagged with the flow's id;
-//! 2. *decide* by one guarded update of the flow's decider, which also writes its outbox;
-//! 3. *give* what the outbox says, each receiver remembering the flow's id in the same update;
-//! 4. *settle*: note on the decider what was given, and retire the ids one bound later.
+//! 1. *reserve* what the flow needs, marked with its tag;
+//! 2. *commit* by one guarded update of the flow's decider, which also writes its outbox;
+//! 3. *apply* the entries of the outbox, each receiver remembering the tag in the same update;
+//! 4. *settle*: note on the decider what was applied, and remove the marks one grace period later.
 //!
-//! Undoing starts with `void` on the decider, guarded by its not having decided.
+//! An *abort* begins by marking the tag as void on the decider, guarded by the flow not being committed.
 
 use std::time::{Duration, Instant};
 
@@ -16,47 +16,47 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{
     driver::decode,
     expression::{append, array, before, changed, choose, filter, literal, map, whole},
-    readers::{Fields, Lookup, Readers, Timed},
+    loader::{Fields, Loader, Lookup, Timed},
 };
 use crate::error::Error;
 
-/// The bounds within which a run writes; see [`Run`].
+/// The time limits of attempts, and the limits of op records; see [`Attempt`].
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// How long a run may write, from its first read on, on the server's clock.
-    pub run: Duration,
-    /// `maxTimeMS` of each of its commands.
+    /// Length of an attempt: how long it may write, from its first read on, on the server's clock.
+    pub attempt: Duration,
+    /// `maxTimeMS` of each command of an attempt.
     pub command: Duration,
     /// Largest difference between the clocks of the replica set's members.
     pub skew: Duration,
     /// How long applied op ids are remembered.
     pub ops: Duration,
-    /// How many records of ops a decider holds at the most.
+    /// Maximum number of op records on a decider.
     pub most_ops: usize,
 }
 
 impl Bounds {
-    /// The same bounds for a decider that holds up to `most` records of ops.
+    /// The same limits for a decider that holds up to `most` op records.
     #[must_use]
     pub fn remembering(self, most: usize) -> Self {
         Self { most_ops: most, ..self }
     }
 
-    /// One bound: past it nothing can be applied any more that a run began before.
-    pub fn one(&self) -> Duration {
-        self.run + self.command + self.skew
+    /// The grace period: the time after which no write of an attempt can still be applied.
+    pub fn grace_period(&self) -> Duration {
+        self.attempt + self.command + self.skew
     }
 
-    /// How long after a document was touched a sweep may act on it, in milliseconds. A run that
-    /// touched it may have been started up to one run earlier by a caller whose own reads are older
-    /// still, so it is two bounds: in the first every run that could read the old state ends, in
-    /// the second every run that one of those could have begun to answer.
-    pub fn quiet_millis(&self) -> i64 {
-        millis(self.one() * 2)
+    /// Time in milliseconds that has to pass after a document was changed before a sweep may act on it: two
+    /// grace periods. An attempt that changed it may have been started up to one attempt earlier, by a caller
+    /// whose own reads are older still. In the first period every attempt ends that could read the old state.
+    /// In the second every attempt ends that one of those could have begun.
+    pub fn two_grace_periods_millis(&self) -> i64 {
+        millis(self.grace_period() * 2)
     }
 
-    /// Deadlines before this moment are past wherever a command of their run may still be: the time
-    /// that it may take and the difference of clocks are over as well.
+    /// Deadlines before the returned time have passed for every command of their attempt: the time limit of a
+    /// command and the difference between the clocks are over as well.
     pub fn overdue_before(&self, now: DateTime) -> DateTime {
         let slack = millis(self.command + self.skew);
         DateTime::from_millis(now.timestamp_millis().saturating_sub(slack))
@@ -67,11 +67,11 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// One run of a flow: a first caller's, a repeat's or a sweep's. Its deadline is in server time and
-/// counts from its first read; all its takes and gives are guarded by it, so that a worker that
-/// was slow can't write after its successors have begun.
+/// One execution of a flow by a first caller, a repeat or a sweep. Its deadline is on the server's clock and
+/// counts from its first read. The deadline guards every reserve and every apply, so that a slow worker can't
+/// write after its successors have begun.
 #[derive(Debug, Clone, Copy)]
-pub struct Run {
+pub struct Attempt {
     now: DateTime,
     deadline: DateTime,
     limit: Duration,
@@ -79,94 +79,89 @@ pub struct Run {
     length: Duration,
 }
 
-impl Run {
-    /// Opens a run with its first read, and the server's time in the same answer.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+impl Attempt {
+    /// Begins an attempt with its first read, and the server's time in the same reply. If there is no such
+    /// document, a second command reads the time.
     pub(super) async fn open<T: DeserializeOwned>(
         bounds: Bounds,
-        readers: &Readers,
+        loader: &Loader,
         lookup: Lookup,
         id: &str,
     ) -> Result<(Self, Option<T>), Error> {
         let since = Instant::now();
         let timed = Lookup { fields: Fields::Timed, settled: true, ..lookup };
-        if let Some(opened) = readers.read(timed, id).await? {
+        if let Some(opened) = loader.read(timed, id).await? {
             let Timed { now, document } = decode(&opened)?;
             return Ok((Self::at(bounds, now, since), Some(document)));
         }
-        Ok((Self::begin(bounds, readers).await?, None))
+        Ok((Self::begin(bounds, loader).await?, None))
     }
 
-    /// Begins a run where there is nothing to read first.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
-    pub async fn begin(bounds: Bounds, readers: &Readers) -> Result<Self, Error> {
+    /// Begins an attempt that has nothing to read first.
+    pub async fn begin(bounds: Bounds, loader: &Loader) -> Result<Self, Error> {
         let since = Instant::now();
-        Ok(Self::at(bounds, readers.now().await?, since))
+        Ok(Self::at(bounds, loader.now().await?, since))
     }
 
     fn at(bounds: Bounds, now: DateTime, since: Instant) -> Self {
-        let deadline = DateTime::from_millis(now.timestamp_millis() + millis(bounds.run));
-        Self { now, deadline, limit: bounds.command, since, length: bounds.run }
+        let deadline = DateTime::from_millis(now.timestamp_millis() + millis(bounds.attempt));
+        Self { now, deadline, limit: bounds.command, since, length: bounds.attempt }
     }
 
-    /// The server's time at the run's first read.
+    /// The server's time at the attempt's first read.
     pub fn now(&self) -> DateTime {
         self.now
     }
 
-    /// Until when, on the server's clock, the run's writes are applied.
+    /// The deadline of the attempt's writes, on the server's clock.
     pub fn deadline(&self) -> DateTime {
         self.deadline
     }
 
-    /// The guard of takes and gives.
+    /// The guard of reserves and applies: the deadline hasn't passed.
     pub fn alive(&self) -> Document {
         before(self.deadline)
     }
 
-    /// `maxTimeMS` of the run's commands.
+    /// `maxTimeMS` of the attempt's commands.
     pub fn command_limit(&self) -> Duration {
         self.limit
     }
 
-    /// Whether the run's time is over by the gateway's own clock: then a refused write doesn't tell
-    /// anything about its other guards.
+    /// Whether the attempt is over by the gateway's own clock. A refused write then tells nothing about its
+    /// other guards.
     pub fn is_over(&self) -> bool {
         self.since.elapsed() >= self.length
     }
 
-    /// The error of a run that came to its end before its work did.
+    /// The error of an attempt whose deadline passed before its work was done.
     pub fn overdue(&self) -> Error {
-        Error::unavailable("the run's deadline passed")
+        Error::unavailable("the attempt's deadline passed")
     }
 }
 
-/// One call of a flow: the caller's idempotency key, scoped, and a digest of what was asked.
+/// One call of a flow: the caller's idempotency key in its scope, and a digest of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
-    /// The op id, keyed by its scope (a subject or a capability): nobody can ask for another's.
+    /// The op id, keyed by its scope (a subject or a capability), so that no caller can ask for another's.
     pub id: String,
-    /// Digest of the input: the same op id with another input is a conflict.
+    /// Digest of the input. The same op id with another input is a conflict.
     pub input: String,
 }
 
-/// What a decider remembers of an op, in its array `ops`.
+/// The record of an op on its decider, in the array `ops`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpRecord {
-    /// Tag of the takes: the op id, or op id and attempt where each attempt takes anew.
+    /// Tag of the reservations: the op id, or the op id and the try if each try reserves anew.
     pub tag: String,
-    /// The op that was applied; absent on a void.
+    /// The op that was applied; absent if the tag is void.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Digest of its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// Set where the tag was given up: it can never be applied any more.
+    /// Whether the tag was aborted: it can never be applied any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub void: bool,
     /// Server time of the write.
@@ -176,25 +171,25 @@ pub struct OpRecord {
     pub kept: Option<DateTime>,
 }
 
-/// How an op stands with its decider.
+/// The state of an op on its decider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Neither applied nor given up.
+    /// Neither applied nor aborted.
     New,
     /// Applied with the same input.
     Applied,
     /// Applied, but with another input.
     OtherInput,
-    /// Given up; it can't be applied any more.
+    /// Aborted; it can't be applied any more.
     Void,
 }
 
-/// Records of ops that a decider holds at the most where its room says nothing else. A decider that
-/// is full of records that it may not drop answers `RATE_LIMITED`.
+/// Default maximum number of op records on a decider. A decider that is full of records that it may not drop
+/// answers `RATE_LIMITED`.
 pub const OPS_CAP: usize = 300;
 
 impl Op {
-    /// How the op, or this attempt of it, stands in a decider's `ops`.
+    /// The state of the op, or of its try with this tag, in a decider's `ops`.
     pub fn standing(&self, tag: &str, ops: &[OpRecord]) -> Standing {
         if let Some(record) = ops.iter().find(|record| record.id.as_ref() == Some(&self.id)) {
             return if record.input.as_ref() == Some(&self.input) {
@@ -210,8 +205,7 @@ impl Op {
         }
     }
 
-    /// Guard of a decision: the op is not applied, this tag of it isn't given up, and there is room
-    /// to remember it.
+    /// Guard of a commit: the op isn't applied, its tag isn't void, and there is room for its record.
     pub fn guard(&self, tag: &str, bounds: Bounds) -> Document {
         doc! {
             "ops.id": { "$ne": &self.id },
@@ -220,7 +214,7 @@ impl Op {
         }
     }
 
-    /// Expression of `ops` with this op applied and forgotten ones gone, for a pipeline update.
+    /// Expression of `ops` with this op as applied and without expired records, for a pipeline update.
     pub fn applied(&self, tag: &str, bounds: Bounds) -> Bson {
         let record = whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
@@ -229,43 +223,43 @@ impl Op {
     }
 }
 
-/// Guard of giving a tag up: it isn't applied (nor given up already).
+/// Guard of an abort: the tag is neither applied nor void already.
 pub fn void_guard(tag: &str) -> Document {
     doc! { "ops.tag": { "$ne": tag } }
 }
 
-/// Expression of `ops` with this tag given up, for a pipeline update. It is never refused for want
-/// of room: an undo must always be possible.
+/// Expression of `ops` with this tag as void, for a pipeline update. It is never refused for lack of room: an
+/// abort must always be possible.
 pub fn voided(tag: &str, bounds: Bounds) -> Bson {
     let record = whole(doc! { "tag": literal(tag), "void": true, "at": "$$NOW" });
     append(held(bounds), vec![record])
 }
 
-/// Expression of `ops` with the note that another document remembers these ops, for a pipeline
-/// update. The note is sent once a majority holds that document. A run that looked for the document
-/// before is past its deadline one bound later, and then the record isn't needed here any more.
+/// Expression of `ops` with the note that another document remembers these ops, for a pipeline update. The
+/// note is written once a majority holds that document. An attempt that looked for the document before is
+/// past its deadline one grace period later. The record isn't needed here any more then.
 pub fn kept(ids: &[String]) -> Bson {
     let noted = changed(doc! { "kept": { "$ifNull": ["$$this.kept", "$$NOW"] } });
     let is_one = doc! { "$in": ["$$this.id", literal(ids.to_vec())] };
     map(array("ops"), choose(is_one, noted, "$$this"))
 }
 
-/// Whether the array is full of ops that the decider may not drop.
+/// Whether the array is full of records that the decider may not drop.
 pub fn is_full(ops: &[OpRecord], now: DateTime, bounds: Bounds) -> bool {
     let since = |ago: Duration| DateTime::from_millis(now.timestamp_millis() - millis(ago));
-    let (young, moved) = (since(bounds.ops), since(bounds.one()));
+    let (young, moved) = (since(bounds.ops), since(bounds.grace_period()));
     let is_held =
         |record: &&OpRecord| record.at > young && record.kept.is_none_or(|kept| kept > moved);
     ops.iter().filter(is_held).count() >= bounds.most_ops
 }
 
-/// The ops that the decider may not drop: they are young, and nothing else has remembered them for
-/// longer than one bound.
+/// The records that the decider may not drop: they are recent, and no other document has remembered them for
+/// longer than one grace period.
 fn held(bounds: Bounds) -> Bson {
     let since = |ago: Duration| doc! { "$subtract": ["$$NOW", millis(ago)] };
     let is_young = doc! { "$gt": ["$$this.at", since(bounds.ops)] };
     let kept = doc! { "$ifNull": ["$$this.kept", "$$NOW"] };
-    let is_needed = doc! { "$gt": [kept, since(bounds.one())] };
+    let is_needed = doc! { "$gt": [kept, since(bounds.grace_period())] };
     filter(array("ops"), doc! { "$and": [is_young, is_needed] })
 }
 

@@ -1,9 +1,9 @@
-//! Bytes in GridFS, as any tool of MongoDB reads them: a file is cut into chunks, each a document, and
-//! one more document says what the file is. That one is written last, and belongs to a room.
+//! File contents in GridFS, which every MongoDB tool can read. A file is split into chunks, each a document,
+//! and one more document describes the file. That document is written last, and belongs to a room.
 //! <https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md>
 //!
-//! The driver's own streams take nothing in while a chunk is on its way and can't begin in the middle
-//! of a file. Here the next chunks are gathered, or asked for, while those before are on their way.
+//! The driver's own streams accept no bytes while a chunk is in flight, and can't start in the middle of a
+//! file. Here the next chunks are filled, or requested, while the previous ones are in flight.
 
 use std::{fmt, mem, ops::Range, time::Duration};
 
@@ -23,16 +23,16 @@ use super::{
 };
 use crate::error::Error;
 
-/// Bytes of each chunk but the last: what the specification recommends.
+/// Size in bytes of each chunk but the last, as the specification recommends.
 pub const CHUNK: usize = 255 * 1024;
-/// Chunks of one command.
+/// Chunks per command.
 const TOGETHER: usize = 4;
-/// Commands of one download that are on their way or waited for.
+/// Commands of one download that are in flight or not consumed yet.
 const AHEAD: usize = 2;
-/// For what goes through many chunks.
+/// Time limit of commands that go through many chunks.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The indexes of a collection of files, as drivers make them.
+/// The index of a files collection, as drivers create it.
 pub const FILES: Index = Index {
     name: "filename_1_uploadDate_1",
     keys: &[("filename", Key::Up), ("uploadDate", Key::Up)],
@@ -40,7 +40,7 @@ pub const FILES: Index = Index {
     serves: "files by name, for other tools",
 };
 
-/// The indexes of a collection of chunks, as drivers make them.
+/// The indexes of a chunks collection, as drivers create them.
 pub const CHUNKS: &[Index] = &[Index {
     name: "files_id_1_n_1",
     keys: &[("files_id", Key::Up), ("n", Key::Up)],
@@ -62,13 +62,13 @@ impl fmt::Debug for Chunks {
 }
 
 impl Chunks {
-    /// Those in the collection of `T`.
+    /// The chunks in the collection of `T`.
     pub fn of<T: Stored>(collection: &Collection<T>) -> Self {
         let (raw, limit) = collection.raw();
         Self { raw, limit }
     }
 
-    /// Writes a new file.
+    /// Begins to write a new file.
     pub fn write(&self, file: ObjectId) -> Writer {
         Writer {
             chunks: self.clone(),
@@ -82,8 +82,8 @@ impl Chunks {
         }
     }
 
-    /// These bytes of a file that has `length` of them, in order. A chunk that is missing or of another
-    /// size ends it with an error.
+    /// Streams a range of the bytes of a file of this `length`, in order. A chunk that is missing or has
+    /// another size ends the stream with an error.
     pub fn read(
         &self,
         file: ObjectId,
@@ -104,7 +104,7 @@ impl Chunks {
             .map_ok(|found| stream::iter(found.into_iter().map(Ok)))
             .try_flatten()
             .map_ok(move |(start, chunk)| {
-                // What of this chunk was asked for.
+                // The requested part of this chunk.
                 let from = bytes.start.saturating_sub(start);
                 let upto = (bytes.end - start).min(chunk.len() as u64);
                 let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
@@ -112,7 +112,7 @@ impl Chunks {
             })
     }
 
-    /// Some chunks, each with the place at which it begins.
+    /// Reads some chunks, each with the offset at which it begins.
     async fn find(
         &self,
         file: ObjectId,
@@ -147,7 +147,7 @@ impl Chunks {
     /// Removes all chunks of a file.
     ///
     /// # Errors
-    /// `Unavailable` or `Internal`; some may have been removed, and it may be repeated.
+    /// `Unavailable` or `Internal`; some chunks may have been removed, and the call may be repeated.
     pub async fn remove(&self, file: ObjectId) -> Result<u64, Error> {
         let raw = self.raw.clone();
         let removed = self.raw.send_within(PATIENCE, "delete", async move {
@@ -156,10 +156,7 @@ impl Chunks {
         removed.await
     }
 
-    /// How many chunks a file has.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Number of chunks of a file.
     pub async fn count(&self, file: ObjectId) -> Result<u64, Error> {
         let (raw, limit) = (self.raw.clone(), self.limit);
         let counted = self.raw.send("aggregate", async move {
@@ -168,11 +165,8 @@ impl Chunks {
         counted.await
     }
 
-    /// The files with ids from one up to before another that there are chunks of. Of each file one key of
-    /// the index is looked at.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Ids of the files in this range, its end excluded, for which chunks exist. One index key is examined
+    /// per file.
     pub async fn files(&self, ids: Range<ObjectId>) -> Result<Vec<ObjectId>, Error> {
         let raw = self.raw.clone();
         let pipeline = vec![
@@ -195,9 +189,9 @@ impl Chunks {
     }
 }
 
-/// The bytes of a chunk where it is the one of that number, without copying them.
+/// The bytes of a chunk if it has this number, without copying them.
 fn taken(document: RawDocumentBuf, number: u64) -> Option<Bytes> {
-    /// A document that stands for its bytes.
+    /// A chunk's document as the owner of its bytes.
     struct Data(RawDocumentBuf);
 
     impl AsRef<[u8]> for Data {
@@ -210,16 +204,16 @@ fn taken(document: RawDocumentBuf, number: u64) -> Option<Bytes> {
     (found == Some(number)).then(|| Bytes::from_owner(Data(document)))
 }
 
-/// A file on its way in. The chunks that are full go out while the next ones fill; nobody sees them
-/// before the file's own document is there.
+/// A file that is being written. Full chunks are sent while the next ones fill. They aren't visible before
+/// the file's own document is written.
 pub struct Writer {
     chunks: Chunks,
     file: ObjectId,
-    /// Number of the chunk that fills.
+    /// Number of the chunk that is being filled.
     next: i32,
     filling: Vec<u8>,
     full: Vec<RawDocumentBuf>,
-    /// The command on its way.
+    /// The command in flight.
     sent: Option<JoinHandle<Result<Vec<usize>, Error>>>,
     digest: Sha256,
     length: u64,
@@ -231,25 +225,25 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// What was written.
+/// A written file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Their SHA-256.
+    /// SHA-256 of the bytes.
     pub digest: [u8; 32],
 }
 
 impl Writer {
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Takes the next bytes, and waits where two commands would be on their way.
+    /// Adds the next bytes. Waits for the command in flight before another one is sent.
     ///
     /// # Errors
-    /// Chunks from before couldn't be written, or nobody knows whether they were.
+    /// Earlier chunks couldn't be written, or their outcome is unknown.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         self.digest.update(bytes);
         self.length += bytes.len() as u64;
@@ -267,7 +261,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The chunk is full, or the last.
+    /// Moves the current chunk, which is full or the last, to the chunks to send.
     fn fill(&mut self) -> Result<(), Error> {
         self.full.push(document(self.file, self.next, &self.filling));
         self.filling.clear();
@@ -282,7 +276,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits for the command on its way.
+    /// Waits for the command in flight.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -294,7 +288,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is left. All chunks are on a majority then.
+    /// Writes the rest. After that, a majority holds all chunks.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -310,7 +304,7 @@ impl Writer {
     }
 }
 
-/// A chunk as it is stored.
+/// A chunk in its stored form.
 fn document(file: ObjectId, number: i32, bytes: &[u8]) -> RawDocumentBuf {
     let data = mongodb::bson::raw::RawBinaryRef { subtype: BinarySubtype::Generic, bytes };
     let mut document = RawDocumentBuf::new();

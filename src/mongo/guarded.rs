@@ -1,7 +1,7 @@
-//! The guarded write: the condition stands in the update's filter, never in a read before it.
+//! The guarded write: its condition is part of the update's filter, and isn't checked by a read before it.
 //!
-//! Source of the pattern: "compare and set" in MongoDB's manual on atomicity of single-document
-//! writes, <https://www.mongodb.com/docs/manual/core/write-operations-atomicity/>.
+//! Source of the pattern: "compare and set" in MongoDB's manual on atomicity of single-document writes,
+//! <https://www.mongodb.com/docs/manual/core/write-operations-atomicity/>.
 
 use std::{marker::PhantomData, time::Duration};
 
@@ -15,29 +15,29 @@ use serde::de::DeserializeOwned;
 use super::{
     driver::{Raw, decode, is_duplicate_key},
     expression::both,
-    flow::Run,
-    plain::{find_and_modify, update},
+    flow::Attempt,
+    raw_writes::{find_and_modify, update},
 };
 use crate::error::Error;
 
-/// What became of a guarded write. There is no fourth case, and none may be dropped.
+/// The outcome of a guarded write. There is no fourth case, and callers must handle each of the three.
 #[must_use = "the outcome of a write decides what may be done next"]
 #[derive(Debug)]
 pub enum Outcome<T> {
-    /// The guard held and the write is on a majority; the document as it stands after it.
+    /// The guard held, and a majority holds the write. Contains the document after the write.
     Applied(T),
-    /// The guard didn't hold when the write came; nothing changed.
+    /// The guard didn't hold when the write was evaluated; nothing changed.
     Refused,
-    /// Nobody can say: it may have been applied or may yet be. It is never undone and never shown
-    /// as refused; the caller hears the error, the flow is repeated under its op id or swept.
+    /// The write may have been applied, or may still be. It is never undone and never shown as refused. The
+    /// caller gets the error; the flow is repeated under its op id or finished by a sweep.
     Unknown(Error),
 }
 
 impl<T> Outcome<T> {
-    /// `Some` when applied, `None` when refused.
+    /// `Some` if applied, `None` if refused.
     ///
     /// # Errors
-    /// The outcome is unknown: the caller must stop here and leave the rest to a repeat or a sweep.
+    /// The outcome is unknown: the caller must stop, and leave the rest to a repeat or a sweep.
     pub fn decided(self) -> Result<Option<T>, Error> {
         match self {
             Self::Applied(after) => Ok(Some(after)),
@@ -47,8 +47,8 @@ impl<T> Outcome<T> {
     }
 }
 
-/// A guarded write that is ready to be sent: as `findAndModify`, which answers with the document after, or
-/// as a plain `update`.
+/// A guarded write that is ready to be sent: as `findAndModify`, which returns the document after the write,
+/// or as `update`, which doesn't.
 #[must_use = "nothing is written before apply() or done()"]
 pub struct Guarded<T: DeserializeOwned> {
     write: Write,
@@ -73,34 +73,35 @@ impl<T: DeserializeOwned> Guarded<T> {
         Self { write, holds: PhantomData }
     }
 
-    /// Applied only before the run's deadline on the server's clock: for every take and every give.
-    pub fn within(mut self, run: &Run) -> Self {
-        self.write.filter = both(self.write.filter, run.alive());
-        self.write.limit = Some(run.command_limit());
+    /// Applies the write only before the attempt's deadline on the server's clock. This is for every reserve
+    /// and every apply.
+    pub fn within(mut self, attempt: &Attempt) -> Self {
+        self.write.filter = both(self.write.filter, attempt.alive());
+        self.write.limit = Some(attempt.command_limit());
         self
     }
 
-    /// Which array elements `$[name]` in the update means.
+    /// The array elements that `$[name]` in the update means.
     pub fn array_filters(mut self, filters: Vec<Document>) -> Self {
         self.write.array_filters = filters;
         self
     }
 
-    /// Answers with only these fields of the document after; `T` must be readable from them.
+    /// Returns only these fields of the document after the write; `T` must be decodable from them.
     pub fn answering(mut self, fields: Document) -> Self {
         self.write.answer = Some(fields);
         self
     }
 
-    /// Its guard holds no more once it is applied. MongoDB then needs no record of it, in which it would find
-    /// that a command was sent again: see `plain`.
+    /// States that the guard no longer holds once the write is applied. MongoDB then doesn't have to keep a
+    /// record of the write to detect a repeated command; see `raw_writes`.
     pub fn once(mut self) -> Self {
         self.write.once = true;
         self
     }
 
-    /// Sends it where nobody looks at the document after, as a plain `update`: it costs MongoDB less. As with
-    /// [`Self::once`], it may be sent again.
+    /// Sends the write as `update`, without returning the document, which costs MongoDB less. As with
+    /// [`Self::once`], it may be sent twice.
     pub async fn done(self) -> Outcome<()> {
         match self.write.update().await {
             Ok(true) => Outcome::Applied(()),
@@ -109,7 +110,7 @@ impl<T: DeserializeOwned> Guarded<T> {
         }
     }
 
-    /// Sends it.
+    /// Sends the write as `findAndModify`.
     pub async fn apply(self) -> Outcome<T> {
         let after = if self.write.once {
             let after = self.write.once().await;
@@ -128,7 +129,7 @@ impl<T: DeserializeOwned> Guarded<T> {
 }
 
 impl Write {
-    /// Says whether the guard held.
+    /// Sends an `update`, and returns whether the guard held.
     async fn update(self) -> Result<bool, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let mut one = doc! { "q": self.filter, "u": change };
@@ -137,7 +138,7 @@ impl Write {
         }
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let updated = update(&self.collection, vec![one], limit).await?;
-        // A taken unique key refuses the write like any other guard.
+        // A duplicate key refuses the write like any other guard.
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
             return Ok(true);
         }
@@ -145,7 +146,7 @@ impl Write {
         Ok(false)
     }
 
-    /// The document after.
+    /// Sends a raw `findAndModify`, and returns the document after the write.
     async fn once(self) -> Result<Option<Document>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
         let mut said = doc! { "query": self.filter, "update": change };
@@ -160,8 +161,8 @@ impl Write {
 
     async fn send(self) -> Result<Option<RawDocumentBuf>, Error> {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        // The server's limit doesn't count while a command waits in front of it, so the gateway
-        // stops waiting by itself a little later. The command is not dropped.
+        // `maxTimeMS` doesn't include the time that a command waits before the server starts it, so the
+        // gateway itself stops waiting a little later. The command isn't dropped.
         let patience = limit + Duration::from_secs(1);
         let handle = self.collection.clone();
         handle
@@ -178,7 +179,7 @@ impl Write {
                     action = action.projection(fields);
                 }
                 match action.await {
-                    // A taken unique key refuses the write like any other guard.
+                    // A duplicate key refuses the write like any other guard.
                     Err(error) if is_duplicate_key(&error) => Ok(None),
                     answer => answer,
                 }
@@ -187,5 +188,5 @@ impl Write {
     }
 }
 
-/// `maxTimeMS` of writes that belong to no run.
+/// `maxTimeMS` of writes that belong to no attempt.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Indexes as each room declares them, against those that exist.
+//! Compares the indexes that the rooms declare with those that exist, and builds missing ones.
 
 use std::time::Duration;
 
@@ -12,44 +12,44 @@ use mongodb::{
 use super::driver::{send, send_within};
 use crate::error::Error;
 
-/// One declared index.
+/// A declared index.
 #[derive(Debug, Clone, Copy)]
 pub struct Index {
-    /// Its name; stable, and part of what `docgate indexes` compares.
+    /// Its name. It is stable: `docgate indexes` compares indexes by name.
     pub name: &'static str,
-    /// Its keys in order.
+    /// Its keys, in order.
     pub keys: &'static [(&'static str, Key)],
-    /// What else it is.
+    /// Its other properties.
     pub kind: Kind,
-    /// Which read needs it, for `docgate indexes plan`.
+    /// The read that needs it, for `docgate indexes plan`.
     pub serves: &'static str,
 }
 
 /// How one field is indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// Rising.
+    /// Ascending.
     Up,
-    /// Falling.
+    /// Descending.
     Down,
-    /// Full text, with its weight.
+    /// Full text, with this weight.
     Text(i32),
-    /// A plane with the declared bounds.
+    /// `2d`, with the bounds of [`Kind::Plane`].
     Plane,
 }
 
 /// Properties of an index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Nothing special.
+    /// No special properties.
     Plain,
-    /// No two documents with the same keys.
+    /// No two documents have the same keys.
     Unique,
-    /// Only documents that have the named field.
+    /// Contains only documents that have the named field.
     Where(&'static str),
-    /// Text, stemmed by the language that the named field holds.
+    /// Full text, stemmed in the language that the named field holds.
     Text(&'static str),
-    /// A plane from `min` to `max` in both directions.
+    /// `2d`, with both coordinates between these bounds.
     Plane(f64, f64),
 }
 
@@ -95,13 +95,13 @@ impl Index {
         IndexModel::builder().keys(self.keys()).options(options).build()
     }
 
-    /// Whether an existing index of the same name is this one.
+    /// Whether an existing index of the same name has this definition.
     fn is(&self, existing: &IndexModel) -> bool {
         let declared = self.model();
         let (Some(mine), Some(theirs)) = (declared.options, existing.options.as_ref()) else {
             return false;
         };
-        // The server rewrites the keys of a text index; its name and weights stay.
+        // The server rewrites the keys of a text index, but not its name and weights.
         let keys = matches!(self.kind, Kind::Text(_)) || same_keys(&declared.keys, &existing.keys);
         keys && mine.unique.unwrap_or(false) == theirs.unique.unwrap_or(false)
             && mine.partial_filter_expression == theirs.partial_filter_expression
@@ -112,7 +112,7 @@ impl Index {
     }
 }
 
-/// The server tells weights in an order of its own.
+/// Compares weights regardless of their order, because the server returns them in its own order.
 fn same_weights(left: &Document, right: &Document) -> bool {
     let sorted = |weights: &Document| {
         let mut pairs: Vec<_> = weights.clone().into_iter().collect();
@@ -133,39 +133,39 @@ fn same_keys(left: &Document, right: &Document) -> bool {
         && left.iter().zip(right).all(|(l, r)| l.0 == r.0 && number(l.1) == number(r.1))
 }
 
-/// How long one index may take to build; a large collection takes hours.
+/// Time limit of one `createIndexes`, which takes hours on a large collection.
 const BUILDING: Duration = Duration::from_secs(24 * 3_600);
 
-/// One line of the plan.
+/// What has to be done about one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Declared and there.
+    /// Declared, and exists.
     Keep,
-    /// Declared and missing.
+    /// Declared, and missing.
     Create,
-    /// There under the declared name but with other keys or options.
+    /// Exists under the declared name, but with other keys or options.
     Differs,
-    /// There and not declared.
+    /// Exists, and isn't declared.
     Undeclared,
 }
 
-/// What `docgate indexes` found about one index.
+/// One entry of the plan: what `docgate indexes` found about one index.
 #[derive(Debug, Clone)]
 pub struct Planned {
     /// The collection.
     pub collection: &'static str,
     /// The index's name.
     pub name: String,
-    /// What would be done.
+    /// What has to be done.
     pub step: Step,
-    /// Which read it serves, where it is declared.
+    /// The read that needs it; empty if it isn't declared.
     pub serves: &'static str,
 }
 
-/// What a collection declares: its name and its indexes.
+/// A collection's name and its declared indexes.
 pub type Declared = (&'static str, &'static [Index]);
 
-/// The indexes of a collection that exists.
+/// Lists the indexes of an existing collection.
 async fn existing(database: &Database, collection: &'static str) -> Result<Vec<IndexModel>, Error> {
     let handle = database.collection::<Document>(collection);
     send(collection, "listIndexes", async move { handle.list_indexes().await?.try_collect().await })
@@ -181,10 +181,7 @@ fn name_of(model: &IndexModel) -> String {
     model.options.as_ref().and_then(|options| options.name.clone()).unwrap_or_default()
 }
 
-/// Compares what is declared with what exists.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Compares the declared indexes with the existing ones.
 pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Planned>, Error> {
     let mut plan = Vec::new();
     let collections = collections(database).await?;
@@ -209,11 +206,12 @@ pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Plan
     Ok(plan)
 }
 
-/// Builds what is missing; with `drop` also removes what is undeclared and rebuilds what differs. The
-/// missing indexes of one collection are built by one command, which reads the collection once.
+/// Builds missing indexes. With `drop`, also removes undeclared indexes and rebuilds those that differ. The
+/// missing indexes of one collection are built by one command, which reads the collection once. `done` is
+/// called for each index of the plan.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; the collections before the one that failed keep what was built.
+/// `Unavailable` or `Internal`; the collections before the failed one keep their new indexes.
 pub async fn apply(
     database: &Database,
     declared: &[Declared],
@@ -241,7 +239,7 @@ pub async fn apply(
 }
 
 impl Planned {
-    /// Whether the existing index isn't the declared one.
+    /// Whether the existing index isn't declared, or not in this form.
     fn is_in_the_way(&self) -> bool {
         matches!(self.step, Step::Differs | Step::Undeclared)
     }

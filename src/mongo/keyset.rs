@@ -1,6 +1,5 @@
-//! Pages by the values of their sort keys ("keyset" or "seek" paging, Markus Winand,
-//! <https://use-the-index-luke.com/no-offset>): a page begins right behind a document's values
-//! instead of after so many documents.
+//! Keyset pages ("keyset" or "seek" paging, Markus Winand, <https://use-the-index-luke.com/no-offset>): a
+//! page starts after the sort keys of a document instead of after a number of documents.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -9,7 +8,7 @@ use super::expression::both;
 /// Field path and direction (1 or -1) of one sort key.
 pub type SortKey = (&'static str, i32);
 
-/// `filter`, narrowed to what comes behind the document with these `values` of `keys`.
+/// `filter`, restricted to documents after the one with these `values` of `keys`.
 pub fn beyond(filter: Document, keys: &[SortKey], values: &[Bson]) -> Document {
     // (a, b) > (x, y)  is  a > x  or  a = x and b > y; likewise for more keys.
     let branch = |depth: usize| {
@@ -23,8 +22,8 @@ pub fn beyond(filter: Document, keys: &[SortKey], values: &[Bson]) -> Document {
         branch.insert(field, doc! { further: values[depth].clone() });
         branch
     };
-    // Each branch carries the whole filter: then each is an index range of its own, and the server
-    // merges them in order. With the filter outside, it would walk from the list's beginning.
+    // Each branch contains the whole filter. Each is then a separate index range, and the server merges the
+    // ranges in order. With the filter outside of `$or`, it would scan from the list's beginning.
     let whole = |depth: usize| both(filter.clone(), branch(depth));
     match keys.len() {
         1 => whole(0),

@@ -1,8 +1,8 @@
-//! One holder at a time, until a deadline on the server's clock.
+//! Leases: one holder at a time, until a deadline on the server's clock.
 //!
-//! For background work a lease only saves work. Where it serialises something (the shape of the
-//! category tree) the holder's writes are guarded by its run's deadline as well, and the lease ends
-//! no earlier than one bound after the run began.
+//! For background work, a lease only saves work. If it serializes something (the shape of the category tree),
+//! the holder's writes are also guarded by the deadline of its attempt, and the lease ends no earlier than
+//! one grace period after the attempt began.
 
 use std::time::{Duration, Instant};
 
@@ -12,23 +12,23 @@ use serde::{Deserialize, Serialize};
 use super::{
     collection::{Collection, Stored},
     expression::literal,
-    flow::{Bounds, Run},
+    flow::{Attempt, Bounds},
     guarded::Outcome,
     indexes::Index,
 };
 use crate::error::Error;
 
-/// A lease as it is stored.
+/// A lease in its stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LeaseDocument {
-    /// What is leased.
+    /// Name of the lease.
     #[serde(rename = "_id")]
     pub name: String,
-    /// Who has it.
+    /// The holder.
     pub holder: String,
-    /// Until when, on the server's clock.
+    /// The deadline, on the server's clock.
     pub until: DateTime,
-    /// Up to when the work under it was done, for work that goes on where it was.
+    /// Time up to which the work under the lease is done, for work that continues where it stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<DateTime>,
 }
@@ -38,7 +38,7 @@ impl Stored for LeaseDocument {
     const INDEXES: &'static [Index] = &[];
 }
 
-/// A lease that is held.
+/// A held lease.
 #[derive(Debug)]
 pub struct Lease {
     leases: Collection<LeaseDocument>,
@@ -51,52 +51,58 @@ pub struct Lease {
 const POLL: Duration = Duration::from_millis(20);
 
 impl Lease {
-    /// Takes the lease `name` for one bound, and a run that begins with it; waits for it as long as a
-    /// run lasts.
+    /// Acquires the lease `name` for one grace period, with an attempt that begins together with it. Waits
+    /// for the lease for at most the length of an attempt.
     ///
     /// # Errors
-    /// `Unavailable`: another holds it, or the outcome is unknown. `Internal`.
+    /// `Unavailable` if another holds it or the outcome is unknown; `Internal`.
     pub async fn wait_for(
         leases: Collection<LeaseDocument>,
         name: &str,
         holder: String,
         bounds: Bounds,
-    ) -> Result<(Self, Run), Error> {
+    ) -> Result<(Self, Attempt), Error> {
         let since = Instant::now();
         loop {
-            let run = leases.begin(bounds).await?;
-            let taken = Self::take(leases.clone(), name, holder.clone(), &run, bounds).await?;
+            let attempt = leases.begin(bounds).await?;
+            let taken = Self::take(leases.clone(), name, holder.clone(), &attempt, bounds).await?;
             if let Some(lease) = taken {
-                return Ok((lease, run));
+                return Ok((lease, attempt));
             }
-            if since.elapsed() >= bounds.run {
+            if since.elapsed() >= bounds.attempt {
                 return Err(Error::unavailable(format!("another holds the lease {name}")));
             }
             tokio::time::sleep(POLL).await;
         }
     }
 
-    /// Gives it back where every command under it was answered, else lets it run out.
+    /// Releases the lease if every command under it was answered, and otherwise lets it expire.
     pub async fn end(self, answered: bool) {
         let name = self.name.clone();
         if answered && let Outcome::Unknown(error) = self.release().await {
-            tracing::warn!(name, ?error, "the lease isn't given back and runs out");
+            tracing::warn!(
+                event = "lease_release_failed",
+                name,
+                ?error,
+                "lease release failed; the lease expires"
+            );
         }
     }
 
-    /// Takes the lease `name` for one bound from `run`'s beginning; `None` while another holds it.
+    /// Acquires the lease `name` for one grace period from the beginning of `attempt`. Returns `None` while
+    /// another holds it.
     ///
     /// # Errors
-    /// `Unavailable` or `Internal`: it may be held until its deadline by nobody.
+    /// `Unavailable` or `Internal`; the lease may then stay taken until its deadline without a holder.
     pub async fn take(
         leases: Collection<LeaseDocument>,
         name: &str,
         holder: String,
-        run: &Run,
+        attempt: &Attempt,
         bounds: Bounds,
     ) -> Result<Option<Self>, Error> {
-        let end =
-            run.now().timestamp_millis() + i64::try_from(bounds.one().as_millis()).unwrap_or(0);
+        let end = attempt.now().timestamp_millis()
+            + i64::try_from(bounds.grace_period().as_millis()).unwrap_or(0);
         let until = DateTime::from_millis(end);
         let lease = |done| Self {
             leases: leases.clone(),
@@ -106,7 +112,9 @@ impl Lease {
         };
         let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
         let set = doc! { "$set": { "holder": literal(&holder), "until": until } };
-        if let Some(taken) = leases.guarded(free, vec![set]).within(run).apply().await.decided()? {
+        if let Some(taken) =
+            leases.guarded(free, vec![set]).within(attempt).apply().await.decided()?
+        {
             return Ok(Some(lease(taken.done)));
         }
         // Held by another, or never held: the first holder inserts it.
@@ -115,19 +123,20 @@ impl Lease {
         Ok(leases.insert(first).await.decided()?.map(|()| lease(None)))
     }
 
-    /// Up to when the work under it was done; `None` where that was never said.
+    /// Time up to which the work under the lease is done; `None` if it was never noted.
     pub fn done(&self) -> Option<DateTime> {
         self.done
     }
 
-    /// Says up to when the work under it was done, and goes on. Refused where another has it by now.
+    /// Notes the time up to which the work under the lease is done, and keeps the lease. Refused if another
+    /// holds it by now.
     pub async fn note_done(&self, upto: DateTime) -> Outcome<LeaseDocument> {
         let mine = doc! { "_id": &self.name, "holder": &self.holder };
         self.leases.guarded(mine, doc! { "$set": { "done": upto } }).apply().await
     }
 
-    /// Gives it back. Only for a holder whose every command was answered; who has an unknown one
-    /// behind it lets the lease run out.
+    /// Releases the lease. Only for a holder whose every command was answered; a holder with an unknown
+    /// outcome lets the lease expire.
     pub async fn release(self) -> Outcome<()> {
         let mine = doc! { "_id": &self.name, "holder": &self.holder };
         let free = doc! { "$set": { "until": DateTime::from_millis(0) } };

@@ -1,36 +1,39 @@
-//! The kit that rooms use to talk to MongoDB. No room calls the driver itself.
+//! The kit that rooms use to access MongoDB. No room calls the driver itself.
 //!
-//! - `driver`: the calls of the driver, each in a task of its own
+//! - [`connect`]: the client of the process
+//! - `driver`: the calls of the driver, each in its own task
+//! - `sessions`: a pool of driver sessions
+//! - `pool`: connection metrics
 //! - [`collection`]: typed reads and inserts, each one command
-//! - [`batch`], [`readers`]: reads by key and the server's clock, gathered over all requests
-//! - [`counts`]: counts that many add to, gathered over all requests
+//! - `batcher`: batches items of many requests into few commands
+//! - `loader`: reads by key and of the server's clock, batched over all requests
+//! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
-//! - `plain`: writes without the record that MongoDB keeps of those which a driver may repeat
-//! - [`flow`]: runs with a server deadline, op ids; the shape *take, decide, give, settle*
+//! - `raw_writes`: write commands without the record that MongoDB keeps of retryable writes
+//! - [`flow`]: attempts with a deadline on the server's clock, op ids; the steps *reserve, commit, apply,
+//!   settle*
 //! - [`copies`]: versioned copies of a record in other documents
-//! - [`gridfs`]: the bytes of files, in chunks
-//! - [`audiences`]: lists in which readers see different things
-//! - [`expression`]: the few aggregation expressions that guards and updates are made of
-//! - [`keyset`]: pages by the values of their sort keys
-//! - [`lease`]: one holder at a time, with a server deadline
-//! - [`tree`]: documents that carry copies of what stands above them
+//! - [`tree`]: documents that carry copies of their ancestors' values
+//! - [`lease`]: one holder at a time, until a deadline on the server's clock
+//! - [`SweepReport`]: the result of one pass of a sweep
+//! - [`gridfs`]: the contents of files, in chunks
+//! - [`audiences`]: lists whose readers see different entries
+//! - [`expression`]: the aggregation expressions of guards and updates
+//! - [`keyset`]: keyset pages
 //! - [`watch`]: one change stream per collection, any number of subscribers
-//! - [`view`]: documents of which only what is asked for is read
-//! - [`indexes`]: declared against existing
-//! - [`observe`]: which commands a request sent
-//! - `sessions`: commands in sessions that are lent from one to the next
-//! - `pool`: what operators can watch of the connections
-//! - [`explain`]: what a read looks at
-//! - [`Tally`]: what a pass of a sweep did
+//! - [`lazy_document`]: documents of which only the selected fields are decoded
+//! - [`raw_bson`]: reads the bytes of stored documents in one pass
+//! - [`indexes`]: declared indexes against existing ones
+//! - [`observe`]: the commands that a request sent
+//! - [`explain`]: execution statistics of a read
 
 pub mod audiences;
-mod batch;
+mod batcher;
 pub mod collection;
 pub mod connect;
 pub mod copies;
 pub mod counts;
 mod driver;
-pub mod elements;
 pub mod explain;
 pub mod expression;
 pub mod flow;
@@ -38,20 +41,21 @@ pub mod gridfs;
 pub mod guarded;
 pub mod indexes;
 pub mod keyset;
+pub mod lazy_document;
 pub mod lease;
+mod loader;
 pub mod observe;
-mod plain;
 mod pool;
-mod readers;
+pub mod raw_bson;
+mod raw_writes;
 mod sessions;
-mod tally;
+mod sweep_report;
 pub mod tree;
-pub mod view;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
-pub use flow::{Bounds, Run};
+pub use flow::{Attempt, Bounds};
 pub use guarded::Outcome;
-pub use readers::Readers;
-pub use tally::Tally;
+pub use loader::Loader;
+pub use sweep_report::SweepReport;

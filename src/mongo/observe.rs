@@ -1,4 +1,4 @@
-//! Which commands a request sent, how long each took, and what each looked at.
+//! Records the commands that a request sent, how long each took, and the reads among them for `explain`.
 
 use std::{
     future::Future,
@@ -15,30 +15,30 @@ use crate::metrics::request;
 pub struct Sent {
     /// Collection, or the database for commands without one.
     pub collection: String,
-    /// The command's name in MongoDB's own words, such as `find`.
+    /// The command's name in MongoDB, such as `find`.
     pub command: &'static str,
-    /// Time from sending to the whole answer.
+    /// Time from sending the command to the whole reply.
     pub took: Duration,
-    /// The command itself where it is a read: it can be asked for [`figures`](super::explain::figures).
+    /// The command itself if it is a read, of which [`figures`](super::explain::figures) gives statistics.
     pub read: Option<Document>,
 }
 
-/// The list of one request.
+/// The commands of one request.
 pub type Log = Arc<Mutex<Vec<Sent>>>;
 
 tokio::task_local! {
     static LOG: Log;
 }
 
-/// Runs `request` and collects what it sends into `log`.
+/// Runs `request`, and collects its commands in `log`.
 pub async fn collect<F: Future>(log: Log, request: F) -> F::Output {
     LOG.scope(log, request).await
 }
 
-/// Notes one command; does nothing outside of a request.
+/// Records one command; does nothing outside a request.
 pub(super) fn note(collection: &str, command: &'static str, since: Instant) {
     request::command();
-    // Outside a request (a sweep, a command of the binary) there is no list to note it in.
+    // A sweep or a command of the binary has no log.
     let _outside_a_request = LOG.try_with(|log| {
         let took = since.elapsed();
         let sent = Sent { collection: collection.to_owned(), command, took, read: None };
@@ -46,12 +46,12 @@ pub(super) fn note(collection: &str, command: &'static str, since: Instant) {
     });
 }
 
-/// The read, where someone collects what is sent.
+/// The read, if commands are being collected.
 pub(super) fn wanted(read: impl FnOnce() -> Document) -> Option<Document> {
     LOG.try_with(|_| read()).ok()
 }
 
-/// Adds to the command noted last what it read.
+/// Adds the read to the command that was recorded last.
 pub(super) fn note_read(read: Option<Document>) {
     let _outside_a_request = LOG.try_with(|log| {
         if let Some(sent) = log.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {

@@ -1,4 +1,4 @@
-//! What operators can watch of the connections, told by the driver's pool.
+//! Connection metrics, from the events of the driver's pool.
 //! <https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/connection-monitoring-and-pooling.md>
 
 use mongodb::event::{
@@ -8,7 +8,7 @@ use mongodb::event::{
 
 use crate::metrics::database::Pool;
 
-/// Counts what happens to the connections of one client.
+/// Returns a handler that counts the connection events of one client.
 pub(super) fn watch(pool: Pool) -> EventHandler<CmapEvent> {
     EventHandler::callback(move |event| note(&pool, &event))
 }

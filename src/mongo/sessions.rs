@@ -1,8 +1,8 @@
-//! Commands in sessions that are lent from one to the next.
+//! A pool of driver sessions that are reused from one command to the next.
 //!
-//! To a command without one the driver gives a session of its own, and begins a task that waits for its end.
-//! None of ours is causally consistent: every command goes to the primary, and reads whose answers must be
-//! settled ask for what a majority holds. Sessions of commands that failed aren't used again.
+//! For a command without a session, the driver creates one and spawns a task that waits for its end. None of
+//! these sessions is causally consistent: every command goes to the primary, and reads whose result must be
+//! settled use read concern `majority`. The sessions of failed commands aren't reused.
 //! <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
 
 use std::{
@@ -22,13 +22,13 @@ use mongodb::{
 /// Sessions for the commands of one database.
 pub(super) struct Sessions {
     database: Database,
-    /// Those that nobody uses, and since when; the latest at the end.
+    /// Idle sessions, each with the time of its last use; the most recent one is last.
     idle: Mutex<Vec<(ClientSession, Instant)>>,
 }
 
-/// As many are kept as the driver opens connections where it isn't told otherwise.
+/// Maximum number of idle sessions: the default size of the connection pool.
 const KEPT: usize = 64;
-/// MongoDB forgets a session after half an hour.
+/// Age at which an idle session isn't reused any more. MongoDB forgets a session after half an hour.
 const OLD: Duration = Duration::from_secs(15 * 60);
 
 impl Sessions {
@@ -36,10 +36,10 @@ impl Sessions {
         Self { database, idle: Mutex::default() }
     }
 
-    /// Runs one command that is answered with one document.
+    /// Runs one command whose reply is one document.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(super) async fn run(&self, command: Document) -> Result<Document> {
         let mut session = self.lend().await?;
         let answer = self.database.run_command(command).session(&mut session).await?;
@@ -47,10 +47,10 @@ impl Sessions {
         Ok(answer)
     }
 
-    /// All that is found, as the server sent it.
+    /// Returns all batches of a `find`, as the server sent them.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(super) async fn find(&self, find: Find<'_, RawDocumentBuf>) -> Result<Vec<RawBatch>> {
         let mut session = self.lend().await?;
         let mut cursor = find.session(&mut session).batch().await?;

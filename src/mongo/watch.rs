@@ -1,7 +1,7 @@
 //! The change hub: one change stream per collection and gateway, any number of subscribers.
 //!
-//! It tells *which* document changed and how often; subscribers read it again. Nothing is queued: a
-//! subscriber that falls behind misses no state, only intermediate ones, and hears how many.
+//! It reports *which* document changed and how often; subscribers read the document again. Nothing is queued:
+//! a subscriber that falls behind misses only intermediate states, and learns how many.
 
 use std::{
     collections::HashMap,
@@ -24,27 +24,26 @@ use tokio::sync::watch;
 
 use crate::metrics::database::Streams;
 
-/// Pause before a stream that broke is opened again.
+/// Pause before a broken stream is opened again.
 const RETRY: Duration = Duration::from_secs(1);
-/// Server codes after which a stream can't go on where it was: `InvalidResumeToken`,
+/// The server's error codes after which a stream can't be resumed: `InvalidResumeToken`,
 /// `ChangeStreamFatalError`, `ChangeStreamHistoryLost`.
 /// <https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml>
 const LOST: [i32; 3] = [260, 280, 286];
 
-/// What happened to one document since the first of its subscribers came. Each subscriber keeps
-/// what it knew last.
+/// Counters of one document since its first subscription. Each subscriber keeps the values that it saw last.
 #[derive(Debug, Clone, Copy, Default)]
 struct News {
-    /// How often it changed.
+    /// Number of changes.
     changes: u64,
-    /// How often changes may have gone unseen.
+    /// Number of times that changes may have been missed.
     resets: u64,
 }
 
-/// The documents of one collection that somebody follows, by `_id`.
+/// The documents of one collection that have subscribers, by `_id`.
 type Followed = HashMap<String, watch::Sender<News>>;
 
-/// The streams that are open. Cheap to clone.
+/// The open change streams. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     database: Database,
@@ -52,7 +51,7 @@ pub struct Hub {
     metrics: Streams,
 }
 
-/// A subscription to the changes of one document. Dropping it ends it.
+/// A subscription to the changes of one document. Dropping it ends the subscription.
 pub struct Changes {
     hub: Hub,
     collection: &'static str,
@@ -61,23 +60,22 @@ pub struct Changes {
     known: News,
 }
 
-/// What a subscriber hears of its document.
+/// The changes of a document since the subscriber's last call of [`Changes::heard`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// How often it changed since it was asked the last time.
+    /// Number of changes.
     pub changes: u64,
-    /// Whether more may have happened than could be seen: the stream was interrupted, and its place
-    /// was lost.
+    /// Whether more changes may have been missed, because the stream was interrupted and couldn't be resumed.
     pub is_reset: bool,
 }
 
 impl Changes {
-    /// Waits until the document has (or may have) changed; `false` when that can't be told any more.
+    /// Waits until the document has changed, or may have. Returns `false` if that can't be told any more.
     pub async fn changed(&mut self) -> bool {
         self.receiver.changed().await.is_ok()
     }
 
-    /// What was heard since it was asked the last time. What comes later is waited for all the same.
+    /// Returns the changes since the last call. Later changes still end the wait of [`Self::changed`].
     pub fn heard(&mut self) -> Heard {
         let now = *self.receiver.borrow();
         let known = mem::replace(&mut self.known, now);
@@ -103,15 +101,15 @@ impl Hub {
         Self { database, streams: Arc::default(), metrics }
     }
 
-    /// How many subscribers each collection has now.
+    /// Number of subscribers by collection.
     pub fn subscribers(&self) -> Vec<(&'static str, usize)> {
         let count =
             |followed: &Followed| followed.values().map(watch::Sender::receiver_count).sum();
         self.streams().iter().map(|(name, followed)| (*name, count(followed))).collect()
     }
 
-    /// Listens to one document. The first subscriber of a collection opens its stream; it is closed
-    /// soon after the last one has left.
+    /// Subscribes to one document. The first subscription of a collection opens its stream, which is closed
+    /// soon after the last one has ended.
     pub fn watch(&self, collection: &'static str, id: impl Into<String>) -> Changes {
         let id = id.into();
         let mut streams = self.streams();
@@ -125,7 +123,7 @@ impl Hub {
         Changes { hub: self.clone(), collection, id, receiver, known }
     }
 
-    /// Reads the change stream for as long as anyone listens.
+    /// Reads the change stream while there are subscribers.
     async fn follow(self, collection: &'static str) {
         let mut token = None;
         let mut is_late = false;
@@ -159,15 +157,15 @@ impl Hub {
         watch.pipeline([only_keys]).resume_after(token).read_concern(ReadConcern::majority()).await
     }
 
-    /// Reads until nobody listens any more (`true`) or the stream breaks; `token` is where to go on.
-    /// What is on its way is never dropped: an empty answer comes after a second.
+    /// Reads until there are no subscribers (`true`) or the stream breaks (`false`). `token` is the position
+    /// at which to resume. A read in flight is never dropped: an empty reply comes after a second.
     async fn read(
         &self,
         collection: &'static str,
         stream: &mut Stream,
         token: &mut Option<ResumeToken>,
     ) -> bool {
-        // Also where nothing happened yet there is a place to go on from.
+        // There is a position to resume from even before the first event.
         *token = stream.resume_token();
         while stream.is_alive() {
             match stream.next_if_any().await {
@@ -187,7 +185,7 @@ impl Hub {
                 return true;
             }
         }
-        // The collection was dropped or renamed: that is the end of this stream and of its place.
+        // The collection was dropped or renamed, which ends the stream and makes its position useless.
         *token = None;
         false
     }
@@ -198,16 +196,16 @@ impl Hub {
         }
     }
 
-    /// Lets everyone look again: what changed before the stream was there went unseen. That is a reset,
-    /// unless it was opened as soon as somebody asked.
+    /// Wakes all subscribers: changes before the stream was opened were missed. This is a reset, unless the
+    /// stream was opened directly after the first subscription.
     fn tell_all(&self, collection: &'static str, is_reset: bool) {
         for sender in self.streams().get(collection).into_iter().flat_map(Followed::values) {
             sender.send_modify(|news| news.resets += u64::from(is_reset));
         }
     }
 
-    /// Takes a stream out that nobody listens to. Under the same lock as [`Self::watch`], so that
-    /// nobody joins a stream that ends.
+    /// Removes a stream without subscribers. This uses the same lock as [`Self::watch`], so that nobody
+    /// subscribes to a stream that ends.
     fn is_left(&self, collection: &'static str) -> bool {
         let mut streams = self.streams();
         let is_left = streams.get(collection).is_none_or(Followed::is_empty);
@@ -224,13 +222,18 @@ impl Hub {
 
 type Stream = ChangeStream<ChangeStreamEvent<Document>>;
 
-/// Where the error says that a stream can't go on where it was, it begins anew.
+/// Logs the error, and forgets the position if the stream can't be resumed there.
 fn forget_if_lost(
     collection: &'static str,
     error: &mongodb::error::Error,
     token: &mut Option<ResumeToken>,
 ) {
-    tracing::warn!(collection, %error, "the change stream broke");
+    tracing::warn!(
+        event = "change_stream_failed",
+        collection,
+        %error,
+        "change stream failed; it is opened again"
+    );
     let is_lost = match error.kind.as_ref() {
         ErrorKind::Command(command) => LOST.contains(&command.code),
         _ => error.contains_label("NonResumableChangeStreamError"),

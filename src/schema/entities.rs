@@ -1,9 +1,8 @@
-//! Anything by a representation of it: what a gateway asks that composes docgate with other services
-//! into one graph, as Apollo Federation 2 has it.
+//! Apollo Federation 2: the fields by which a federation gateway resolves entities by their representations.
 //! <https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec>
 //!
-//! `_entities` shows exactly what `node` shows to the same caller. A representation that can't be used
-//! fails alone: the others are answered.
+//! `_entities` shows exactly what `node` shows to the same caller. An invalid representation fails alone: the
+//! other ones are answered.
 
 use async_graphql::{
     Any, Context, Error as FieldError, ID, Object, OutputType, Result, ScalarType, SimpleObject,
@@ -34,10 +33,10 @@ use crate::{
     graphql::{app, input, node_id::NodeKind, requester, requester::Requester},
 };
 
-/// Representations that `_entities` takes at the most.
+/// Maximum number of representations of one `_entities` field.
 const MOST: usize = 100;
 
-/// Something that other services may refer to.
+/// An entity, which other subgraphs can refer to.
 #[derive(Union)]
 #[graphql(name = "_Entity")]
 pub enum Entity {
@@ -82,21 +81,21 @@ impl From<Node> for Entity {
     }
 }
 
-/// This gateway as a part of a composed graph.
+/// This gateway as a subgraph of a composed graph.
 #[derive(SimpleObject)]
 #[graphql(name = "_Service")]
 pub struct Service {
-    /// Its schema with the keys by which other services may refer to its types.
+    /// Schema of this gateway with the keys of its entities, in the schema definition language.
     sdl: &'static str,
 }
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct EntitiesQuery;
 
 #[Object]
 impl EntitiesQuery {
-    /// What this gateway adds to a composed graph.
+    /// This gateway as a subgraph of a composed graph.
     ///
     /// Who: everyone.
     #[graphql(name = "_service")]
@@ -104,8 +103,8 @@ impl EntitiesQuery {
         Service { sdl: subgraph::sdl() }
     }
 
-    /// What up to 100 representations stand for, in the same order; null where there is nothing, or
-    /// nothing for you to see.
+    /// Entities for up to 100 representations, in the order of `representations`. An element is null if the
+    /// entity doesn't exist or isn't visible to the caller.
     ///
     /// Who: everyone.
     #[graphql(name = "_entities")]
@@ -113,7 +112,7 @@ impl EntitiesQuery {
         &self,
         context: &Context<'_>,
         #[graphql(
-            desc = "Each has a `__typename` and a key of that type; `id` goes before another."
+            desc = "Each representation has a `__typename` and a key of that type. If it has several keys, `id` is used."
         )]
         representations: Vec<Any>,
     ) -> Result<Vec<Option<Result<Entity>>>> {
@@ -128,7 +127,7 @@ impl EntitiesQuery {
     }
 }
 
-/// What the representation at that place stands for.
+/// Resolves the representation at this position.
 async fn find_entity(
     app: &App,
     requester: &Requester,
@@ -162,15 +161,15 @@ async fn find_entity(
             found.map_err(|error| at(field, error))?.map(|category| Category(category).into())
         }
         _ if input::id(*kind, &value).is_ok() => find(app, requester, &value).await?,
-        // There can be nothing of this type with that id.
+        // No entity of this type can have this id.
         _ => None,
     };
     let found = found.map(Entity::from);
-    // A film isn't there as a book.
+    // The id may belong to another type, such as a film that is requested as a book.
     Ok(found.filter(|found| [PRODUCT, &found.introspection_type_name()].contains(name)))
 }
 
-/// The same fault, of the field as the caller wrote it.
+/// The same error with the field as the caller wrote it.
 fn at(field: String, error: Error) -> Error {
     match error {
         Error::BadInput { reason, .. } => Error::bad_input(field, reason),

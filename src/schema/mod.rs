@@ -1,5 +1,5 @@
-//! Merges each room's Query, Mutation and Subscription: one line per room; in [`nodes`] and [`entities`]
-//! one more for each kind of thing with a global id.
+//! Merges the query, mutation and subscription fields of all rooms, with one line per room. [`nodes`] and
+//! [`entities`] have one more line for each kind of document with a global id.
 
 pub mod entities;
 pub mod nodes;
@@ -48,21 +48,22 @@ use crate::{
             },
         },
     },
-    error::Error,
-    graphql::{
-        measure::Limits,
-        plans::{Asked, Plans, Read},
-        refusals::{
-            AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
-            InsufficientStock, InvalidInput, NotFound,
-        },
+    engine::{
+        cost::Limits,
+        prepared::{PreparedOperation, PreparedOperations, Read},
         types::Types,
+    },
+    error::Error,
+    graphql::refusals::{
+        AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
+        InsufficientStock, InvalidInput, NotFound,
     },
     metrics::operations::OperationType,
 };
 
-/// Everything that can be read.
-// A field is looked for from the last room to the first: what is read most stands at the end.
+/// Query fields of all rooms.
+// The rooms are searched for a field from the last one to the first; the rooms that are read most are
+// therefore last.
 #[derive(MergedObject, Default)]
 pub struct Query(
     entities::EntitiesQuery,
@@ -81,7 +82,7 @@ pub struct Query(
     catalog::resolvers::CatalogQuery,
 );
 
-/// Everything that can be changed.
+/// Mutation fields of all rooms.
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     catalog::resolvers::CatalogMutation,
@@ -98,7 +99,7 @@ pub struct Mutation(
     hits::resolvers::HitsMutation,
 );
 
-/// Everything that can be followed.
+/// Subscription fields of all rooms.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(
     comments::resolvers::CommentsSubscription,
@@ -107,11 +108,15 @@ pub struct Subscription(
     transfers::resolvers::TransfersSubscription,
 );
 
-/// A way in which a mutation was refused; nothing was changed.
+/// A refusal: a mutation was refused for an expected reason. Nothing was changed.
 #[derive(Debug, Interface)]
 #[graphql(
-    field(name = "code", ty = "&ErrorCode", desc = "The kind of refusal, for programs."),
-    field(name = "message", ty = "&String", desc = "What happened, for people.")
+    field(name = "code", ty = "&ErrorCode", desc = "Kind of refusal, for programs."),
+    field(
+        name = "message",
+        ty = "&String",
+        desc = "Explanation in English, for people. Programs should use `code`."
+    )
 )]
 pub enum UserError {
     NotFound(NotFound),
@@ -148,23 +153,23 @@ pub enum UserError {
 /// The whole schema, ready to execute requests.
 #[derive(Clone)]
 pub struct GatewaySchema {
-    /// Checks everything before it executes.
+    /// Validates a document by all rules before it executes it.
     strict: Library,
-    /// Executes what is known to be valid; only limits are looked at.
+    /// Executes documents that are known to be valid; only the limits are checked.
     quick: Library,
-    /// The same without the library's preparation, for what is written out.
+    /// The same roots without the library's preparation of a request, for flattened operations.
     queries: Root<Query>,
     mutations: Root<Mutation>,
     types: Arc<Types>,
-    plans: Arc<Plans>,
+    plans: Arc<PreparedOperations>,
 }
 
-/// Mutations that add to counts.
+/// Mutations that increment counters.
 const COUNTING: [&str; 1] = ["recordHits"];
 
 type Library = Schema<Root<Query>, Root<Mutation>, Subscription>;
 
-/// A request with its text read.
+/// A request whose document was parsed.
 pub struct Prepared {
     request: Request,
     read: Read,
@@ -172,38 +177,39 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The same with something for its resolvers.
+    /// Adds data for the resolvers.
     #[must_use]
     pub fn with(self, data: impl Any + Send + Sync) -> Self {
         Self { request: self.request.data(data), ..self }
     }
 
-    /// The answer's data may be text, for [`text::write`](async_graphql::text::write) alone.
+    /// Permits that the answer's data is text, which only [`text::write`](async_graphql::text::write) can
+    /// handle.
     pub fn answer_as_text(&mut self) {
         self.as_text = true;
     }
 
-    /// Whether it is a subscription.
+    /// Whether the operation is a subscription.
     pub fn is_subscription(&self) -> bool {
-        self.read.asked.as_ref().is_some_and(Asked::is_subscription)
+        self.read.asked.as_ref().is_some_and(PreparedOperation::is_subscription)
     }
 
-    /// Whether it may change something.
+    /// Whether the operation is a mutation.
     pub fn is_mutation(&self) -> bool {
-        self.read.asked.as_ref().is_some_and(Asked::is_mutation)
+        self.read.asked.as_ref().is_some_and(PreparedOperation::is_mutation)
     }
 
-    /// Whether it adds to counts, which nobody may repeat who doesn't know what became of it.
+    /// Whether the operation increments counters. It must not be repeated if its outcome is unknown.
     pub fn is_counting(&self) -> bool {
         self.read.asked.as_ref().is_some_and(|asked| asked.has_field_of(&COUNTING))
     }
 
-    /// Estimated objects of the answer.
+    /// Cost: the estimated number of objects in the answer.
     pub fn cost(&self) -> usize {
         self.read.cost
     }
 
-    /// What it does; none where its text can't be read.
+    /// Type of the operation; `None` if the document can't be parsed.
     pub fn operation_type(&self) -> Option<OperationType> {
         let asked = self.read.asked.as_ref()?;
         Some(if asked.is_subscription() {
@@ -215,32 +221,32 @@ impl Prepared {
         })
     }
 
-    /// The operation's name, if it has one.
+    /// Name of the operation, if it has one.
     pub fn name(&self) -> Option<Name> {
-        self.read.asked.as_ref().and_then(Asked::name).cloned()
+        self.read.asked.as_ref().and_then(PreparedOperation::name).cloned()
     }
 
-    /// The first field of the operation's root.
+    /// First root field of the operation.
     pub fn first_field(&self) -> Option<&str> {
-        self.read.asked.as_ref().and_then(Asked::first_field).map(Name::as_str)
+        self.read.asked.as_ref().and_then(PreparedOperation::first_field).map(Name::as_str)
     }
 
-    /// Whether its text was read and found valid before.
+    /// Whether the document was parsed and found valid before.
     pub fn is_known(&self) -> bool {
         self.read.is_known
     }
 
-    /// How long anyone may keep the answer, whoever asked; `None` where nobody may. An answer with an
-    /// error may never be kept.
+    /// How long the answer can be cached for all callers; `None` if it can't. An answer with an error must
+    /// never be cached.
     pub fn max_age(&self) -> Option<Duration> {
-        self.read.asked.as_ref().and_then(Asked::max_age)
+        self.read.asked.as_ref().and_then(PreparedOperation::max_age)
     }
 }
 
 impl GatewaySchema {
     /// Executes a query or mutation.
     pub async fn execute(&self, mut prepared: Box<Prepared>) -> Response {
-        // What is known isn't moved.
+        // A request that was checked before isn't moved.
         if !prepared.read.is_checked {
             *prepared = match self.learned(*prepared).await {
                 Ok(prepared) => prepared,
@@ -253,7 +259,7 @@ impl GatewaySchema {
             asked.and_then(|asked| Some((asked, asked.unconditional()?)))
         {
             let as_text = *as_text && asked.is_plain();
-            // Boxed: these futures are large, and this one is moved a few times.
+            // The futures are boxed, because they are large and would be moved several times.
             let answer = if asked.is_mutation() {
                 let direct = self.mutations.direct();
                 direct.map(|direct| direct.execute(operation, request, as_text).boxed())
@@ -270,8 +276,8 @@ impl GatewaySchema {
         self.complete(asked.as_ref(), response, false)
     }
 
-    /// What executes it, with what was read of it.
-    fn for_library(&self, prepared: Prepared) -> (&Library, Request, Option<Asked>) {
+    /// The library schema that executes the request, with the request and its prepared operation.
+    fn for_library(&self, prepared: Prepared) -> (&Library, Request, Option<PreparedOperation>) {
         let Prepared { mut request, read: Read { asked, is_checked, .. }, .. } = prepared;
         if let Some(asked) = &asked {
             asked.fill(&mut request, is_checked);
@@ -279,7 +285,7 @@ impl GatewaySchema {
         (if is_checked { &self.quick } else { &self.strict }, request, asked)
     }
 
-    /// Executes any operation; a subscription answers until it ends.
+    /// Executes an operation of any type. A subscription answers until it ends.
     pub fn execute_stream(
         &self,
         prepared: Prepared,
@@ -298,9 +304,9 @@ impl GatewaySchema {
         stream::once(answers).flatten()
     }
 
-    /// A text that is new, or whose variables may not be what it declares, is checked by all rules before any
-    /// of it is executed, and then executed in the same form as later: how often something is done mustn't
-    /// depend on who asked before.
+    /// Validates a document that is new, or whose variables may not match their declarations, by all rules
+    /// before anything is executed. It is then executed in the same form as later ones: what a request does
+    /// must not depend on earlier requests.
     async fn learned(&self, prepared: Prepared) -> Result<Prepared, Response> {
         let Prepared { request, mut read, as_text } = prepared;
         let Some(asked) = read.asked.take_if(|_| !read.is_checked) else {
@@ -331,28 +337,28 @@ impl GatewaySchema {
         })
     }
 
-    /// Reads the text of a request. What the schema's rules don't allow is told when it is executed.
+    /// Parses the document of a request. Validation errors are reported when it is executed.
     ///
     /// # Errors
-    /// It asks for more than it may.
+    /// The operation exceeds a limit.
     pub fn prepare(&self, mut request: Request) -> Result<Prepared, Error> {
         let read = self.plans.read(&self.types, &mut request)?;
         Ok(Prepared { request, read, as_text: false })
     }
 
-    /// The same schema for another gateway, with its own limits and known texts. It saves building the
-    /// schema anew; `federation` and `introspection` have to be as they were.
+    /// The same schema for another gateway, with limits and prepared operations of its own. This saves
+    /// building the schema again; `federation` and `introspection` must have the same values.
     #[must_use]
     pub fn for_another(&self, config: &Config) -> Self {
-        Self { plans: Arc::new(Plans::new(Limits::of(config))), ..self.clone() }
+        Self { plans: Arc::new(PreparedOperations::new(Limits::of(config))), ..self.clone() }
     }
 
-    /// What operations may ask for.
+    /// Limits of operations.
     pub fn limits(&self) -> &Limits {
         self.plans.limits()
     }
 
-    /// Every field that an operation can begin with.
+    /// All root fields.
     pub fn root_fields(&self) -> Vec<(OperationType, String)> {
         use OperationType::{Mutation, Query, Subscription};
         let roots = [(Query, "Query"), (Mutation, "Mutation"), (Subscription, "Subscription")];
@@ -366,7 +372,7 @@ impl GatewaySchema {
 
     fn complete(
         &self,
-        asked: Option<&Asked>,
+        asked: Option<&PreparedOperation>,
         mut response: Response,
         is_ordered: bool,
     ) -> Response {
@@ -378,29 +384,29 @@ impl GatewaySchema {
     }
 }
 
-/// What the library says to a subscription for which all rules hold where it is to answer once.
+/// The library's answer to a valid subscription that is executed like a query.
 const SOUND_SUBSCRIPTION: &str = "Subscriptions are not supported on this transport.";
 
-/// Whether the request was executed: faults of the request itself are at no field.
+/// Whether the request was executed. Errors of the request itself have no path.
 fn is_of_execution(response: &Response) -> bool {
     response.errors.iter().all(|error| !error.path.is_empty())
 }
 
-/// Builds the schema of a gateway; handles and the requester come with each request.
+/// Builds the schema of a gateway. The handles and the requester are part of each request.
 ///
 /// # Panics
-/// When the library can't read what it prints, which a test would have seen.
+/// If the library can't parse the schema that it prints, which a test would have detected.
 pub fn build(config: &Config) -> GatewaySchema {
     let (queries, mutations) = (Root::default(), Root::default());
     let strict = library(ValidationMode::Strict, config, &queries, &mutations);
     #[expect(clippy::expect_used, reason = "what the library prints it also reads")]
     let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
     let quick = library(ValidationMode::Fast, config, &queries, &mutations);
-    let plans = Arc::new(Plans::new(Limits::of(config)));
+    let plans = Arc::new(PreparedOperations::new(Limits::of(config)));
     GatewaySchema { strict, quick, queries, mutations, types: Arc::new(types), plans }
 }
 
-/// Levels that the parser reads.
+/// Maximum nesting that the parser accepts.
 const DEEPEST: usize = 64;
 
 fn library(
@@ -427,18 +433,18 @@ fn builder(
     Schema::build(queries, mutations, Subscription::default())
         .register_output_type::<UserError>()
         .validation_mode(mode)
-        // Ours is looked at before; this one ends fragments that name themselves.
+        // docgate's own limit is checked before. This one stops fragments that contain themselves.
         .limit_recursive_depth(DEEPEST)
 }
 
-/// The schema in the schema definition language, as `schema.graphql` holds it: without what only a
-/// subgraph has.
+/// The schema in the schema definition language, as in `schema.graphql`: without the fields and types of a
+/// subgraph.
 pub fn sdl() -> String {
     library(ValidationMode::Strict, &Config::default(), &Root::default(), &Root::default())
         .sdl_with_options(printed())
 }
 
-/// How schemas are printed.
+/// Options for printing a schema.
 fn printed() -> SDLExportOptions {
     SDLExportOptions::new().sorted_fields().sorted_enum_items().include_specified_by()
 }

@@ -1,4 +1,4 @@
-//! Anything by its global id, as Relay has it.
+//! Relay's object identification: any document by its global id.
 //! <https://relay.dev/graphql/objectidentification.htm>
 
 use async_graphql::{Context, ID, Interface, Object, Result};
@@ -40,12 +40,12 @@ use crate::{
     },
 };
 
-/// Ids that `nodes` takes at the most.
+/// Maximum number of ids of one `nodes` field.
 const MOST: usize = 100;
 
-/// Something with a global id.
+/// An object with a global id.
 #[derive(Interface)]
-#[graphql(field(name = "id", ty = "ID", desc = "Its global id."))]
+#[graphql(field(name = "id", ty = "ID", desc = "Global id of the object."))]
 pub enum Node {
     Account(Account),
     Album(Album),
@@ -80,7 +80,7 @@ impl From<Content> for Node {
     fn from(content: Content) -> Self {
         match content {
             Content::Page(page) => Self::Page(page),
-            // By its id it is an asset.
+            // By its global id, a picture is an asset.
             Content::Photo(photo) => Self::Asset(AssetDocument::from(photo).into()),
             Content::BlogEntry(entry) => Self::BlogEntry(entry),
             Content::Folder(folder) => Self::Folder(folder),
@@ -90,31 +90,31 @@ impl From<Content> for Node {
     }
 }
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct NodesQuery;
 
 #[Object]
 impl NodesQuery {
-    /// Anything by its global id; null where there is nothing, or nothing for you to see.
+    /// An object by its global id. Null if it doesn't exist or isn't visible to the caller.
     ///
     /// Who: everyone.
     async fn node(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The global id.")] id: ID,
+        #[graphql(desc = "Global id of the object.")] id: ID,
     ) -> Result<Option<Node>> {
         Ok(find(app(context), requester(context), &id).await?)
     }
 
-    /// Up to 100 things by their global ids, in the same order; null where there is nothing, or
-    /// nothing for you to see.
+    /// Up to 100 objects by their global ids, in the order of `ids`. An element is null if the object doesn't
+    /// exist or isn't visible to the caller.
     ///
     /// Who: everyone.
     async fn nodes(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The global ids.")] ids: Vec<ID>,
+        #[graphql(desc = "Global ids of the objects, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Option<Node>>> {
         input::at_most("ids", &ids, MOST).map_err(Error::from)?;
         let (app, requester) = (app(context), requester(context));
@@ -122,7 +122,8 @@ impl NodesQuery {
     }
 }
 
-/// Each room's own read, which knows who may see what. A text that is no global id is the id of nothing.
+/// Reads an object with the room's own operation, which checks whether it is visible to the caller. A text
+/// that isn't a global id is treated as the id of an object that doesn't exist.
 pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Option<Node>, Error> {
     let Some((kind, _)) = node_id::decode(id) else { return Ok(None) };
     let Ok(key) = input::id(kind, id) else { return Ok(None) };

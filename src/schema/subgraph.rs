@@ -1,5 +1,6 @@
-//! The schema with and without what makes it a subgraph. Both are made by changing the library's register
-//! of types: what isn't in it is refused by the rules, left out of introspection, and never printed.
+//! The schema with and without the fields and types of a federation subgraph. Both are made by changing the
+//! library's type registry: a type that isn't registered fails validation, is left out of introspection and
+//! isn't printed.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -12,8 +13,8 @@ use async_graphql::{
 use super::{Root, printed};
 use crate::graphql::node_id::NodeKind;
 
-/// What other services may refer to: its type, the kind of its global ids, and its keys. A product may be
-/// referred to by its interface too, by services that don't know which type of product it is.
+/// Entities, which other subgraphs can refer to: the type, the kind of its global ids, and its keys. A
+/// product can also be referred to by its interface, by subgraphs that don't know its type.
 pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
     ("Account", NodeKind::Account, &["id"]),
     ("Album", NodeKind::Product, &["id", "sku"]),
@@ -34,13 +35,14 @@ pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
     ("Transfer", NodeKind::Transfer, &["id"]),
 ];
 
-/// The interface of [`ENTITIES`].
+/// Name of the interface in [`ENTITIES`].
 pub(super) const PRODUCT: &str = "Product";
 
-/// The schema as a part of a composed graph: each type with its keys.
+/// The schema as a subgraph: each entity with its keys.
 pub fn sdl() -> &'static str {
     static SDL: LazyLock<String> = LazyLock::new(|| {
-        // The library would answer `_entities` itself in a schema with keys: this one is only printed.
+        // With keys in its registry the library would resolve `_entities` itself. This schema is therefore
+        // only printed.
         let schema = super::builder(ValidationMode::Strict, Root::default(), Root::default())
             .register_output_type::<Keys>();
         let schema = schema.enable_subscription_in_federation().finish();
@@ -75,7 +77,7 @@ impl OutputType for Keys {
     }
 }
 
-/// Takes out of the register what only a subgraph has.
+/// Removes the fields and types of a subgraph from the registry.
 pub(super) struct Alone;
 
 impl OutputType for Alone {

@@ -208,7 +208,7 @@ async fn past_its_deadline_a_run_writes_nothing() {
     let update = || doc! { "$inc": { "count": 1_i64 } };
     let in_time = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
     assert!(matches!(in_time, Outcome::Applied(thing) if thing.count == 2));
-    tokio::time::sleep(bounds.run + Duration::from_millis(50)).await;
+    tokio::time::sleep(bounds.attempt + Duration::from_millis(50)).await;
     let late = things.guarded(doc! { "_id": "a" }, update()).within(&run).apply().await;
     assert!(matches!(late, Outcome::Refused));
     assert!(run.is_over());
@@ -322,7 +322,7 @@ async fn a_lease_has_one_holder_until_it_is_given_back_or_runs_out() {
     assert!(matches!(first.release().await, Outcome::Applied(())));
     let _second = take("second").await.expect("free again");
     assert!(take("third").await.is_none());
-    tokio::time::sleep(bounds.one() + Duration::from_millis(100)).await;
+    tokio::time::sleep(bounds.grace_period() + Duration::from_millis(100)).await;
     assert!(take("third").await.is_some());
 }
 

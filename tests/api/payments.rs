@@ -8,7 +8,6 @@ use docgate::{
     app::App,
     config::PaymentProvider,
     domains::{
-        Report,
         payments::{Authorisation, Charge, Refund, operations as payments},
         transfers as transfers_room,
         transfers::operations::{self as transfers, PayerAccount},
@@ -18,6 +17,7 @@ use docgate::{
         node_id::NodeKind,
         scalars::{CurrencyCode, Money},
     },
+    invariants::Report,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn declined(said: &Authorisation) -> &str {
 /// The sweep of transfers alone, until nothing is left to finish: without carts and orders the
 /// other rooms' sweeps would void what nobody checks out.
 async fn sweep(gateway: &Gateway) {
-    let quiet = gateway.app.bounds().quiet_millis().unsigned_abs();
+    let quiet = gateway.app.bounds().two_grace_periods_millis().unsigned_abs();
     tokio::time::sleep(Duration::from_millis(quiet + 100)).await;
     while transfers_room::sweep::sweep(&gateway.app).await.expect("the sweep runs") > 0 {}
 }

@@ -1,5 +1,5 @@
-//! The folder of a demo: `demo.json` (secrets, and whether the shop is filled), `mongod` (the data),
-//! `lock` (held while a demo runs on it).
+//! The folder of a demo: `demo.json` (secrets, and whether the shop is filled), `mongod` (the data), and
+//! `lock` (held while a demo runs).
 
 use std::{
     fs::{self, File, TryLockError},
@@ -14,22 +14,22 @@ use serde_json::{Value, json};
 
 use crate::{cli::failure::Failure, managed::Data};
 
-/// One demo's folder, locked for this process.
+/// The folder of one demo, locked for this process.
 pub(super) struct Home {
     folder: PathBuf,
     state: State,
-    /// Released by the system, however this process ends.
+    /// Released by the operating system, however this process ends.
     _lock: File,
 }
 
-/// What `demo.json` holds.
+/// The content of `demo.json`.
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// Key of ids and cursors, made once: op ids and cursors stay good over restarts.
+    /// Key for ids and cursors. It is kept, so that op ids and cursors stay valid across restarts.
     secret: String,
-    /// Key of tokens, made once.
+    /// Key for tokens; kept.
     auth_secret: String,
-    /// Whether the shop was filled to the end.
+    /// Whether filling the shop was completed.
     filled: bool,
 }
 
@@ -38,8 +38,8 @@ const LOCK: &str = "lock";
 const DATABASE: &str = "mongod";
 
 impl Home {
-    /// Opens the folder, which must be empty or a demo's. With `fresh` it gets new secrets, and its
-    /// shop counts as not filled.
+    /// Opens the folder, which must be empty or belong to a demo. With `fresh` it gets new secrets, and its
+    /// shop counts as unfilled.
     pub(super) fn open(folder: Option<PathBuf>, fresh: bool) -> Result<Self, Failure> {
         let usual = || Some(dirs::data_dir()?.join("docgate").join("demo"));
         let Some(folder) = folder.or_else(usual) else {
@@ -57,36 +57,36 @@ impl Home {
         Ok(home)
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the data are, and what becomes of them: a shop that is half full is filled from the
-    /// beginning.
+    /// The folder of the data, and whether they are kept. A partly filled shop is filled again from the
+    /// start.
     pub(super) fn database(&self) -> (PathBuf, Data) {
         let data = if self.state.filled { Data::Kept } else { Data::Renewed };
         (self.folder.join(DATABASE), data)
     }
 
-    /// Whether the shop was filled to the end.
+    /// Whether filling the shop was completed.
     pub(super) fn is_filled(&self) -> bool {
         self.state.filled
     }
 
-    /// The shop was filled to the end.
+    /// Records that filling the shop was completed.
     pub(super) fn mark_filled(&mut self) -> Result<(), Failure> {
         self.state.filled = true;
         self.write()
     }
 
-    /// The settings that the demo makes itself; they win over the environment's. Carts live for a week, so
-    /// that what the shop was filled with is still there tomorrow.
+    /// The settings that the demo fixes; they override the environment. Carts live for a week, so that those
+    /// of the filled shop still exist the next day.
     pub(super) fn settings(&self, listen: SocketAddr) -> Value {
         const WEEK: u64 = 7 * 86_400;
         json!({
             "listen": listen,
-            // Where its own mongod listens is known once that runs.
+            // A placeholder, until the demo's mongod runs and its address is known.
             "mongodb_uri": "mongodb://127.0.0.1/",
             "database": "docgate_demo",
             "secret": self.state.secret,
@@ -101,7 +101,7 @@ impl Home {
         })
     }
 
-    /// Replaces `demo.json` as a whole, so that a cut leaves the old one or the new one.
+    /// Replaces `demo.json` atomically, so that an interruption leaves the old or the new file.
     fn write(&self) -> Result<(), Failure> {
         let (path, next) = (self.folder.join(STATE), self.folder.join("demo.json.new"));
         let text = serde_json::to_vec_pretty(&self.state).unwrap_or_default();
@@ -115,7 +115,7 @@ impl Home {
     }
 }
 
-/// 256 random bits.
+/// A key of 256 random bits.
 fn secret() -> String {
     #[expect(clippy::disallowed_methods, reason = "the secret from which an app's ids are made")]
     let bits: [u8; 32] = rand::random();
@@ -126,7 +126,7 @@ fn cant(act: &str, path: &Path, fault: &io::Error) -> Failure {
     Failure::trouble(format!("can't {act} {}: {fault}", path.display()))
 }
 
-/// A file that only its owner can read.
+/// Opens a file that only its owner can read.
 fn private(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
@@ -138,7 +138,7 @@ fn private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Nothing that isn't a demo's is ever removed or mixed with.
+/// Refuses a folder with other content, which must not be removed or mixed with a demo.
 fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
     let mut entries = fs::read_dir(folder).map_err(|fault| cant("read", folder, &fault))?;
     if entries.next().is_none() || folder.join(LOCK).is_file() {

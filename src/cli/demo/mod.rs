@@ -29,17 +29,17 @@ use crate::{
 };
 use home::Home;
 
-/// Try docgate: a shop full of data on a database that it brings along
+/// Try docgate: a shop full of data, with its own database
 ///
-/// Starts a MongoDB of its own (found on this machine, else fetched once), fills it with a shop of
+/// Starts a MongoDB of its own (found on this machine, otherwise fetched once), fills it with a shop of
 /// albums, films, books and instruments, with carts, orders and accounts, and serves it with the
-/// explorer. It prints tokens for a shopper, a merchant and an admin. What you change stays until
+/// explorer. It prints tokens for a shopper, a merchant and an admin. Your changes are kept until
 /// `--fresh`. Ctrl-C stops the gateway and the database.
 ///
-/// Nothing here is for production: the explorer gives an admin's token to whoever opens it.
+/// The demo isn't for production: the explorer gives an admin's token to everyone who opens it.
 ///
-/// Settings that the demo doesn't make itself (its database, its secrets, what a development gateway needs)
-/// are read from a file and the environment, as `docgate serve` does.
+/// Settings that the demo doesn't fix (it fixes its database, its secrets, and what a development gateway
+/// needs) are read from a file and the environment, as by `docgate serve`.
 ///
 /// Examples:
 ///     docgate demo
@@ -48,19 +48,19 @@ use home::Home;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Demo {
-    /// Port of 127.0.0.1 to serve on; 0 takes a free one.
+    /// Port of 127.0.0.1 to serve on; 0 chooses a free one.
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// Address and port to serve on, instead of --port. Whoever can reach it is an admin.
+    /// Address and port to serve on, instead of --port. Everyone who can reach it is an admin.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "port")]
     listen: Option<SocketAddr>,
-    /// Folder of the demo's data and secrets [default: docgate/demo in the user's data folder].
+    /// Folder for the demo's data and secrets [default: docgate/demo in the user's data folder].
     #[arg(long, value_name = "FOLDER", env = "DOCGATE_DATA")]
     data: Option<PathBuf>,
-    /// Remove what an earlier demo left in that folder, and begin anew.
+    /// Remove the data of an earlier demo in that folder and start again.
     #[arg(long)]
     fresh: bool,
-    /// How many products the shop gets when it is filled.
+    /// Number of products in the filled shop.
     #[arg(long, value_name = "NUMBER", default_value_t = 5_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(50..=200_000))]
     products: u32,
@@ -131,7 +131,7 @@ impl Demo {
         let cuts = tokio::select! {
             filled = self.fill(&app, home) => filled?,
             () = stop.cancelled() => {
-                terminal::remark("Interrupted; the next start goes on from the beginning.");
+                terminal::remark("Interrupted; the next start fills the shop from the beginning.");
                 return Ok(());
             }
         };
@@ -142,7 +142,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Fills the shop unless it already is; the flows that filling it left cut.
+    /// Fills the shop unless it is filled already. Returns the flows that were left interrupted.
     async fn fill(&self, app: &App, home: &mut Home) -> Result<Vec<Cut>, Failure> {
         let (config, database) = (app.config(), app.database());
         options::wait_for_primary(config, database, options::PATIENCE).await?;

@@ -1,4 +1,4 @@
-//! What the demo says when it is ready.
+//! The text that the demo prints when it is ready.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::{
     managed::Mongod,
 };
 
-/// How long the demo's tokens hold; each start prints new ones.
+/// Validity of the demo's tokens; each start prints new ones.
 const THIRTY_DAYS: Duration = Duration::from_secs(30 * 86_400);
 
-/// Tokens for the demo's people.
+/// Tokens for the demo's users.
 pub(super) fn tokens(config: &Config) -> Result<DemoTokens, Failure> {
     let mint = |subject: &str, roles: &[&str]| token::mint(config, subject, roles, THIRTY_DAYS);
     Ok(DemoTokens {
@@ -28,7 +28,7 @@ pub(super) fn tokens(config: &Config) -> Result<DemoTokens, Failure> {
     })
 }
 
-/// Where everything is, and a first request to paste.
+/// The addresses of the demo, its tokens, and a first request to paste.
 pub(super) fn text(
     app: &App,
     home: &Home,
@@ -74,7 +74,7 @@ A first request:
     )
 }
 
-/// Which flows were left cut, where there are any.
+/// The list of interrupted flows, if there are any.
 fn cut_flows(cuts: &[Cut]) -> String {
     if cuts.is_empty() {
         return String::new();
@@ -82,7 +82,7 @@ fn cut_flows(cuts: &[Cut]) -> String {
     let line = |Cut { what, state, id }: &Cut| format!("  {what:<6} {state:<11} {id}\n");
     let lines: String = cuts.iter().map(line).collect();
     format!(
-        "Some of the shopper's carts and orders were cut in mid-flow, as by a crash. The sweeps \
-         bring each to an end\nwithin a minute from now; look at them with node(id: …):\n\n{lines}\n"
+        "Some of the shopper's carts and orders were interrupted in mid-flow, as by a crash. The sweeps \
+         finish each\nwithin a minute from now; look at them with node(id: …):\n\n{lines}\n"
     )
 }

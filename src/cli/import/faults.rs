@@ -1,4 +1,4 @@
-//! What is wrong with a line, and with which field of it.
+//! The faults of an import's lines, with the path of the field.
 
 use std::fmt;
 
@@ -18,19 +18,19 @@ use crate::graphql::refusals::InvalidInput;
 /// Why a line can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// Path of the field, such as `categories[0]`; none where it isn't one field's.
+    /// Path of the field, such as `categories[0]`; none if the fault isn't in a single field.
     pub(super) field: Option<String>,
-    /// What is wrong.
+    /// The reason.
     pub(super) reason: String,
 }
 
 impl Fault {
-    /// What is wrong with the line as a whole.
+    /// A fault of the line as a whole.
     pub(super) fn of_line(reason: impl Into<String>) -> Self {
         Self { field: None, reason: reason.into() }
     }
 
-    /// What is wrong with a field, whose path has the places of elements between dots.
+    /// A fault of a field. `field` is a path with indexes between dots.
     pub(super) fn of_field(field: &str, reason: impl Into<String>) -> Self {
         let steps = field.split('.').map(|step| match step.parse() {
             Ok(place) => Step::Place(place),
@@ -39,12 +39,12 @@ impl Fault {
         Self { field: Some(shown(steps)), reason: reason.into() }
     }
 
-    /// Why the text isn't a line of this type; `fault` is what the parser said of it.
+    /// Why the text isn't a line of this type. `fault` is the parser's error.
     pub(super) fn of_text<T: DeserializeOwned>(text: &str, fault: &serde_json::Error) -> Self {
         let value = serde_json::from_str::<Value>(text).ok();
         let misfit = value.and_then(|value| T::deserialize(Node(&value)).err());
         let steps = misfit.map(|misfit| misfit.0).filter(|steps| !steps.is_empty());
-        // The parser counts its one line too; the file's line number is told beside it.
+        // The parser's line number is always 1. The line number in the file is reported separately.
         let reason = fault.to_string().replace(" at line 1 column", " at column");
         Self { field: steps.map(|steps| shown(steps.into_iter().rev())), reason }
     }
@@ -66,7 +66,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One step of the way to a field.
+/// One step of the path to a field.
 #[derive(Debug)]
 enum Step {
     Name(String),
@@ -85,7 +85,7 @@ fn shown(steps: impl Iterator<Item = Step>) -> String {
     path
 }
 
-/// Where a value doesn't fit its type: the steps to it, the last one first.
+/// Where a value doesn't fit its type: the steps of the path, the last one first.
 #[derive(Debug)]
 struct Misfit(Vec<Step>);
 
@@ -126,7 +126,7 @@ impl de::Error for Misfit {
     }
 }
 
-/// A value of the line. What doesn't fit is told with the way to it.
+/// A value of the line, deserialised to find the path of a value that doesn't fit.
 struct Node<'a>(&'a Value);
 
 impl<'de> Deserializer<'de> for Node<'de> {
@@ -184,7 +184,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
     }
 }
 
-/// The only field there is.
+/// The only field of an object, if it has exactly one.
 fn only(fields: &Map<String, Value>) -> Option<(&str, &Value)> {
     let mut all = fields.iter();
     let (name, value) = all.next()?;
@@ -221,7 +221,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
         let Some((name, value)) = self.all.next() else { return Ok(None) };
         self.next = Some((name, value));
         let key = seed.deserialize(BorrowedStrDeserializer::new(name));
-        // A name that isn't a field's is told by the error itself.
+        // An error of an unknown field already contains its name.
         let known = |misfit: Misfit| if misfit.0.is_empty() { Misfit::of(name) } else { misfit };
         key.map(Some).map_err(known)
     }

@@ -1,4 +1,4 @@
-//! How far an import came, and which lines it skipped.
+//! The progress of an import, and the lines that it skipped.
 
 use std::{
     fs::{self, File},
@@ -12,35 +12,35 @@ use serde_json::json;
 use super::{faults::Fault, lines::Line};
 use crate::cli::{failure::Failure, terminal};
 
-/// What became of the lines so far.
+/// Counts of the processed lines.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     pub(super) imported: u64,
     pub(super) skipped: u64,
 }
 
-/// What the progress file holds.
+/// The content of the progress file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
-    /// What is imported, and into which database: another import can't go on with it.
+    /// The kind and the database of the import. Another import can't resume from the file.
     kind: String,
     database: String,
-    /// The last line that is done, counted from 1.
+    /// The last completed line, counted from 1.
     line: u64,
-    /// Digest of the file up to the end of that line, unpacked.
+    /// Digest of the uncompressed file up to the end of that line.
     digest: String,
     counts: Counts,
 }
 
-/// Notes after each batch that it is done. It is written after the batch was acknowledged, so a cut
-/// between the two brings one batch in again, which changes nothing.
+/// Records each completed batch. The file is written after the batch was acknowledged. An interruption
+/// between the two imports one batch again, which changes nothing.
 pub(super) struct Journal {
     path: Option<PathBuf>,
     state: State,
 }
 
 impl Journal {
-    /// Opens the progress file; with `resume` it goes on with what is noted there.
+    /// Opens the progress file. With `resume` the import continues from its state.
     pub(super) fn open(
         path: Option<PathBuf>,
         kind: &str,
@@ -91,7 +91,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The last line that is done.
+    /// The last completed line.
     pub(super) fn line(&self) -> u64 {
         self.state.line
     }
@@ -101,28 +101,28 @@ impl Journal {
         &self.state.digest
     }
 
-    /// What became of the lines so far.
+    /// Counts of the processed lines.
     pub(super) fn counts(&self) -> Counts {
         self.state.counts
     }
 
-    /// To count further.
+    /// The counts, to be updated.
     pub(super) fn counts_mut(&mut self) -> &mut Counts {
         &mut self.state.counts
     }
 
-    /// Whether it can be gone on with.
+    /// Whether the import can be resumed.
     pub(super) fn is_kept(&self) -> bool {
         self.path.is_some()
     }
 
-    /// Everything up to `line` is done.
+    /// Records that everything up to `line` is completed.
     pub(super) fn note(&mut self, line: u64, digest: String) -> Result<(), Failure> {
         (self.state.line, self.state.digest) = (line, digest);
         self.write()
     }
 
-    /// The whole file is done.
+    /// Removes the progress file, as the import is completed.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
         match &self.path {
             Some(path) => fs::remove_file(path).map_err(|fault| cant("remove", path, &fault)),
@@ -130,7 +130,7 @@ impl Journal {
         }
     }
 
-    /// Replaces the file as a whole, so that a cut leaves the old one or the new one.
+    /// Replaces the file atomically, so that an interruption leaves the old or the new file.
     fn write(&self) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
         let mut next = path.clone().into_os_string();
@@ -160,17 +160,17 @@ fn read(path: &Path) -> Result<Option<State>, Failure> {
     })
 }
 
-/// Skipped lines that are shown where no file takes them.
+/// Maximum number of skipped lines that are printed if they aren't written to a file.
 const SHOWN: u64 = 20;
 
-/// Where skipped lines are told.
+/// Output of skipped lines.
 pub(super) struct Errors {
     file: Option<(PathBuf, BufWriter<File>)>,
     told: u64,
 }
 
 impl Errors {
-    /// Tells them to a file, which is added to with `resume`, or else to stderr.
+    /// Writes skipped lines to a file, to which `resume` appends, or otherwise to stderr.
     pub(super) fn open(path: Option<&Path>, resume: bool) -> Result<Self, Failure> {
         let open = |path: &Path| -> Result<_, Failure> {
             let mut options = File::options();
@@ -181,7 +181,7 @@ impl Errors {
         Ok(Self { file: path.map(open).transpose()?, told: 0 })
     }
 
-    /// One line was skipped.
+    /// Reports a skipped line.
     pub(super) fn note(&mut self, number: u64, fault: &Fault, line: &Line) -> Result<(), Failure> {
         self.told += 1;
         if let Some((path, file)) = &mut self.file {
@@ -199,7 +199,7 @@ impl Errors {
         Ok(())
     }
 
-    /// What was noted is in the file.
+    /// Flushes the reports to the file.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         match &mut self.file {
             Some((path, file)) => file.flush().map_err(|fault| cant("write", path, &fault)),
@@ -207,7 +207,7 @@ impl Errors {
         }
     }
 
-    /// How many weren't shown.
+    /// Prints how many skipped lines weren't printed.
     pub(super) fn tell_rest(&self) {
         if self.file.is_none() && self.told > SHOWN {
             let more = self.told - SHOWN;

@@ -1,4 +1,4 @@
-//! What can be brought in.
+//! The kinds of data that can be imported.
 
 use serde::de::DeserializeOwned;
 
@@ -10,7 +10,7 @@ use crate::{
     graphql::refusals::InvalidInput,
 };
 
-/// One kind of line.
+/// The kind of an import's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// See [`categories::import::ImportCategory`].
@@ -25,18 +25,18 @@ pub(super) enum Kind {
     Discussions,
 }
 
-/// What became of a line.
+/// The result of a line.
 pub(super) enum Brought {
-    /// It is in, now or since before.
+    /// The line is stored, by this import or an earlier one.
     In,
-    /// Nothing stood on it.
+    /// The line is empty.
     Blank,
-    /// It can't be used; why.
+    /// The line can't be used, with the reason.
     Skipped(Fault),
 }
 
 impl Kind {
-    /// Its name, as it stands on the command line.
+    /// The name on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Categories => "categories",
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// What its lines hold, in the plural.
+    /// The objects in the lines, in the plural.
     pub(super) fn things(self) -> &'static str {
         match self {
             Self::Stock => "receipts of stock",
@@ -56,10 +56,10 @@ impl Kind {
         }
     }
 
-    /// Brings lines in; the answers are in their order. Doing it twice is the same as once.
+    /// Imports lines; the results have the same order. It is idempotent.
     ///
     /// # Errors
-    /// MongoDB doesn't answer: some of the lines may be in.
+    /// MongoDB doesn't answer. Some of the lines may have been stored.
     pub(super) async fn bring(
         self,
         app: &App,
@@ -83,7 +83,7 @@ impl Kind {
     }
 }
 
-/// Brings in what can be read, all of it by one call; the answers are in the order of the lines.
+/// Imports all parsable lines with one call; the results have the order of the lines.
 async fn together<T: DeserializeOwned>(
     lines: &[(u64, Line)],
     bring: impl AsyncFnOnce(&[T]) -> Result<Vec<Result<(), InvalidInput>>, Error>,
@@ -110,7 +110,7 @@ async fn together<T: DeserializeOwned>(
     Ok(answers)
 }
 
-/// One after the other: a child needs its parent.
+/// Imports categories one by one, because a child needs its parent.
 async fn each_category(app: &App, lines: &[(u64, Line)]) -> Result<Vec<Brought>, Error> {
     let mut answers = Vec::with_capacity(lines.len());
     for (_, line) in lines {

@@ -1,4 +1,4 @@
-//! Lines of a file or of stdin, plain or gzipped, one at a time and of bounded length.
+//! The lines of a file or of stdin, plain or gzipped, one at a time and with a maximum length.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-/// Longest line that is read; a product with everything is far below it.
+/// Maximum length of a line in bytes; a product with all fields is far below it.
 pub(super) const LONGEST: usize = 1 << 20;
 
 /// The first two bytes of a gzip stream (RFC 1952).
@@ -23,18 +23,18 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Its text, without the line's end.
+    /// The text, without the line terminator.
     Text(String),
-    /// It can't be used; why.
+    /// The line can't be read, with the reason.
     Bad(String),
 }
 
-/// Reads lines and keeps a digest of all that was read.
+/// Reads lines and computes the digest of everything read.
 pub(super) struct Lines {
     input: Box<dyn BufRead + Send>,
-    /// Bytes taken from the file itself, compressed or not.
+    /// Bytes read from the file itself, compressed or not.
     taken: Arc<AtomicU64>,
-    /// Lines read so far.
+    /// Number of lines read.
     count: u64,
     digest: Sha256,
 }
@@ -45,7 +45,7 @@ impl Lines {
         Self::of(File::open(path)?)
     }
 
-    /// The lines of an input, unpacked where it begins as a gzip stream does.
+    /// The lines of an input, decompressed if it begins as a gzip stream.
     pub(super) fn of(input: impl Read + Send + 'static) -> io::Result<Self> {
         let taken = Arc::new(AtomicU64::new(0));
         let counted = Counted { input, taken: Arc::clone(&taken) };
@@ -59,22 +59,22 @@ impl Lines {
         Ok(Self { input, taken, count: 0, digest: Sha256::new() })
     }
 
-    /// The number of the line that was read last, counted from 1.
+    /// Number of the last line read, counted from 1.
     pub(super) fn number(&self) -> u64 {
         self.count
     }
 
-    /// How many bytes were taken from the file.
+    /// Number of bytes read from the file.
     pub(super) fn taken(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.taken)
     }
 
-    /// Digest of everything up to the end of the line that was read last.
+    /// Digest of everything up to the end of the last line read.
     pub(super) fn digest(&self) -> String {
         BASE64.encode(self.digest.clone().finalize())
     }
 
-    /// The next line; none at the end. A line that is too long is passed over without being held.
+    /// The next line; none at the end. A line that is too long is skipped without being buffered.
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
         let mut text = Vec::new();
         let mut length = 0;
@@ -122,7 +122,7 @@ impl Lines {
         }
     }
 
-    /// Passes over `count` lines and says whether what they held is what `digest` was made of.
+    /// Skips `count` lines, and returns whether their content has this `digest`.
     pub(super) fn skip(&mut self, count: u64, digest: &str) -> io::Result<bool> {
         while self.count < count {
             if self.next()?.is_none() {
@@ -133,7 +133,7 @@ impl Lines {
     }
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted<R> {
     input: R,
     taken: Arc<AtomicU64>,

@@ -28,11 +28,11 @@ use kinds::{Brought, Kind};
 use lines::Lines;
 use reader::Batch;
 
-/// Bring categories, people, products, stock and discussions in from files, in this order
+/// Import categories, people, products, stock and discussions from files, in this order
 ///
 /// One JSON object per line, plain or gzipped; `-` reads stdin. docs/IMPORT.md describes every field.
-/// A line that can't be used is told by its number, its field and the reason, and skipped. A file may be
-/// imported again: what is in already isn't added a second time.
+/// A line that can't be used is skipped and reported with its number, the field and the reason. A file
+/// may be imported again: stored lines aren't added a second time.
 ///
 /// Examples:
 ///     docgate import categories categories.jsonl
@@ -51,11 +51,11 @@ pub(super) enum Import {
     Discussions(Discussions),
 }
 
-/// Bring people in, some hundreds at a time
+/// Import people, some hundreds at a time
 ///
-/// `key` is your own key of the person, by which products name who made them and by which a line is known
-/// again. A person who is there takes the name of the line, also in products, and the address where the
-/// line has one.
+/// `key` is your own key of the person. Products name their contributors by it, and a repeated line is
+/// recognised by it. An existing person gets the name of the line, also in products, and its address if
+/// the line has one.
 ///
 /// Example of a line:
 ///     {"key": "miles-davis", "name": "Miles Davis",
@@ -64,8 +64,8 @@ pub(super) enum Import {
 /// Example:
 ///     docgate import people people.jsonl
 ///
-/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
-/// 3 when it was cut; then --resume goes on.
+/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
+/// import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct People {
@@ -73,11 +73,11 @@ pub(super) struct People {
     options: Options,
 }
 
-/// Bring stock in: what came in of a product
+/// Import stock: receipts of products
 ///
-/// A line adds its quantity to the stock of the SKU once for each `receipt`, whatever the file is called
-/// and however often it is imported. Without one the receipt is called `import`; give later deliveries a
-/// name of their own.
+/// A line adds its quantity to the stock of the SKU once for each `receipt`, whatever the name of the
+/// file and however often it is imported. Without `receipt` its name is `import`; give later deliveries
+/// names of their own.
 ///
 /// Example of a line:
 ///     {"sku": "ALB-1", "quantity": 12, "receipt": "2026-11-24"}
@@ -85,8 +85,8 @@ pub(super) struct People {
 /// Example:
 ///     docgate import stock stock.jsonl
 ///
-/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
-/// 3 when it was cut; then --resume goes on.
+/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
+/// import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Stock {
@@ -94,23 +94,24 @@ pub(super) struct Stock {
     options: Options,
 }
 
-/// Bring comments and reviews of products in
+/// Import comments and reviews of products
 ///
-/// A line with `stars` is a review, which an author writes once for a product. Any other is a comment, with
-/// a `key` of your own by which it is known again. The discussion of a product is opened where there is
-/// none. Comments come before the replies to them. It needs the gateways' DOCGATE_SECRET.
+/// A line with `stars` is a review; an author has one review per product. Any other line is a comment,
+/// with a `key` of your own by which a repeated line is recognised. A missing discussion is opened.
+/// Comments come before their replies. The command needs the gateways' DOCGATE_SECRET.
 ///
 /// Examples of lines:
-///     {"sku": "ALB-1", "key": "c-1", "author": "ann", "at": "2024-05-01T12:00:00Z", "text": "Which pressing?"}
-///     {"sku": "ALB-1", "key": "c-2", "author": "bob", "at": "2024-05-02T08:30:00Z", "text": "The first.",
-///      "replyTo": {"key": "c-1"}}
+///     {"sku": "ALB-1", "key": "c-1", "author": "ann", "at": "2024-05-01T12:00:00Z",
+///      "text": "Which pressing?"}
+///     {"sku": "ALB-1", "key": "c-2", "author": "bob", "at": "2024-05-02T08:30:00Z",
+///      "text": "The first.", "replyTo": {"key": "c-1"}}
 ///     {"sku": "ALB-1", "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "A wonder.", "stars": 5}
 ///
 /// Example:
 ///     docgate import discussions discussions.jsonl
 ///
-/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
-/// 3 when it was cut; then --resume goes on.
+/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
+/// import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Discussions {
@@ -118,13 +119,13 @@ pub(super) struct Discussions {
     options: Options,
 }
 
-/// Bring products in, some hundreds at a time
+/// Import products, some hundreds at a time
 ///
-/// A line is what `createProduct` takes, with categories by path, which must be there. A product that
-/// is there already gets the line's content, prices and categories, and those who made it where the line
-/// has `contributors`: [{"personKey": "miles-davis", "role": "artist"}].
+/// A line has the input of `createProduct`, with categories by path, which must exist. An existing
+/// product gets the line's content, prices and categories, and its contributors if the line has
+/// `contributors`: [{"personKey": "miles-davis", "role": "artist"}].
 ///
-/// Example of a line (here on several):
+/// Example of a line (wrapped here):
 ///     {"sku": "ALB-1", "categories": ["/music/jazz"],
 ///      "pricing": {"list": 1999, "retail": 1799, "currency": "EUR"},
 ///      "content": {"title": "Blue Lantern", "language": "en", "issueDate": "1959-08-17",
@@ -133,8 +134,8 @@ pub(super) struct Discussions {
 /// Example:
 ///     docgate import products products.jsonl.gz --errors bad.jsonl
 ///
-/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
-/// 3 when it was cut; then --resume goes on.
+/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
+/// import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Products {
@@ -142,9 +143,9 @@ pub(super) struct Products {
     options: Options,
 }
 
-/// Bring categories in, parents before children
+/// Import categories, parents before children
 ///
-/// A category that isn't there is created; one that is there takes the names of its line.
+/// A new category is created; an existing one gets the names of its line.
 ///
 /// Example of a line:
 ///     {"path": "/music/jazz", "names": {"en": "Jazz", "de": "Jazz", "fr": "Jazz"}}
@@ -152,8 +153,8 @@ pub(super) struct Products {
 /// Example:
 ///     docgate import categories categories.jsonl
 ///
-/// Exit codes: 0 when every line was brought in, 1 when lines were skipped (0 with --allow-errors),
-/// 3 when it was cut; then --resume goes on.
+/// Exit codes: 0 if every line was imported, 1 if lines were skipped (0 with --allow-errors), 3 if the
+/// import was interrupted; --resume then continues it.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Categories {
@@ -165,17 +166,16 @@ pub(super) struct Categories {
 struct Options {
     /// The file, plain or gzipped; `-` is stdin.
     file: PathBuf,
-    /// Go on behind the last line that an import of this file brought in before it was cut.
+    /// Continue after the last line that an interrupted import of this file completed.
     #[arg(long)]
     resume: bool,
-    /// Where it is noted how far the import came, until it is done [default: FILE.progress; none for
-    /// stdin].
+    /// File that records the progress until the import is completed [default: FILE.progress; none for stdin].
     #[arg(long, value_name = "FILE")]
     progress: Option<PathBuf>,
-    /// Write skipped lines there: one JSON object with line, field, reason and text each.
+    /// Write skipped lines to this file, one JSON object each with line, field, reason and text.
     #[arg(long, value_name = "FILE")]
     errors: Option<PathBuf>,
-    /// Exit with 0 also when lines were skipped.
+    /// Exit with 0 even if lines were skipped.
     #[arg(long)]
     allow_errors: bool,
     #[command(flatten)]
@@ -215,7 +215,7 @@ impl Import {
 }
 
 impl Options {
-    /// The lines that are still to be brought in, and where it is noted how far they are.
+    /// The lines to be imported, and the journal of the progress.
     fn open(&self, kind: Kind, database: &str) -> Result<(Lines, Journal), Failure> {
         let is_stdin = self.file == Path::new("-");
         let beside = || {
@@ -239,7 +239,7 @@ impl Options {
     }
 }
 
-/// An import under way.
+/// A running import.
 struct Work {
     app: App,
     kind: Kind,
@@ -248,7 +248,7 @@ struct Work {
     bar: ProgressBar,
 }
 
-/// Times that a batch is tried while MongoDB doesn't answer, and the pause between.
+/// Maximum number of tries of a batch while MongoDB doesn't answer, and the pause between them.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -281,9 +281,13 @@ impl Work {
         let brought = loop {
             match self.kind.bring(&self.app, &lines).await {
                 Ok(brought) => break brought,
-                // Bringing a line in twice is the same as once.
+                // Importing a line is idempotent.
                 Err(error) if error.is_retryable() && tries < TRIES => {
-                    tracing::warn!(?error, "a batch is tried again");
+                    tracing::warn!(
+                        event = "import_batch_retried",
+                        ?error,
+                        "a batch is tried again"
+                    );
                     tries += 1;
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -305,7 +309,7 @@ impl Work {
         self.journal.note(last, digest)
     }
 
-    /// Why it ends before the end, and how to go on.
+    /// The failure of an interrupted import, with a hint on how to continue.
     fn cut(&self, reason: &str) -> Failure {
         self.bar.abandon();
         let line = self.journal.line();
@@ -326,7 +330,7 @@ impl Work {
     }
 }
 
-/// Shows how much of the file is read, to whoever looks at a terminal.
+/// A progress bar of the bytes read from the file, for a terminal.
 fn bar(file: &Path) -> ProgressBar {
     let whole = std::fs::metadata(file).map(|file| file.len()).ok();
     let (bar, looks) = match whole {

@@ -1,4 +1,4 @@
-//! Reads ahead of the import, a bounded way: a thread of its own, since files are read blockingly.
+//! Reads the file ahead of the import, up to a limit, in a thread of its own because file reads block.
 
 use std::io;
 
@@ -6,24 +6,24 @@ use tokio::sync::mpsc;
 
 use super::lines::{Line, Lines};
 
-/// Lines that are brought in together.
+/// Lines that are imported together.
 pub(super) struct Batch {
-    /// Each with its number.
+    /// The lines with their numbers.
     pub(super) lines: Vec<(u64, Line)>,
-    /// Number of the last one.
+    /// Number of the last line.
     pub(super) last: u64,
-    /// Digest of the file up to its end.
+    /// Digest of the file up to the end of the batch.
     pub(super) digest: String,
 }
 
-/// A batch ends when it has so many lines …
+/// Maximum number of lines of a batch.
 const LINES: usize = 500;
-/// … or so many bytes: far below the 48 MB that one command may have.
+/// A batch ends after this many bytes, far below the limit of 48 MB for one command.
 const BYTES: usize = 4 << 20;
-/// Batches that wait for their turn.
+/// Maximum number of batches read ahead.
 const AHEAD: usize = 2;
 
-/// Begins to read. The channel closes at the end of the file, or after a fault.
+/// Starts reading. The channel closes at the end of the file, or after an error.
 pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
     let (send, receive) = mpsc::channel(AHEAD);
     std::thread::spawn(move || {
@@ -36,7 +36,7 @@ pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
                 }
                 Ok(None) => return,
                 Err(fault) => {
-                    // Nobody listens any more when the import has ended by itself.
+                    // Sending fails if the import has ended; then nobody needs the error.
                     let _unheard = send.blocking_send(Err(fault));
                     return;
                 }
@@ -46,7 +46,7 @@ pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
     receive
 }
 
-/// The next lines; none at the end. Those before a fault come first, the fault with the next call.
+/// The next lines; none at the end. Lines before an error come first, and the error with the next call.
 fn batch(lines: &mut Lines) -> io::Result<Option<Batch>> {
     let mut found = Vec::new();
     let mut bytes = 0;

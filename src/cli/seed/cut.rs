@@ -1,5 +1,5 @@
-//! Flows that are cut on their way, as a crash cuts them: so the shop has carts and orders also in
-//! the states that don't last. The gateway's sweeps find and finish them.
+//! Flows that are interrupted on purpose, as by a crash, so that the shop also has carts and orders in
+//! transient states. The gateway's sweeps find and finish them.
 
 use mongodb::{
     Client,
@@ -15,17 +15,17 @@ use super::{
 };
 use crate::{app::App, cli::failure::Failure, config::Config, mongo::connect};
 
-/// A flow that was cut.
+/// An interrupted flow.
 pub(in super::super) struct Cut {
-    /// What it works on.
+    /// The kind of its object: cart or order.
     pub(in super::super) what: &'static str,
-    /// The state in which it was cut, in the schema's words.
+    /// The state in which it was interrupted, as in the schema.
     pub(in super::super) state: &'static str,
     /// Global id of the cart or order.
     pub(in super::super) id: String,
 }
 
-/// Cuts one flow in each state that doesn't last, all of them `shopper`'s. Idle carts expire.
+/// Interrupts one flow of `shopper` in each transient state. Idle carts expire.
 pub(super) async fn cut(
     config: &Config,
     visits: &Visits<'_>,
@@ -76,8 +76,8 @@ pub(super) async fn cut(
     Ok(cuts)
 }
 
-/// Lets `work` go on, in a gateway with a client of its own, until MongoDB answered a write with a
-/// document in `state`; there it ends, before it hears the answer.
+/// Runs `work` in a gateway with a client of its own until MongoDB has answered a write with a document in
+/// `state`. It is stopped before it receives that answer.
 async fn until(
     config: &Config,
     state: &'static str,
@@ -101,7 +101,7 @@ async fn until(
     let app = App::new(config.clone(), client.database(&config.database));
     let tasks = app.tasks().clone();
     let worked = tokio::select! {
-        // Whoever wakes this task looks at the token first.
+        // The token is polled before `work`, whichever of them woke the task.
         biased;
         () = reached.cancelled() => Ok(()),
         ended = work(app) => {
@@ -109,7 +109,7 @@ async fn until(
             Err(Failure::trouble(format!("the shop can't be filled: no flow came to {state}{how}")))
         }
     };
-    // What goes on behind earlier answers isn't to be cut.
+    // Background tasks of earlier answers are completed.
     tasks.close();
     tasks.wait().await;
     connect::close(client).await;

@@ -1,4 +1,4 @@
-//! The shop is filled through the door that clients use: GraphQL, in process.
+//! In-process GraphQL client that fills the shop through the public schema.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ use crate::{
     schema::GatewaySchema,
 };
 
-/// A way to ask the gateway without a network.
+/// Executes operations without a network.
 pub(super) struct Door {
     app: App,
     schema: GatewaySchema,
 }
 
-/// A file that goes with an operation.
+/// A file that is sent with an operation.
 pub(super) struct File {
-    /// What it is called.
+    /// File name.
     pub(super) name: String,
-    /// What is in it.
+    /// Content.
     pub(super) bytes: Vec<u8>,
 }
 
 impl File {
-    /// The file as a request brings it.
+    /// The file as part of a request.
     fn sent(&self) -> Files {
         let name = Some(self.name.clone());
         let pieces = [
@@ -43,7 +43,7 @@ impl File {
     }
 }
 
-/// Times that an operation is tried while its outcome isn't known; every one has an op id.
+/// Maximum number of tries of an operation while its outcome is unknown. Every operation has an op id.
 const TRIES: u32 = 5;
 
 impl Door {
@@ -52,7 +52,7 @@ impl Door {
         Self { app, schema }
     }
 
-    /// `data` of an operation in which nothing was refused.
+    /// The `data` of an operation; a refusal is an error.
     pub(super) async fn ask(
         &self,
         who: &Requester,
@@ -62,7 +62,7 @@ impl Door {
         self.ask_with(who, query, variables, None).await
     }
 
-    /// As [`Self::ask`], with a file for `input.file`.
+    /// Like [`Self::ask`], with a file for `input.file`.
     pub(super) async fn ask_with_file(
         &self,
         who: &Requester,
@@ -114,13 +114,13 @@ impl Door {
     }
 }
 
-/// The message of a refusal, where a field was answered with one.
+/// The message of a refusal, if a field returned one.
 fn refusal(data: &Value) -> Option<&str> {
     let fields = data.as_object()?.values();
     fields.filter(|field| field.get("code").is_some()).find_map(|field| field["message"].as_str())
 }
 
-/// Someone with a name and roles.
+/// A requester with a subject and roles.
 pub(super) fn someone(subject: &str, roles: &[Role]) -> Requester {
     Requester { subject: Some(subject.to_owned()), roles: roles.to_vec() }
 }

@@ -1,4 +1,4 @@
-//! Categories, people, products with their credits, and stock.
+//! Categories, people, products with their contributors, and stock.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
@@ -17,10 +17,10 @@ use crate::{
     graphql::requester::{Requester, Role},
 };
 
-/// Operations under way at a time; mongod writes its journal once for all that wait for it.
+/// Number of concurrent operations. mongod writes its journal once for all operations that wait for it.
 pub(super) const AT_ONCE: usize = 48;
 
-/// Plants the tree, parents before children.
+/// Creates the categories, parents before children.
 pub(super) async fn plant(app: &App, tree: &[Category], steps: &Steps) -> Result<(), Failure> {
     let bar = steps.begin("categories", tree.len());
     for depth in 1.. {
@@ -49,7 +49,7 @@ pub(super) async fn plant(app: &App, tree: &[Category], steps: &Steps) -> Result
     Ok(())
 }
 
-/// Creates the people; answers their ids, in the cast's order.
+/// Creates the people; returns their ids in the order of the cast.
 pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<String>, Failure> {
     const CREATE: &str = "mutation($name: String!, $op: ID!) {
         createPerson(input: {name: $name, opId: $op}) {
@@ -75,7 +75,7 @@ pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<
     Ok(ids)
 }
 
-/// Puts the products into the catalog, as `docgate import products` does.
+/// Adds the products to the catalog, as `docgate import products` does.
 pub(super) async fn list(
     app: &App,
     products: &[Product],
@@ -98,7 +98,7 @@ pub(super) async fn list(
     Ok(())
 }
 
-/// Fills the shelves.
+/// Adds stock.
 pub(super) async fn stock(door: &Door, products: &[Product], steps: &Steps) -> Result<(), Failure> {
     const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
         __typename ... on UserError { code message }
@@ -123,7 +123,7 @@ pub(super) async fn stock(door: &Door, products: &[Product], steps: &Steps) -> R
     Ok(())
 }
 
-/// A product as a line of an import; `people` are ids, in the cast's order.
+/// A product as a line of an import; `people` are ids in the order of the cast.
 fn line(product: &Product, people: &[String]) -> Value {
     let contributors = product.credits.iter();
     let contributors: Vec<Value> = contributors

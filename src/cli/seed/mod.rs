@@ -1,5 +1,5 @@
-//! The demo's shop: the same one on every machine. Categories and products come in as imports do,
-//! everything else through the schema, as clients do it.
+//! The demo's shop, identical on every machine. Categories and products are imported; everything else is
+//! created through the schema, as by clients.
 
 mod cut;
 mod door;
@@ -33,10 +33,10 @@ pub(super) use products::FIRST_SKU;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";
-/// Subject of whoever runs the demo's shop.
+/// Subject of the demo's merchant.
 pub(super) const MERCHANT: &str = "merchant";
 
-/// Fills an empty database with a shop of so many products; the flows that it left cut.
+/// Fills an empty database with a shop of `count` products. Returns the flows that were left interrupted.
 pub(super) async fn fill(
     config: &Config,
     database: &Database,
@@ -62,7 +62,7 @@ pub(super) async fn fill(
     shoppers::share(&door, &shoppers, &steps).await?;
     talk::talk(&app, &door, &products, &shoppers, &steps).await?;
     let visits = Visits { door: &door, shoppers: &shoppers, products: &products };
-    // A small shop has few visitors, so that it isn't sold out.
+    // A small shop gets few visitors, so that it isn't sold out.
     let few = (count / 10).min(24);
     visits.abandon(few, &steps).await?;
     visits.give_up(few, &steps).await?;
@@ -75,7 +75,7 @@ pub(super) async fn fill(
     Ok(cuts)
 }
 
-/// One bar per step for whoever looks at a terminal, else one line per step.
+/// Progress of the steps: a bar for each on a terminal, otherwise a line for each.
 #[derive(Default)]
 struct Steps(MultiProgress);
 

@@ -1,4 +1,4 @@
-//! Who made the shop's goods.
+//! The people who made the shop's products.
 
 use std::collections::HashSet;
 
@@ -7,23 +7,22 @@ use super::{
     words::{GIVEN, SURNAME_ENDS, SURNAME_STARTS},
 };
 
-/// The people of the shop by what they do. Each is credited with a handful of works, the first of
-/// them with more.
+/// The people of the shop by profession. Each contributed to a few works, the first ones to more.
 pub(super) struct Cast {
-    /// Every name, each once.
+    /// All names, without duplicates.
     pub(super) names: Vec<String>,
-    /// Positions of those who record albums.
+    /// Positions of the artists of albums.
     pub(super) artists: Vec<usize>,
-    /// Positions of those who write books.
+    /// Positions of the authors of books.
     pub(super) authors: Vec<usize>,
-    /// Positions of those who direct films.
+    /// Positions of the directors of films.
     pub(super) directors: Vec<usize>,
-    /// Positions of those who act in films.
+    /// Positions of the actors in films.
     pub(super) actors: Vec<usize>,
 }
 
 impl Cast {
-    /// As many as so many products need.
+    /// A cast large enough for this many products.
     pub(super) fn of(random: &mut Random, albums: usize, films: usize, books: usize) -> Self {
         let (artists, authors) = (albums / 8 + 4, books / 6 + 4);
         let (directors, actors) = (films / 8 + 3, films / 5 + 6);
@@ -37,14 +36,14 @@ impl Cast {
             actors: take(actors),
             names,
         };
-        // Some do more than one thing.
+        // Some people have two professions.
         cast.actors.extend(cast.artists.iter().step_by(25));
         cast.authors.extend(cast.directors.iter().step_by(10));
         cast.directors.extend(cast.actors.iter().step_by(30));
         cast
     }
 
-    /// The name of one of them.
+    /// The name of a person.
     pub(super) fn name(&self, person: usize) -> &str {
         &self.names[person]
     }

@@ -1,4 +1,4 @@
-//! Pictures: hills under a sky, painted here, with what a camera would have written into them.
+//! Generated pictures of hills under a sky, with the Exif metadata that a camera would write.
 
 use std::io::Cursor;
 
@@ -14,15 +14,15 @@ use super::{
 };
 use crate::{cli::failure::Failure, graphql::requester::Role};
 
-/// Subject of whoever runs the demo's site.
+/// Subject of the demo's editor.
 pub(super) const EDITOR: &str = "editor";
 
 const WIDTH: usize = 360;
 const HEIGHT: usize = 240;
-/// Pictures of each gallery.
+/// Number of pictures in each gallery.
 const EACH: usize = 8;
 
-/// Where pictures are taken: degrees north and east.
+/// Places where the pictures are taken, in degrees north and east.
 const PLACES: &[(&str, i64, i64)] = &[
     ("Lisbon", 38, -9),
     ("Porto", 41, -8),
@@ -39,7 +39,7 @@ const CAMERAS: &[(&str, &str)] = &[("Fenner", "F-2"), ("Fenner", "F-3 II"), ("Ob
 const UPLOAD: &str = "mutation($input: UploadAssetInput!) { uploadAsset(input: $input) {
     __typename ... on UserError { code message } } }";
 
-/// Uploads pictures into galleries, or among the roots where there is none.
+/// Uploads pictures into galleries; `None` stands for the root.
 pub(super) async fn hang(
     door: &Door,
     galleries: &[Option<ID>],
@@ -74,7 +74,7 @@ pub(super) async fn hang(
     Ok(())
 }
 
-/// What is to be seen, and how it was taken.
+/// The motif of a picture, and the settings of the camera.
 struct Picture {
     place: (&'static str, i64, i64),
     subject: &'static str,
@@ -105,7 +105,7 @@ impl Picture {
         format!("{}-{}", self.subject, place).to_lowercase()
     }
 
-    /// The picture in PNG.
+    /// Renders the picture as PNG.
     fn paint(&self, random: &mut Random) -> Result<Vec<u8>, Failure> {
         let [above, below, land] = match self.hour.1 {
             6 => [[92, 110, 168], [250, 190, 160], [70, 84, 92]],
@@ -119,7 +119,7 @@ impl Picture {
         }
         sun(&mut pixels, random, between(below, [255, 255, 235], 1, 2));
         for layer in 0..4 {
-            // Farther hills are nearer to the colour of the sky.
+            // Farther hills are closer to the colour of the sky.
             hills(&mut pixels, random, layer, between(below, land, layer + 1, 4));
         }
         let pixels: Vec<u8> =
@@ -141,7 +141,7 @@ impl Picture {
         Ok(file)
     }
 
-    /// What a camera would have written.
+    /// The Exif metadata of the picture.
     fn exif(&self) -> Result<Vec<u8>, exif::Error> {
         let field = |tag, value| Field { tag, ifd_num: In::PRIMARY, value };
         let text = |text: &str| Exif::Ascii(vec![text.as_bytes().to_vec()]);
@@ -178,7 +178,7 @@ impl Picture {
     }
 }
 
-/// The colour so far on the way from one to the other.
+/// The colour at a step between two colours.
 fn between(from: Colour, to: Colour, step: usize, of: usize) -> Colour {
     let (step, of) = (i64::try_from(step).unwrap_or(0), i64::try_from(of.max(1)).unwrap_or(1));
     std::array::from_fn(|part| from[part] + (to[part] - from[part]) * step / of)
@@ -194,14 +194,14 @@ fn sun(pixels: &mut [Colour], random: &mut Random, colour: Colour) {
     }
 }
 
-/// A ridge from left to right, and everything below it.
+/// Draws a ridge from left to right and fills everything below it.
 fn hills(pixels: &mut [Colour], random: &mut Random, layer: usize, colour: Colour) {
     let top = i64::try_from(HEIGHT * (2 * layer + 5) / 14).unwrap_or(0);
     let lowest = i64::try_from(HEIGHT - 8).unwrap_or(0);
     let (mut height, mut slope) = (top, 0);
     for x in 0..WIDTH {
         slope = (slope + random.between(-1, 1)).clamp(-2, 2);
-        // It doesn't stray far.
+        // Pulls the ridge back towards its height.
         let back = (top - height) / 16;
         height = (height + slope / 2 + back).clamp(8, lowest);
         let from = usize::try_from(height).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same on every run and machine.
+//! Pseudo-random numbers that are the same on every run and machine.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 pub(super) struct Random(u64);
@@ -19,7 +19,7 @@ impl Random {
 
     /// A number below `end`.
     pub(super) fn below(&mut self, end: usize) -> usize {
-        // Slightly uneven for ends that don't divide 2^64, which nobody will see.
+        // The distribution is slightly uneven for ends that don't divide 2^64, which doesn't matter here.
         usize::try_from(self.next() % (end.max(1) as u64)).unwrap_or(0)
     }
 
@@ -29,22 +29,22 @@ impl Random {
         first + i64::try_from(self.below(span)).unwrap_or(0)
     }
 
-    /// Yes in so many cases of a hundred.
+    /// True in `percent` of a hundred cases.
     pub(super) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of them.
+    /// A random element.
     pub(super) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
 
-    /// One of them, by reference.
+    /// A reference to a random element.
     pub(super) fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
-    /// One of them, the first ones far more often than the last ones: a few are popular.
+    /// A random element. The first ones are chosen far more often than the last ones.
     pub(super) fn favour<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         let (left, right) = (self.below(from.len()), self.below(from.len()));
         &from[left.min(right)]

@@ -1,5 +1,5 @@
-//! Those who shop: accounts with money, orders and carts in every state that lasts. Those that
-//! don't last are made by [`super::cut`].
+//! Shoppers: accounts with money, and orders and carts in every stable state. [`super::cut`] makes the
+//! transient states.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::{
     graphql::requester::{Requester, Role},
 };
 
-/// Someone who shops, with an account.
+/// A shopper with an account.
 pub(super) struct Shopper {
     pub(super) who: Requester,
     name: String,
@@ -41,7 +41,7 @@ const DEPOSIT: &str = "mutation($account: ID!, $amount: Long!, $op: ID!) {
     }
 }";
 
-/// Opens accounts and brings money in. The first shopper is the demo's own.
+/// Opens accounts and deposits money. The first shopper is the demo's own.
 pub(super) async fn arrive(
     door: &Door,
     count: usize,
@@ -77,7 +77,7 @@ pub(super) async fn arrive(
     Ok(shoppers)
 }
 
-/// An account with nothing in it.
+/// Opens an empty account.
 pub(super) async fn open_account(
     door: &Door,
     who: &Requester,
@@ -104,7 +104,7 @@ const REVERSE: &str = "mutation($transfer: ID!) {
     }
 }";
 
-/// Money goes from shopper to shopper; now and then it goes back.
+/// Transfers money between shoppers; some transfers are reversed.
 pub(super) async fn share(door: &Door, shoppers: &[Shopper], steps: &Steps) -> Result<(), Failure> {
     let service = someone("bank", &[Role::Service]);
     let bar = steps.begin("transfers", shoppers.len());
@@ -160,7 +160,7 @@ const CANCEL_ORDER: &str = "mutation($order: ID!, $op: ID!) {
     cancelOrder(input: {orderId: $order, opId: $op}) { __typename ... on UserError { code message } }
 }";
 
-/// What shoppers do in the shop.
+/// The actions of shoppers in the shop.
 pub(super) struct Visits<'a> {
     pub(super) door: &'a Door,
     pub(super) shoppers: &'a [Shopper],
@@ -168,7 +168,7 @@ pub(super) struct Visits<'a> {
 }
 
 impl Visits<'_> {
-    /// A cart with a few things in it. `key` names it among all carts of the demo.
+    /// Creates a cart with a few products. `key` and `number` identify it among all carts of the demo.
     pub(super) async fn cart(
         &self,
         who: &Requester,
@@ -177,7 +177,7 @@ impl Visits<'_> {
     ) -> Result<String, Failure> {
         let mut random = Random::new(3_000 + number as u64);
         let policy = if random.chance(70) { "RESERVE" } else { "AT_CHECKOUT" };
-        // Op ids belong to a subject: who isn't signed in has none.
+        // Op ids belong to a subject; an anonymous shopper has none.
         let op = who.subject.as_ref().map(|_| format!("demo-cart-{key}-{number}"));
         let variables = json!({ "policy": policy, "op": op });
         let data = self.door.ask(who, OPEN_CART, variables).await?;
@@ -193,7 +193,7 @@ impl Visits<'_> {
         Ok(cart)
     }
 
-    /// A product that people buy without thinking long, and of which there are enough for all.
+    /// An inexpensive product with enough stock for everyone.
     fn affordable(&self, random: &mut Random) -> &Product {
         loop {
             let product = random.choose(self.products);
@@ -207,7 +207,7 @@ impl Visits<'_> {
         &self.shoppers[number % self.shoppers.len()]
     }
 
-    /// Carts that nobody comes back to; [`expire`] closes them once they are a second old.
+    /// Creates carts that are abandoned; [`expire`] closes them once they are a second old.
     pub(super) async fn abandon(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             self.cart(&self.shopper(number).who, "abandoned", number).await.map(drop)
@@ -215,7 +215,7 @@ impl Visits<'_> {
         each(count, steps.begin("abandoned carts", count), work).await
     }
 
-    /// Carts that were given up.
+    /// Creates carts that are cancelled.
     pub(super) async fn give_up(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let who = &self.shopper(number).who;
@@ -225,7 +225,7 @@ impl Visits<'_> {
         each(count, steps.begin("cancelled carts", count), work).await
     }
 
-    /// Carts that are being filled, every fourth by someone who isn't signed in.
+    /// Creates active carts, every fourth of them by an anonymous shopper.
     pub(super) async fn browse(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let anonymous = Requester::default();
@@ -235,7 +235,7 @@ impl Visits<'_> {
         each(count, steps.begin("active carts", count), work).await
     }
 
-    /// Orders; some are changed afterwards, some cancelled.
+    /// Creates orders; some are changed afterwards, some cancelled.
     pub(super) async fn buy(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let shopper = self.shopper(number);
@@ -246,7 +246,7 @@ impl Visits<'_> {
         each(count, steps.begin("orders", count), work).await
     }
 
-    /// One order in eight is changed, one in eight cancelled.
+    /// Changes one order in eight, and cancels one in eight.
     async fn think_again(
         &self,
         who: &Requester,
@@ -266,12 +266,12 @@ impl Visits<'_> {
     }
 }
 
-/// Gives a cart up.
+/// Cancels a cart.
 pub(super) async fn cancel_cart(door: &Door, who: &Requester, cart: &str) -> Result<(), Failure> {
     door.ask(who, CANCEL_CART, json!({ "cart": cart })).await.map(drop)
 }
 
-/// Checks a cart out, paid from the shopper's account or another one; the order.
+/// Checks a cart out, paid from the shopper's account or another one. Returns the order.
 pub(super) async fn check_out(
     door: &Door,
     shopper: &Shopper,
@@ -329,16 +329,17 @@ async fn each<F: Future<Output = Result<(), Failure>>>(
     Ok(())
 }
 
-/// Lets every cart expire that was idle for a second: the sweep of a gateway with little patience.
+/// Expires all carts that were idle for a second, with the sweep of a gateway that has a short
+/// `cart_idle_seconds`.
 pub(super) async fn expire(config: &Config, app: &App) -> Result<(), Failure> {
     tokio::time::sleep(HASTE).await;
     sweep_hastily(config, app).await
 }
 
-/// After this time [`sweep_hastily`] finds a cart idle.
+/// Time after which [`sweep_hastily`] finds a cart idle.
 pub(super) const HASTE: Duration = Duration::from_millis(1_200);
 
-/// Sweeps as a gateway would whose carts may idle for a second only.
+/// Sweeps like a gateway with a `cart_idle_seconds` of one second.
 pub(super) async fn sweep_hastily(config: &Config, app: &App) -> Result<(), Failure> {
     let hasty = Config { cart_idle_seconds: 1, reservation_seconds: 600, ..config.clone() };
     background::sweep_all(&App::new(hasty, app.database().clone())).await?;

@@ -17,18 +17,18 @@ use crate::{
     graphql::requester::{Requester, Role},
 };
 
-/// Entries of one blog in one language.
+/// Number of entries of one blog in one language.
 const ENTRIES: usize = 12;
 
-/// What is to be written, and where.
+/// Content to be created.
 struct Piece {
     /// The input of `createContent`, without its parent.
     input: Value,
-    /// From when on it is published; none for a draft.
+    /// Time of publication; none for a draft.
     at: Option<String>,
 }
 
-/// Writes the site; the ids of its galleries, in which nothing is yet.
+/// Creates the site. Returns the ids of its galleries, which are still empty.
 pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>, Failure> {
     names(door).await?;
     let each = PAGES.len() + BLOGS.len() * (ENTRIES + 1) + 2;
@@ -75,7 +75,7 @@ pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>,
     Ok(galleries)
 }
 
-/// Names by which the demo's people are found; authors are called by them.
+/// Claims names for the demo's users, by which authors are displayed.
 async fn names(door: &Door) -> Result<(), Failure> {
     const CLAIM: &str = "mutation($input: ClaimIdentityInput!) {
         claimIdentity(input: $input) { ... on Identity { value } ... on UserError { code message } }
@@ -100,7 +100,7 @@ fn piece(mut input: Value, mut text: Value, language: &str, day: usize) -> Piece
     Piece { input, at: Some(date(day)) }
 }
 
-/// One entry of a blog. The last but one is still to come, the last a draft.
+/// One entry of a blog. The last but one is scheduled, the last one is a draft.
 fn entry(blog: &Blog, language: usize, number: usize, random: &mut Random) -> Piece {
     let topic = &blog.topics[number % blog.topics.len()];
     let round = number / blog.topics.len();
@@ -132,13 +132,13 @@ fn entry(blog: &Blog, language: usize, number: usize, random: &mut Random) -> Pi
     piece
 }
 
-/// Nine in the morning of so many days after the shop was opened.
+/// The timestamp of nine o'clock on a day. Days are counted from January 2024, with 28 days per month.
 fn date(day: usize) -> String {
     let (month, day) = (day / 28 + 1, day % 28 + 1);
     format!("2024-{month:02}-{day:02}T09:00:00Z")
 }
 
-/// Creates a piece and publishes it; its global id.
+/// Creates and publishes content; returns its global id.
 async fn put(door: &Door, parent: Option<&str>, piece: Piece) -> Result<String, Failure> {
     const CREATE: &str = "mutation($input: CreateContentInput!) {
         createContent(input: $input) {

@@ -1,5 +1,4 @@
-//! What people say about the shop's goods and in its blog: a discussion in each layout, one of them long, and
-//! reviews.
+//! Discussions of the shop's products and of its blog, one in each layout, one of them long, and reviews.
 
 use async_graphql::ID;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -46,20 +45,20 @@ const REVIEW: &str = "mutation($sku: ID!, $stars: Int!, $text: String!) {
     }
 }";
 
-/// Comments of the long discussion, a long one in pages, and a short one.
+/// Number of comments in the long discussion, a long one in pages, and a short one.
 const LONG: usize = 10_000;
 const PAGED: usize = 250;
 const SHORT: usize = 30;
-/// Comments on an entry of the blog, and where that is.
+/// Number of comments on a blog entry, and its path.
 const BLOG: usize = 20;
 const ENTRY: &str = "/en/workshop/a-new-bench";
-/// Products that were reviewed.
+/// Number of reviewed products.
 const REVIEWED: usize = 60;
-/// When the long discussion began: the first of January 2025.
+/// Start of the long discussion: 1 January 2025.
 const BEGAN: i64 = 1_735_689_600_000;
 
-/// The second product's discussion is embedded, the third one's in pages, the fourth one's is long; products
-/// after them were reviewed. An entry of the blog is discussed as well.
+/// Creates the discussions. That of the second product is embedded, that of the third is in pages, and that
+/// of the fourth is long; products after them are reviewed. A blog entry is discussed as well.
 pub(super) async fn talk(
     app: &App,
     door: &Door,
@@ -141,7 +140,7 @@ async fn open(door: &Door, who: &Requester, on: &ID, layout: &str) -> Result<(),
     Ok(())
 }
 
-/// Posts a comment and answers its slug.
+/// Posts a comment; returns its slug.
 async fn post(
     door: &Door,
     on: &ID,
@@ -157,7 +156,7 @@ async fn post(
     Ok(text(&door.ask(who, POST, variables).await?["postComment"]["slug"]))
 }
 
-/// A year's talk: some of it begins something, most of it replies to what was said lately.
+/// Comments over one year. Some start a thread, most reply to a recent comment.
 fn long_discussion(sku: &str) -> Vec<ImportComment> {
     let mut random = Random::new(6_000);
     let mut at = BEGAN;
@@ -180,13 +179,13 @@ fn long_discussion(sku: &str) -> Vec<ImportComment> {
     all
 }
 
-/// How comments begin and end.
+/// Beginnings and endings of comments.
 struct Phrases {
     openings: &'static [&'static str],
     endings: &'static [&'static str],
 }
 
-/// Of goods.
+/// Phrases about products.
 const SAID: Phrases = Phrases {
     openings: &[
         "I came to this by way of {place} and stayed for the {noun}.",
@@ -212,7 +211,7 @@ const SAID: Phrases = Phrases {
     ],
 };
 
-/// Of an entry in the blog.
+/// Phrases about a blog entry.
 const THOUGHT: Phrases = Phrases {
     openings: &[
         "I had wondered about the {noun} for years.",

@@ -1,28 +1,28 @@
-//! The shop's categories, as `categories.txt` lists them.
+//! The shop's categories, as listed in `categories.txt`.
 
 /// One category.
 #[derive(Debug, Clone)]
 pub(super) struct Category {
-    /// The way from the root, such as `/music/jazz`.
+    /// Path from the root, such as `/music/jazz`.
     pub(super) path: String,
-    /// Path of its parent, for all but the roots.
+    /// Path of the parent; none for roots.
     pub(super) parent: Option<String>,
-    /// Its name in English.
+    /// English name.
     pub(super) english: String,
-    /// Its name in German.
+    /// German name.
     pub(super) german: String,
-    /// Its name in French.
+    /// French name.
     pub(super) french: String,
-    /// Whether no category is below it.
+    /// Whether the category has no children.
     pub(super) is_leaf: bool,
 }
 
 const TREE: &str = include_str!("categories.txt");
 
-/// Every category, parents before their children.
+/// All categories, parents before their children.
 pub(super) fn categories() -> Vec<Category> {
     let mut found: Vec<Category> = Vec::new();
-    // The way to the line before.
+    // The path of the previous line.
     let mut way: Vec<String> = Vec::new();
     for line in TREE.lines() {
         let depth = (line.len() - line.trim_start().len()) / 2;

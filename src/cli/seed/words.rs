@@ -1,7 +1,7 @@
-//! Words from which names, titles and texts are put together. Surnames are rare or made up, so that
-//! nobody real is meant.
+//! Words for generated names, titles and texts. Surnames are rare or invented, so that they name no real
+//! person.
 
-/// The noun in its plural: `Fox` to `Foxes`.
+/// The plural of a noun: `Fox` to `Foxes`.
 pub(super) fn plural(noun: &str) -> String {
     if noun == "Wolf" {
         return "Wolves".to_owned();
@@ -15,19 +15,19 @@ pub(super) fn plural(noun: &str) -> String {
     }
 }
 
-/// The noun behind its article: `an Owl`.
+/// A noun with its article: `an Owl`.
 pub(super) fn one(noun: &str) -> String {
     let is_open = noun.starts_with(['A', 'E', 'I', 'O', 'U', 'a', 'e', 'i', 'o', 'u'])
         || noun.eq_ignore_ascii_case("hour");
     format!("{} {noun}", if is_open { "an" } else { "a" })
 }
 
-/// The same at the beginning of a title: `An Owl`.
+/// The same at the start of a title: `An Owl`.
 pub(super) fn one_first(noun: &str) -> String {
     one(noun).replacen('a', "A", 1)
 }
 
-/// Names that people are called by.
+/// Given names.
 pub(super) const GIVEN: &[&str] = &[
     "Ada",
     "Adrian",
@@ -174,7 +174,7 @@ pub(super) const SURNAME_ENDS: &[&str] = &[
     "shaw", "stad", "stein", "stone", "strand", "thal", "thorpe", "vale", "vik", "wick", "worth",
 ];
 
-/// Words that colour a title.
+/// Adjectives in titles.
 pub(super) const ADJECTIVES: &[&str] = &[
     "Amber",
     "Ancient",
@@ -260,7 +260,7 @@ pub(super) const ADJECTIVES: &[&str] = &[
     "Yellow",
 ];
 
-/// Things that a title is about.
+/// Nouns in titles.
 pub(super) const NOUNS: &[&str] = &[
     "Anchor",
     "Archive",
@@ -403,7 +403,7 @@ pub(super) const NOUNS: &[&str] = &[
     "Year",
 ];
 
-/// Places that exist on no map.
+/// Invented places.
 pub(super) const PLACES: &[&str] = &[
     "Alderney Point",
     "Arlen",
@@ -447,7 +447,7 @@ pub(super) const PLACES: &[&str] = &[
     "Yarrow Lane",
 ];
 
-/// What publishes records.
+/// Record labels.
 pub(super) const LABELS: &[&str] = &[
     "Amber Groove",
     "Blackthorn Records",
@@ -474,7 +474,7 @@ pub(super) const LABELS: &[&str] = &[
     "White Heron",
 ];
 
-/// What sells instruments and audio gear.
+/// Brands of instruments and audio equipment.
 pub(super) const BRANDS: &[&str] = &[
     "Aldane",
     "Borealis",
@@ -502,7 +502,7 @@ pub(super) const BRANDS: &[&str] = &[
     "Zephyr",
 ];
 
-/// Endings of product lines.
+/// Suffixes of product lines.
 pub(super) const SERIES: &[&str] = &[
     "Artist",
     "Atelier",
@@ -541,7 +541,7 @@ pub(super) const FINISHES: &[&str] = &[
     "white",
 ];
 
-/// What books of knowledge are about.
+/// Subjects of non-fiction books.
 pub(super) const TOPICS: &[&str] = &[
     "Bees",
     "Bread",
@@ -593,7 +593,7 @@ pub(super) const TOPICS: &[&str] = &[
     "Wind",
 ];
 
-/// German things, with their article in the genitive.
+/// German nouns with their article in the genitive.
 pub(super) const GERMAN_GENITIVES: &[&str] = &[
     "der Ferne",
     "der Fähre",
@@ -621,7 +621,7 @@ pub(super) const GERMAN_GENITIVES: &[&str] = &[
     "des Winters",
 ];
 
-/// German things that a title begins with.
+/// German nouns at the start of a title.
 pub(super) const GERMAN_HEADS: &[&str] = &[
     "Am Rand",
     "Das Archiv",
@@ -645,7 +645,7 @@ pub(super) const GERMAN_HEADS: &[&str] = &[
     "Im Schatten",
 ];
 
-/// French things, with their article in the genitive.
+/// French nouns with their article in the genitive.
 pub(super) const FRENCH_GENITIVES: &[&str] = &[
     "de l’aube",
     "de l’automne",
@@ -673,7 +673,7 @@ pub(super) const FRENCH_GENITIVES: &[&str] = &[
     "du vent",
 ];
 
-/// French things that a title begins with.
+/// French nouns at the start of a title.
 pub(super) const FRENCH_HEADS: &[&str] = &[
     "Au bord",
     "L’atelier",

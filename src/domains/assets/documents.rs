@@ -1,4 +1,4 @@
-//! What MongoDB sees of assets.
+//! Stored documents of assets.
 
 use mongodb::bson::{Bson, DateTime, oid::ObjectId};
 use serde::{Deserialize, Serialize};
@@ -14,88 +14,89 @@ use crate::{
     },
 };
 
-/// Path of what stands above the roots.
+/// Path above the roots.
 pub(super) const TOP: &str = "/";
 
-/// One asset: what is known of a file, and which blob holds its bytes.
+/// One asset: metadata of a file, and the blob that holds its bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssetDocument {
-    /// Made from the op id that created it, else random.
+    /// Derived from the op id that created it, otherwise random.
     #[serde(rename = "_id")]
     pub id: String,
-    /// What every kind of content has.
+    /// Metadata, with the same fields as in content.
     pub metadata: Metadata,
-    /// What else is known of it, by key; no two have the same.
+    /// Further attributes; each key occurs once.
     #[serde(default)]
     pub attributes: Vec<Attribute>,
-    /// What readers get. None: its first upload is under way, and for readers it isn't there.
+    /// The file that readers get. Absent: the first upload is in progress, and readers can't see the asset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileFacts>,
-    /// The upload that is under way; nobody else may begin one.
+    /// The upload that is in progress; it excludes others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<Upload>,
-    /// Blobs that it named and that are still to be removed.
+    /// The outbox: blobs that it named and that are still to be removed.
     #[serde(default)]
     pub outbox: Vec<Removal>,
-    /// From when on readers see it. Its place in lists.
+    /// When it becomes visible to readers; its position in lists.
     pub published_at: DateTime,
-    /// The lists that it stands in, each once per audience; see [`listed`].
+    /// Its lists, each once per audience; see [`listed`].
     pub listed: Vec<String>,
-    /// Version of the parent when `metadata.path` was taken from it; 0 for a root.
+    /// Version of the parent when `metadata.path` was derived from it; 0 for a root.
     pub parent_cv: i64,
-    /// Set when it was given up or deleted: for everyone it is gone, and something is left to be done.
+    /// Set when it was deleted or its first upload was aborted: it doesn't exist for anyone, but cleanup is
+    /// left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<DateTime>,
-    /// Set when it was deleted: a stone, which stays for as long as ops are remembered.
+    /// Set when it was deleted: a tombstone, which stays for as long as ops are remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
-    /// What people say about it; the room of comments writes it.
+    /// Its discussion, written by the room of comments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discussion: Option<Box<DiscussionSummary>>,
-    /// Digest of the input that created it, to tell a repeat from another use of its op id.
+    /// Digest of the input that created it; it distinguishes a repeat from another use of the op id.
     pub input: String,
-    /// Digest of that input and of the bytes that came with it, once they were there.
+    /// Digest of that input and of the file, set when the first upload is committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// Replacements that were applied.
+    /// Records of the replacements that were applied.
     #[serde(default)]
     pub ops: Vec<OpRecord>,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
-/// What every kind of content has.
+/// Metadata of an asset, with the same fields as in content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// Changes with every edit and every replacement of the file.
     pub nonce: String,
-    /// What kind of content.
+    /// The type of the asset.
     #[serde(rename = "type")]
     pub kind: AssetKind,
-    /// The content that it lies in; none for a root.
+    /// `_id` of the content that contains it; absent for a root.
     pub parent_id: Option<String>,
-    /// Its step in paths; no other asset in the same parent has it.
+    /// Its step in paths, unique among the assets of its parent.
     pub slug: Slug,
-    /// The slugs from the root to itself, each behind a `/`. A copy, but for its end.
+    /// The slugs from the root to itself, each after a `/`. All but the last step is a copy.
     pub path: String,
     /// The title.
     pub title: String,
-    /// The language that it is in, where it speaks one.
+    /// Language of the asset, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<LocaleTag>,
     /// Server time of its creation.
     pub created: DateTime,
-    /// Who made it.
+    /// The creator.
     pub author: Author,
-    /// A set, sorted.
+    /// A sorted set.
     pub tags: Vec<String>,
-    /// Names of the roles that may read it, a set, sorted; empty: everyone.
+    /// Names of the roles that may read it, a sorted set; empty: everyone.
     pub access: Vec<String>,
 }
 
-/// The kinds of assets.
+/// The types of assets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AssetKind {
@@ -105,75 +106,75 @@ pub enum AssetKind {
     File,
 }
 
-/// Who made something.
+/// The creator of an asset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// Subject of the token.
     pub id: String,
-    /// Name as it is shown.
+    /// Display name.
     pub name: String,
 }
 
 /// One attribute.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attribute {
-    /// What it is about.
+    /// The key.
     pub key: String,
-    /// A text, a number, a moment or a boolean; each compares with its own kind alone.
+    /// A text, a number, a moment or a boolean; values are compared only with values of the same type.
     pub value: Bson,
 }
 
-/// A file that is whole.
+/// A complete file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileFacts {
     /// The GridFS file with the bytes; it never changes.
     pub blob: ObjectId,
-    /// Bytes.
+    /// Length in bytes.
     pub length: i64,
     /// SHA-256 of the bytes, in hexadecimal digits.
     pub digest: String,
-    /// Media type, by the bytes.
+    /// Media type, detected from the bytes.
     #[serde(rename = "type")]
     pub media_type: String,
-    /// What the file was called where it came from.
+    /// Name of the file at its origin.
     pub name: String,
-    /// Pixels; absent where it is no picture.
+    /// Width in pixels; only of pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<i64>,
-    /// Pixels; absent where it is no picture.
+    /// Height in pixels; only of pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<i64>,
-    /// Server time at which it was whole.
+    /// Server time at which it was complete.
     pub at: DateTime,
 }
 
-/// An upload that is under way.
+/// An upload that is in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upload {
-    /// Whose it is: who hasn't it may not finish.
+    /// The token of the attempt that may commit it.
     pub token: String,
     /// The GridFS file that is being written.
     pub blob: ObjectId,
-    /// Server time at which it was begun or renewed last.
+    /// Server time of its begin or last renewal.
     pub at: DateTime,
-    /// The op that it belongs to: a repeat of that op may take over.
+    /// Its op: a repeat of that op may take it over.
     pub op: String,
 }
 
-/// Outbox entry: a blob that is still to be removed.
+/// Outbox entry: a blob that is to be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
     /// The GridFS file.
     pub blob: ObjectId,
-    /// Whether readers got it: then it stays for as long as a download may take.
+    /// Whether readers could see it: then it stays for as long as a download may take.
     pub shown: bool,
-    /// Server time of the decision.
+    /// Server time of the commit.
     pub at: DateTime,
 }
 
-/// The lists that an asset stands in, each once per audience: of each of its tags and of its parent, and a photo
-/// also in those of photos by tag, by parent and within each path above it.
+/// The lists of an asset, each once per audience: of each tag and of the parent. A photo is also in the lists
+/// of photos by tag, by parent and within each path above it.
 pub(super) fn listed(metadata: &Metadata) -> Vec<String> {
     let parent = metadata.parent_id.as_deref().unwrap_or_default();
     let tags = |list| metadata.tags.iter().map(move |tag| (list, tag.as_str()));
@@ -186,13 +187,13 @@ pub(super) fn listed(metadata: &Metadata) -> Vec<String> {
     audiences::listed(&metadata.access, all.into_iter())
 }
 
-/// What stands above a path: nothing for all that there is, then each path from the root on.
+/// The levels above a path: an empty string for everything, then each path from the root on.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(end, _)| &path[..end])
 }
 
 impl AssetDocument {
-    /// What readers get, where it is there.
+    /// The file, if readers can see the asset.
     pub(super) fn whole(&self) -> Option<&FileFacts> {
         self.file.as_ref().filter(|_| self.deleting.is_none())
     }
@@ -271,37 +272,37 @@ impl Stored for AssetDocument {
     ];
 }
 
-/// A GridFS file, as any tool reads it. It is written when all chunks are there.
+/// A GridFS file, readable by any tool. It is written after all chunks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlobDocument {
     /// The blob.
     #[serde(rename = "_id")]
     pub id: ObjectId,
-    /// Bytes.
+    /// Length in bytes.
     pub length: i64,
-    /// Bytes of each chunk but the last.
+    /// Length of each chunk but the last, in bytes.
     pub chunk_size: i32,
-    /// Server time.
+    /// Server time of the upload.
     pub upload_date: DateTime,
-    /// What the file was called.
+    /// Name of the file.
     pub filename: String,
-    /// What docgate adds.
+    /// Fields that docgate adds.
     #[serde(default)]
     pub metadata: BlobMetadata,
 }
 
-/// What docgate adds to a GridFS file.
+/// The fields that docgate adds to a GridFS file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlobMetadata {
-    /// Media type, by the bytes.
+    /// Media type, detected from the bytes.
     #[serde(default)]
     pub content_type: String,
     /// SHA-256 of the bytes, in hexadecimal digits.
     #[serde(default)]
     pub sha256: String,
-    /// Server time from which on nobody can be reading it any more; set when its asset lets it go.
+    /// Server time after which no download can be reading it; set when the blob is retired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remove_after: Option<DateTime>,
 }
@@ -319,15 +320,15 @@ impl Stored for BlobDocument {
     ];
 }
 
-/// One chunk of a GridFS file; its bytes are read by [`gridfs`] alone.
+/// One chunk of a GridFS file; only [`gridfs`] reads its bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ChunkDocument {
     /// The chunk.
     #[serde(rename = "_id")]
     pub id: ObjectId,
-    /// The file that it is of.
+    /// `_id` of its file.
     pub files_id: ObjectId,
-    /// Its place in the file, from 0.
+    /// Its position in the file, from 0.
     pub n: i32,
 }
 
@@ -336,22 +337,22 @@ impl Stored for ChunkDocument {
     const INDEXES: &'static [Index] = gridfs::CHUNKS;
 }
 
-/// What this room knows of the content that an asset lies in; content owns the collection and declares
-/// its indexes.
+/// The fields of content that this room reads from a parent. Content owns the collection and declares its
+/// indexes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ParentDocument {
-    /// The content.
+    /// `_id` of the content.
     #[serde(rename = "_id")]
     pub id: String,
-    /// What every kind of content has.
+    /// Its metadata.
     pub metadata: ParentMetadata,
     /// Version of its path.
     pub cv: i64,
-    /// Server time of its creation, until it is sure that its own parent stays.
+    /// Server time of its creation, until it is certain that its own parent stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copying: Option<Bson>,
-    /// Set while it is looked for what lies in it.
+    /// Set during a deletion, while its contents are searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<Bson>,
     /// Set when it was deleted.
@@ -359,10 +360,10 @@ pub(super) struct ParentDocument {
     pub deleted_at: Option<Bson>,
 }
 
-/// Of a parent's metadata what its assets depend on.
+/// The fields of a parent's metadata on which its assets depend.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ParentMetadata {
-    /// What kind of content.
+    /// The type of content.
     #[serde(rename = "type")]
     pub kind: String,
     /// Its path.
@@ -373,17 +374,17 @@ pub(super) struct ParentMetadata {
 }
 
 impl ParentDocument {
-    /// Whether assets may lie in it: it is a folder or a gallery.
+    /// Whether it can contain assets: it is a folder or a gallery.
     pub(super) fn holds_assets(&self) -> bool {
         ["folder", "gallery"].contains(&&*self.metadata.kind) && self.deleted_at.is_none()
     }
 
-    /// Whether its creation is over, and no deletion is under way.
+    /// Whether its creation is finished and no deletion is in progress.
     pub(super) fn is_settled(&self) -> bool {
         self.copying.is_none() && self.stays()
     }
 
-    /// Whether it is there and isn't being deleted.
+    /// Whether it exists and isn't being deleted.
     pub(super) fn stays(&self) -> bool {
         self.deleting.is_none() && self.deleted_at.is_none()
     }

@@ -1,4 +1,4 @@
-//! What `docgate check` verifies of assets.
+//! Invariants of assets, for `docgate check`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,12 +9,9 @@ use super::{
     documents::{AssetDocument, FileFacts, ParentDocument, TOP, listed},
     store, sweep,
 };
-use crate::{app::App, domains::Report, error::Error, mongo::gridfs::CHUNK};
+use crate::{app::App, error::Error, invariants::Report, mongo::gridfs::CHUNK};
 
-/// Each file is whole, no blob is without an asset, paths and lists are as they should be.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that each file is complete, that every blob has an asset, and that paths and lists are correct.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut parents = HashMap::new();
     let collect = |parent: ParentDocument| {

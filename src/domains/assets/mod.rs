@@ -1,9 +1,9 @@
-//! Assets: files with what is known of them, below folders and galleries or by themselves.
+//! Assets: files with their metadata, in folders and galleries or at the root.
 //!
-//! An asset's document names a *blob*: a GridFS file in the bucket `assets` that never changes. Readers
-//! read the document, then the blob's chunks; what is done to the asset meanwhile doesn't touch these.
+//! An asset's document names a *blob*: a GridFS file in the bucket `assets` that never changes. A download
+//! reads the document, then the blob's chunks; later changes of the asset don't affect these.
 //!
-//! # An upload, decided by the asset's document
+//! # Uploads: the asset's document is the decider
 //!
 //! ```text
 //!   (insert, with `upload`) ─▶ chunks … ─▶ blob's document ─▶ finished: `file`
@@ -13,44 +13,44 @@
 //!                                                      unseen ─▶ removed
 //! ```
 //!
-//! 1. *Take*: `upload {token, blob, at, op}` is written before the first chunk, and only where no other
-//!    upload is under way: it is the lock. `at` is renewed as chunks go.
-//! 2. *Decide*: one update, guarded by the token, puts the new file in the place of the old one. Before
-//!    it nobody sees the new bytes, after it nobody gets the old ones who didn't begin before.
-//! 3. *Give*: a blob that readers got is let go: its own document says until when somebody may still be
-//!    reading it. One that nobody saw is removed.
-//! 4. *Settle*: the entry leaves the outbox; a document that was given up before it had a file goes.
+//! 1. *Reserve* (`take`): `upload {token, blob, at, op}` is written before the first chunk, and only if no
+//!    other upload is in progress: it is the lock. `at` is renewed while chunks are written.
+//! 2. *Commit*: one update, guarded by the token, replaces the old file with the new one. Before it the new
+//!    bytes are invisible; after it the old ones are only read by downloads that began before.
+//! 3. *Apply*: a blob that readers could see is retired (`let_go`): its own document states until when a
+//!    download may still read it. A blob that was never visible is removed.
+//! 4. *Settle*: the entry is removed from the outbox. A document whose first upload was aborted is removed.
 //!
-//! Whoever gives an upload up does so by one update that is guarded by the token too: who had it can't
-//! finish any more, whatever of its is still on the way. So no deadline is needed. That is a client that
-//! sent too little, too much or the wrong thing (its gateway gives up at once), the sweep after
-//! `asset_stall_seconds` without a sign of life, or a repeat of the same op, which begins anew.
+//! An upload is aborted by one update that is guarded by the token, too. After it the attempt can't commit
+//! any more, whatever writes of it are still in flight, so no deadline is needed. An upload is aborted if a
+//! client sent too little, too much or the wrong thing (its gateway aborts at once), by the sweep after
+//! `asset_stall_seconds` without a renewal, or by a repeat of the same op, which starts again.
 //!
 //! # Deletion
 //!
-//! One update takes `file` and `upload` away, puts their blobs into the outbox, frees the slug and marks the
-//! document `deleting` and `deletedAt`. Two bounds later, when no run is left that could still write into its
-//! discussion, the sweep removes the comments. What stays is a stone with the `_id`, for as long as ops are
-//! remembered: a repeat of the upload, or an insert that comes late, doesn't make the asset again.
+//! One update removes `file` and `upload`, adds their blobs to the outbox, frees the slug and sets `deleting`
+//! and `deletedAt`. Two grace periods later no attempt can still write into its discussion, and the sweep
+//! removes the comments. A tombstone with the `_id` remains for as long as ops are remembered: a repeat of
+//! the upload or a late insert doesn't create the asset again.
 //!
-//! # What nothing names
+//! # Blobs that no asset names
 //!
-//! A command that was long on its way may write a chunk after its file was removed. The sweep looks for
-//! blobs that no asset names, in the order in which a blob can move (`upload`, `file`, `outbox`, let go),
-//! so that none is missed while it does. A blob's id tells when its upload began, and nothing is written
-//! later than `asset_transfer_seconds` after that: each look begins so long before the last one.
+//! A delayed command may write a chunk after its file was removed. The sweep searches for blobs that no asset
+//! names. It reads the fields in the order in which a blob can move (`upload`, `file`, `outbox`, retired), so
+//! that a moving blob isn't missed. A blob's id contains the start of its upload, and nothing is written
+//! later than `asset_transfer_seconds` after that: each search starts that long before the last one.
 //!
 //! # Parents
 //!
-//! Content owns the folders and galleries. A new asset is inserted, then its parent is read again: who
-//! deletes a folder marks it first and counts its assets then. `path` is a copy of the parent's and
-//! goes by the version of that (`parentCv`); content calls [`operations::repath`] when it moves.
+//! Content owns the folders and galleries. A new asset is inserted, then its parent is read again; the
+//! deletion of a folder first marks the folder and then counts its assets. `path` is derived from the
+//! parent's path; its version is the parent's (`parentCv`). Content calls [`operations::repath`] when a
+//! folder moves.
 //!
 //! # Invariants
 //!
-//! A finished asset has its blob with all its chunks, of that length and digest. No blob and no chunk is
-//! without an asset, but for blobs that were let go. Paths and lists are what parent, slug, tags and
-//! access imply.
+//! A finished asset has its blob with all chunks, with the stored length and digest. No blob and no chunk is
+//! without an asset, except for retired blobs. Paths and lists follow from parent, slug, tags and access.
 
 mod documents;
 pub mod invariants;

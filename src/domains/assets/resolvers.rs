@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of assets.
+//! Resolvers: they translate between GraphQL and the operations of assets.
 
 use async_graphql::{Context, Object, Result, connection::Connection};
 
@@ -22,33 +22,34 @@ use crate::{
     },
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct AssetsQuery;
 
 #[Object]
 impl AssetsQuery {
-    /// One asset; null where there is none, or none for you to read.
+    /// An asset by its id or path. Null if it doesn't exist or isn't visible to the caller.
     ///
     /// Who: everyone.
     async fn asset(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Which.")] by: AssetBy,
+        #[graphql(desc = "Key of the asset.")] by: AssetBy,
     ) -> Result<Option<Asset>> {
         Ok(operations::asset(app(context), requester(context), &by).await?.map(Asset::from))
     }
 
-    /// Assets that you may read: by tag or parent the newest first; by attributes in the order of the first
-    /// condition's values, and of their ids.
+    /// Assets that the caller may read. By tag, parent or root they are sorted newest first; by attributes
+    /// they are sorted by the values of the condition that is looked up, then by id.
     ///
     /// Who: everyone.
     async fn assets(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Which, in one of the ways that have an index.")] by: AssetsBy,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor of the last one that you have.")] after: Option<String>,
+        #[graphql(desc = "Filter and sort order.")] by: AssetsBy,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Asset>> {
         let (app, requester) = (app(context), requester(context));
         let (page, found) =
@@ -61,14 +62,15 @@ impl AssetsQuery {
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct AssetsMutation;
 
 #[Object]
 impl AssetsMutation {
-    /// Uploads a file, sent as `multipart/form-data` in the same request. What it is, is seen by its
-    /// bytes; a picture's size and what a camera wrote into it are taken over.
+    /// Uploads a file and creates an asset. The file is sent as `multipart/form-data` in the same request.
+    /// The media type is detected from the bytes. The size of a picture and the attributes that a camera
+    /// wrote into it are stored too.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -93,8 +95,9 @@ impl AssetsMutation {
         Ok(answer(operations::upload(app(context), subject, new, incoming).await)?)
     }
 
-    /// Gives an asset another file, sent as `multipart/form-data` in the same request. Readers get the
-    /// old file or the new one, each whole; downloads that have begun come to their end.
+    /// Replaces the file of an asset. The file is sent as `multipart/form-data` in the same request. Readers
+    /// get either the old file or the new one, always complete. Downloads that have begun continue with the
+    /// old file.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -110,7 +113,8 @@ impl AssetsMutation {
         Ok(answer(operations::replace(app(context), subject, replacement, incoming).await)?)
     }
 
-    /// Changes what is known of an asset, if nobody has changed it since you read its nonce.
+    /// Changes the metadata of an asset. It is refused with `AssetConflict` if the asset changed since the
+    /// client read it.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -126,7 +130,7 @@ impl AssetsMutation {
         Ok(answer(operations::edit(app(context), edit).await)?)
     }
 
-    /// Adds tags. They are a set: no nonce is needed.
+    /// Adds tags to an asset. Tags are a set, so no nonce is needed. Repeatable: existing tags are ignored.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -138,7 +142,8 @@ impl AssetsMutation {
         Ok(answer(operations::tag(app(context), &input.asset, &input.tags).await)?)
     }
 
-    /// Removes tags. They are a set: no nonce is needed.
+    /// Removes tags from an asset. Tags are a set, so no nonce is needed. Repeatable: missing tags are
+    /// ignored.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -150,7 +155,7 @@ impl AssetsMutation {
         Ok(answer(operations::untag(app(context), &input.asset, &input.tags).await)?)
     }
 
-    /// Deletes an asset. Downloads that have begun come to their end.
+    /// Deletes an asset with its file. Downloads that have begun continue to their end.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -164,7 +169,7 @@ impl AssetsMutation {
     }
 }
 
-/// The file that came with the request.
+/// The file in the `multipart/form-data` request.
 async fn file_of(context: &Context<'_>, file: Upload) -> Result<Incoming, Error> {
     let Some(files) = context.data_opt::<Files>() else {
         let reason = "needs a request as multipart/form-data";

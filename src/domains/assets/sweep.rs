@@ -1,4 +1,5 @@
-//! Gives up what stalled, ends deletions, and removes the blobs that are due and those that nothing names.
+//! Sweep of assets: aborts stalled uploads, finishes deletions, and removes retired blobs and blobs that no
+//! asset names.
 
 use std::{ops::Range, time::Duration};
 
@@ -11,21 +12,21 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    mongo::{Bounds, Tally, lease::Lease},
+    mongo::{Bounds, SweepReport, lease::Lease},
 };
 
-/// How many of a kind one sweep takes on.
+/// Maximum number of each kind per sweep.
 const MOST: i64 = 100;
-/// Blobs that are looked at together.
+/// Blobs that are examined together.
 const PAGE: usize = 500;
-/// Name of the lease under which blobs are looked at. It isn't given back: it says how often, and from
-/// where on.
+/// Name of the lease for the search for unnamed blobs. It isn't released: it determines how often the search
+/// runs and where it starts.
 const LOOK: &str = "assets.blobs";
 
-/// Ends what nothing touched for long; answers how much that was.
+/// Finishes flows that have been untouched for long enough; returns how many.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; what is left is tried again.
+/// `Unavailable` or `Internal`: the rest is left to the next sweep.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now();
     let done = [
@@ -46,10 +47,10 @@ fn before(now: DateTime, millis: i64) -> DateTime {
     DateTime::from_millis(now.timestamp_millis().saturating_sub(millis))
 }
 
-/// Uploads without a sign of life.
+/// Aborts uploads that haven't been renewed for too long.
 async fn stalled(app: &App, now: DateTime) -> Result<u64, Error> {
     let millis = stall_millis(app);
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for asset in store::list_stalled(app, before(now, millis), MOST).await? {
         let Some(upload) = &asset.upload else { continue };
         let given_up = async {
@@ -64,10 +65,10 @@ async fn stalled(app: &App, now: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Decisions whose gives were cut, and deletions that nobody can come behind any more.
+/// Finishes interrupted removals of blobs, and deletions into which no attempt can still write.
 async fn left_behind(app: &App, now: DateTime) -> Result<u64, Error> {
-    let quiet = before(now, app.bounds().quiet_millis());
-    let mut tally = Tally::default();
+    let quiet = before(now, app.bounds().two_grace_periods_millis());
+    let mut tally = SweepReport::default();
     for field in ["outbox.at", "deleting"] {
         for asset in store::list_left_behind(app, field, quiet, MOST).await? {
             let ended = async {
@@ -83,19 +84,19 @@ async fn left_behind(app: &App, now: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Deletions whose ops are forgotten.
+/// Removes the tombstones of deletions whose ops aren't remembered any more.
 async fn stones(app: &App, now: DateTime) -> Result<u64, Error> {
     let ops = i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX);
     store::remove_stones(app, before(now, ops)).await
 }
 
-/// Blobs that were let go so long ago that no download of them can be under way.
+/// Removes retired blobs once no download of them can still be running.
 async fn due(app: &App, now: DateTime) -> Result<u64, Error> {
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for blob in store::list_due_blobs(app, now, MOST).await? {
         let removed = async {
             store::chunks(app).remove(blob.id).await?;
-            // The chunks first: as long as this is there the removal is found again.
+            // Chunks first: as long as the document exists, an interrupted removal is found again.
             Ok(store::remove_blob(app, blob.id).await.decided()?.is_some())
         };
         tally.add(&blob.id.to_hex(), removed.await);
@@ -103,22 +104,23 @@ async fn due(app: &App, now: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Looks at the blobs that may have come since the last look, by one gateway and once in the time after
-/// which an upload is given up.
+/// Searches the blobs that may have been added since the last search. One gateway does so, once per
+/// `asset_stall_seconds`.
 async fn unnamed(app: &App, now: DateTime) -> Result<u64, Error> {
     let stall = Duration::from_secs(app.config().asset_stall_seconds);
-    let run = app.begin().await?;
-    let pause = Bounds { run: stall, ..app.bounds() };
+    let attempt = app.begin().await?;
+    let pause = Bounds { attempt: stall, ..app.bounds() };
     let holder = app.name().to_owned();
-    let lease = Lease::take(app.collection(), LOOK, holder, &run, pause).await?;
+    let lease = Lease::take(app.collection(), LOOK, holder, &attempt, pause).await?;
     let Some(lease) = lease else { return Ok(0) };
     let young = before(now, stall_millis(app));
-    // A blob's id tells when its upload began; so long after it nothing is written any more.
+    // A blob's id contains the start of its upload; nothing is written later than this after it.
     let longest = stall + Duration::from_secs(app.config().asset_transfer_seconds);
-    let longest = i64::try_from((longest + app.bounds().one()).as_millis()).unwrap_or(i64::MAX);
+    let longest =
+        i64::try_from((longest + app.bounds().grace_period()).as_millis()).unwrap_or(i64::MAX);
     let from = lease.done().map_or(OLDEST, |done| first_id(before(done, longest)));
     let ids = from..first_id(young);
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for blob in nameless_chunks(app, ids.clone()).await? {
         tally.add(&blob.to_hex(), remove(app, blob).await);
     }
@@ -126,22 +128,22 @@ async fn unnamed(app: &App, now: DateTime) -> Result<u64, Error> {
         tally.add(&blob.to_hex(), let_go(app, blob).await);
     }
     let swept = tally.finished()?;
-    // Refused: a look that took so long that another one has begun.
+    // A refusal means that this search took so long that another one has begun.
     lease.note_done(now).await.decided()?;
     Ok(swept)
 }
 
-/// Below all ids.
+/// Lower than all ids.
 const OLDEST: ObjectId = ObjectId::from_bytes([0; 12]);
-/// Above all ids.
+/// Higher than all ids.
 const NEWEST: ObjectId = ObjectId::from_bytes([0xff; 12]);
 
-/// All blobs.
+/// The range of all blobs.
 pub(super) fn all() -> Range<ObjectId> {
     OLDEST..NEWEST
 }
 
-/// Below the ids of all blobs whose upload began then or later.
+/// A lower bound of the ids of blobs whose upload began at that time or later.
 fn first_id(moment: DateTime) -> ObjectId {
     let seconds = u32::try_from(moment.timestamp_millis() / 1_000).unwrap_or(0);
     ObjectId::from_parts(seconds, [0; 5], [0; 3])
@@ -159,7 +161,7 @@ pub(super) async fn nameless_chunks(
     Ok(found)
 }
 
-/// Blobs with a document that no asset names and that weren't let go. An empty file has no chunks.
+/// Blobs with a document that no asset names and that aren't retired. An empty file has no chunks.
 pub(super) async fn nameless_files(
     app: &App,
     mut ids: Range<ObjectId>,
@@ -176,7 +178,7 @@ pub(super) async fn nameless_files(
     }
 }
 
-/// Those that no asset names. They are looked for in the order in which a blob moves.
+/// The blobs that no asset names. The fields are read in the order in which a blob moves through them.
 async fn nameless(app: &App, blobs: &[ObjectId]) -> Result<Vec<ObjectId>, Error> {
     let mut left = blobs.to_vec();
     for field in ["upload", "file", "outbox"] {
@@ -189,7 +191,7 @@ async fn nameless(app: &App, blobs: &[ObjectId]) -> Result<Vec<ObjectId>, Error>
     Ok(left)
 }
 
-/// Chunks without a file go; a file that nothing names is let go, for somebody may be reading it.
+/// Removes chunks without a file; retires a file that no asset names, since it may still be downloaded.
 async fn remove(app: &App, blob: ObjectId) -> Result<bool, Error> {
     if store::find_blob(app, blob).await?.is_some() {
         return let_go(app, blob).await;

@@ -1,4 +1,4 @@
-//! What MongoDB sees of carts.
+//! The documents of carts as MongoDB stores them.
 
 use async_graphql::Enum;
 use mongodb::bson::{Bson, DateTime};
@@ -17,74 +17,74 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CartDocument {
-    /// 128 random bits: the capability of an anonymous shopper.
+    /// 128 random bits. The id is the capability of a shopper without a token.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Subject of the shopper who opened the cart signed in, or took it over.
+    /// Subject of the shopper who opened or claimed the cart with a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// When stock is taken.
+    /// When stock is reserved.
     pub policy: CartPolicy,
     /// Currency of every line.
     pub currency: CurrencyCode,
-    /// See the room's `mod.rs`.
+    /// State; the diagram is in the room's `mod.rs`.
     pub state: CartState,
     /// One line per SKU.
     pub lines: Vec<CartLine>,
-    /// Ops that were applied or given up.
+    /// Records of ops that were applied or aborted.
     pub ops: Vec<OpRecord>,
-    /// Stock that is still to be returned.
+    /// Stock that is still to be returned to the shelf.
     pub outbox: Vec<Return>,
-    /// The checkout that is under way, or that closed the cart.
+    /// The checkout in progress, or the one that closed the cart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<Checkout>,
-    /// Checkouts that were begun; part of the next checkout's id.
+    /// Number of checkouts that were begun. It is part of the next checkout's id.
     pub attempts: i32,
     /// Server time of opening.
     pub opened_at: DateTime,
-    /// Server time of the last change of lines, state or owner, or of the last return that was noted.
-    /// Giving up a tag leaves it as it is.
+    /// Server time of the last change of lines, state or owner, or of the last settled return. Voiding a tag
+    /// doesn't change it.
     pub modified_at: DateTime,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
-/// When stock is taken.
+/// When a cart reserves stock for its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CartPolicy {
-    /// When a line is added: what is in the cart is yours until the cart expires.
+    /// Stock is reserved when a product is added, and held until the cart is closed or expires.
     Reserve,
-    /// When the cart is checked out: adding promises nothing.
+    /// Stock is reserved when the cart is checked out. Until then availability isn't guaranteed.
     AtCheckout,
 }
 
-/// Where a cart stands.
+/// State of a cart. Only an active cart can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CartState {
-    /// Takes changes.
+    /// The cart can be changed and checked out.
     Active,
-    /// Being checked out.
+    /// A checkout is in progress: it reserves stock and authorises the payment.
     Pending,
-    /// A checkout is being undone; it becomes active again.
+    /// A checkout failed and is being undone. The cart becomes active again.
     Voiding,
-    /// Paid; the order is being written.
+    /// The payment is authorised. The order is being created.
     Paid,
-    /// Checked out.
+    /// The cart was checked out and has an order.
     Complete,
-    /// Idle for too long; its stock is being returned.
+    /// The cart was idle for too long. Its stock is being returned.
     Expiring,
-    /// Idle for too long; its stock is returned.
+    /// The cart was idle for too long. Its stock was returned.
     Expired,
-    /// Given up by the shopper; its stock is being returned.
+    /// The shopper cancelled the cart. Its stock is being returned.
     Cancelling,
-    /// Given up by the shopper.
+    /// The shopper cancelled the cart. Its stock was returned.
     Cancelled,
 }
 
 impl CartState {
-    /// Its name, as it is stored and as clients see it.
+    /// The state's name in MongoDB and in the schema.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -99,7 +99,7 @@ impl CartState {
         }
     }
 
-    /// Whether it never becomes active again.
+    /// Whether the cart can never become active again.
     pub const fn is_closed(self) -> bool {
         !matches!(self, Self::Active | Self::Pending | Self::Voiding)
     }
@@ -115,82 +115,84 @@ impl From<CartState> for Bson {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CartLine {
-    /// The product.
+    /// SKU of the product.
     pub sku: String,
-    /// How many.
+    /// Number of pieces.
     pub quantity: i64,
-    /// How many of them the cart's reservation holds.
+    /// Number of them that the cart's reservation holds.
     pub held: i64,
-    /// Title when it was added.
+    /// Title of the product when the line was added.
     pub title: String,
-    /// Type of the product when it was added.
+    /// Type of the product when the line was added.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Retail price when it was added, in minor units.
+    /// Retail price when the line was added, in minor units.
     pub unit_price: i64,
 }
 
-/// Outbox entry: stock to be returned.
+/// Outbox entry: stock that is to be returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Return {
-    /// The flow's id, which the receiver remembers.
+    /// Tag of the return, which the stock document remembers.
     pub tag: String,
-    /// The product.
+    /// SKU of the product.
     pub sku: String,
-    /// How many.
+    /// Number of pieces.
     pub quantity: i64,
-    /// Server time of the decision.
+    /// Server time of the commit.
     pub at: DateTime,
 }
 
-/// One checkout.
+/// A checkout of a cart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkout {
-    /// Made of op id and attempt: `_id` of the order, which for an anonymous one is who may see it.
+    /// Derived from op id and attempt. It becomes the order's `_id`, which for an anonymous order is the
+    /// capability to read it.
     pub id: String,
-    /// Id of the payment, which others see: nobody can tell the order's id from it.
+    /// Id of the payment. Others see it, and the order's id can't be derived from it.
     pub payment_id: String,
-    /// Subject of whoever checks out, where signed in: once it is paid the cart is theirs.
+    /// Subject of the caller who checks out, if there is a token. Once the checkout is paid, the cart is
+    /// theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The op that began it.
+    /// Id of the op that began it.
     pub op: String,
-    /// Digest of its input.
+    /// Digest of the op's input.
     pub input: String,
-    /// Where it goes.
+    /// Shipping address.
     pub shipping: Address,
-    /// Who pays.
+    /// Means of payment.
     pub payment: Payment,
     /// Sum of the frozen lines, in minor units.
     pub total: i64,
-    /// Until when, on the server's clock, the run that began it writes.
+    /// Deadline of the attempt that began it, on the server's clock.
     pub deadline: DateTime,
 }
 
-/// Where goods go.
+/// A shipping address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
     /// Name of the recipient.
     pub name: String,
-    /// Street, house, and what else stands above the city.
+    /// Street, house number and other lines above the city.
     pub street: String,
-    /// City with its code.
+    /// City with its postal code.
     pub city: String,
     /// ISO 3166 country code.
     pub country: String,
 }
 
-/// Who pays.
+/// Means of payment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payment {
-    /// For the ledger: account of the shopper.
+    /// Ledger provider: account of the shopper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// For an HTTP provider: what its own page gave the shopper.
+    /// HTTP provider: token that the shopper got from the provider's own page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }

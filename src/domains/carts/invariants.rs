@@ -1,4 +1,4 @@
-//! What `docgate check` verifies of carts and of what is reserved for them.
+//! Invariants of carts and of the stock that is reserved for them, for `docgate check`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,20 +9,15 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::{
-        Report,
-        inventory::{self, Reservation},
-    },
+    domains::inventory::{self, Reservation},
     error::Error,
+    invariants::Report,
 };
 
-/// Quantity reserved per cart and SKU.
+/// Reserved quantity per cart and SKU.
 type Reserved = HashMap<(String, String), i64>;
 
-/// Lines are sound, and reservations agree with them.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that lines are valid and that reservations agree with them.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut reserved = Reserved::new();
     inventory::operations::for_each(app, |stock| {
@@ -79,8 +74,8 @@ fn unsound_lines(cart: &CartDocument) -> Vec<String> {
     broken
 }
 
-/// Takes the cart's part out of `reserved`, and says where it isn't what it should be. Carts in
-/// between belong to a flow under way, about which nothing can be said.
+/// Removes the cart's entries from `reserved`, and returns those that differ from what they should be. A cart
+/// in an intermediate state is part of a running flow and isn't judged.
 fn unequal_reservations(cart: &CartDocument, reserved: &mut Reserved) -> Vec<String> {
     let mut due: HashMap<&str, i64> = HashMap::new();
     let (active, closed) = match cart.state {

@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of the carts.
+//! Resolvers: they translate between GraphQL and the operations of the carts.
 
 use async_graphql::{Context, ID, Object, Result};
 
@@ -12,26 +12,26 @@ use super::{
 };
 use crate::graphql::{app, refusals::answer, requester, requester::Who};
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct CartsQuery;
 
 #[Object]
 impl CartsQuery {
-    /// A cart; null where there is none, or none for you. A cart without an owner is for whoever knows
-    /// its id, another one only for its owner and for the role `service`.
+    /// A cart by its global id. Null if it doesn't exist or isn't visible to the caller. A cart with an owner
+    /// is visible to the owner and to the role `service`, a cart without one to everyone who knows its id.
     ///
     /// Who: everyone.
     async fn cart(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The cart's id.")] id: ID,
+        #[graphql(desc = "Global id of the cart.")] id: ID,
     ) -> Result<Option<Cart>> {
         Ok(operations::cart(app(context), requester(context), &id).await?.map(Cart::from))
     }
 
-    /// Your active cart, on whatever device you opened it; of several the one that changed last. Null
-    /// where you have none: open one.
+    /// The caller's active cart, on whatever device it was opened. If there are several, the one that was
+    /// changed last. Null if there is none; `openCart` opens one.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -40,14 +40,14 @@ impl CartsQuery {
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct CartsMutation;
 
 #[Object]
 impl CartsMutation {
-    /// Opens an empty cart. With a token it is yours; without one it belongs to whoever knows its
-    /// id, so keep the id to yourself.
+    /// Opens an empty cart. With a token the cart belongs to the caller. Without a token it has no owner: its
+    /// id is then a capability, and everyone who knows the id may use the cart.
     ///
     /// Who: everyone.
     async fn open_cart(
@@ -61,10 +61,10 @@ impl CartsMutation {
         Ok(answer(said)?)
     }
 
-    /// Makes you the owner of a cart that was opened without a token and whose id you know, such as
-    /// your own from before you signed in: from then on it is for you alone. Of several callers at
-    /// once one gets it, and the cart doesn't exist for the others. A cart that is yours already is
-    /// answered as it stands, so the call can be repeated.
+    /// Makes the caller the owner of an active cart without an owner, such as one that the caller opened
+    /// before signing in. From then on only the owner and the role `service` may use the cart. If several
+    /// callers claim a cart at the same time, one becomes the owner and the others get `NotFound`.
+    /// Repeatable: claiming a cart that the caller owns returns it unchanged.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -77,10 +77,10 @@ impl CartsMutation {
         Ok(answer(said)?)
     }
 
-    /// Puts more of a product into a cart, at the price that it has now. A product that is in the
-    /// cart already keeps its line and the line's price. In a cart that reserves, stock is taken at
-    /// once; while too many carts hold this product the line is added without (see `held`).
-    /// Own carts only, and carts without an owner; any for a service.
+    /// Adds pieces of a product to a cart. A new line gets the product's current price; an existing line
+    /// keeps its price. A cart with the policy `RESERVE` reserves the stock at once. If too many carts hold
+    /// the product, the pieces are added without a reservation (see `held`). Allowed for the owner and the
+    /// role `service`, and for everyone if the cart has no owner.
     ///
     /// Who: everyone.
     async fn add_cart_line(
@@ -94,8 +94,8 @@ impl CartsMutation {
         Ok(answer(said)?)
     }
 
-    /// Sets how many of a product a cart has, whatever it had; of two calls at once the last wins.
-    /// The product must be in the cart. Own carts only, and carts without an owner; any for a service.
+    /// Sets the quantity of a product that is in a cart. Of two concurrent calls the last one wins. Allowed
+    /// for the owner and the role `service`, and for everyone if the cart has no owner.
     ///
     /// Who: everyone.
     async fn set_cart_line_quantity(
@@ -110,7 +110,8 @@ impl CartsMutation {
         Ok(answer(said)?)
     }
 
-    /// Takes a product out of a cart. Own carts only, and carts without an owner; any for a service.
+    /// Removes the line of a product from a cart and releases its reserved stock. Allowed for the owner and
+    /// the role `service`, and for everyone if the cart has no owner.
     ///
     /// Who: everyone.
     async fn remove_cart_line(
@@ -124,8 +125,9 @@ impl CartsMutation {
         Ok(answer(said)?)
     }
 
-    /// Gives a cart up for good; what it holds is free again. Giving up a cart that was given up
-    /// before answers with it. Own carts only, and carts without an owner; any for a service.
+    /// Cancels an active cart for good and releases its reserved stock. Repeatable: cancelling a cancelled
+    /// cart returns it. Allowed for the owner and the role `service`, and for everyone if the cart has no
+    /// owner.
     ///
     /// Who: everyone.
     async fn cancel_cart(

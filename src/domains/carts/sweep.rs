@@ -1,5 +1,5 @@
-//! Finishes or undoes what was cut, and lets idle carts expire. Nothing is touched that changed
-//! within the last two bounds, so that no run is under way that began before.
+//! The sweep of carts finishes or aborts interrupted flows, and expires idle carts. It touches nothing that
+//! changed within the last two grace periods, so no earlier attempt is still running.
 
 use std::collections::HashMap;
 
@@ -16,21 +16,21 @@ use crate::{
         operations::{Age, BEGINNING},
     },
     error::Error,
-    mongo::Tally,
+    mongo::SweepReport,
 };
 
-/// Carts that one pass does of each kind at the most; the next pass goes on.
+/// Maximum number of carts of each kind per pass.
 const CARTS: i64 = 500;
-/// Carts that are read with one command.
+/// Number of carts that one command reads.
 const BATCH: usize = 100;
 
-/// One pass; answers how many flows it finished.
+/// Runs one pass and returns the number of flows that it finished.
 ///
 /// # Errors
-/// The first thing that failed; everything else was still tried.
+/// The first failure. The other flows were still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let limits = Limits::of(app, app.begin().await?.now());
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     let done = sweep_returns(app, &limits, &mut tally).await;
     tally.note("returns", done);
     for state in [CartState::Cancelling, CartState::Expiring] {
@@ -50,13 +50,13 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Before which moment something must have been untouched.
+/// Times before which a document must have been last changed.
 struct Limits {
-    /// For what was begun and is to be finished.
+    /// For interrupted flows that are to be finished.
     quiet: DateTime,
-    /// For carts that are to expire.
+    /// For idle carts that are to expire.
     idle: DateTime,
-    /// For reservations of carts that aren't there any more.
+    /// For reservations of carts that no longer exist.
     vanished: DateTime,
 }
 
@@ -66,27 +66,27 @@ impl Limits {
         let seconds =
             |seconds: u64| i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
         Self {
-            quiet: earlier(app.bounds().quiet_millis()),
+            quiet: earlier(app.bounds().two_grace_periods_millis()),
             idle: earlier(seconds(app.config().cart_idle_seconds)),
             vanished: earlier(seconds(app.config().reservation_seconds)),
         }
     }
 }
 
-/// Gives what lowered lines still owe.
-async fn sweep_returns(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+/// Applies the returns that lowered lines still owe.
+async fn sweep_returns(app: &App, limits: &Limits, tally: &mut SweepReport) -> Result<(), Error> {
     for cart in store::list_with_old_returns(app, limits.quiet, CARTS).await? {
         tally.add(&cart.id, carry_out(app, &cart.id).await);
     }
     Ok(())
 }
 
-/// Closes carts that somebody began to close.
+/// Closes carts whose closing was interrupted.
 async fn sweep_closings(
     app: &App,
     state: CartState,
     limits: &Limits,
-    tally: &mut Tally,
+    tally: &mut SweepReport,
 ) -> Result<(), Error> {
     for cart in store::list_untouched(app, state, limits.quiet, CARTS).await? {
         tally.add(&cart.id, finish_closing(app, &cart.id).await);
@@ -94,16 +94,16 @@ async fn sweep_closings(
     Ok(())
 }
 
-/// Lets idle carts expire.
-async fn sweep_idle(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+/// Expires idle carts.
+async fn sweep_idle(app: &App, limits: &Limits, tally: &mut SweepReport) -> Result<(), Error> {
     for cart in store::list_untouched(app, CartState::Active, limits.idle, CARTS).await? {
         tally.add(&cart.id, operations::expire(app, &cart.id).await);
     }
     Ok(())
 }
 
-/// Removes carts that have expired.
-async fn sweep_expired(app: &App, limits: &Limits, tally: &mut Tally) -> Result<(), Error> {
+/// Removes expired carts.
+async fn sweep_expired(app: &App, limits: &Limits, tally: &mut SweepReport) -> Result<(), Error> {
     for cart in store::list_untouched(app, CartState::Expired, limits.quiet, CARTS).await? {
         tally.add(&cart.id, remove(app, &cart, limits.quiet).await);
     }
@@ -111,23 +111,22 @@ async fn sweep_expired(app: &App, limits: &Limits, tally: &mut Tally) -> Result<
 }
 
 async fn carry_out(app: &App, id: &str) -> Result<bool, Error> {
-    let (run, cart) = store::open(app, id).await?;
+    let (attempt, cart) = store::open(app, id).await?;
     let Some(cart) = cart.filter(|cart| !cart.outbox.is_empty()) else { return Ok(false) };
-    operations::carry_out_outbox(app, &cart, &run).await?;
+    operations::carry_out_outbox(app, &cart, &attempt).await?;
     Ok(true)
 }
 
 async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
-    let (run, cart) = store::open(app, id).await?;
+    let (attempt, cart) = store::open(app, id).await?;
     let closing =
         |cart: &CartDocument| matches!(cart.state, CartState::Cancelling | CartState::Expiring);
     let Some(cart) = cart.filter(closing) else { return Ok(false) };
-    operations::close(app, &cart, &run).await?;
+    operations::close(app, &cart, &attempt).await?;
     Ok(true)
 }
 
-/// Removes an expired cart once nothing is left of it in the inventory; before that, settles what
-/// is.
+/// Removes an expired cart once the inventory has no entry of it. Remaining entries are settled first.
 async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool, Error> {
     let entries = inventory::operations::reservations_of(app, &cart.id).await?;
     for (sku, entry) in &entries {
@@ -136,13 +135,13 @@ async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool,
     Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await.decided()?.is_some())
 }
 
-/// Walks the reservations of one age, a page at a time, each page's carts being read after it: what
-/// an entry is found to be when it is written was then also true when its cart was read.
+/// Processes the reservations of one age, page by page. The carts of a page are read after the page: if an
+/// entry is unchanged when it is written, it was also in this state when its cart was read.
 async fn sweep_reservations(
     app: &App,
     age: Age,
     limits: &Limits,
-    tally: &mut Tally,
+    tally: &mut SweepReport,
 ) -> Result<(), Error> {
     let before = if age == Age::Entry { limits.vanished } else { limits.quiet };
     let mut from = Some(BEGINNING);
@@ -174,7 +173,7 @@ async fn carts_of(
     Ok(carts.into_iter().map(|cart| (cart.id.clone(), cart)).collect())
 }
 
-/// Settles one reservation with its cart; says whether stock was returned.
+/// Settles one reservation against its cart. Returns whether stock was returned.
 async fn settle(
     app: &App,
     sku: &str,
@@ -183,7 +182,7 @@ async fn settle(
     limits: &Limits,
 ) -> Result<bool, Error> {
     let Some(cart) = cart else {
-        // Gone: nothing can be decided any more, but nothing tells either why it is gone.
+        // Nothing can be committed on a removed cart, but the reason of its removal is unknown.
         let gone = entry.at < limits.vanished;
         return if gone { settle_closed(app, sku, entry, limits.quiet).await } else { Ok(false) };
     };
@@ -197,12 +196,12 @@ async fn settle(
         CartState::Complete | CartState::Expired | CartState::Cancelled => {
             settle_closed(app, sku, entry, limits.quiet).await
         }
-        // A flow is under way or was cut; who finishes it finishes this as well.
+        // A flow is running or was interrupted. Finishing it settles this entry as well.
         _ => Ok(false),
     }
 }
 
-/// What an active cart's entry has beyond the line was taken and never decided.
+/// Returns what an active cart's entry holds beyond the line: it was reserved and never committed.
 async fn settle_active(
     app: &App,
     sku: &str,
@@ -220,8 +219,8 @@ async fn settle_active(
             return Ok(false);
         }
     }
-    // Nothing is left over, so every take that is still marked was decided; and what is no longer
-    // in the outbox was given. Both lie so far back that nobody can repeat them.
+    // There is no difference, so every marked reservation was committed, and every mark that is no longer in
+    // the outbox was applied. Both are too old to be repeated.
     let marks = entry.takes.iter().chain(&entry.gifts);
     let tags: Vec<String> = marks.map(|mark| mark.tag.clone()).collect();
     if surplus >= 0 && !tags.is_empty() {
@@ -230,8 +229,8 @@ async fn settle_active(
     Ok(returned)
 }
 
-/// Gives up, on the cart, every take that wasn't decided when the cart was read. `false` where one
-/// was decided meanwhile: then what was read doesn't hold any more.
+/// Voids, on the cart, every tag that wasn't committed when the cart was read. Returns `false` if one was
+/// committed meanwhile: what was read is outdated then.
 async fn give_up_takes(app: &App, entry: &Reservation, cart: &CartDocument) -> Result<bool, Error> {
     for take in &entry.takes {
         let known = cart.ops.iter().any(|record| record.tag == take.tag);
@@ -242,7 +241,7 @@ async fn give_up_takes(app: &App, entry: &Reservation, cart: &CartDocument) -> R
     Ok(true)
 }
 
-/// A closed cart holds nothing; its marks go when nobody can repeat what they stand for.
+/// Returns what a closed cart still holds, and retires its marks once they can't be repeated.
 async fn settle_closed(
     app: &App,
     sku: &str,

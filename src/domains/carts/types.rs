@@ -1,4 +1,4 @@
-//! What clients see of carts.
+//! GraphQL types of carts.
 
 use async_graphql::{ID, InputObject, Object, Union};
 
@@ -11,7 +11,7 @@ use crate::graphql::{
     scalars::{CurrencyCode, DateTime, Long, Money},
 };
 
-/// What someone is about to buy.
+/// A shopping cart.
 #[derive(Debug)]
 pub struct Cart(Box<CartDocument>);
 
@@ -21,52 +21,53 @@ impl From<CartDocument> for Cart {
     }
 }
 
-/// What someone is about to buy.
+/// A shopping cart: products with quantities, and the stock that is reserved for them.
 #[Object]
 impl Cart {
-    /// Names the cart. Of a cart without an owner it is a secret: whoever knows it may use the cart,
-    /// until someone signed in takes it over.
+    /// Global id of the cart. The id of a cart without an owner is a capability: whoever knows it may use the
+    /// cart. This ends when a signed-in caller claims the cart or checks it out.
     pub async fn id(&self) -> ID {
         NodeKind::Cart.id(&self.0.id)
     }
 
-    /// Where it stands. Only an `ACTIVE` cart takes changes.
+    /// State of the cart. Only an `ACTIVE` cart can be changed.
     async fn state(&self) -> CartState {
         self.0.state
     }
 
-    /// When stock is taken for it.
+    /// Whether stock is reserved when a line is added or only taken at the checkout.
     async fn policy(&self) -> CartPolicy {
         self.0.policy
     }
 
-    /// Currency of every line.
+    /// Currency of all lines.
     async fn currency(&self) -> CurrencyCode {
         self.0.currency
     }
 
-    /// One line per product, in the order in which they were added.
+    /// Lines of the cart, one per product and at most 100, in the order in which the products were added.
     async fn lines(&self) -> Vec<Line> {
         let line = |line: &CartLine| Line { line: line.clone(), currency: self.0.currency };
         self.0.lines.iter().map(line).collect()
     }
 
-    /// Sum of the lines.
+    /// Sum of the totals of all lines.
     async fn total(&self) -> Money {
         Money::new(self.0.lines.iter().map(total).sum(), self.0.currency)
     }
 
-    /// When it was opened.
+    /// Time at which the cart was opened.
     async fn opened_at(&self) -> DateTime {
         self.0.opened_at.into()
     }
 
-    /// When it last changed; a cart that doesn't for long expires.
+    /// Time of the last change. An active cart that isn't changed for `cart_idle_seconds` (by default 1800)
+    /// expires.
     async fn modified_at(&self) -> DateTime {
         self.0.modified_at.into()
     }
 
-    /// The order that the cart has become, once it is `COMPLETE`.
+    /// Global id of the order that the checkout made. Null unless the cart is `COMPLETE`.
     async fn order_id(&self) -> Option<ID> {
         let complete = self.0.state == CartState::Complete;
         self.0
@@ -77,73 +78,76 @@ impl Cart {
     }
 }
 
-/// One product in a cart.
+/// Line of a cart.
 #[derive(Debug)]
 pub(super) struct Line {
     line: CartLine,
     currency: CurrencyCode,
 }
 
-/// One product in a cart.
+/// Line of a cart: one product with its quantity.
 #[Object(name = "CartLine")]
 impl Line {
-    /// The product.
+    /// SKU of the product.
     async fn sku(&self) -> ID {
         ID(self.line.sku.clone())
     }
 
-    /// How many.
+    /// Number of pieces in the cart.
     async fn quantity(&self) -> Long {
         Long(self.line.quantity)
     }
 
-    /// How many of them are reserved for this cart. The others are taken from stock when the cart
-    /// is checked out, if they are still there then.
+    /// Number of these pieces that are reserved for this cart. The remaining ones are taken from stock at the
+    /// checkout, if they are still available then.
     async fn held(&self) -> Long {
         Long(self.line.held)
     }
 
-    /// Title of the product when it was added.
+    /// Title of the product at the time it was added.
     async fn title(&self) -> &str {
         &self.line.title
     }
 
-    /// Type of the product when it was added, such as `album`.
+    /// Type of the product at the time it was added, such as `album`.
     #[graphql(name = "type")]
     async fn kind(&self) -> &str {
         &self.line.kind
     }
 
-    /// Price of one when it was added. A change of price since doesn't change the line.
+    /// Price of one piece at the time the product was added. Later price changes don't affect the line.
     async fn unit_price(&self) -> Money {
         Money::new(self.line.unit_price, self.currency)
     }
 
-    /// Unit price times quantity.
+    /// `unitPrice` times `quantity`.
     async fn total(&self) -> Money {
         Money::new(total(&self.line), self.currency)
     }
 }
 
-/// Can't overflow, nor can the sum over a cart: see the bounds in the room's `mod.rs`.
+/// Price of the whole line in minor units. Neither this nor the sum over a cart can overflow: see the limits
+/// in the room's `mod.rs`.
 fn total(line: &CartLine) -> i64 {
     line.unit_price.saturating_mul(line.quantity)
 }
 
-/// A cart to be opened.
+/// Input of `openCart`.
 #[derive(Debug, InputObject)]
 pub(super) struct OpenCartInput {
-    /// When stock is taken for it.
+    /// Whether stock is reserved when a line is added or only taken at the checkout.
     pub policy: CartPolicy,
-    /// Currency of every line.
+    /// Currency of all lines. Only products with a price in this currency can be added.
     pub currency: CurrencyCode,
-    /// Your idempotency key: the same call sent again under it answers with the same cart, and with
-    /// `CartNotActive` once that cart is closed. Use a new key for each cart. Only for signed-in
-    /// callers, since an anonymous one's key would be everyone's.
+    /// Idempotency key, 1 to 128 characters; signed-in callers only. A repeat with the same key returns the
+    /// cart that the first call opened, or `CartNotActive` if that cart is closed. Use a new key for each
+    /// cart. Without a token a key is refused with `InvalidInput`, because it would be shared by all
+    /// anonymous callers.
     pub op_id: Option<ID>,
 }
 
-/// What became of opening a cart.
+/// Result of `openCart`: the cart, or a refusal. `CartNotActive`: the cart of this `opId` is closed.
+/// `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum OpenCartResult {
     Cart(Cart),
@@ -152,14 +156,15 @@ pub enum OpenCartResult {
     InvalidInput(InvalidInput),
 }
 
-/// A cart to be taken over.
+/// Input of `claimCart`.
 #[derive(Debug, InputObject)]
 pub(super) struct ClaimCartInput {
-    /// Which cart.
+    /// Global id of the cart.
     pub cart_id: ID,
 }
 
-/// What became of taking a cart over.
+/// Result of `claimCart`: the cart, or a refusal. `NotFound`: there is no such cart, or it has another owner.
+/// `CartNotActive`: the cart is closed or being checked out.
 #[derive(Union)]
 pub enum ClaimCartResult {
     Cart(Cart),
@@ -168,20 +173,24 @@ pub enum ClaimCartResult {
     InvalidInput(InvalidInput),
 }
 
-/// A product to be put into a cart.
+/// Input of `addCartLine`.
 #[derive(Debug, InputObject)]
 pub(super) struct AddCartLineInput {
-    /// Which cart.
+    /// Global id of the cart.
     pub cart_id: ID,
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
-    /// How many more, 1 to 10,000.
+    /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
     pub quantity: Long,
-    /// Your idempotency key: the same addition sent again under it is made once.
+    /// Idempotency key, 1 to 128 characters. The pieces are added once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// What became of an addition.
+/// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart or the product
+/// doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
+/// cart. `Conflict`: this `opId` was used with another input. `InvalidInput`: among others, the cart has 100
+/// lines already.
 #[derive(Union)]
 pub enum AddCartLineResult {
     Cart(Cart),
@@ -193,20 +202,22 @@ pub enum AddCartLineResult {
     InvalidInput(InvalidInput),
 }
 
-/// A new quantity of a product that is in the cart.
+/// Input of `setCartLineQuantity`.
 #[derive(Debug, InputObject)]
 pub(super) struct SetCartLineQuantityInput {
-    /// Which cart.
+    /// Global id of the cart.
     pub cart_id: ID,
-    /// Which product.
+    /// SKU of a product that is in the cart.
     pub sku: ID,
-    /// How many in all, 1 to 10,000.
+    /// New number of pieces, 1 to 10,000. To remove the product, use `removeCartLine`.
     pub quantity: Long,
-    /// Your idempotency key: a repeat under it doesn't overwrite what was set since.
+    /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite a quantity that was
+    /// set in between.
     pub op_id: Option<ID>,
 }
 
-/// What became of setting a quantity.
+/// Result of `setCartLineQuantity`: the cart after the change, or a refusal. `NotFound`: the cart doesn't
+/// exist for this caller, or the product isn't in it. `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum SetCartLineQuantityResult {
     Cart(Cart),
@@ -217,18 +228,20 @@ pub enum SetCartLineQuantityResult {
     InvalidInput(InvalidInput),
 }
 
-/// A product to be taken out of a cart.
+/// Input of `removeCartLine`.
 #[derive(Debug, InputObject)]
 pub(super) struct RemoveCartLineInput {
-    /// Which cart.
+    /// Global id of the cart.
     pub cart_id: ID,
-    /// Which product.
+    /// SKU of a product that is in the cart.
     pub sku: ID,
-    /// Your idempotency key: a repeat under it doesn't remove what was added since.
+    /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a line that was added
+    /// in between.
     pub op_id: Option<ID>,
 }
 
-/// What became of a removal.
+/// Result of `removeCartLine`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist
+/// for this caller, or the product isn't in it. `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum RemoveCartLineResult {
     Cart(Cart),
@@ -238,14 +251,15 @@ pub enum RemoveCartLineResult {
     InvalidInput(InvalidInput),
 }
 
-/// A cart to be given up.
+/// Input of `cancelCart`.
 #[derive(Debug, InputObject)]
 pub(super) struct CancelCartInput {
-    /// Which cart.
+    /// Global id of the cart.
     pub cart_id: ID,
 }
 
-/// What became of giving a cart up.
+/// Result of `cancelCart`: the cancelled cart, or a refusal. `CartNotActive`: the cart is being checked out,
+/// or was checked out, or has expired.
 #[derive(Union)]
 pub enum CancelCartResult {
     Cart(Cart),
@@ -254,7 +268,7 @@ pub enum CancelCartResult {
     InvalidInput(InvalidInput),
 }
 
-/// The thing itself is the same for all of them.
+/// Conversion of the stored cart, the same for all results.
 macro_rules! answers_with_the_cart {
     ($($result:ty),+) => {
         $(impl From<CartDocument> for $result {

@@ -1,4 +1,4 @@
-//! What MongoDB sees of the catalog.
+//! The documents of the catalog as MongoDB stores them.
 
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
@@ -15,98 +15,98 @@ use crate::{
     },
 };
 
-/// One product, whatever its kind.
+/// One product of any type.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProductDocument {
     /// The SKU.
     #[serde(rename = "_id")]
     pub sku: String,
-    /// Tells this product from an earlier one under the same SKU.
+    /// Generation: distinguishes this product from an earlier one under the same SKU.
     pub incarnation: String,
     /// `album`, `film`, `book`, or any other type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Title as shown.
+    /// Title as it is displayed.
     pub title: String,
-    /// Title in lower case, for prefixes.
+    /// Title in lower case, for search by prefix.
     pub title_key: String,
-    /// What it is, in plain text.
+    /// Description in plain text.
     #[serde(default)]
     pub description: String,
     /// Language of title and description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<LocaleTag>,
-    /// The server's name for the rules by which the text's words are reduced to stems: those of its
-    /// language, else of the site's.
+    /// MongoDB's name of the language whose stemming rules text search applies: the product's language, else
+    /// the site's.
     pub stemming: String,
-    /// Number in another shop's catalog.
+    /// Amazon Standard Identification Number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asin: Option<String>,
-    /// Day on which it came out; empty where it isn't known, so that lists by date hold all.
+    /// Date of issue; empty if unknown, so that lists by date contain every product.
     #[serde(default)]
     pub issued: String,
-    /// What a parcel of it is like.
+    /// Weight and size of a parcel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping: Option<Shipping>,
-    /// What it costs.
+    /// Prices.
     pub pricing: Pricing,
-    /// Price and weight as a point, see [`coordinate`]; absent where the weight isn't known.
+    /// Price and weight as a point, see [`coordinate`]; absent if the weight is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plane: Option<[f64; 2]>,
-    /// What only albums, films or books have.
+    /// Fields that only albums, films or books have.
     #[serde(default)]
     pub details: Details,
-    /// What any other type has.
+    /// Properties of a product of any other type.
     #[serde(default)]
     pub properties: Vec<Property>,
     /// Copies of its categories.
     #[serde(default)]
     pub categories: Vec<CategoryCopy>,
-    /// Who made it: the record of that, with copies of their names.
+    /// Contributors: the record of who made it, with copies of their names.
     #[serde(default)]
     pub contributors: Vec<Contributor>,
-    /// Changes with the part that `updateProduct` replaces.
+    /// Changes with each `updateProduct`, which guards on it.
     pub nonce: String,
-    /// Rises with everything of which people carry a copy. It goes on from the server's clock, so
-    /// that it also rises from one product to the next under the same SKU.
+    /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one
+    /// product to the next under the same SKU.
     pub version: i64,
-    /// Digest of the input that created it, by which a repeat is known.
+    /// Digest of the input that created it, which identifies a repeat.
     pub origin: String,
     /// Works of people that are still to be written.
     #[serde(default)]
     pub outbox: Vec<WorksDue>,
-    /// Set from a write that copies categories or names until they were looked at again.
+    /// Set by a write that begins to copy categories or names, until the copies were checked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copying: Option<Copying>,
-    /// What people say about it; the room of comments writes it.
+    /// Summary of its comments, which the room of comments writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discussion: Option<Box<DiscussionSummary>>,
-    /// Set when the product was deleted; the document goes one bound later.
+    /// Server time of the deletion. The document is removed two grace periods later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
-/// Prices in minor units of one currency. Savings are computed by the server.
+/// Prices in minor units of one currency. The server computes the savings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pricing {
     /// List price.
     pub list: i64,
-    /// Price at which it is sold.
+    /// Selling price.
     pub retail: i64,
     /// `list − retail`.
     pub savings: i64,
-    /// Savings in per cent of the list price, rounded down.
+    /// Savings as a percentage of the list price, rounded down.
     pub pct_savings: i32,
-    /// Currency of all of them.
+    /// Currency of all amounts.
     pub currency: CurrencyCode,
 }
 
 impl Pricing {
-    /// Prices with what follows from them; the list price is no lower than the retail price.
+    /// Computes savings and percentage. The list price must not be lower than the retail price.
     pub fn of(list: i64, retail: i64, currency: CurrencyCode) -> Self {
         let savings = list - retail;
         let percent = if list == 0 { 0 } else { savings * 100 / list };
@@ -115,7 +115,7 @@ impl Pricing {
     }
 }
 
-/// What a parcel of the product is like.
+/// Weight and size of a parcel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shipping {
@@ -129,109 +129,109 @@ pub struct Shipping {
 /// Size in millimetres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dimensions {
-    /// From left to right.
+    /// Width.
     pub width: i32,
-    /// From bottom to top.
+    /// Height.
     pub height: i32,
-    /// From front to back.
+    /// Depth.
     pub depth: i32,
 }
 
-/// What only albums, films or books have; each type uses its own fields.
+/// Fields that only albums, films or books have. Each type uses its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
-    /// Albums and films: what kind of music or story.
+    /// Albums and films: genres.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub genres: Vec<String>,
-    /// Albums: the record company.
+    /// Albums: record label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Albums: the pieces in their order.
+    /// Albums: tracks in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tracks: Vec<Track>,
-    /// Films: from which age on.
+    /// Films: age rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
-    /// Films: width to height, such as `2.39:1`.
+    /// Films: ratio of width to height, such as `2.39:1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aspect_ratio: Option<String>,
-    /// Books: ISBN-10 or ISBN-13, digits only.
+    /// Books: ISBN-10 or ISBN-13, without hyphens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isbn: Option<String>,
-    /// Books: how many pages.
+    /// Books: number of pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<i32>,
 }
 
-/// One piece of an album.
+/// A track of an album.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
-    /// Its title.
+    /// Title of the track.
     pub title: String,
-    /// How long it is.
+    /// Length in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<i32>,
 }
 
-/// One fact about a product of a type without fields of its own.
+/// A property of a product whose type has no fields of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Property {
-    /// What the fact is about.
+    /// Name of the property.
     pub key: String,
-    /// The fact.
+    /// Value of the property.
     pub value: String,
 }
 
-/// Someone who had a part in making the product.
+/// A person's contribution to a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contributor {
-    /// Who.
+    /// `_id` of the person.
     pub person_id: String,
-    /// Copy of the name.
+    /// Copy of the person's name.
     pub name: String,
-    /// Version of the person of which the name is a copy.
+    /// Version of the person that has this name.
     pub nv: i64,
-    /// Which part, such as `author`.
+    /// Role, such as `author`.
     pub role: String,
 }
 
-/// Outbox entry: people whose works have to follow the product.
+/// Outbox entry: people whose works are to be written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorksDue {
-    /// The product's version that made it due; each has at most one entry.
+    /// Version of the product that made it due. Each version has at most one entry.
     pub version: i64,
-    /// Whose works.
+    /// Ids of the people.
     pub people: Vec<String>,
-    /// Server time of the decision.
+    /// Server time of the commit.
     pub at: DateTime,
 }
 
-/// Mark of a write that began to copy records which may change at the same time.
+/// Mark of a write that began to copy records, which may change at the same time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copying {
-    /// Which write: only who looked at the copies of the last one removes the mark.
+    /// Identifies the write. Only a check of the last write's copies may remove the mark.
     pub token: String,
     /// Server time of the write.
     pub at: DateTime,
-    /// Categories that the product began to be in and that may turn out to be gone. One that it was
-    /// in before can't go: whoever deletes a category finds its products first.
+    /// Categories that the product began to be in and that may not exist any more. A category that it was in
+    /// before can't be deleted: the deletion finds its products first.
     #[serde(default)]
     pub begun: Vec<String>,
 }
 
-/// Where an amount stands on an axis of the plane. Prices and weights reach over many orders of
-/// magnitude; on a scale of logarithms the plane's cells are fine enough for all of them. Rising,
-/// so a range of amounts is a range of coordinates; which side of its edge an amount falls on is
-/// decided by the amount itself.
+/// Coordinate of an amount on an axis of the plane: a logarithm. Prices and weights span many orders of
+/// magnitude, and on a logarithmic scale the plane's cells are fine enough for all of them. The function is
+/// increasing, so a range of amounts is a range of coordinates. At the edge of a range the amount itself
+/// decides.
 pub(super) fn coordinate(amount: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "amounts are checked to be below 2^53")]
     let amount = amount as f64;
     (amount + 1.0).log2()
 }
 
-/// Bounds of the plane: the coordinate of no amount reaches them.
+/// Limits of the plane, beyond the coordinate of every amount.
 const PLANE: (f64, f64) = (-1.0, 63.0);
 
 impl Stored for ProductDocument {

@@ -1,6 +1,6 @@
-//! Products in bulk: `docgate import products`, and whoever seeds a database.
+//! Bulk import of products: `docgate import products`, and seeding.
 //!
-//! Each line is one JSON object in the shape of `createProduct`'s input, with categories by path:
+//! Each line is one JSON object in the form of `createProduct`'s input, with categories by path:
 //!
 //! ```json
 //! {"sku": "kob-1", "categories": ["/music/jazz"],
@@ -10,8 +10,8 @@
 //!              "details": {"album": {"genres": ["Jazz"], "tracks": [{"title": "So What"}]}}}}
 //! ```
 //!
-//! A line whose SKU is there replaces content, price and categories, and who made it where the line
-//! has `contributors`. A line may be imported again and again.
+//! If the SKU exists, a line replaces content, price and categories, and also the contributors if the line
+//! has them. A line may be imported repeatedly.
 
 use std::collections::BTreeSet;
 
@@ -34,35 +34,35 @@ use crate::{
     graphql::{input, node_id::NodeKind, refusals::InvalidInput, scalars::Slug},
 };
 
-/// One line.
+/// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportProduct {
     /// The SKU.
     pub sku: String,
-    /// What the product is.
+    /// Content.
     pub content: ProductContentInput,
-    /// What it costs.
+    /// Prices.
     pub pricing: PricingInput,
     /// Paths of its categories, at most 20.
     #[serde(default)]
     pub categories: Vec<String>,
-    /// Who made it, at most 100; absent, that stays as it is.
+    /// Contributors, at most 100. If absent, those of the product stay.
     #[serde(default)]
     pub contributors: Option<Vec<ImportContributor>>,
 }
 
-/// Someone who had a part in making a product, by one of the two.
+/// A contributor, named by either id or key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportContributor {
     /// Global id of the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person_id: Option<ID>,
-    /// The key by which the person was imported.
+    /// Key under which the person was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person_key: Option<String>,
-    /// Which part, such as `author`.
+    /// Role, such as `author`.
     pub role: Slug,
 }
 
@@ -72,7 +72,7 @@ impl ImportContributor {
         const ID_FIELD: &str = "personId";
         const KEY_FIELD: &str = "personKey";
         match (&self.person_id, &self.person_key) {
-            // What isn't the id of a person is as good as the id of nobody.
+            // An id of another kind is treated like one that doesn't exist.
             (Some(id), None) => Ok((ID_FIELD, input::id(NodeKind::Person, id).unwrap_or_default())),
             (None, Some(key)) => Ok((KEY_FIELD, people::import::id_of(KEY_FIELD, key)?)),
             _ => Err(InvalidInput::new(ID_FIELD, "or `personKey` is needed, one of the two")),
@@ -80,13 +80,13 @@ impl ImportContributor {
     }
 }
 
-/// Products per command.
+/// Number of products per command.
 const BATCH: usize = 250;
 
-/// Imports `lines`; answers for each of them, in their order, why it was refused.
+/// Imports `lines`. Returns for each of them, in their order, why it was refused.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: some of the lines may have been imported, import them again.
+/// Some of the lines may have been imported. Import them again.
 pub async fn import(
     app: &App,
     lines: &[ImportProduct],
@@ -131,12 +131,12 @@ async fn import_batch(
     if Found::read(app, &paths, &people).await?.is_same_as(&found) {
         store::unmark_all(app, &skus, &renamed, &token).await?;
     }
-    // Copies that were stale a moment later, and works.
+    // Corrects copies that became stale meanwhile, and writes the works that are due.
     finish_all(app, &skus).await?;
     Ok(answers)
 }
 
-/// The `_id`s of everyone whom the lines name, each once.
+/// The `_id`s of all people in the lines, each once.
 fn people_of(lines: &[ImportProduct]) -> Vec<String> {
     let parts = lines.iter().flat_map(|line| line.contributors.iter().flatten());
     let people: BTreeSet<String> =
@@ -163,7 +163,7 @@ impl Found {
         Ok(Self { categories, people })
     }
 
-    /// Whether nothing that is copied has changed.
+    /// Whether no copied record has changed.
     fn is_same_as(&self, other: &Self) -> bool {
         let names = |found: &Self| -> BTreeSet<(String, i64)> {
             found.people.iter().map(|person| (person.id.clone(), person.version)).collect()
@@ -171,7 +171,7 @@ impl Found {
         self.categories == other.categories && names(self) == names(other)
     }
 
-    /// The parts as the product holds them, each once.
+    /// The contributors as the product stores them, each once.
     fn contributors(&self, parts: &[ImportContributor]) -> Result<Vec<Contributor>, InvalidInput> {
         input::at_most("contributors", parts, store::CONTRIBUTORS)?;
         let mut contributors: Vec<Contributor> = Vec::new();

@@ -1,4 +1,4 @@
-//! What `docgate check` verifies of the catalog.
+//! Invariants of the catalog, for `docgate check`.
 
 use super::{
     documents::{Pricing, ProductDocument, coordinate},
@@ -6,15 +6,12 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::Report,
     error::Error,
     graphql::{input, scalars::LocaleTag},
+    invariants::Report,
 };
 
-/// What is derived fits what it is made of, and works fit contributors both ways.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks derived fields, and that contributors and works agree in both directions.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.rule("catalog: savings, keys and coordinates follow from what they are made of");
     let site = &app.config().site_locale;

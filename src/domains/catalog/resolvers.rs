@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of the catalog.
+//! Resolvers: they translate between GraphQL and the operations of the catalog.
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
@@ -13,47 +13,49 @@ use super::{
     },
     view::StoredProduct,
 };
-use crate::graphql::{
-    app,
-    caching::cache_control,
-    refusals::{Stop, answer},
-    requester::{Role, Who},
-    scalars::LocaleTag,
+use crate::{
+    engine::caching::cache_control,
+    graphql::{
+        app,
+        refusals::{Stop, answer},
+        requester::{Role, Who},
+        scalars::LocaleTag,
+    },
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct CatalogQuery;
 
 #[Object]
 impl CatalogQuery {
-    /// The product; null where there is none.
+    /// A product by its SKU. Null if it doesn't exist.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
     async fn product(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Its SKU.")] sku: ID,
-        #[graphql(desc = "Language of the names in it; the site's when left out.")] locale: Option<
-            LocaleTag,
-        >,
+        #[graphql(desc = "SKU of the product.")] sku: ID,
+        #[graphql(desc = "Language of the category names. Default: the site's language.")]
+        locale: Option<LocaleTag>,
     ) -> Result<Option<Product>> {
         let found = operations::product(app(context), &sku).await?;
         Ok(found.map(|product| Product::of(product, locale)))
     }
 
-    /// Products, in one of the ways that have an index.
+    /// Products by one of the filters that are served by an index. The filter also determines the order.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(30))]
     async fn products(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Which, and in which order.")] by: ProductsBy,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
-        #[graphql(desc = "Language of the names in them; the site's when left out.")]
+        #[graphql(desc = "Filter and sort order.")] by: ProductsBy,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
+        #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
     ) -> Result<Connection<String, Product>> {
         let (page, found) =
@@ -63,18 +65,18 @@ impl CatalogQuery {
     }
 }
 
-/// What was written, as it is shown.
+/// The written product as clients see it.
 fn shown<U>(written: Result<ProductDocument, Stop<U>>) -> Result<StoredProduct, Stop<U>> {
     Ok(StoredProduct::of(&written?)?)
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct CatalogMutation;
 
 #[Object]
 impl CatalogMutation {
-    /// Adds a product. Its SKU is its key: the same call sent again is answered with the product.
+    /// Creates a product. Repeatable: the same call sent again returns the product that it created.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -86,7 +88,8 @@ impl CatalogMutation {
         Ok(answer(shown(operations::create(app(context), &input).await))?)
     }
 
-    /// Replaces the content of a product, unless someone else did since you read it.
+    /// Replaces the content of a product. It is refused with `Conflict` if the content changed since the
+    /// client read it. Repeatable: the same call with the same `nonce` returns the updated product.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -98,8 +101,8 @@ impl CatalogMutation {
         Ok(answer(shown(operations::update(app(context), &input).await))?)
     }
 
-    /// Sets list price, retail price or both; savings follow from them. What lies in carts keeps the
-    /// price at which it was added.
+    /// Sets the list price, the retail price or both. The savings are computed from them. Lines that are
+    /// already in carts keep their price.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -111,7 +114,7 @@ impl CatalogMutation {
         Ok(answer(shown(operations::set_price(app(context), &input).await))?)
     }
 
-    /// Puts a product into these categories and no others.
+    /// Replaces the categories of a product.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -123,7 +126,7 @@ impl CatalogMutation {
         Ok(answer(shown(operations::categorize(app(context), &input).await))?)
     }
 
-    /// Credits someone with a part in making a product. Repeating it changes nothing.
+    /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -135,7 +138,8 @@ impl CatalogMutation {
         Ok(answer(shown(operations::credit(app(context), &input).await))?)
     }
 
-    /// Takes the credit for a part in making a product back. Repeating it changes nothing.
+    /// Removes the credit of a person for a role in a product. Repeatable: a credit that doesn't exist counts
+    /// as removed.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]

@@ -1,25 +1,25 @@
-//! Finishes what a cut left: copies that weren't looked at again, works that are due, and products
-//! that were deleted.
+//! The sweep of the catalog finishes interrupted work: copies that weren't checked again, works that are due,
+//! and deleted products.
 
 use mongodb::bson::DateTime;
 
 use super::{documents::ProductDocument, operations::finish, store};
-use crate::{app::App, domains::comments, error::Error, mongo::Tally};
+use crate::{app::App, domains::comments, error::Error, mongo::SweepReport};
 
-/// Documents per pass and kind.
+/// Maximum number of documents per pass and kind.
 const LIMIT: i64 = 100;
 
-/// Answers how many were finished.
+/// Runs one pass and returns the number of products that it finished.
 ///
 /// # Errors
-/// The first trouble that there was; everything else was still tried.
+/// The first failure. The other products were still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let run = app.begin().await?;
-    let quiet = app.bounds().quiet_millis();
-    let before = DateTime::from_millis(run.now().timestamp_millis() - quiet);
+    let attempt = app.begin().await?;
+    let quiet = app.bounds().two_grace_periods_millis();
+    let before = DateTime::from_millis(attempt.now().timestamp_millis() - quiet);
     let mut left = store::list_copying(app, before, LIMIT).await?;
     left.extend(store::list_due(app, before, LIMIT).await?);
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for product in left {
         tally.add(&product.sku, finish_one(app, &product.sku).await.map(|()| true));
     }
@@ -29,7 +29,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Removes a product that was deleted, its comments first.
+/// Removes a deleted product, after its comments.
 async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Result<bool, Error> {
     if let Some(discussion) = &product.discussion {
         comments::operations::forget(app, &discussion.id).await?;
@@ -37,11 +37,11 @@ async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Resul
     Ok(store::remove(app, &product.sku, before).await.decided()?.is_some())
 }
 
-/// Read again under the run: the list may be older.
+/// Finishes a product. It is read again within the attempt, because the list may be older.
 async fn finish_one(app: &App, sku: &str) -> Result<(), Error> {
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     if let Some(product) = store::find(app, sku).await? {
-        finish(app, &run, product).await?;
+        finish(app, &attempt, product).await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Products as they are shown: what nobody asks for isn't read.
+//! Products as lazy documents: only the selected fields are decoded.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::{
     mongo::{
         Stored, Version,
         indexes::Index,
-        view::{Later, Owned, Viewed, fields},
+        lazy_document::{Later, Owned, Viewed, fields},
     },
 };
 
-/// A product as it is stored, to be shown.
+/// A stored product as a lazy document.
 pub type StoredProduct = Viewed<ProductView<'static>>;
 
 impl Stored for StoredProduct {
@@ -29,46 +29,46 @@ impl Stored for StoredProduct {
     }
 }
 
-/// What is shown of a [`ProductDocument`].
+/// The readable fields of a [`ProductDocument`].
 #[derive(Debug, yoke::Yokeable)]
 pub struct ProductView<'a> {
     /// The SKU.
     pub sku: &'a str,
-    /// Tells this product from an earlier one under the same SKU.
+    /// Generation: distinguishes this product from an earlier one under the same SKU.
     pub incarnation: &'a str,
     /// `album`, `film`, `book`, or any other type.
     pub kind: &'a str,
-    /// Title as shown.
+    /// Title as it is displayed.
     pub title: &'a str,
-    /// Title in lower case, for prefixes.
+    /// Title in lower case, for search by prefix.
     pub title_key: &'a str,
-    /// What it is, in plain text.
+    /// Description in plain text.
     pub description: Option<&'a str>,
     /// Language of title and description.
     pub language: Later<'a, Option<LocaleTag>>,
-    /// Number in another shop's catalog.
+    /// Amazon Standard Identification Number.
     pub asin: Option<&'a str>,
-    /// Day on which it came out; empty where it isn't known.
+    /// Date of issue; empty if unknown.
     pub issued: Option<&'a str>,
-    /// What a parcel of it is like.
+    /// Weight and size of a parcel.
     pub shipping: Later<'a, Option<Shipping>>,
-    /// What it costs.
+    /// Prices.
     pub pricing: Pricing,
-    /// What only albums, films or books have.
+    /// Fields that only albums, films or books have.
     pub details: Later<'a, Option<DetailsView<'a>>>,
-    /// What any other type has.
+    /// Properties of a product of any other type.
     pub properties: Later<'a, Vec<ProductProperty<'a>>>,
-    /// Its categories.
+    /// Copies of its categories.
     pub categories: Later<'a, Vec<CategoryCopyView<'a>>>,
-    /// Who made it.
+    /// Contributors.
     pub contributors: Later<'a, Vec<ContributorView<'a>>>,
-    /// What people say about it.
+    /// Summary of its comments.
     pub discussion: Later<'a, Option<Owned<Box<DiscussionSummary>>>>,
-    /// Changes with the part that `updateProduct` replaces.
+    /// Changes with each `updateProduct`, which guards on it.
     pub nonce: &'a str,
-    /// Set when the product was deleted.
+    /// Server time of the deletion.
     pub deleted_at: Option<DateTime>,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
@@ -106,22 +106,22 @@ fields!(<'a> Shipping { "weight" => weight, "dimensions" => dimensions });
 
 fields!(<'a> Dimensions { "width" => width, "height" => height, "depth" => depth });
 
-/// What only albums, films or books have; each type uses its own fields.
+/// Fields that only albums, films or books have. Each type uses its own.
 #[derive(Debug, Default)]
 pub struct DetailsView<'a> {
-    /// Albums and films: what kind of music or story.
+    /// Albums and films: genres.
     pub genres: Vec<&'a str>,
-    /// Albums: the record company.
+    /// Albums: record label.
     pub label: Option<&'a str>,
-    /// Albums: the pieces in their order.
+    /// Albums: tracks in their order.
     pub tracks: Vec<Track<'a>>,
-    /// Films: from which age on.
+    /// Films: age rating.
     pub certificate: Option<&'a str>,
-    /// Films: width to height.
+    /// Films: ratio of width to height.
     pub aspect_ratio: Option<&'a str>,
     /// Books: ISBN-10 or ISBN-13.
     pub isbn: Option<&'a str>,
-    /// Books: how many pages.
+    /// Books: number of pages.
     pub pages: Option<i32>,
 }
 
@@ -135,36 +135,36 @@ fields!(<'a> DetailsView<'a> {
     "pages" => pages,
 });
 
-/// One piece of an album.
+/// A track of an album.
 #[derive(Debug, SimpleObject)]
 pub struct Track<'a> {
-    /// Its title.
+    /// Title of the track.
     title: &'a str,
-    /// How long it is.
+    /// Length in seconds. Null if it is unknown.
     seconds: Option<i32>,
 }
 
 fields!(<'a> Track<'a> { "title" => title, "seconds" => seconds });
 
-/// One fact about a product.
+/// A property of a product whose type has no fields of its own.
 #[derive(Debug, SimpleObject)]
 pub struct ProductProperty<'a> {
-    /// What the fact is about.
+    /// Name of the property.
     key: &'a str,
-    /// The fact.
+    /// Value of the property.
     value: &'a str,
 }
 
 fields!(<'a> ProductProperty<'a> { "key" => key, "value" => value });
 
-/// Someone who had a part in making the product.
+/// A person's contribution to a product.
 #[derive(Debug)]
 pub struct ContributorView<'a> {
-    /// Who.
+    /// `_id` of the person.
     pub person_id: &'a str,
     /// The person's name.
     pub name: &'a str,
-    /// Which part, such as `author`.
+    /// Role, such as `author`.
     pub role: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! What MongoDB sees of categories.
+//! Stored documents of categories.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::{
         Stored, Version,
         expression::{literal, stored},
         indexes::{Index, Key, Kind},
+        lazy_document::{Entries, Later, fields},
         tree::{Branch, Child, Deletion, FanOut},
-        view::{Entries, Later, fields},
     },
 };
 
-/// Path of what stands above the roots: it is no category itself.
+/// Path above the roots: it is no category itself.
 pub(super) const TOP: &str = "/";
 
 /// Names by language; never empty.
@@ -26,46 +26,46 @@ pub(super) type Names = BTreeMap<LocaleTag, String>;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CategoryDocument {
-    /// Made from the op id that created it, else random.
+    /// Derived from the op id that created it, otherwise random.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Its step in paths; no other category below the same parent has it.
+    /// Its step in paths, unique below its parent.
     pub slug: Slug,
-    /// What it is called.
+    /// Its names by language.
     pub names: Names,
-    /// The category above it; none for a root.
+    /// `_id` of its parent; absent for a root.
     pub parent_id: Option<String>,
-    /// The slugs from the root to itself, each behind a `/`.
+    /// The slugs from the root to itself, each after a `/`.
     pub path: String,
-    /// `path` of the category above it, `/` for a root.
+    /// `path` of its parent, `/` for a root.
     pub parent_path: String,
     /// The categories above it, root first.
     pub ancestors: Vec<Ancestor>,
-    /// Version of everything above. It begins at the server's time in milliseconds, so that a
-    /// category which is made again under an old id is newer than every copy of its former life.
+    /// Version of all fields above. It begins at the server's time in milliseconds, so that a category that
+    /// is created again under an old id is newer than every copy of the former one.
     pub cv: i64,
-    /// `cv` of the parent when path and ancestors were taken from it; 0 for a root.
+    /// `cv` of the parent when path and ancestors were copied from it; 0 for a root.
     pub parent_cv: i64,
-    /// Changes that haven't reached all descendants and products yet.
+    /// Changes that haven't been applied to all descendants and products yet.
     #[serde(default)]
     pub outbox: Vec<FanOut>,
-    /// Server time of its creation, until it is sure that its parent stays.
+    /// Server time of its creation, until it is certain that its parent stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copying: Option<DateTime>,
-    /// Set while it is looked for what still needs it.
+    /// Set during a deletion, while its uses are searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<Deletion>,
-    /// Digest of the input that created it, to tell a repeat from another use of its op id.
+    /// Digest of the input that created it; it distinguishes a repeat from another use of the op id.
     pub input: String,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
-/// What a category shows of one above it.
+/// An ancestor as a category shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ancestor {
-    /// The category.
+    /// `_id` of the category.
     #[serde(rename = "_id")]
     pub id: String,
     /// Its slug.
@@ -74,41 +74,41 @@ pub struct Ancestor {
     pub names: Names,
 }
 
-/// A category as a product carries it, in `products.categories`.
+/// The copy of a category in a product, in `products.categories`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CategoryCopy {
-    /// The category.
+    /// `_id` of the category.
     #[serde(rename = "_id")]
     pub id: String,
     /// Its slug.
     pub slug: String,
     /// Its path.
     pub path: String,
-    /// Path of the category above it, `/` for a root.
+    /// Path of its parent, `/` for a root.
     pub parent_path: String,
     /// Its names.
     pub names: BTreeMap<LocaleTag, String>,
-    /// Paths of all categories that it lies in, root first, itself last.
+    /// Paths of all categories that contain it, root first, itself last.
     pub within: Vec<String>,
     /// Version of the category.
     pub cv: i64,
 }
 
 impl CategoryDocument {
-    /// Whether it can be built upon: new children, moved ones, products.
+    /// Whether it can be used by new children, moved ones and products.
     pub(super) fn is_settled(&self) -> bool {
         self.copying.is_none() && self.deleting.is_none()
     }
 
-    /// What its children carry as their ancestors.
+    /// The ancestors of its children.
     pub(super) fn line(&self) -> Vec<Ancestor> {
         let own =
             Ancestor { id: self.id.clone(), slug: self.slug.clone(), names: self.names.clone() };
         self.ancestors.iter().cloned().chain([own]).collect()
     }
 
-    /// What products carry of it.
+    /// Its copy for products.
     pub(super) fn copy(&self) -> CategoryCopy {
         CategoryCopy {
             id: self.id.clone(),
@@ -134,20 +134,20 @@ pub(super) fn paths(line: &[Ancestor]) -> Vec<String> {
         .collect()
 }
 
-/// A category as a product carries it, as far as it is shown.
+/// The copy of a category in a product, with the fields that are shown, not decoded completely.
 #[derive(Debug)]
 pub struct CategoryCopyView<'a> {
-    /// The category.
+    /// `_id` of the category.
     pub id: &'a str,
     /// Its slug.
     pub slug: &'a str,
     /// Its path.
     pub path: &'a str,
-    /// Path of the category above it, `/` for a root.
+    /// Path of its parent, `/` for a root.
     pub parent_path: &'a str,
     /// Its names by language.
     pub names: Later<'a, Entries<'a>>,
-    /// Paths of all categories that it lies in, root first, itself last.
+    /// Paths of all categories that contain it, root first, itself last.
     pub within: Later<'a, Vec<&'a str>>,
 }
 
@@ -160,8 +160,8 @@ fields!(<'a> CategoryCopyView<'a> {
     "within" => within,
 });
 
-/// The name that a reader of `locale` gets: the exact tag, else its language, else another region's
-/// variant of that language, else the site's default, else any. `names` are tags with names.
+/// The name for a reader with `locale`: the exact tag, else its language, else another region's variant of
+/// that language, else the site's default, else any. `names` are pairs of tag and name.
 pub fn name_in<'a>(
     names: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     locale: Option<&LocaleTag>,
@@ -233,11 +233,11 @@ impl Stored for CategoryDocument {
     ];
 }
 
-/// What a menu shows of a category.
+/// The fields of a category in a menu.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MenuEntry {
-    /// The category.
+    /// `_id` of the category.
     #[serde(rename = "_id")]
     pub id: String,
     /// Its slug.
@@ -299,16 +299,16 @@ impl Branch for CategoryDocument {
     }
 }
 
-/// What a fan-out needs to know of a child.
+/// The fields of a child that a fan-out reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildCategory {
-    /// The category.
+    /// `_id` of the category.
     #[serde(rename = "_id")]
     pub id: String,
-    /// The category above it.
+    /// `_id` of its parent.
     pub parent_id: String,
-    /// Version of the parent that it shows.
+    /// Version of the parent that its copies have.
     pub parent_cv: i64,
 }
 
@@ -331,15 +331,15 @@ impl Stored for ChildCategory {
     const INDEXES: &'static [Index] = &[];
 }
 
-/// What this room knows of a product: the copies that it writes there. The catalog owns the
-/// collection and declares the index `categories._id, categories.cv`.
+/// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
+/// and declares the index `categories._id, categories.cv`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CategorizedProduct {
     /// The SKU.
     #[serde(rename = "_id")]
     pub sku: String,
-    /// The categories that it is in.
+    /// The copies of its categories.
     #[serde(default)]
     pub categories: Vec<CategoryCopy>,
 }

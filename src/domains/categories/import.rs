@@ -29,28 +29,27 @@ use crate::{
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportCategory {
-    /// Where it stands; its last step is the category's slug, what is before is its parent's path.
+    /// Its path. The last step is the category's slug, the rest is its parent's path.
     pub path: String,
-    /// Its names by language tag. They replace those that an existing category has.
+    /// Its names by language tag. They replace the names of an existing category.
     pub names: BTreeMap<LocaleTag, String>,
 }
 
-/// What became of a line.
+/// Result of importing a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Imported {
-    /// The category is new.
+    /// The category was created.
     Created,
-    /// It was there and has other names now.
+    /// The names of the existing category were replaced.
     Changed,
-    /// It was there just so.
+    /// The category existed with the same names.
     Unchanged,
 }
 
-/// Brings one line in. Repeated, it changes nothing.
+/// Imports one line. A repeat changes nothing.
 ///
 /// # Errors
-/// `BadInput` where the line can't be used (also where its parent isn't there), `Unavailable` or
-/// `Internal`.
+/// `BadInput` if the line can't be used, for example because its parent doesn't exist.
 pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> {
     let path = sound_path("path", &line.path)?;
     let names = checked_names(line.names)?;
@@ -74,7 +73,7 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> 
     }
 }
 
-/// Names whose faults are told by language.
+/// Checks names; an error names the language.
 fn checked_names(given: BTreeMap<LocaleTag, String>) -> Result<Names, InvalidInput> {
     for (locale, name) in &given {
         sound_name(&format!("names.{}", locale.as_str()), name)?;
@@ -82,7 +81,7 @@ fn checked_names(given: BTreeMap<LocaleTag, String>) -> Result<Names, InvalidInp
     sound_names("names", given.into_iter().collect())
 }
 
-/// A category that is there takes the line's names.
+/// Replaces the names of an existing category.
 async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<Imported, Error> {
     if found.names == *names {
         return Ok(Imported::Unchanged);
@@ -93,7 +92,7 @@ async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<I
     Ok(Imported::Changed)
 }
 
-/// What a refusal says.
+/// The message of a refusal.
 fn told(refusal: CreateCategoryResult) -> String {
     match refusal {
         CreateCategoryResult::Category(_) => String::new(),

@@ -1,14 +1,11 @@
-//! What `docgate check` verifies of the category tree.
+//! Invariants of the category tree, for `docgate check`.
 
 use std::collections::HashMap;
 
 use super::documents::{Ancestor, CategorizedProduct, CategoryCopy, CategoryDocument, TOP, paths};
-use crate::{app::App, domains::Report, error::Error};
+use crate::{app::App, error::Error, invariants::Report};
 
-/// Every path, ancestor and copy in products equals what slugs, names and parents imply.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that every path, ancestor and copy in products follows from slugs, names and parents.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut tree = HashMap::new();
     let collect = |category: CategoryDocument| {
@@ -79,7 +76,7 @@ fn line(
     Ok(line)
 }
 
-/// What a product should show of the category, whatever its version.
+/// The expected copy of the category in a product, whatever its version.
 fn implied(
     tree: &HashMap<String, CategoryDocument>,
     category: &CategoryDocument,
@@ -111,7 +108,7 @@ fn fault_of(
     (!sound).then(|| format!("{category:?}, implied is {implied:?} below {above:?}"))
 }
 
-/// Equal but for the version: a category's version also rises when nothing that shows changed.
+/// Equal except for the version: a category's version may rise without a visible change.
 fn is_same(implied: &CategoryCopy, copy: &CategoryCopy) -> bool {
     let CategoryCopy { id, slug, path, parent_path, names, within, cv } = copy;
     (id, slug, path) == (&implied.id, &implied.slug, &implied.path)

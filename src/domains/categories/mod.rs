@@ -1,36 +1,36 @@
-//! The category tree, in as many languages as its names are given in.
+//! The category tree, with names in any number of languages.
 //!
-//! Every category carries its whole way to the root (`path`, `ancestors`), so that breadcrumbs, a
-//! menu and a subtree are one read each. Products carry copies of their categories (`products`
-//! belongs to the catalog; the copies in it are written from here).
+//! Every category carries its path to the root (`path`, `ancestors`), so that breadcrumbs, a menu and a
+//! subtree are one read each. Products carry copies of their categories (`products` belongs to the catalog;
+//! this room writes the copies in it).
 //!
-//! # Who decides
+//! # Deciders
 //!
-//! `slug`, `names` and `parentId` are a category's own; the category's document decides about them.
-//! Everything else is a copy: what comes down from the parent (`path`, `parentPath`, `ancestors`) as
-//! [`crate::mongo::tree`] has it, and what products carry (`slug`, `path`, `names`, `within`), which goes
-//! by the category's version `cv` too. Creations, deletions and fan-outs are those of such trees.
+//! A category's document is the decider of `slug`, `names` and `parentId`. Everything else is a copy: `path`,
+//! `parentPath` and `ancestors` come from the parent by the mechanism of [`crate::mongo::tree`]; products
+//! carry `slug`, `path`, `names` and `within`, in the version of the category's `cv`. Creations, deletions
+//! and fan-outs are those of [`crate::mongo::tree`].
 //!
 //! # Slugs
 //!
-//! A slug is unique below one parent, so a path is the name of one category. What keeps it so is a unique
-//! index on what the document decides itself, `slug` and `parentId`: a creation, a move or a change of slug
-//! that would make two is refused by its own write. `path` has no unique index: it is a copy, and while a
-//! change of the tree is on its way down, two categories may show the same path. Readers then get the one
-//! that was changed last; who builds upon a path is told `UNAVAILABLE`.
+//! A slug is unique below one parent, so a path is the name of one category. A unique index on the document's
+//! own fields `slug` and `parentId` enforces this: the write of a creation, a move or a change of slug that
+//! would break it is refused. `path` has no unique index: it is a copy, and until a change of the tree has
+//! reached everything below, two categories may show the same path. Readers then get the one that was changed
+//! last; callers that depend on the path get `UNAVAILABLE`.
 //!
-//! # The tree's lock
+//! # The lock of the tree
 //!
-//! Moves, changes of slug and deletions hold the lease `categories.tree`, and their writes the
-//! deadline of its run. Two moves that together make a circle can't be seen by a guard on either
-//! child, nor a move below a category that is being deleted. The lock is given back when the write
-//! was answered; after an unknown outcome it runs out by itself, and until then such changes answer
-//! `UNAVAILABLE`. Fan-outs go on without it.
+//! Moves, changes of slug and deletions hold the lease `categories.tree`, and their writes carry the deadline
+//! of its attempt. A guard on either child can't detect two moves that together form a circle, nor a move
+//! below a category that is being deleted. The lease is released when the write was answered. After an
+//! unknown outcome it expires by itself, and until then such changes answer `UNAVAILABLE`. Fan-outs don't
+//! need it.
 //!
 //! # Invariants
 //!
-//! Every `path`, `parentPath` and `ancestors`, and every copy in products, equals what the slugs,
-//! names and parents imply; no path is there twice.
+//! Every `path`, `parentPath` and `ancestors`, and every copy in products, follows from the slugs, names and
+//! parents; no path exists twice.
 
 mod documents;
 pub mod import;

@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of the category tree.
+//! Resolvers: they translate between GraphQL and the operations of the category tree.
 
 use async_graphql::{Context, Object, Result, connection::Connection};
 
@@ -13,72 +13,82 @@ use super::{
         RenameCategoryResult,
     },
 };
-use crate::graphql::{
-    app,
-    caching::cache_control,
-    refusals::answer,
-    requester,
-    requester::{Role, Who},
+use crate::{
+    engine::caching::cache_control,
+    graphql::{
+        app,
+        refusals::answer,
+        requester,
+        requester::{Role, Who},
+    },
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct CategoriesQuery;
 
 #[Object]
 impl CategoriesQuery {
-    /// One category with its breadcrumbs; null where there is none.
+    /// A category with its breadcrumbs. Null if there is none.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(120))]
     async fn category(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Which.")] by: CategoryBy,
+        #[graphql(desc = "Key of the category.")] by: CategoryBy,
     ) -> Result<Option<Category>> {
         Ok(operations::category(app(context), by).await?.map(Category))
     }
 
-    /// A menu: the categories right below a path, by slug.
+    /// Direct children of a category, sorted by slug, as for a menu.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(120))]
     async fn categories(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Path of the category above them; `/` for the roots.", default = "/")]
+        #[graphql(desc = "Path of the parent category; `/` for the roots.", default = "/")]
         parent_path: String,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor of the last one that you have.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, CategoryLink>> {
         Ok(operations::menu(app(context), &parent_path, first, after.as_deref()).await?)
     }
 
-    /// All categories below a path, however deep, by path.
+    /// All descendants of a category, sorted by path.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(120))]
     async fn category_subtree(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Path of the category above them; `/` for the whole tree.")] path: String,
-        #[graphql(desc = "Whether the category at the path comes first.", default = false)]
+        #[graphql(
+            desc = "Path of the category whose descendants are listed; `/` for the whole tree."
+        )]
+        path: String,
+        #[graphql(
+            desc = "Whether the category at `path` is listed too; it then comes first.",
+            default = false
+        )]
         include_self: bool,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor of the last one that you have.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Category>> {
         let after = after.as_deref();
         Ok(operations::subtree(app(context), &path, include_self, first, after).await?)
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct CategoriesMutation;
 
 #[Object]
 impl CategoriesMutation {
-    /// Creates a category as a root or below another.
+    /// Creates a category, as a root or below a parent.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -94,9 +104,9 @@ impl CategoriesMutation {
         Ok(answer(operations::create(app(context), subject, new).await)?)
     }
 
-    /// Changes a category's name in one of its languages. The answer comes when the name has
-    /// reached everything below the category and all products, or, where these are very many, after
-    /// a few seconds; the rest then follows.
+    /// Changes the name of a category in one of its languages. The new name is copied to all descendants and
+    /// products. The answer is sent when that is complete, or after a few seconds if there are very many; the
+    /// remaining copies then follow.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -109,9 +119,9 @@ impl CategoriesMutation {
         Ok(answer(operations::rename(app(context), &category, &locale, &name).await)?)
     }
 
-    /// Changes a category's slug, and with it the paths of everything below. The answer comes when
-    /// the paths have reached all categories and products, or, where these are very many, after a
-    /// few seconds; the rest then follows.
+    /// Changes the slug of a category, and with it the paths of all descendants. The new paths are copied to
+    /// all descendants and products. The answer is sent when that is complete, or after a few seconds if
+    /// there are very many; the remaining copies then follow.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -124,9 +134,9 @@ impl CategoriesMutation {
         Ok(answer(operations::change_slug(app(context), &category, &slug).await)?)
     }
 
-    /// Moves a category with everything below it, unless another one has its slug there. The answer
-    /// comes when the new paths have reached all categories and products, or, where these are very
-    /// many, after a few seconds; the rest then follows.
+    /// Moves a category with all its descendants below another parent. The new paths are copied to all
+    /// descendants and products. The answer is sent when that is complete, or after a few seconds if there
+    /// are very many; the remaining copies then follow.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -139,7 +149,7 @@ impl CategoriesMutation {
         Ok(answer(operations::move_below(app(context), &category, parent.as_ref()).await)?)
     }
 
-    /// Deletes a category that has neither categories below it nor products.
+    /// Deletes a category. It is refused with `InUse` while there are categories below it or products in it.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -151,8 +161,8 @@ impl CategoriesMutation {
         Ok(answer(operations::delete(app(context), &input.category).await)?)
     }
 
-    /// Gives a category a name in another language. It reaches everything below the category and
-    /// all products as a new name does.
+    /// Adds a name in another language to a category. It is copied to all descendants and products as with
+    /// `renameCategory`.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -165,9 +175,9 @@ impl CategoriesMutation {
         Ok(answer(operations::add_translation(app(context), &category, &locale, &name).await)?)
     }
 
-    /// Removes a category's name in one language; the last name stays. A language that the category
-    /// has no name in is as good as removed. It reaches everything below the category and all
-    /// products as a new name does.
+    /// Removes the name of a category in one language. The last name can't be removed. Repeatable: a name
+    /// that doesn't exist counts as removed. The change is copied to all descendants and products as with
+    /// `renameCategory`.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]

@@ -11,7 +11,7 @@ use crate::{
         scalars::{LocaleTag, Slug},
     },
     mongo::{
-        self, Outcome, Run,
+        self, Attempt, Outcome,
         collection::List,
         copies::Place,
         expression::{both, literal},
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Where products hold their copies.
+/// The array of the copies in products.
 const COPIES: Place = Place { array: "categories", key: "_id", version: "cv" };
 
 /// The category with that `_id`, for readers.
@@ -28,8 +28,8 @@ pub(super) async fn find_shown(app: &App, id: &str) -> Result<Option<CategoryDoc
     app.collection::<CategoryDocument>().get(id).await
 }
 
-/// The categories whose path is `path`. These are several only while a change of the tree is still
-/// under way to one of them, which then shows the path that it had before.
+/// The categories with this path. There are several only while a change of the tree hasn't reached all of
+/// them: one of them still shows its previous path.
 pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocument>, Error> {
     let found = app.collection::<CategoryDocument>().find_timed(&["path"], path).await?;
     Ok(found.into_iter().map(|found| found.document).collect())
@@ -39,7 +39,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Option<CategoryDocument>
     app.collection::<CategoryDocument>().get_settled(id).await
 }
 
-/// The category of that slug below a parent, or among the roots.
+/// The category with that slug below a parent, or at the root.
 pub(super) async fn find_below(
     app: &App,
     parent: Option<&str>,
@@ -50,7 +50,7 @@ pub(super) async fn find_below(
     Ok(app.collection::<CategoryDocument>().list(list).await?.pop())
 }
 
-/// Categories of that slug, whatever they are below: up to `limit`.
+/// Up to `limit` categories with that slug, below any parent.
 pub(super) async fn list_of_slug(
     app: &App,
     slug: &Slug,
@@ -61,11 +61,14 @@ pub(super) async fn list_of_slug(
     app.collection::<CategoryDocument>().list(list).await
 }
 
-pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CategoryDocument>), Error> {
+pub(super) async fn open(
+    app: &App,
+    id: &str,
+) -> Result<(Attempt, Option<CategoryDocument>), Error> {
     app.collection::<CategoryDocument>().open(app.bounds(), id).await
 }
 
-/// The categories right below a path, from the index alone.
+/// The categories directly below a path, from the index alone.
 pub(super) async fn list_menu(
     app: &App,
     page: &Page,
@@ -79,9 +82,8 @@ pub(super) async fn list_menu(
     app.collection::<MenuEntry>().list(list).await
 }
 
-/// The categories below a path, and with `itself` the one at the path before them. `/` sorts right
-/// before `0`, so that everything that begins with `/music/jazz/` is one range, and `/music/jazzy`
-/// lies outside.
+/// The categories below a path, and with `itself` the one at the path before them. `/` sorts directly before
+/// `0`, so everything that begins with `/music/jazz/` is one range, and `/music/jazzy` is outside of it.
 pub(super) async fn list_subtree(
     app: &App,
     page: &Page,
@@ -111,13 +113,12 @@ pub(super) async fn list_by_paths(
     paths: &[String],
 ) -> Result<Vec<CategoryDocument>, Error> {
     let filter = doc! { "path": { "$in": paths } };
-    // While a change of the tree is under way two may show the same path.
+    // During a change of the tree, two categories may show the same path.
     let limit = count(paths.len() * 2 + 1);
     app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
 }
 
-/// How many categories the longest way to a root goes through, of those below `path`; 0 where
-/// nothing is below.
+/// The number of steps of the longest path below `path`; 0 if nothing is below it.
 pub(super) async fn find_depth_below(app: &App, path: &str) -> Result<usize, Error> {
     let found = app
         .collection::<CategoryDocument>()
@@ -138,12 +139,12 @@ pub(super) async fn insert(app: &App, category: CategoryDocument) -> Outcome<()>
     app.collection().insert(category).await
 }
 
-/// What a category must have or not have for a name to be written.
+/// The condition under which a name is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
-    /// A name in that language.
+    /// There is a name in that language.
     Named,
-    /// No name in that language, or the very same; and room for one more.
+    /// There is no name in that language or the same one, and there is room for another.
     Unnamed,
 }
 
@@ -167,7 +168,7 @@ pub(super) async fn set_name(
     change(app, id, condition, stages).apply().await
 }
 
-/// Removes a name that isn't the last.
+/// Removes a name, unless it is the last.
 pub(super) async fn remove_name(
     app: &App,
     id: &str,
@@ -181,7 +182,7 @@ pub(super) async fn remove_name(
     change(app, id, condition, stages).apply().await
 }
 
-/// Writes all names at once.
+/// Replaces all names.
 pub(super) async fn replace_names(
     app: &App,
     id: &str,
@@ -200,32 +201,32 @@ fn names_count() -> Document {
     doc! { "$size": { "$objectToArray": "$names" } }
 }
 
-/// Refused also where another category below the same parent has the slug.
+/// Also refused if another category below the same parent has the slug.
 pub(super) async fn set_slug(
     app: &App,
     id: &str,
     slug: &Slug,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CategoryDocument> {
     let above = doc! { "$cond": [{ "$eq": ["$parentPath", TOP] }, "", "$parentPath"] };
     let slug = literal(slug.as_str());
     let set = doc! { "$set": { "slug": &slug, "path": { "$concat": [above, "/", &slug] } } };
-    change(app, id, doc! {}, vec![set, changed(app)]).within(run).apply().await
+    change(app, id, doc! {}, vec![set, changed(app)]).within(attempt).apply().await
 }
 
-/// Puts a category below `parent` as it was read, or among the roots. Refused also where another
+/// Moves a category below `parent` in the state in which it was read, or to the root. Also refused if another
 /// category has its slug there.
 pub(super) async fn set_parent(
     app: &App,
     id: &str,
     parent: Option<&CategoryDocument>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CategoryDocument> {
     let change = app.ids().random();
-    tree(app).put_below(changeable(id), parent, Vec::new(), change, run).await
+    tree(app).put_below(changeable(id), parent, Vec::new(), change, attempt).await
 }
 
-/// A change of a category that isn't being deleted.
+/// Changes a category that isn't being deleted.
 fn change(
     app: &App,
     id: &str,
@@ -239,7 +240,7 @@ fn changeable(id: &str) -> Document {
     doc! { "_id": id, "deleting": { "$exists": false } }
 }
 
-/// The change is a new version, which is still to be carried to the copies.
+/// Raises the version and adds an outbox entry for the copies.
 fn changed(app: &App) -> Document {
     mongo::tree::changed(app.ids().random())
 }
@@ -267,7 +268,7 @@ pub(super) fn tree(app: &App) -> Tree<CategoryDocument> {
     Tree::of(app.collection(), app.collection())
 }
 
-/// Carries a category into the products that show a lower version of it.
+/// Updates the copies in products that have a lower version.
 pub(super) async fn update_products(app: &App, category: &CategoryDocument) -> Result<(), Error> {
     let copy = category.copy();
     let mut fields = serialize_to_document(&copy).map_err(Error::internal)?;
@@ -278,12 +279,12 @@ pub(super) async fn update_products(app: &App, category: &CategoryDocument) -> R
     Ok(())
 }
 
-/// Marks a category as being deleted; an older mark, left behind by a cut deletion, gives way.
+/// Marks a category as being deleted. An older mark of an interrupted deletion is replaced.
 pub(super) async fn mark_deleting(
     app: &App,
     id: &str,
     by: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CategoryDocument> {
-    tree(app).mark_deleting(doc! { "_id": id }, by, run).await
+    tree(app).mark_deleting(doc! { "_id": id }, by, attempt).await
 }

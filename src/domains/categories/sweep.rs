@@ -1,4 +1,4 @@
-//! Ends what was cut: creations, deletions, fan-outs.
+//! Sweep of categories: finishes interrupted creations, deletions and fan-outs.
 
 use mongodb::bson::DateTime;
 
@@ -9,13 +9,13 @@ use crate::{
     mongo::tree::{sweep_creations, sweep_deletions, sweep_fan_outs},
 };
 
-/// Ends what nothing touched for long; answers how much that was.
+/// Finishes flows that have been untouched for long enough; returns how many.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; what is left is tried again.
+/// `Unavailable` or `Internal`: the rest is left to the next sweep.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now().timestamp_millis();
-    let before = DateTime::from_millis(now - app.bounds().quiet_millis());
+    let before = DateTime::from_millis(now - app.bounds().two_grace_periods_millis());
     let tree = Categories(app.clone());
     let done = [
         sweep_creations(&tree, before).await,

@@ -1,4 +1,4 @@
-//! What clients see of categories.
+//! GraphQL types of categories.
 
 use async_graphql::{Context, ID, InputObject, Object, OneofObject, SimpleObject, Union};
 
@@ -10,68 +10,68 @@ use crate::graphql::{
     scalars::{LocaleTag, Slug},
 };
 
-/// One category of the tree.
+/// A category of the tree.
 #[derive(Debug)]
 pub struct Category(pub CategoryDocument);
 
-/// One category of the tree. What it says of the categories above it may lag behind a change there
-/// for the moment that it takes to arrive.
+/// A category of the tree. Paths and breadcrumbs are copies of data of the categories above: a change there
+/// reaches them with a short delay.
 #[Object]
 impl Category {
-    /// Its global id.
+    /// Global id of the category.
     pub async fn id(&self) -> ID {
         NodeKind::Category.id(&self.0.id)
     }
 
-    /// Its step in paths; no other category below the same parent has it.
+    /// Slug, the last step of the path. It is unique among the children of one parent.
     async fn slug(&self) -> Slug {
         self.0.slug.clone()
     }
 
-    /// The slugs from its root down to itself, such as `/music/jazz`.
+    /// Path of slugs from the root to the category, such as `/music/jazz`.
     async fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// Path of the category above it; `/` for a root.
+    /// Path of the parent category; `/` for a root.
     async fn parent_path(&self) -> &str {
         &self.0.parent_path
     }
 
-    /// Global id of the category above it; null for a root.
+    /// Global id of the parent category; null for a root.
     async fn parent_id(&self) -> Option<ID> {
         self.0.parent_id.as_ref().map(|id| NodeKind::Category.id(id))
     }
 
-    /// Its name for readers of a language: in exactly that locale, else in its language, else in
-    /// the site's default, else in any.
+    /// Name of the category in a language: the name for exactly this tag, else for the language without
+    /// region, else for another region of the language, else for the site's default language, else any.
     async fn name(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Whose language; the site's default when left out.")] locale: Option<
+        #[graphql(desc = "Language of the name. Default: the site's language.")] locale: Option<
             LocaleTag,
         >,
     ) -> String {
         name(context, &self.0.names, locale.as_ref())
     }
 
-    /// Its names in every language that it has one in.
+    /// Names of the category in all its languages.
     async fn names(&self) -> Vec<Translation> {
         translations(&self.0.names)
     }
 
-    /// The categories above it, root first; part of the same document.
+    /// Categories above this one, root first.
     async fn breadcrumbs(&self) -> Vec<CategoryLink> {
         let line = &self.0.ancestors;
         line.iter().zip(paths(line)).map(CategoryLink::from).collect()
     }
 }
 
-/// What a menu or breadcrumbs show of a category.
+/// A category as it is shown in a menu or in breadcrumbs.
 #[derive(Debug)]
 pub struct CategoryLink(MenuEntry);
 
-/// What a menu or breadcrumbs show of a category.
+/// A category as it is shown in a menu or in breadcrumbs.
 #[Object]
 impl CategoryLink {
     /// Global id of the category.
@@ -79,29 +79,29 @@ impl CategoryLink {
         NodeKind::Category.id(&self.0.id)
     }
 
-    /// Its step in paths.
+    /// Slug, the last step of the path.
     async fn slug(&self) -> &Slug {
         &self.0.slug
     }
 
-    /// Its path.
+    /// Path of slugs from the root, such as `/music/jazz`.
     async fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// Its name for readers of a language: in exactly that locale, else in its language, else in
-    /// the site's default, else in any.
+    /// Name of the category in a language: the name for exactly this tag, else for the language without
+    /// region, else for another region of the language, else for the site's default language, else any.
     async fn name(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Whose language; the site's default when left out.")] locale: Option<
+        #[graphql(desc = "Language of the name. Default: the site's language.")] locale: Option<
             LocaleTag,
         >,
     ) -> String {
         name(context, &self.0.names, locale.as_ref())
     }
 
-    /// Its names in every language that it has one in.
+    /// Names of the category in all its languages.
     async fn names(&self) -> Vec<Translation> {
         translations(&self.0.names)
     }
@@ -133,110 +133,112 @@ fn translations(names: &Names) -> Vec<Translation> {
     names.iter().map(one).collect()
 }
 
-/// A name in one language.
+/// Name in one language.
 #[derive(Debug, Clone, SimpleObject)]
 pub(super) struct Translation {
-    /// The language, with its region where that matters.
+    /// Language, with a region if the name is for that region only.
     pub locale: LocaleTag,
-    /// The name.
+    /// Name in this language.
     pub name: String,
 }
 
-/// The ways in which a category can be looked up.
+/// Key of a category; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum CategoryBy {
-    /// By its slug, where only one category has it; an error where several do.
+    /// Slug, if only one category has it. If several categories have it, the field fails with an error.
     #[graphql(
         deprecation = "Categories below different parents may have the same slug: use `path`."
     )]
     Slug(Slug),
-    /// By its path, such as `/music/jazz`.
+    /// Path, such as `/music/jazz`.
     Path(String),
-    /// By its global id.
+    /// Global id.
     Id(ID),
 }
 
-/// A name in one language.
+/// Name in one language.
 #[derive(Debug, InputObject)]
 pub(super) struct TranslationInput {
-    /// The language.
+    /// Language of the name.
     pub locale: LocaleTag,
-    /// The name, 1 to 200 characters.
+    /// Name, 1 to 200 characters.
     pub name: String,
 }
 
-/// A category to be created.
+/// Input of `createCategory`.
 #[derive(Debug, InputObject)]
 pub(super) struct CreateCategoryInput {
-    /// Its step in paths; no other category below the same parent may have it.
+    /// Slug, the last step of the path. It must be unique among the children of the parent.
     pub slug: Slug,
-    /// What it is called, in 1 to 100 languages.
+    /// Names in 1 to 100 languages, each language once.
     pub names: Vec<TranslationInput>,
-    /// Global id of the category above it; without one it becomes a root. The tree is at most 16
-    /// categories deep.
+    /// Global id of the parent category. Default: the category becomes a root. The tree is at most 16 levels
+    /// deep.
     pub parent: Option<ID>,
-    /// Your idempotency key: the same category sent again under it is created once. It is
-    /// remembered as long as the category exists.
+    /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
+    /// is remembered as long as the category exists.
     pub op_id: Option<ID>,
 }
 
-/// A category's new name in one of its languages.
+/// Input of `renameCategory`.
 #[derive(Debug, InputObject)]
 pub(super) struct RenameCategoryInput {
     /// Global id of the category.
     pub category: ID,
-    /// A language that it has a name in.
+    /// Language in which the category has a name.
     pub locale: LocaleTag,
-    /// The new name, 1 to 200 characters.
+    /// New name, 1 to 200 characters.
     pub name: String,
 }
 
-/// A category's new slug.
+/// Input of `changeCategorySlug`.
 #[derive(Debug, InputObject)]
 pub(super) struct ChangeCategorySlugInput {
     /// Global id of the category.
     pub category: ID,
-    /// The new slug; no other category below the same parent may have it.
+    /// New slug. It must be unique among the children of the parent.
     pub slug: Slug,
 }
 
-/// A category's new place.
+/// Input of `moveCategory`.
 #[derive(Debug, InputObject)]
 pub(super) struct MoveCategoryInput {
     /// Global id of the category.
     pub category: ID,
-    /// Global id of the category that it goes below; without one it becomes a root.
+    /// Global id of the new parent category. Default: the category becomes a root.
     pub parent: Option<ID>,
 }
 
-/// A category to be deleted.
+/// Input of `deleteCategory`.
 #[derive(Debug, InputObject)]
 pub(super) struct DeleteCategoryInput {
     /// Global id of the category.
     pub category: ID,
 }
 
-/// A category's name in another language.
+/// Input of `addTranslation`.
 #[derive(Debug, InputObject)]
 pub(super) struct AddTranslationInput {
     /// Global id of the category.
     pub category: ID,
-    /// A language that it has no name in yet.
+    /// Language in which the category has no name yet.
     pub locale: LocaleTag,
-    /// The name, 1 to 200 characters.
+    /// Name, 1 to 200 characters.
     pub name: String,
 }
 
-/// A language that a category is no longer named in.
+/// Input of `removeTranslation`.
 #[derive(Debug, InputObject)]
 pub(super) struct RemoveTranslationInput {
     /// Global id of the category.
     pub category: ID,
-    /// The language.
+    /// Language of the name to remove.
     pub locale: LocaleTag,
 }
 
-/// What became of a creation.
+/// Result of `createCategory`: the category, or a refusal. `NotFound`: there is no such parent.
+/// `AlreadyExists`: the parent has a child with this slug. `Conflict`: this `opId` was used with another
+/// input. `InvalidInput`: among others, the tree would become deeper than 16 levels.
 #[derive(Union)]
 pub enum CreateCategoryResult {
     Category(Category),
@@ -246,7 +248,8 @@ pub enum CreateCategoryResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a new name.
+/// Result of `renameCategory`: the category with its new name, or a refusal. `NotFound`: there is no such
+/// category, or it has no name in this language.
 #[derive(Union)]
 pub enum RenameCategoryResult {
     Category(Category),
@@ -254,7 +257,8 @@ pub enum RenameCategoryResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a new slug.
+/// Result of `changeCategorySlug`: the category with its new path, or a refusal. `AlreadyExists`: the parent
+/// has another child with this slug.
 #[derive(Union)]
 pub enum ChangeCategorySlugResult {
     Category(Category),
@@ -263,7 +267,9 @@ pub enum ChangeCategorySlugResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a move.
+/// Result of `moveCategory`: the category with its new path, or a refusal. `NotFound`: there is no such
+/// category or parent. `AlreadyExists`: the new parent has a child with this slug. `InvalidInput`: among
+/// others, the tree would become deeper than 16 levels.
 #[derive(Union)]
 pub enum MoveCategoryResult {
     Category(Category),
@@ -273,7 +279,8 @@ pub enum MoveCategoryResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a deletion.
+/// Result of `deleteCategory`: the id of the deleted category, or a refusal. `InUse`: there are categories
+/// below it, or products in it.
 #[derive(Union)]
 pub enum DeleteCategoryResult {
     DeletedCategory(DeletedCategory),
@@ -282,7 +289,8 @@ pub enum DeleteCategoryResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a new translation.
+/// Result of `addTranslation`: the category with the new name, or a refusal. `AlreadyExists`: the category
+/// has a name in this language. `InvalidInput`: among others, it has 100 names already.
 #[derive(Union)]
 pub enum AddTranslationResult {
     Category(Category),
@@ -291,7 +299,8 @@ pub enum AddTranslationResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a removed translation.
+/// Result of `removeTranslation`: the category without the name, or a refusal. `InvalidInput`: it is the only
+/// name of the category.
 #[derive(Union)]
 pub enum RemoveTranslationResult {
     Category(Category),
@@ -299,10 +308,10 @@ pub enum RemoveTranslationResult {
     InvalidInput(InvalidInput),
 }
 
-/// A category that is gone.
+/// Result of a successful `deleteCategory`.
 #[derive(Debug, SimpleObject)]
 pub struct DeletedCategory {
-    /// Its global id.
+    /// Global id of the deleted category.
     pub id: ID,
 }
 
@@ -334,18 +343,18 @@ impl From<String> for DeleteCategoryResult {
 /// The move would make a category its own ancestor.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct WouldMakeCircle {
-    /// `WOULD_MAKE_CIRCLE`.
+    /// Always `WOULD_MAKE_CIRCLE`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// Global id of the category that was to be moved.
     pub category: ID,
-    /// Global id of the category that it was to go below, and which lies below it.
+    /// Global id of the new parent. It is the category itself or one of its descendants.
     pub parent: ID,
 }
 
 impl WouldMakeCircle {
-    /// `parent` is the category itself, or lies below it.
+    /// `parent` is the category itself or one of its descendants.
     pub fn new(category: &str, parent: &str) -> Self {
         Self {
             code: ErrorCode::WouldMakeCircle,

@@ -1,4 +1,4 @@
-//! What a discussion says of its comments. All of it follows from them.
+//! The values of a discussion that are derived from its comments.
 
 use mongodb::bson::DateTime;
 
@@ -8,21 +8,21 @@ use super::{
 };
 use crate::{app::App, error::Error};
 
-/// The part of a discussion that follows from its comments.
+/// Values of a discussion that are derived from its comments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Derived {
-    /// Comments, without those that were removed.
+    /// Number of comments without the removed ones.
     pub(super) count: i64,
-    /// Comments with those that were removed.
+    /// Number of comments including the removed ones.
     pub(super) total: i64,
-    /// The newest, newest first.
+    /// The newest comments, newest first.
     pub(super) latest: Vec<CommentExcerpt>,
-    /// The stars of all reviews.
+    /// Number and sum of the stars of all reviews.
     pub(super) rating: Rating,
 }
 
 impl Derived {
-    /// As the discussion says it.
+    /// The values that are stored in the discussion.
     pub(super) fn said(discussion: &OpenDiscussion) -> Self {
         Self {
             count: discussion.count,
@@ -32,7 +32,7 @@ impl Derived {
         }
     }
 
-    /// As it follows from these comments.
+    /// The values computed from these comments.
     pub(super) fn of(comments: &[&CommentDocument]) -> Self {
         let mut there: Vec<_> =
             comments.iter().filter(|comment| comment.removed.is_none()).collect();
@@ -55,7 +55,7 @@ fn length(of: usize) -> i64 {
     i64::try_from(of).unwrap_or(i64::MAX)
 }
 
-/// All comments of the present store, by time.
+/// All comments of the current store, by time.
 pub(super) async fn comments_of(
     app: &App,
     parent: &Parent,

@@ -1,4 +1,4 @@
-//! Comments and reviews of products in bulk: `docgate import discussions`.
+//! Bulk import of comments and reviews of products: `docgate import discussions`.
 //!
 //! ```json
 //! {"sku": "ALB-1", "key": "c-1", "author": "ann", "at": "2024-05-01T12:00:00Z", "text": "Which pressing?"}
@@ -7,9 +7,9 @@
 //! {"sku": "ALB-1", "author": "eve", "at": "2024-06-01T10:00:00Z", "text": "A wonder.", "stars": 5}
 //! ```
 //!
-//! A comment is known by its key, a review by its author: their ids are made from these, so that a line can
-//! be imported again at any time. What is there stays as it is. See `operations/bulk.rs` for how they are
-//! posted.
+//! A comment is identified by its key, a review by its author. Their ids are derived from these, so that a
+//! line can be imported again at any time. Existing comments stay unchanged. `operations/bulk.rs` describes
+//! how comments are posted.
 
 use std::collections::BTreeMap;
 
@@ -25,30 +25,30 @@ use crate::{
     mongo::lease::Lease,
 };
 
-/// One line.
+/// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportComment {
-    /// The product.
+    /// SKU of the product.
     pub sku: String,
-    /// The shop's own key of a comment; a review has none.
+    /// The shop's own key of a comment; reviews have none.
     #[serde(default)]
     pub key: Option<String>,
-    /// Subject of who wrote it.
+    /// Subject of the author.
     pub author: String,
-    /// When it was posted, as RFC 3339 has it.
+    /// Time of the comment in RFC 3339 format.
     pub at: String,
-    /// What it says.
+    /// Text of the comment.
     pub text: String,
-    /// One to five, of a review.
+    /// Stars of a review, one to five.
     #[serde(default)]
     pub stars: Option<i32>,
-    /// What a comment replies to; absent where it replies to nothing.
+    /// The comment that this one replies to; absent at the top level.
     #[serde(default)]
     pub reply_to: Option<ReplyTo>,
 }
 
-/// What a comment replies to, on the same product.
+/// Reference to a comment on the same product.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReplyTo {
@@ -58,19 +58,19 @@ pub enum ReplyTo {
     ReviewBy(String),
 }
 
-/// Lines that are posted within one run.
+/// Lines that are posted within one attempt.
 const BATCH: usize = 250;
-/// Products whose lines are posted at a time.
+/// Products whose lines are posted in parallel.
 const AT_ONCE: usize = 16;
-/// Imports go one after the other: see `operations/bulk.rs`.
+/// Lease of imports: only one runs at a time, see `operations/bulk.rs`.
 const LOCK: &str = "comments.import";
-/// Longest subject, in bytes.
+/// Maximum length of a subject, in bytes.
 const SUBJECT: usize = 128;
 
-/// Imports `lines`; answers for each of them, in their order, why it was refused.
+/// Imports `lines`. Returns for each line, in the same order, why it was refused, if it was.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: some of the lines may have been imported, import them again.
+/// `Unavailable` or `Internal`: some of the lines may have been imported; the import can be repeated.
 pub async fn import(
     app: &App,
     lines: &[ImportComment],
@@ -87,15 +87,15 @@ async fn import_batch(
     lines: &[ImportComment],
 ) -> Result<Vec<Result<(), InvalidInput>>, Error> {
     let holder = app.ids().random();
-    let (lease, run) = Lease::wait_for(app.collection(), LOCK, holder, app.bounds()).await?;
+    let (lease, attempt) = Lease::wait_for(app.collection(), LOCK, holder, app.bounds()).await?;
     let mut answers = Vec::with_capacity(lines.len());
     let mut products: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for (position, line) in lines.iter().enumerate() {
-        let checked = checked(app, position, line, run.now());
+        let checked = checked(app, position, line, attempt.now());
         answers.push(checked.map(|(sku, line)| products.entry(sku).or_default().push(line)));
     }
     let posted = stream::iter(products)
-        .map(async |(sku, lines)| post_all(app, &run, &sku, lines).await)
+        .map(async |(sku, lines)| post_all(app, &attempt, &sku, lines).await)
         .buffer_unordered(AT_ONCE)
         .try_collect::<Vec<_>>()
         .await;
@@ -151,7 +151,7 @@ fn checked(
     Ok((sku, line))
 }
 
-/// What tokens take as a subject.
+/// Checks a subject by the rules for subjects of tokens.
 fn subject(field: &str, subject: &str) -> Result<String, InvalidInput> {
     if subject.is_empty() || subject.len() > SUBJECT {
         return Err(InvalidInput::new(field, format!("takes 1 to {SUBJECT} bytes")));
@@ -159,7 +159,8 @@ fn subject(field: &str, subject: &str) -> Result<String, InvalidInput> {
     Ok(subject.to_owned())
 }
 
-/// A time that isn't in the future. Before 1970 the order of threads would be another than that of time.
+/// Parses a time that isn't in the future. Times before 1970 are refused: they would break the order of
+/// threads.
 fn checked_time(at: &str, now: DateTime) -> Result<DateTime, InvalidInput> {
     let invalid = |reason| InvalidInput::new("at", reason);
     let at = DateTime::parse_rfc3339_str(at)

@@ -1,4 +1,4 @@
-//! What `docgate check` verifies of comments.
+//! Invariants of comments, for `docgate check`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,11 @@ use super::{
 };
 use crate::{
     app::{App, rfc3339},
-    domains::Report,
     error::Error,
+    invariants::Report,
 };
 
-/// Discussions say what their comments say, and nothing waits to be told.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that discussions agree with their comments and that no outbox entry is left.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut discussions = Vec::new();
     store::for_each(app, |parent, discussion| discussions.push((parent, discussion))).await?;
@@ -99,7 +96,7 @@ fn faults_of(
     faults
 }
 
-/// Where a discussion doesn't say what follows from its comments.
+/// The rules that the stored values break, with a description each.
 fn said_wrong(said: &Derived, derived: &Derived) -> Vec<(&'static str, String)> {
     let mut faults = Vec::new();
     if said.count != derived.count {
@@ -122,12 +119,12 @@ fn said_wrong(said: &Derived, derived: &Derived) -> Vec<(&'static str, String)> 
     faults
 }
 
-/// The copies that should be there.
+/// The copies that are expected.
 #[derive(Default)]
 struct Copies {
-    /// The comments that have one. Where something is still due, it may be missing or another.
+    /// Comments that have a copy. The copy of a comment with an outbox entry may be missing or outdated.
     of: HashMap<String, CommentDocument>,
-    /// Discussions that move: theirs come and go.
+    /// Discussions that are being migrated: their copies aren't checked.
     moving: HashSet<String>,
 }
 

@@ -1,75 +1,77 @@
-//! Comments and reviews: three ways to store them behind one API.
+//! Comments and reviews: three storage layouts behind one API.
 //!
 //! - `comments`: one document per comment (`PER_DOCUMENT`)
 //! - `commentPages`: up to 100 comments per document (`PAGED`)
 //! - `discussion.entries` of the discussed document (`EMBEDDED`)
-//! - `authoredComments`: copies of paged and embedded comments, for the list of their author's
+//! - `authoredComments`: copies of paged and embedded comments, for the lists by author
 //!
-//! What is discussed is a document of another room: a product, content, an asset. This room writes
-//! the field `discussion` of it and nothing else; the others embed [`DiscussionSummary`] and show it.
-//! It knows of each kind how its visibility is read (`documents/parent.rs`), and no room imports less
-//! for it: `discussion` is found by collection and `_id`.
+//! The discussed document belongs to another room: it is a product, content or an asset. This room writes
+//! only its field `discussion`; the other rooms embed [`DiscussionSummary`] and show it. This room knows for
+//! each kind how visibility is stored (`documents/parent.rs`). It finds `discussion` by collection and `_id`,
+//! so it imports no other room.
 //!
 //! # Posting, editing, removing
 //!
-//! The discussed document decides whether a comment is posted; a comment decides its own edits and
-//! removal. What the other side has to be told is the comment's outbox, `due`, with one entry at a time:
+//! The discussed document is the decider of a post; a comment is the decider of its own edits and removal.
+//! The comment's outbox, `due`, holds at most one entry for the discussed document:
 //!
 //! ```text
-//!   postComment    insert with due POST ──take──▶ count, newest ten, rating; taken: id ──▶ due goes
-//!   editComment    nonce, window: text, due EDIT ──give──▶ newest ten, rating; taken: id:version ──▶ due goes
-//!   removeComment  text goes, due REMOVE ──give──▶ count, newest ten (refilled), rating; taken ──▶ due goes
+//!  postComment    insert with due POST ──take──▶ count, newest ten, rating; taken: id ──▶ due goes
+//!  editComment    nonce, window: text, due EDIT ──give──▶ newest ten, rating; taken: id:version ──▶ due goes
+//!  removeComment  text goes, due REMOVE ──give──▶ count, newest ten (refilled), rating; taken ──▶ due goes
 //! ```
 //!
-//! A comment that is due to be posted is seen by nobody. `taken` keeps what was told from being told
-//! twice; the sweep forgets it when the comment's `settledAt` is two bounds old. `touchedAt` is when the
-//! oldest of what is left to be done was begun. A post that can't be taken (its caller may see the
-//! document no more) is made void there before it is withdrawn. What makes room among the newest is
-//! refilled from what was read and taken, guarded by `discussion.version`, which edits and removals
-//! raise, and by `discussion.total`, which posts do.
+//! `take` commits a post, `give` applies an edit or a removal. A comment with a pending POST is invisible.
+//! `taken` holds the marks that keep an entry from being applied twice; the sweep removes a mark when the
+//! comment's `settledAt` is two grace periods old. `touchedAt` is the time at which the oldest unfinished
+//! work began. A post that can't be committed (its caller can't see the document any more) is marked void in
+//! the discussed document before the comment is withdrawn. After a removal the newest ten are refilled with
+//! comments that were read before. That update is guarded by `discussion.version`, which edits and removals
+//! raise, and by `discussion.total`, which posts raise.
 //!
-//! A comment's id is made from its op id, a review's from its author, so each is unique in every
-//! layout: by `_id`, by a unique index over pages, by the guard of the discussed document's update.
+//! A comment's id is derived from its op id, a review's from its author. So each is unique in every layout:
+//! by `_id`, by a unique index over pages, or by the guard of the discussed document's update.
 //!
-//! # Who sees a comment
+//! # Visibility
 //!
-//! Whoever may see what it is on, and nobody else. `comment`, `commentsBy` and the lists of a discussion show
-//! no more to its author or to a moderator. Who doesn't see a comment can't reply to it, edit it or remove it.
+//! A comment is visible to exactly the callers who can see the discussed document. `comment`, `commentsBy`
+//! and the lists of a discussion show no more to its author or to a moderator. Callers who can't see a
+//! comment can't reply to it, edit it or remove it.
 //!
 //! # Opening
 //!
-//! Who may write something opens its discussion. A product's first review opens the product's, in the
-//! configuration's layout; where two come at once, the second finds it open.
+//! Callers who may write the discussed document may open its discussion. The first review of a product opens
+//! the product's discussion in the configured layout; if two arrive at once, the second finds it open.
 //!
 //! # Repairing
 //!
-//! `count`, `total`, `latest` and `rating` follow from the comments; see [`repair`].
+//! `count`, `total`, `latest` and `rating` are derived from the comments; see [`repair`].
 //!
 //! # Importing
 //!
-//! `docgate import discussions` posts many comments on products at once (`operations/bulk.rs`), into discussions
-//! of one document per comment.
+//! `docgate import discussions` posts many comments on products at once (`operations/bulk.rs`), into
+//! discussions of one document per comment.
 //!
 //! # Moving to another layout
 //!
 //! ```text
 //!   migrateDiscussion ──▶ epoch + 1, layout, migration {from, taken} ──seal, copy──▶ copiedAt
-//!                                     ──two bounds, nothing unposted──▶ old store goes ──▶ migration goes
+//!                              ──two grace periods, nothing unposted──▶ old store goes ──▶ migration goes
 //! ```
 //!
-//! A store belongs to one epoch: `on` is the discussion's id and the epoch. Takes are guarded by the epoch, so
-//! that whoever inserted into the old store too late finds out and posts to the new one. The documents
-//! of the old store are sealed, then copied by anyone and any number of times with the same outcome:
-//! what had been taken when the epoch rose. Edits go to the new store and wait until all is copied.
-//! Copies are inserted without a server deadline; a copier that slept for more than two bounds between
-//! two commands looks again whether the discussion still moves before it goes on.
+//! A store belongs to one epoch: `on` is the discussion's id and the epoch. `take` is guarded by the epoch:
+//! an attempt that inserted into the old store too late is refused and posts to the new one. The documents of
+//! the old store are sealed, then copied. Any gateway may copy, any number of times, with the same outcome:
+//! the comments that were committed when the epoch rose. Edits go to the new store and wait until everything
+//! is copied. Copies are inserted without a deadline on the server; a copier that paused for more than two
+//! grace periods between two commands checks that the migration is still the same before it continues.
 //!
-//! A discussed document that is deleted takes its comments along: its room calls
-//! [`operations::forget`] before it removes the document.
+//! The comments of a discussed document are deleted with it: its room calls [`operations::forget`] before it
+//! removes the document.
 //!
-//! Invariants: a discussion counts its comments, carries the newest ten, and its rating counts each
-//! author once; no page has more than 100; no comment or slug is there twice; nothing is due; every store
-//! is one of a discussion; copies equal the comments.
+//! Invariants: a discussion counts its comments, carries the newest ten, and its rating counts each author
+//! once; no page has more than 100; no comment or slug exists twice; no outbox entry is left; every store
+//! belongs to a discussion; copies equal the comments.
 
 mod derived;
 mod documents;

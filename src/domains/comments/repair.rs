@@ -1,11 +1,12 @@
-//! Puts right what discussions say of their comments: how many there are, the newest, the rating. The comments
-//! are the truth, whatever came between: a fault, or a change from outside.
+//! Repairs the values of discussions that are derived from comments: their number, the newest, the rating.
+//! The comments are authoritative, whatever caused the difference: a fault, or a change from outside.
 //!
-//! Gateways may post, edit, remove and move meanwhile. Each of these raises the discussion's `total`, `version`
-//! or `epoch`, and the one update that repairs is guarded by all three as they were before the comments were
-//! read. It raises `version` itself, so that a removal that has read the newest comments before reads them
-//! again. A comment that was edited or removed, and whose discussion hasn't been told, still counts as it was
-//! before, which isn't known any more: while there is one, nothing is repaired.
+//! Gateways may post, edit, remove and migrate at the same time. Each of these raises the discussion's
+//! `total`, `version` or `epoch`. The one update that repairs is guarded by the values of all three from
+//! before the comments were read. It raises `version` itself, so that a removal that read the newest comments
+//! before it reads them again. A comment whose edit or removal hasn't been applied to the discussion still
+//! counts with its previous value, which is no longer known: while there is such a comment, nothing is
+//! repaired.
 
 use std::time::Duration;
 
@@ -16,14 +17,14 @@ use super::{
 };
 use crate::{app::App, error::Error};
 
-/// Looks at a discussion in which something is always going on, and the pause between two.
+/// How often a busy discussion is tried, and the pause between two tries.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers the keys of what is discussed by the discussions that were put right.
+/// Returns the keys of the discussed documents that were repaired.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: repeat it.
+/// `Unavailable` or `Internal`: it can be repeated.
 pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut parents = Vec::new();
     store::for_each(app, |parent, _| parents.push(parent)).await?;
@@ -36,21 +37,21 @@ pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     Ok(repaired)
 }
 
-/// Says whether anything had to be put right, and was.
+/// Returns whether the discussion was repaired.
 async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
     for _ in 0..TRIES {
         let Some(discussion) = store::settled(app, parent).await? else { return Ok(false) };
         if discussion.uncopied().is_some() {
-            // Its comments are in two stores, which the sweep goes on with.
+            // Its comments are in two stores. The sweep continues the migration.
             return Ok(false);
         }
         let comments = comments_of(app, parent, &discussion).await?;
         match taken_of(&discussion, &comments).map(|taken| Derived::of(&taken)) {
             Some(derived) if derived == Derived::said(&discussion) => return Ok(false),
             Some(derived) => {
-                // Only now: to read a large discussion may take longer than a run.
-                let run = app.begin().await?;
-                let written = store::rebuild(app, parent, &discussion, &derived, &run).await;
+                // The attempt begins only now: reading a large discussion may take longer than an attempt.
+                let attempt = app.begin().await?;
+                let written = store::rebuild(app, parent, &discussion, &derived, &attempt).await;
                 if written.decided()?.is_some() {
                     return Ok(true);
                 }
@@ -62,7 +63,7 @@ async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// The comments that the discussion has taken; `None` where one has changed that it wasn't told of.
+/// The comments that the discussion counts; `None` if an edit or a removal hasn't been applied to it yet.
 fn taken_of<'a>(
     discussion: &OpenDiscussion,
     comments: &'a [CommentDocument],

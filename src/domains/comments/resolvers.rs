@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of comments.
+//! Resolvers: they translate between GraphQL and the operations of comments.
 
 use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
 use futures_util::{Stream, StreamExt};
@@ -20,7 +20,7 @@ use crate::graphql::{
     subscription::follow,
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct CommentsQuery;
 
@@ -32,18 +32,19 @@ fn connection((page, found): Listed) -> Connection<String, Comment> {
 
 #[Object]
 impl CommentsQuery {
-    /// All comments on something, oldest first or by threads; null where there is no discussion, or none for
-    /// you to see. Removed comments keep their place. Threads are refused where comments are stored in
-    /// pages.
+    /// All comments of a discussion. Removed comments are included, without their text. Null if there is no
+    /// discussion or it isn't visible to the caller. With the layout `PAGED`, the order `THREADED` fails with
+    /// an error.
     ///
     /// Who: everyone.
     async fn comments(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of what is discussed.")] on: ID,
-        #[graphql(desc = "In which order.")] order: CommentOrder,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
+        #[graphql(desc = "Sort order.")] order: CommentOrder,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Page> {
         let (app, requester) = (app(context), requester(context));
         let found =
@@ -51,17 +52,19 @@ impl CommentsQuery {
         Ok(found.map(connection))
     }
 
-    /// What was replied to a comment, or without one the comments that reply to none, oldest first; null
-    /// where there is no discussion, or none for you to see.
+    /// Direct replies to a comment, or without `slug` the comments that reply to none; oldest first. Null if
+    /// there is no discussion or it isn't visible to the caller.
     ///
     /// Who: everyone.
     async fn replies(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of what is discussed.")] on: ID,
-        #[graphql(desc = "The comment.")] slug: Option<String>,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
+        #[graphql(desc = "Slug of the comment. Default: the comments that reply to none.")]
+        slug: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Page> {
         let (app, requester) = (app(context), requester(context));
         let (slug, after) = (slug.as_deref(), after.as_deref());
@@ -69,17 +72,18 @@ impl CommentsQuery {
         Ok(found.map(connection))
     }
 
-    /// A comment and everything below it, by threads; null where there is no such comment, or not for you
-    /// to see.
+    /// A comment with all its descendants, depth-first as in the order `THREADED`. Null if there is no such
+    /// comment or it isn't visible to the caller.
     ///
     /// Who: everyone.
     async fn subthread(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of what is discussed.")] on: ID,
-        #[graphql(desc = "The comment.")] slug: String,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
+        #[graphql(desc = "Slug of the comment.")] slug: String,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Page> {
         let (app, requester) = (app(context), requester(context));
         let after = after.as_deref();
@@ -87,30 +91,31 @@ impl CommentsQuery {
         Ok(found.map(connection))
     }
 
-    /// One comment; null where there is none, or not for you to see.
+    /// A comment by its slug. Null if there is none or it isn't visible to the caller.
     ///
     /// Who: everyone.
     async fn comment(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of what is discussed.")] on: ID,
-        #[graphql(desc = "The comment.")] slug: String,
+        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
+        #[graphql(desc = "Slug of the comment.")] slug: String,
     ) -> Result<Option<Comment>> {
         let (app, requester) = (app(context), requester(context));
         Ok(operations::comment(app, requester, &on, &slug).await?.map(Comment::from))
     }
 
-    /// Someone's comments on everything that you may see, newest first. Own comments only, but for
-    /// moderators.
+    /// Comments of an author on everything that is visible to the caller, newest first. Only moderators can
+    /// list the comments of others.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn comments_by(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Subject of who wrote them; you when left out.")] author: Option<ID>,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Subject of the author's token. Default: the caller.")] author: Option<ID>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Comment>> {
         let (app, requester) = (app(context), requester(context));
         let author = match author {
@@ -122,15 +127,16 @@ impl CommentsQuery {
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct CommentsMutation;
 
 #[Object]
 impl CommentsMutation {
-    /// Opens the discussion of something. The same call sent again is answered with the discussion; one that
-    /// is open in another layout is refused. Products are a merchant's to open, everything else is an
-    /// editor's. A product's first review opens its discussion, too.
+    /// Opens the discussion of a product, of content or of an asset. Repeatable: an open discussion with the
+    /// same layout is returned, one with another layout is refused with `AlreadyExists`. Discussions of
+    /// products are opened by merchants, all others by editors. The first review of a product opens its
+    /// discussion too.
     ///
     /// Who: editor or merchant.
     #[graphql(guard = "Who::Either(Role::Editor, Role::Merchant)")]
@@ -143,8 +149,9 @@ impl CommentsMutation {
         Ok(answer(operations::open(app, requester, &input.on, input.layout).await)?)
     }
 
-    /// Moves a discussion to another layout while comments arrive. Nothing is lost on the way, and the same
-    /// call sent again goes on with it. Products are a merchant's to move, everything else is an editor's.
+    /// Moves a discussion to another layout. Comments can be posted during the migration, and none are lost.
+    /// Repeatable: a repeat continues the migration. Discussions of products are migrated by merchants, all
+    /// others by editors.
     ///
     /// Who: editor or merchant.
     #[graphql(guard = "Who::Either(Role::Editor, Role::Merchant)")]
@@ -157,7 +164,7 @@ impl CommentsMutation {
         Ok(answer(operations::migrate(app, requester, &input.on, input.to).await)?)
     }
 
-    /// Says something about something, or replies to what someone said.
+    /// Posts a comment in a discussion, or a reply to a comment.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -169,8 +176,9 @@ impl CommentsMutation {
         Ok(answer(operations::post(app(context), requester(context), &input).await)?)
     }
 
-    /// Gives a comment of yours another text, for a while after it was posted and unless it changed since
-    /// you read it.
+    /// Replaces the text of a comment of the caller. It is possible for `comment_edit_seconds` (by default
+    /// 900) after posting. It is refused with `CommentConflict` if the comment changed since the client read
+    /// it. Repeatable: the same call with the same `nonce` returns the edited comment.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -182,8 +190,8 @@ impl CommentsMutation {
         Ok(answer(operations::edit(app(context), requester(context), &input).await)?)
     }
 
-    /// Removes what a comment says; its place and the replies to it stay. Own comments only, but for
-    /// moderators.
+    /// Removes the text of a comment. The comment keeps its place, and its replies stay. Allowed for the
+    /// author and for moderators.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -196,9 +204,9 @@ impl CommentsMutation {
         Ok(answer(operations::remove(app, requester, &input.on, &input.slug).await)?)
     }
 
-    /// Reviews a product: a comment with stars, one from each author, which `editComment` and `removeComment`
-    /// take as well. One that was removed can't be written again. The first review of a product opens its
-    /// discussion.
+    /// Posts a review of a product: a comment with stars, one per author. `editComment` and `removeComment`
+    /// apply to reviews too. A removed review can't be written again. Repeatable: the same call returns the
+    /// review. The first review of a product opens its discussion.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -211,21 +219,21 @@ impl CommentsMutation {
     }
 }
 
-/// What happens.
+/// Subscription fields.
 #[derive(Default)]
 pub struct CommentsSubscription;
 
 #[Subscription]
 impl CommentsSubscription {
-    /// Comments on something, as they are posted from now on. Of more than ten that come faster than they
-    /// are taken, the newest ten. Where there is no discussion, or none for you to see, the stream ends at
-    /// once.
+    /// Comments on a product, on content or on an asset, from the time of the subscription on. If more than
+    /// ten are posted before the client reads the next one, only the newest ten are sent. If there is no
+    /// discussion, or it isn't visible to the caller, the stream ends at once.
     ///
     /// Who: everyone.
     async fn comment_added(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of what is discussed.")] on: ID,
+        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
     ) -> Result<impl Stream<Item = Result<LatestComment>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
         let (collection, key) = operations::followed(&on);

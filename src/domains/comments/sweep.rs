@@ -1,5 +1,5 @@
-//! Finishes what a cut left: comments that the discussed document wasn't told of, discussions that move, and
-//! what a discussion needs to remember no more.
+//! Sweep of comments: applies overdue outboxes, continues migrations, and removes marks that are no longer
+//! needed.
 
 use mongodb::bson::DateTime;
 
@@ -8,20 +8,20 @@ use super::{
     operations::{drive, settle},
     store::{self, Place},
 };
-use crate::{app::App, error::Error, mongo::Tally};
+use crate::{app::App, error::Error, mongo::SweepReport};
 
 /// Comments and discussions per pass.
 const LIMIT: i64 = 100;
 
-/// Answers how many were finished.
+/// Returns how many were finished.
 ///
 /// # Errors
-/// The first trouble that there was; everything else was still tried.
+/// The first error. The remaining comments and discussions are still processed.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let run = app.begin().await?;
-    let quiet = app.bounds().quiet_millis();
-    let before = DateTime::from_millis(run.now().timestamp_millis() - quiet);
-    let mut tally = Tally::default();
+    let attempt = app.begin().await?;
+    let quiet = app.bounds().two_grace_periods_millis();
+    let before = DateTime::from_millis(attempt.now().timestamp_millis() - quiet);
+    let mut tally = SweepReport::default();
     for layout in LAYOUTS {
         for comment in store::storage(layout).list_due(app, before, LIMIT).await? {
             let id = comment.id.clone();
@@ -39,15 +39,15 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Forgets what the discussion was told and nobody can tell it any more: the comment's outbox was emptied
-/// so long ago that no run is left which read it before. Says whether anything was done.
+/// Removes old marks from a discussion. A mark is removed when its comment's outbox was emptied so long ago
+/// that no attempt that read the entry before can still be running. Returns whether anything was changed.
 async fn forget(
     app: &App,
     parent: &Parent,
     mut discussion: OpenDiscussion,
     before: DateTime,
 ) -> Result<bool, Error> {
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let old: Vec<_> = discussion.taken.iter().filter(|taken| taken.at < before).collect();
     let id_of = |tag: &str| tag.split(':').next().unwrap_or_default().to_owned();
     let ids: Vec<_> = old.iter().map(|taken| id_of(&taken.tag)).collect();
@@ -64,13 +64,13 @@ async fn forget(
         old.iter().map(|taken| taken.tag.clone()).filter(|tag| is_settled(tag)).collect();
     let forgotten = !tags.is_empty();
     if forgotten {
-        let left = store::forget_taken(app, parent, &discussion, &tags, &run).await;
+        let left = store::forget_taken(app, parent, &discussion, &tags, &attempt).await;
         match left.decided()? {
             Some(left) => discussion = left,
             None => return Ok(false),
         }
     }
     let rests = discussion.taken.is_empty()
-        && store::rest(app, parent, &discussion, &run).await.decided()?.is_some();
+        && store::rest(app, parent, &discussion, &attempt).await.decided()?.is_some();
     Ok(forgotten || rests)
 }

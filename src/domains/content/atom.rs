@@ -1,4 +1,4 @@
-//! Feeds as Atom, [RFC 4287](https://www.rfc-editor.org/rfc/rfc4287).
+//! Feeds in Atom format, [RFC 4287](https://www.rfc-editor.org/rfc/rfc4287).
 
 use atom_syndication::{
     Category, Content, Entry, Feed, FixedDateTime, Generator, Link, Person, Text,
@@ -13,20 +13,20 @@ use crate::{
     graphql::node_id::NodeKind,
 };
 
-/// What is at the address of a feed.
+/// Result of a request for a feed.
 #[derive(Debug)]
 pub enum Found {
-    /// The feed, as XML.
+    /// The feed as XML.
     Feed(String),
-    /// The content has moved: the path that it has now.
+    /// The content has moved; its current path.
     Moved(String),
 }
 
-/// The feed of what lies in the content at `path`, however deep, as everyone may see it; none where there is
-/// nothing to see. Links begin with `base`, the address of this host without a path.
+/// The feed of everything below the content at `path` that everyone may see; `None` if there is nothing to
+/// see. Links begin with `base`, the address of this host without a path.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` for a malformed path.
 pub async fn feed(app: &App, base: &str, path: &str) -> Result<Option<Found>, Error> {
     let Some((head, entries)) = operations::feed_at(app, path).await? else { return Ok(None) };
     let now_at = &head.node().metadata.path;
@@ -103,7 +103,7 @@ fn atom_photo(base: &str, photo: &AssetDocument) -> Entry {
     }
 }
 
-/// An identifier that stays when the content moves: RFC 4287, 4.2.6.
+/// An identifier that doesn't change when the content moves: RFC 4287, 4.2.6.
 fn id_of(shown: &Shown) -> String {
     format!("urn:docgate:{}", NodeKind::Content.id(&shown.node().id).0)
 }
@@ -118,7 +118,7 @@ fn moment(at: Option<DateTime>) -> FixedDateTime {
     FixedDateTime::parse_from_rfc3339(&at).unwrap_or_default()
 }
 
-/// Without the characters that XML 1.0 doesn't know.
+/// Removes characters that XML 1.0 doesn't allow.
 fn clean(text: &str) -> String {
     let known =
         |c: &char| matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{fffd}') || *c >= '\u{10000}';

@@ -1,4 +1,4 @@
-//! What MongoDB sees of content.
+//! Stored documents of content.
 
 use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
@@ -14,84 +14,84 @@ use crate::{
     },
 };
 
-/// Path of what stands above the roots: it is no content itself.
+/// Path above the roots: it is no content itself.
 pub(super) const TOP: &str = "/";
 
 /// One page, blog entry, folder, blog or gallery.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeDocument {
-    /// Made from the op id that created it, else random.
+    /// Derived from the op id that created it, otherwise random.
     #[serde(rename = "_id")]
     pub id: String,
-    /// What it is; title, language and detail are the draft, which only editors see.
+    /// Its metadata; title, language and detail are the draft, which only editors see.
     pub metadata: Metadata,
-    /// What readers see from its time on; that may lie ahead. None: nothing is published.
+    /// The edition that readers see from its time on, which may be in the future. Absent: nothing is
+    /// published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Edition>,
-    /// What readers see instead of `live` from its time on.
+    /// The edition that replaces `live` from its time on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Edition>,
-    /// When readers saw it first, or will: its place in feeds. There exactly where `live` is.
+    /// When readers saw it first, or will: its position in feeds. It is set exactly if `live` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at: Option<DateTime>,
-    /// Paths of all that it lies in: `/`, each one above it, itself last. A copy.
+    /// Paths of everything that contains it: `/`, each path above it, its own path last. A copy.
     pub within: Vec<String>,
-    /// The feeds that it stands in, each once per audience; see [`listed`].
+    /// Its feeds, each once per audience; see [`listed`].
     pub listed: Vec<String>,
-    /// Paths that it had, newest first.
+    /// Its former paths, newest first.
     #[serde(default)]
     pub former: Vec<FormerPath>,
-    /// Versions that edits replaced and that `nodeRevisions` doesn't have yet.
+    /// The outbox of edits: replaced versions that aren't settled in `nodeRevisions` yet.
     #[serde(default)]
     pub kept: Vec<Revised>,
-    /// How many versions there were before this one.
+    /// Number of versions before this one.
     #[serde(default)]
     pub revision: i64,
-    /// Version of slug, place and everything that comes from above. It begins at the server's time in
+    /// Version of slug, place and everything that is copied from above. It begins at the server's time in
     /// milliseconds.
     pub cv: i64,
-    /// `cv` of what it lies in when `path` and `within` were taken from it; 0 for a root.
+    /// `cv` of the parent when `path` and `within` were copied from it; 0 for a root.
     pub parent_cv: i64,
-    /// Changes of the path that haven't reached everything below yet.
+    /// Changes of the path that haven't been applied to all children yet.
     #[serde(default)]
     pub outbox: Vec<FanOut>,
-    /// Server time of its creation, until it is sure that its parent stays.
+    /// Server time of its creation, until it is certain that its parent stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copying: Option<DateTime>,
-    /// Set while it is looked for what lies in it.
+    /// Set during a deletion, while its contents are searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<Deletion>,
-    /// Set when it was deleted: nothing else of it is left but its `_id`, which stays taken for as long
-    /// as op ids are remembered.
+    /// Set when it was deleted: only the `_id` is left as a tombstone, for as long as op ids are remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
     /// Server time of the deletion, until its former versions and comments are removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remains: Option<DateTime>,
-    /// What people say about it; the room of comments writes it.
+    /// Its discussion, written by the room of comments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discussion: Option<Box<DiscussionSummary>>,
-    /// Digest of the input that created it, to tell a repeat from another use of its op id.
+    /// Digest of the input that created it; it distinguishes a repeat from another use of the op id.
     pub input: String,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
-/// What every kind of content has; assets have the same.
+/// Metadata of content; assets have the same fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Changes with title, language and detail, and with nothing else.
+    /// Changes only with title, language and detail.
     pub nonce: String,
-    /// What kind of content.
+    /// The type of content.
     #[serde(rename = "type")]
     pub kind: ContentType,
-    /// What it lies in; none for a root.
+    /// `_id` of its parent; absent for a root.
     pub parent_id: Option<String>,
-    /// Its step in paths; nothing else in the same parent has it.
+    /// Its step in paths, unique in its parent.
     pub slug: Slug,
-    /// The slugs from the root to itself, each behind a `/`. A copy.
+    /// The slugs from the root to itself, each after a `/`. A copy.
     pub path: String,
     /// The title.
     pub title: String,
@@ -99,21 +99,21 @@ pub struct Metadata {
     pub language: Option<LocaleTag>,
     /// Server time of its creation.
     pub created: DateTime,
-    /// Who made it.
+    /// The creator.
     pub author: Author,
-    /// A set, sorted.
+    /// A sorted set.
     pub tags: Vec<String>,
-    /// Names of the roles that may read it, a set, sorted; empty: everyone.
+    /// Names of the roles that may read it, a sorted set; empty: everyone.
     pub access: Vec<String>,
-    /// What it holds.
+    /// Text and further fields of its type.
     pub detail: Detail,
 }
 
-/// The kinds of content.
+/// The types of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ContentType {
-    /// A text with a place of its own.
+    /// A text with a path of its own.
     Page,
     /// A text in a blog.
     BlogEntry,
@@ -125,32 +125,32 @@ pub enum ContentType {
     Gallery,
 }
 
-/// Who made something.
+/// The creator of content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// Subject of the token.
     pub id: String,
-    /// Name as it is shown.
+    /// Display name.
     pub name: String,
 }
 
-/// What content holds; each type uses its own fields.
+/// The fields of content that depend on its type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// The text in Markdown.
     pub body: String,
-    /// Blog entries: what it is about, in plain text.
+    /// Of blog entries: a summary in plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Blogs and galleries: a line below the title.
+    /// Of blogs and galleries: a line below the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtitle: Option<String>,
 }
 
-/// One version as it is published.
+/// A published version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edition {
-    /// Server time from which on readers see it.
+    /// Server time from which readers see it.
     pub at: DateTime,
     /// Nonce of the version.
     pub nonce: String,
@@ -158,25 +158,25 @@ pub struct Edition {
     pub title: String,
     /// Its language.
     pub language: Option<LocaleTag>,
-    /// The server's name for the rules by which the text's words are reduced to stems.
+    /// MongoDB's name for the stemming rules of the text's language.
     pub stemming: String,
-    /// What it holds.
+    /// Its text and further fields.
     pub detail: Detail,
 }
 
-/// A path that something had.
+/// A former path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormerPath {
     /// The path.
     pub path: String,
-    /// Server time at which it had it last.
+    /// Server time at which it was left.
     pub until: DateTime,
 }
 
 /// A version that an edit replaced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Revised {
-    /// How many versions there were before it.
+    /// Number of versions before it.
     pub number: i64,
     /// Its nonce.
     pub nonce: String,
@@ -184,11 +184,11 @@ pub struct Revised {
     pub title: String,
     /// Its language.
     pub language: Option<LocaleTag>,
-    /// What it held.
+    /// Its text and further fields.
     pub detail: Detail,
     /// Server time at which it was replaced.
     pub at: DateTime,
-    /// Subject of who replaced it.
+    /// Subject of the editor who replaced it.
     pub by: String,
 }
 
@@ -196,14 +196,14 @@ pub struct Revised {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RevisionDocument {
-    /// The content and the number of the version: there is only one.
+    /// The content's `_id` and the number of the version: each exists once.
     #[serde(rename = "_id")]
     pub id: String,
-    /// The content.
+    /// `_id` of the content.
     pub node_id: String,
-    /// What it was.
+    /// The version.
     pub version: Revised,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
@@ -214,8 +214,7 @@ impl RevisionDocument {
     }
 }
 
-/// The feeds that content stands in, each once per audience: within each path, of its tags, its type and its
-/// parent.
+/// The feeds of content, each once per audience: within each path, of its tags, its type and its parent.
 pub(super) fn listed(metadata: &Metadata, within: &[String]) -> Vec<String> {
     let within = within.iter().map(|path| ("in", path.as_str()));
     let tags = metadata.tags.iter().map(|tag| ("tag", tag.as_str()));
@@ -236,12 +235,12 @@ impl ContentType {
         }
     }
 
-    /// Whether assets may lie in it.
+    /// Whether it can contain assets.
     pub(super) fn holds_assets(self) -> bool {
         matches!(self, Self::Folder | Self::Gallery)
     }
 
-    /// Whether `child` may lie in it.
+    /// Whether it can contain `child`.
     pub(super) fn may_hold(self, child: Self) -> bool {
         match self {
             Self::Folder => child != Self::BlogEntry,
@@ -252,28 +251,27 @@ impl ContentType {
 }
 
 impl NodeDocument {
-    /// Whether it is there and takes changes.
+    /// Whether it exists and can be changed.
     pub(super) fn is_there(&self) -> bool {
         self.deleting.is_none() && self.deleted_at.is_none()
     }
 
-    /// What readers see at `now`.
+    /// The edition that readers see at `now`.
     pub(super) fn shown(&self, now: DateTime) -> Option<&Edition> {
         let due = |edition: &&Edition| edition.at <= now;
         self.next.as_ref().filter(due).or_else(|| self.live.as_ref().filter(due))
     }
 
-    /// `within` of what lies in `parent`, without itself.
+    /// `within` of a child of `parent`, without its own path.
     pub(super) fn line(parent: Option<&Self>) -> Vec<String> {
         parent.map_or_else(|| vec![TOP.to_owned()], |parent| parent.within.clone())
     }
 }
 
-/// Former paths that are remembered at the most.
+/// Maximum number of former paths.
 pub(super) const FORMER: i32 = 20;
 
-/// The stage that brings `listed` in line with everything it follows from: [`listed`], for a pipeline
-/// update.
+/// The stage of a pipeline update that recomputes `listed`; see [`listed`].
 pub(super) fn listed_stage() -> Document {
     let feed = |name: &str, of: &str| doc! { "$concat": [name, " ", of] };
     let each = |all: &'static str, name: &str| {
@@ -330,7 +328,7 @@ impl Branch for NodeDocument {
         !self.is_there()
     }
 
-    /// The path that is left joins the former ones, and the feeds follow.
+    /// Stages of a move: the old path is added to `former`, and the feeds are recomputed.
     fn taken_over(parent: Option<&Self>) -> Vec<Document> {
         let above = parent.map_or("", |parent| parent.metadata.path.as_str());
         let path = doc! { "$concat": [literal(above), "/", "$metadata.slug"] };
@@ -353,24 +351,24 @@ impl Branch for NodeDocument {
     }
 }
 
-/// What a fan-out needs to know of something that lies in something else.
+/// The fields of a child that a fan-out reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildNode {
-    /// The content.
+    /// `_id` of the content.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Where it lies.
+    /// Its place.
     pub metadata: ChildPlace,
-    /// Version of the parent that it shows.
+    /// Version of the parent that its copies have.
     pub parent_cv: i64,
 }
 
-/// Where something lies.
+/// The place of a child.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildPlace {
-    /// In what.
+    /// `_id` of the parent.
     pub parent_id: String,
 }
 

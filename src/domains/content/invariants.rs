@@ -1,4 +1,4 @@
-//! What `docgate check` verifies of content.
+//! Invariants of content, for `docgate check`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,13 +9,10 @@ use super::{
     operations::REVISIONS,
     store::WAITING,
 };
-use crate::{app::App, domains::Report, error::Error};
+use crate::{app::App, error::Error, invariants::Report};
 
-/// Paths and feeds are what slugs, parents, tags and access imply; editions and former versions belong
-/// together with the content that they are of.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that paths and feeds follow from slugs, parents, tags and access, and that editions and former
+/// versions are consistent with their content.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let (mut tree, mut stones) = (HashMap::new(), HashSet::new());
     let collect = |node: NodeDocument| {
@@ -52,7 +49,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
 
     report.rule("content: nothing waits that sweeps should have ended");
     let now = app.begin().await?.now().timestamp_millis();
-    let overdue = DateTime::from_millis(now - app.bounds().quiet_millis() - PATIENCE);
+    let overdue = DateTime::from_millis(now - app.bounds().two_grace_periods_millis() - PATIENCE);
     for (id, facts) in &tree {
         if let Some(since) = facts.waiting.filter(|since| *since < overdue) {
             report.broken(format!("{id} waits since {since}"));
@@ -63,7 +60,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let each = |revision: RevisionDocument| {
         let (id, number) = (&revision.node_id, revision.version.number);
         let newest = tree.get(id).map(|facts| facts.revision);
-        // The last ones wait to be kept, and one that came late to go with the next edit.
+        // The last versions may not be stored yet; a late one is removed by the next edit.
         let bound = REVISIONS + WAITING;
         let sound = newest.is_some_and(|newest| number < newest && number + bound >= newest);
         if !(sound || stones.contains(id)) || revision.id != RevisionDocument::key(id, number) {
@@ -74,10 +71,10 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     app.collection().for_each(each).await
 }
 
-/// How much longer than they must sweeps may take, in milliseconds.
+/// Additional time that sweeps may take before something counts as overdue, in milliseconds.
 const PATIENCE: i64 = 60_000;
 
-/// What is looked at of one document; texts aren't held.
+/// The facts of one document that are checked; its texts aren't kept in memory.
 struct Facts {
     parent: Option<String>,
     slug: String,
@@ -86,7 +83,7 @@ struct Facts {
     revision: i64,
     is_listed: bool,
     is_published_soundly: bool,
-    /// Since when it waits for someone to go on with it.
+    /// Since when its oldest unfinished work has been waiting.
     waiting: Option<DateTime>,
 }
 
@@ -120,7 +117,7 @@ impl Facts {
     }
 }
 
-/// Whether it stands in the feeds that it should stand in, whatever their order.
+/// Whether it has the feeds that it should have, in any order.
 fn is_listed(node: &NodeDocument) -> bool {
     let mut implied = listed(&node.metadata, &node.within);
     let mut found = node.listed.clone();
@@ -129,7 +126,7 @@ fn is_listed(node: &NodeDocument) -> bool {
     implied == found
 }
 
-/// `within` as slugs and parents have it.
+/// `within`, computed from slugs and parents.
 fn implied(tree: &HashMap<String, Facts>, id: &str) -> Result<Vec<String>, String> {
     let mut slugs = Vec::new();
     let mut next = Some(id);

@@ -1,18 +1,18 @@
-//! Markdown as HTML that is safe to show.
+//! Renders Markdown as safe HTML.
 
 use pulldown_cmark::{Event, Options, Parser};
 
 use crate::error::Error;
 
-/// Texts up to this many bytes are rendered at once; longer ones beside the work of others.
+/// Texts up to this many bytes are rendered at once; longer ones on a blocking thread.
 const SHORT: usize = 4_096;
 
 /// Renders a text: [CommonMark](https://spec.commonmark.org/) with tables and strikethrough of
-/// [GitHub's](https://github.github.com/gfm/). What a browser would execute, load as a frame or send
-/// somewhere is taken out. A text with a [`fault`] is shown as it was written.
+/// [GitHub's](https://github.github.com/gfm/). Everything that a browser would execute, load as a frame or
+/// submit is removed. A text with a [`fault`] is shown as source.
 ///
 /// # Errors
-/// `Internal`.
+/// `Internal` if rendering panics.
 pub(super) async fn html(text: &str) -> Result<String, Error> {
     if text.len() <= SHORT {
         return Ok(rendered(text));
@@ -21,18 +21,17 @@ pub(super) async fn html(text: &str) -> Result<String, Error> {
     tokio::task::spawn_blocking(move || rendered(&text)).await.map_err(Error::internal)
 }
 
-/// Elements inside one another at the most: who reads HTML looks through all that are open at each one
-/// that begins.
+/// Maximum depth of elements: an HTML parser examines all open elements at each start tag.
 const DEPTH: usize = 100;
-/// Elements of a text times those that it begins in HTML of its own, at the most: one of these may stay
-/// open, or be opened again, in all that follow.
+/// Maximum product of the number of elements and of those that raw HTML begins: an element of raw HTML may
+/// stay open, or be opened again, in all that follow.
 const OPEN_AT_ONCE: usize = 100_000;
-/// Ampersands at the most: what reads HTML goes through all of a paragraph at each one in it.
+/// Maximum number of ampersands: an HTML parser examines the whole paragraph at each of them.
 const AMPERSANDS: usize = 5_000;
-/// Elements that have no end.
+/// Elements without an end tag.
 const WITHOUT_END: [&str; 4] = ["br", "hr", "img", "wbr"];
 
-/// Why rendering a text would take too long, in words that follow its name.
+/// The reason why rendering a text would take too long, as words that follow its name.
 pub(super) fn fault(text: &str) -> Option<&'static str> {
     events(text).err()
 }
@@ -47,7 +46,7 @@ fn rendered(text: &str) -> String {
     ammonia::clean(&html)
 }
 
-/// What a text is made of.
+/// The parsed events of a text.
 fn events(text: &str) -> Result<Vec<Event<'_>>, &'static str> {
     if text.matches('&').nth(AMPERSANDS).is_some() {
         return Err("has too many ampersands");
@@ -80,7 +79,7 @@ fn events(text: &str) -> Result<Vec<Event<'_>>, &'static str> {
     Ok(events)
 }
 
-/// The name of the element that begins here, behind a `<`.
+/// The name of the element whose start tag begins here, after its `<`.
 fn started(html: &str) -> Option<&str> {
     let end = html.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(html.len());
     html[..end].starts_with(|c: char| c.is_ascii_alphabetic()).then(|| &html[..end])

@@ -2,40 +2,40 @@
 //!
 //! # What readers see
 //!
-//! An editor works on the draft: title, language and text in `metadata`, guarded by a nonce that changes
-//! with them and with nothing else. Readers see editions, copies of a draft: `live` from its time on, and
-//! `next` instead once its own has come. Each read asks the server's clock along with the document, so
-//! that no sweep has to run at that moment; the sweep only puts a `next` that is due into the place of
-//! `live`, where full text looks. Tags, place and access are no part of a version: they hold at once.
+//! An editor works on the draft: title, language and text in `metadata`, guarded by a nonce that changes only
+//! with these. Readers see editions, which are copies of a draft: `live` from its time on, and `next` instead
+//! once its own time has come. Each read gets the server's clock along with the document, so it doesn't
+//! depend on a sweep. The sweep only moves a due `next` to `live`, which full-text search uses. Tags, place
+//! and access aren't part of a version: changes of them take effect at once.
 //!
-//! `listed` names the feeds that content stands in, each once per audience (a role, or everyone), and
-//! `publishedAt` its place there. A reader's feed is so one range of one index per role of the reader,
-//! and what one may not read isn't looked at. Who may not read something gets the answer of who asks for
-//! what isn't there.
+//! `listed` names the feeds of the content, each once per audience (a role, or everyone), and `publishedAt`
+//! its position there. So a reader's feed is one range of one index per role of the reader, and documents
+//! that the reader may not read aren't examined. Content that a caller may not read is answered like content
+//! that doesn't exist.
 //!
-//! Pictures are assets (their room owns `assetEntries`): feeds by tag, by parent and within a path read
-//! both side by side, each one range in the same order. What lies in folders and galleries follows their
-//! paths, and keeps them from being deleted.
+//! Pictures are assets (their room owns `assetEntries`). Feeds by tag, by parent and within a path read both
+//! collections in parallel, each as one range in the same order. Assets in folders and galleries follow their
+//! paths, and prevent their deletion.
 //!
-//! # Who decides
+//! # Deciders
 //!
-//! The document itself, for everything but `path` and `within`, which come down from what it lies in
-//! ([`crate::mongo::tree`]). A path that changes joins `former` in the same update, and then goes from the
-//! `former` of what had it before: whoever asks for it is led on, as long as nothing else has it. Moves
-//! and deletions hold the lease `nodes.tree`.
+//! A document is the decider of everything but `path` and `within`, which are copied from its parent
+//! ([`crate::mongo::tree`]). A path that changes is added to `former` in the same update, and then removed
+//! from the `former` of documents that had it earlier. Requests for a former path are redirected as long as
+//! no other content has the path. Moves and deletions hold the lease `nodes.tree`.
 //!
 //! ```text
-//!   edit:    draft ─▶ kept[] (decided) ─▶ nodeRevisions (given) ─▶ kept[] without it (settled)
-//!   delete:  deleting ─▶ nothing in it ─▶ stone ─▶ its versions and comments go ─▶ op id forgotten: gone
+//!   edit:    draft ─▶ kept[] (committed) ─▶ nodeRevisions (applied) ─▶ kept[] without it (settled)
+//!   delete:  deleting ─▶ nothing in it ─▶ tombstone ─▶ its versions and comments go ─▶ op id forgotten: gone
 //!                └─────── something ─▶ taken back
 //! ```
 //!
 //! # Invariants
 //!
-//! Paths, `within` and `listed` equal what slugs, parents, tags and access imply. Something is published
-//! exactly where `publishedAt` is, and `next` only comes after `live`. Former versions are those of
-//! content that is there, each once, no more than [`operations::REVISIONS`] behind the newest. Nothing waits
-//! for longer than sweeps need.
+//! Paths, `within` and `listed` follow from slugs, parents, tags and access. Content is published exactly if
+//! it has `publishedAt`, and the time of `next` is after that of `live`. Former versions belong to existing
+//! content, each exists once, and none is more than [`operations::REVISIONS`] behind the newest. No work
+//! waits longer than sweeps need.
 
 pub mod atom;
 mod documents;

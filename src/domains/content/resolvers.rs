@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of content.
+//! Resolvers: they translate between GraphQL and the operations of content.
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
@@ -20,62 +20,65 @@ use crate::graphql::{
     requester::{Role, Who},
 };
 
-/// Fields that show a text.
+/// Fields for which the text has to be read.
 const TEXTS: &[&str] = &["body", "html"];
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct ContentQuery;
 
 #[Object]
 impl ContentQuery {
-    /// One piece of content; null where there is none, or none that you may read. Readers get what is
-    /// published, editors also what isn't.
+    /// Content by path or id. Null if it doesn't exist or isn't visible to the caller. Readers get what is
+    /// published for one of their roles. Editors also get unpublished content.
     ///
     /// Who: everyone.
     async fn content(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Which.")] by: ContentBy,
+        #[graphql(desc = "Key of the content.")] by: ContentBy,
     ) -> Result<Option<Content>> {
         let found = operations::content(app(context), requester(context), &by).await?;
         Ok(found.map(Content::from))
     }
 
-    /// What is published and you may read, in one of the ways that have an index.
+    /// Published content that the caller may read, by one of the filters that are served by an index. The
+    /// filter also determines the order.
     ///
     /// Who: everyone.
     async fn contents(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Which, and in which order.")] by: ContentsBy,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Filter; it also determines the order.")] by: ContentsBy,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Content>> {
         let (app, requester) = (app(context), requester(context));
         let texts = is_selected(context, TEXTS);
         Ok(operations::contents(app, requester, &by, texts, first, after.as_deref()).await?)
     }
 
-    /// Everything right in some content or among the roots, published or not, by slug.
+    /// Direct children of some content, or the roots, published or not; sorted by slug.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
     async fn content_below(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of what it lies in; the roots when left out.")] parent: Option<
+        #[graphql(desc = "Global id of the parent. Default: the roots are listed.")] parent: Option<
             ID,
         >,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Content>> {
         let (app, requester, after) = (app(context), requester(context), after.as_deref());
         let texts = is_selected(context, TEXTS);
         Ok(operations::below(app, requester, parent.as_ref(), texts, first, after).await?)
     }
 
-    /// The versions that edits replaced, newest first; the last 50.
+    /// Former versions of content, newest first. The last 50 are kept.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -83,20 +86,21 @@ impl ContentQuery {
         &self,
         context: &Context<'_>,
         #[graphql(name = "content", desc = "Global id of the content.")] id: ID,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, ContentRevision>> {
         Ok(operations::revisions(app(context), &id, first, after.as_deref()).await?)
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct ContentMutation;
 
 #[Object]
 impl ContentMutation {
-    /// Creates content as a root or in other content. Readers see it once it is published.
+    /// Creates content, as a root or below a parent. Readers see it once it is published.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -109,8 +113,9 @@ impl ContentMutation {
         Ok(answer(operations::create(app(context), subject, &input).await)?)
     }
 
-    /// Replaces the draft, which readers see once it is published; the version before is kept. An edit
-    /// of a draft that was changed meanwhile is answered with the current one.
+    /// Replaces the draft of content and keeps the previous version. Readers see the new draft once it is
+    /// published. It is refused with `ContentConflict` if the draft changed since the client read it.
+    /// Repeatable: the same call with the same `nonce` returns the edited content.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -123,7 +128,8 @@ impl ContentMutation {
         Ok(answer(operations::edit(app(context), subject, &input).await)?)
     }
 
-    /// Makes a former version the newest draft; the version before is kept.
+    /// Makes a former version the new draft and keeps the previous version. It is refused with
+    /// `ContentConflict` if the draft changed since the client read it.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -136,7 +142,7 @@ impl ContentMutation {
         Ok(answer(operations::restore(app(context), subject, &input).await)?)
     }
 
-    /// Adds tags; they hold at once.
+    /// Adds tags to content. The change is visible at once, also to readers.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -148,7 +154,7 @@ impl ContentMutation {
         Ok(answer(operations::tag(app(context), &input).await)?)
     }
 
-    /// Removes tags; that holds at once.
+    /// Removes tags from content. The change is visible at once, also to readers.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -160,7 +166,7 @@ impl ContentMutation {
         Ok(answer(operations::untag(app(context), &input).await)?)
     }
 
-    /// Sets which roles may read content; that holds at once, also for what is published.
+    /// Sets the roles that may read content. The change applies at once, also to published versions.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -172,7 +178,7 @@ impl ContentMutation {
         Ok(answer(operations::set_access(app(context), &input).await)?)
     }
 
-    /// Lets readers see the draft, now or from a time on.
+    /// Publishes the draft, now or at a later time. Repeatable: the same call returns the content.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -184,7 +190,7 @@ impl ContentMutation {
         Ok(answer(operations::publish(app(context), &input).await)?)
     }
 
-    /// Takes back what is published, and what is to be. What lies in it stays published.
+    /// Withdraws the published version of content and the scheduled one. Its children stay published.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -196,9 +202,9 @@ impl ContentMutation {
         Ok(answer(operations::unpublish(app(context), &input.content).await)?)
     }
 
-    /// Moves content with everything in it, or changes its slug. The paths that are left lead on to the
-    /// new ones. The answer comes when the paths have reached everything in it, or, where that is very
-    /// much, after a few seconds; the rest then follows.
+    /// Moves content with all its descendants below another parent, or changes its slug. Former paths are
+    /// redirected to the new ones. The answer is sent when all descendants have their new paths, or after a
+    /// few seconds if there are very many; the remaining ones then follow.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -210,7 +216,8 @@ impl ContentMutation {
         Ok(answer(operations::move_to(app(context), &input).await)?)
     }
 
-    /// Deletes content in which nothing lies, with its former versions.
+    /// Deletes content with its former versions. It is refused with `InUse` while there is content or an
+    /// asset in it.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]

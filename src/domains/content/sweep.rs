@@ -1,4 +1,5 @@
-//! Ends what was cut, puts what is due in its place, and removes what deleted content leaves behind.
+//! Sweep of content: finishes interrupted flows, promotes due editions to `live`, and removes what deleted
+//! content leaves behind.
 
 use mongodb::bson::DateTime;
 
@@ -11,22 +12,22 @@ use crate::{
     domains::comments,
     error::Error,
     mongo::{
-        Tally,
+        SweepReport,
         tree::{sweep_creations, sweep_deletions, sweep_fan_outs},
     },
 };
 
-/// How many of a kind one sweep takes on.
+/// Maximum number of each kind per sweep.
 const MOST: i64 = 100;
 
-/// Ends what nothing touched for long; answers how much that was.
+/// Finishes flows that have been untouched for long enough; returns how many.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; what is left is tried again.
+/// `Unavailable` or `Internal`: the rest is left to the next sweep.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now();
     let earlier = |millis| DateTime::from_millis(now.timestamp_millis().saturating_sub(millis));
-    let before = earlier(app.bounds().quiet_millis());
+    let before = earlier(app.bounds().two_grace_periods_millis());
     let forgotten = earlier(i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX));
     let tree = Nodes(app.clone());
     let done = [
@@ -41,18 +42,18 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     done.into_iter().sum()
 }
 
-/// Keeps the versions that cut edits replaced.
+/// Stores the former versions of interrupted edits.
 async fn versions(app: &App, before: DateTime) -> Result<u64, Error> {
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for node in store::list_kept(app, before, MOST).await? {
         tally.add(&node.id, keep(app, &node).await.map(|()| true));
     }
     tally.finished()
 }
 
-/// Full text looks at what is live. Everybody else already sees what is due.
+/// Promotes due editions to `live`, which full-text search uses. Readers already see them.
 async fn editions(app: &App, now: DateTime) -> Result<u64, Error> {
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for node in store::list_due(app, now, MOST).await? {
         let promoted = store::promote(app, &node.id).await.decided();
         tally.add(&node.id, promoted.map(|promoted| promoted.is_some()));
@@ -60,9 +61,10 @@ async fn editions(app: &App, now: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Inserts from before a deletion can't come any more: what they left goes.
+/// Removes the versions and comments of deleted content. Inserts from before the deletion can't arrive any
+/// more.
 async fn remains(app: &App, before: DateTime) -> Result<u64, Error> {
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for node in store::list_remains(app, before, MOST).await? {
         let removed = async {
             if let Some(discussion) = &node.discussion {
@@ -76,9 +78,9 @@ async fn remains(app: &App, before: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// The op ids of deleted content are forgotten, and its stone with them.
+/// Removes the tombstones of deleted content: their op ids are no longer remembered.
 async fn stones(app: &App, before: DateTime) -> Result<u64, Error> {
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for node in store::list_deleted(app, before, MOST).await? {
         let removed = store::remove_stone(app, &node.id).await.decided();
         tally.add(&node.id, removed.map(|removed| removed.is_some()));

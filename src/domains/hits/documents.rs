@@ -1,4 +1,4 @@
-//! What MongoDB sees of hits.
+//! Stored documents of hits.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::mongo::{Stored, Version, indexes::Index};
 /// Version of the documents' shape.
 pub(super) const SHAPE: i32 = 1;
 
-/// Counts by a number: of a minute, an hour or a day.
+/// Counts by number: of a minute, an hour or a day.
 pub(super) type Counts = BTreeMap<String, i64>;
 
 /// The hits of one page on one day.
@@ -25,7 +25,7 @@ pub struct DayDocument {
     /// By hour and minute, `0` to `59`.
     #[serde(default)]
     pub minute: BTreeMap<String, Counts>,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<SHAPE>,
 }
 
@@ -38,24 +38,24 @@ pub struct MonthDocument {
     /// By day, `1` to `31`.
     #[serde(default)]
     pub daily: Counts,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<SHAPE>,
 }
 
-/// A page and a day or month. Documents compare by their fields in this order, so that what belongs to a page stands
-/// together, in the order of time.
+/// A page and a day or month. Documents are compared field by field in this order, so the documents of a page
+/// are adjacent, ordered by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PageDate {
     /// The site.
     pub site: String,
-    /// The page of it.
+    /// The page of the site.
     pub page: String,
     /// The day or month.
     pub date: String,
 }
 
 impl PageDate {
-    /// As it stands in `_id`.
+    /// The document that is stored as `_id`.
     pub(super) fn stored(&self) -> Document {
         let Self { site, page, date } = self;
         doc! { "site": site, "page": page, "date": date }

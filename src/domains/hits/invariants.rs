@@ -1,15 +1,12 @@
-//! What `docgate check` verifies of hits.
+//! Invariants of hits, for `docgate check`.
 
 use super::{
     documents::{Counts, DayDocument, MonthDocument},
     store,
 };
-use crate::{app::App, domains::Report, error::Error, graphql::scalars::Date};
+use crate::{app::App, error::Error, graphql::scalars::Date, invariants::Report};
 
-/// Each document agrees with itself.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that each document is consistent in itself.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.rule("hits: an hour of a day counts what its minutes count");
     store::for_each(app, |DayDocument { id, hourly, minute, .. }| {
@@ -32,7 +29,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     .await
 }
 
-/// Whether each is a number within `range` and counts something.
+/// Whether each key is a number within `range` with a positive count.
 fn is_counted(counts: &Counts, range: std::ops::RangeInclusive<u32>) -> bool {
     let is_one = |(unit, hits): (&String, &i64)| {
         *hits > 0 && unit.parse().is_ok_and(|unit| range.contains(&unit))

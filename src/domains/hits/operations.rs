@@ -19,12 +19,12 @@ use crate::{
     },
 };
 
-/// Hits of one call at the most.
+/// Maximum number of hits in one call.
 const HITS: usize = 100;
-/// Characters of a site, and of a page.
+/// Maximum length of a site and of a page, in characters.
 const SITE: usize = 200;
 const PAGE: usize = 1_000;
-/// Buckets of a report at the most: a day has 1,440 minutes.
+/// Maximum number of buckets of a report: a day has 1,440 minutes.
 const BUCKETS: usize = 1_500;
 /// How far a caller's clock may be ahead, in milliseconds.
 const AHEAD: i64 = 60_000;
@@ -33,10 +33,10 @@ const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// Counts hits; answers how many.
+/// Counts hits; returns how many.
 ///
 /// # Errors
-/// A refusal, or trouble: `Uncounted` where some of them may have been counted.
+/// `Uncounted` if only some of them may have been counted.
 pub async fn record(app: &App, hits: &[HitInput]) -> Result<usize, Stop<RecordHitsResult>> {
     if hits.is_empty() {
         return Err(InvalidInput::new("hits", "takes at least one element").into());
@@ -65,13 +65,13 @@ pub async fn record(app: &App, hits: &[HitInput]) -> Result<usize, Stop<RecordHi
     Ok(hits.len())
 }
 
-/// A day of UTC, such as `2026-11-23`.
+/// A day in UTC, such as `2026-11-23`.
 struct Day {
     date: String,
 }
 
 impl Day {
-    /// The one of a moment.
+    /// The day of a moment.
     fn of(moment: i64) -> Self {
         let mut date = rfc3339(DateTime::from_millis(moment));
         date.truncate("2026-11-23".len());
@@ -82,20 +82,20 @@ impl Day {
         &self.date[.."2026-11".len()]
     }
 
-    /// Its place in the month, without a zero in front.
+    /// Its number in the month, without a leading zero.
     fn number(&self) -> &str {
         self.date["2026-11-".len()..].trim_start_matches('0')
     }
 }
 
-/// Hits by when their minute, hour, day or bucket begins, in milliseconds since 1970.
+/// Hits by the start of their minute, hour, day or bucket, in milliseconds since 1970.
 type ByStart = BTreeMap<i64, i64>;
 
-/// The hits of a page from one day to another, both included, by when their buckets begin. Where there
-/// were none stands a zero.
+/// The hits of a page from one day to another, both inclusive, by the start of their buckets. Buckets without
+/// hits have a zero.
 ///
 /// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// `BadInput` that names the argument.
 pub async fn report(
     app: &App,
     site: &str,
@@ -138,8 +138,8 @@ pub async fn report(
     Ok(buckets)
 }
 
-/// When the buckets begin in which the days from `first` on are, those from `end` on left out; one more than
-/// there may be, by which it is known.
+/// The starts of the buckets that cover the days from `first`, inclusive, to `end`, exclusive. There is one
+/// more than the maximum if there are too many.
 fn starts(first: i64, end: i64, resolution: Resolution) -> impl Iterator<Item = i64> {
     let begin = match resolution {
         Resolution::Minute | Resolution::Hour | Resolution::Day => first,
@@ -159,7 +159,7 @@ fn starts(first: i64, end: i64, resolution: Resolution) -> impl Iterator<Item = 
     successors(Some(begin), next).take_while(move |start| *start < end).take(BUCKETS + 1)
 }
 
-/// When the month of a midnight begins.
+/// The start of the month of a midnight.
 fn month(midnight: i64) -> i64 {
     let days = Day::of(midnight).number().parse().unwrap_or(1);
     midnight - (days - 1) * DAY
@@ -187,14 +187,14 @@ fn hours(days: &[DayDocument]) -> Result<ByStart, Error> {
 fn days(months: &[MonthDocument]) -> Result<ByStart, Error> {
     let mut all = ByStart::new();
     for month in months {
-        // Its days begin with 1.
+        // Days of a month are numbered from 1.
         let before = stored_midnight(&format!("{}-01", month.id.date))? - DAY;
         put(&mut all, &month.daily, before, DAY)?;
     }
     Ok(all)
 }
 
-/// Puts counts of units that are so long, which are numbered from `begin` on.
+/// Adds counts of units of that length, which are numbered from `begin`.
 fn put(all: &mut ByStart, counts: &Counts, begin: i64, length: i64) -> Result<(), Error> {
     for (unit, hits) in counts {
         all.insert(begin + number(unit)? * length, *hits);
@@ -213,7 +213,7 @@ fn stored_midnight(date: &str) -> Result<i64, Error> {
 /// From the beginning of 1970 to the end of 2999: texts of later moments may be longer.
 const YEARS: Range<i64> = 0..32_503_680_000_000;
 
-/// When a day of the calendar begins in UTC.
+/// The start of a calendar day in UTC.
 fn midnight(field: &'static str, date: &str) -> Result<i64, Error> {
     let begins = DateTime::parse_rfc3339_str(format!("{date}T00:00:00Z"));
     let begins =

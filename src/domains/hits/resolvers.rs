@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of hits.
+//! Resolvers: they translate between GraphQL and the operations of hits.
 
 use async_graphql::{Context, Object, Result};
 use mongodb::bson;
@@ -14,25 +14,25 @@ use crate::graphql::{
     scalars::{Date, DateTime, Long},
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct HitsQuery;
 
 #[Object]
 impl HitsQuery {
-    /// How often a page was looked at, from one day of UTC to another, in at most 1,500 buckets. A month by day is
-    /// read from one document.
+    /// Page views of a page from one day to another, both included, in UTC. A report has at most 1,500
+    /// buckets. A report of one month by day reads a single document.
     ///
     /// Who: analyst.
     #[graphql(guard = "Who::Role(Role::Analyst)")]
     async fn report(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The site.")] site: String,
-        #[graphql(desc = "The page of it.")] page: String,
-        #[graphql(desc = "The first day, between 1970 and 2999.")] from: Date,
-        #[graphql(desc = "The last day; its hits belong to the report.")] to: Date,
-        #[graphql(desc = "How long each bucket is.")] resolution: Resolution,
+        #[graphql(desc = "Site, 1 to 200 characters.")] site: String,
+        #[graphql(desc = "Page of the site, 1 to 1,000 characters.")] page: String,
+        #[graphql(desc = "First day, between the years 1970 and 2999.")] from: Date,
+        #[graphql(desc = "Last day, included. It can't be before `from`.")] to: Date,
+        #[graphql(desc = "Length of the buckets.")] resolution: Resolution,
     ) -> Result<HitReport> {
         let counted =
             operations::report(app(context), &site, &page, [&from, &to], resolution).await?;
@@ -45,15 +45,15 @@ impl HitsQuery {
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct HitsMutation;
 
 #[Object]
 impl HitsMutation {
-    /// Counts that pages were looked at. The answer comes when a majority of MongoDB's members holds it. A hit
-    /// has no key by which a repeat is known: after `UNAVAILABLE` it may have been counted, or not, or
-    /// only in reports of some resolutions.
+    /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them. The
+    /// mutation has no idempotency key. After the error `UNAVAILABLE` the hits may have been counted, or not,
+    /// or only for reports of some resolutions.
     ///
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]

@@ -11,10 +11,10 @@ use crate::{
     mongo::{Stored, collection::List, counts::Addition},
 };
 
-/// Documents of a report: fewer than its buckets may be.
+/// Maximum number of documents of a report: a report has at least as many buckets.
 const MOST: i64 = 1_500;
 
-/// What is to be added, by document.
+/// The counts to add, by document.
 pub(super) type Sums = BTreeMap<PageDate, Counts>;
 
 fn additions(sums: Sums) -> Vec<Addition> {
@@ -23,10 +23,10 @@ fn additions(sums: Sums) -> Vec<Addition> {
     sums.into_iter().map(addition).collect()
 }
 
-/// Adds to days and months, side by side.
+/// Adds to days and months in parallel.
 pub(super) async fn add(app: &App, days: Sums, months: Sums) -> Result<(), Error> {
     let counters = app.counters();
-    // Neither is given up because the other failed.
+    // A failure of one doesn't cancel the other.
     let (days, months) = tokio::join!(
         counters.add::<DayDocument>(additions(days)),
         counters.add::<MonthDocument>(additions(months)),
@@ -34,7 +34,7 @@ pub(super) async fn add(app: &App, days: Sums, months: Sums) -> Result<(), Error
     days.and(months)
 }
 
-/// The days of a page that were hit, with only `field`.
+/// The days of a page with hits, with only `field`.
 pub(super) async fn list_days(
     app: &App,
     between: [&PageDate; 2],
@@ -43,7 +43,7 @@ pub(super) async fn list_days(
     app.collection::<DayDocument>().list(between_both(between, field)).await
 }
 
-/// The months of a page that were hit.
+/// The months of a page with hits.
 pub(super) async fn list_months(
     app: &App,
     [first, last]: &[PageDate; 2],
@@ -51,7 +51,7 @@ pub(super) async fn list_months(
     app.collection::<MonthDocument>().list(between_both([first, last], "daily")).await
 }
 
-/// Both included.
+/// A list from the first to the last, both inclusive.
 fn between_both([first, last]: [&PageDate; 2], field: &str) -> List {
     let range = doc! { "$gte": first.stored(), "$lte": last.stored() };
     List {
@@ -63,7 +63,7 @@ fn between_both([first, last]: [&PageDate; 2], field: &str) -> List {
     }
 }
 
-/// Every document of a collection, one after the other.
+/// Calls a function with every document of a collection.
 pub(super) async fn for_each<T: Stored>(
     app: &App,
     each: impl FnMut(T) -> Result<(), Error>,

@@ -1,4 +1,4 @@
-//! What clients see of hits.
+//! GraphQL types of hits.
 
 use async_graphql::{Enum, InputObject, SimpleObject, Union};
 
@@ -7,32 +7,33 @@ use crate::graphql::{
     scalars::{DateTime, Long},
 };
 
-/// Somebody looked at a page.
+/// A page view.
 #[derive(Debug, InputObject)]
 pub struct HitInput {
-    /// The site, such as `shop.example`, 1 to 200 characters.
+    /// Site, such as `shop.example`, 1 to 200 characters.
     pub site: String,
-    /// The page of it, such as `/music/jazz`, 1 to 1,000 characters.
+    /// Page of the site, such as `/music/jazz`, 1 to 1,000 characters.
     pub page: String,
-    /// When it was, between 1970 and now; now when left out.
+    /// Time of the page view, between 1970 and now; up to one minute ahead of the server's clock is accepted.
+    /// Default: now.
     pub at: Option<DateTime>,
 }
 
-/// Hits that are to be counted.
+/// Input of `recordHits`.
 #[derive(Debug, InputObject)]
 pub struct RecordHitsInput {
-    /// The hits, 1 to 100.
+    /// Page views to count, 1 to 100.
     pub hits: Vec<HitInput>,
 }
 
-/// Hits that were counted.
+/// Result of a successful `recordHits`.
 #[derive(Debug, SimpleObject)]
 pub struct HitsRecorded {
-    /// How many.
+    /// Number of page views that were counted.
     pub count: i32,
 }
 
-/// What became of hits.
+/// Result of `recordHits`: the number of counted page views, or a refusal. A refusal counted none of them.
 #[derive(Union)]
 pub enum RecordHitsResult {
     HitsRecorded(HitsRecorded),
@@ -46,37 +47,37 @@ impl From<usize> for RecordHitsResult {
     }
 }
 
-/// How long the buckets of a report are.
+/// Length of the buckets of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(name = "ReportResolution")]
 pub enum Resolution {
-    /// A minute.
+    /// One minute.
     Minute,
-    /// An hour.
+    /// One hour.
     Hour,
-    /// A day of UTC.
+    /// One day in UTC.
     Day,
-    /// A week, from Monday on.
+    /// One week, beginning on Monday.
     Week,
-    /// A month of the calendar.
+    /// One calendar month.
     Month,
 }
 
-/// The hits of a page over some days.
+/// Number of page views in a range of days.
 #[derive(Debug, SimpleObject)]
 pub struct HitReport {
-    /// Hits in all.
+    /// Total number of hits.
     pub total: Long,
-    /// One for each minute, hour, day, week or month, in the order of time, also where there were no hits.
+    /// Buckets in chronological order, without gaps: a bucket without hits is listed with 0.
     pub buckets: Vec<HitBucket>,
 }
 
-/// The hits of some time.
+/// Number of page views in one bucket.
 #[derive(Debug, SimpleObject)]
 pub struct HitBucket {
-    /// When it starts; a week or month may start before the days that were asked for, of which alone the hits
-    /// are.
+    /// Start of the bucket. The first week or month may begin before `from`; only hits between `from` and
+    /// `to` are counted.
     pub starts_at: DateTime,
-    /// How many there were.
+    /// Number of hits in the bucket.
     pub hits: Long,
 }

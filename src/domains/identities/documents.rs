@@ -1,4 +1,4 @@
-//! What MongoDB sees of identities.
+//! Stored documents of identities.
 
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
@@ -8,41 +8,41 @@ use crate::mongo::{
     indexes::{Index, Key, Kind as IndexKind},
 };
 
-/// One name and who has it.
+/// One name and its holder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityDocument {
-    /// Kind and value, see [`Name::key`]: no name is there twice.
+    /// Kind and value, see [`Name::key`]: each name exists once.
     #[serde(rename = "_id")]
     pub key: String,
     /// The name.
     pub name: Name,
-    /// Subject of who has it, or had it.
+    /// Subject of the current or last holder.
     pub user_id: String,
     /// Server time at which the user got it.
     pub since: DateTime,
-    /// Set while it waits for a change to be decided.
+    /// Set while a change that has reserved it isn't finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
-    /// Key of the name in whose place it came.
+    /// Key of the name that it replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
-    /// Set when it was let go: anyone may claim it, and the document goes later.
+    /// Set when it was released: it can be claimed, and the document is removed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_at: Option<DateTime>,
-    /// Key of the name that came in its place, where one did.
+    /// Key of the name that replaced it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
-/// A name, as it is compared.
+/// A name in its normal form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// What kind of name.
+    /// The kind of the name.
     pub kind: Kind,
-    /// The name; of OpenID Connect the issuer and, behind a `#`, the subject.
+    /// The name; for OpenID Connect the issuer, a `#`, and the subject.
     pub value: String,
 }
 
@@ -56,28 +56,28 @@ pub enum Kind {
     Username,
     /// A telephone number.
     Phone,
-    /// Who somebody is to a provider of OpenID Connect.
+    /// A subject of an OpenID Connect provider.
     Oidc,
 }
 
-/// The mark of a change that isn't finished. Two changes of a user from one name to another differ in
-/// `since`: whoever let go of a name and got it again has it since later.
+/// The mark of an unfinished change. Two changes of a user from one name to another differ in `since`: a user
+/// who released a name and claimed it again has it since later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
-    /// Key of the name in whose place it is to come.
+    /// Key of the name that is to be replaced.
     pub instead_of: String,
     /// Server time at which the user got that name.
     pub since: DateTime,
-    /// Set where the user has the new name already, and may not let go of it meanwhile.
+    /// Set if the user already had the new name, which can't be released meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
-    /// Server time of the last run that took it.
+    /// Server time of the last attempt that reserved it.
     pub at: DateTime,
 }
 
 impl Name {
-    /// Its `_id`. A string, since reads by key share their commands by it.
+    /// Its `_id`. It is a string because reads by key share commands by strings.
     pub fn key(&self) -> String {
         format!("{}:{}", self.kind.name(), self.value)
     }
@@ -101,7 +101,7 @@ impl IdentityDocument {
         self.released_at.is_none() && self.pending.as_ref().is_none_or(|pending| pending.kept)
     }
 
-    /// Whether the user is found by it: also by one that was let go for another until that one is there.
+    /// Whether the user is found by it. That includes a released name until the new one is there.
     pub(super) fn is_known(&self) -> bool {
         self.is_held() || self.moved_to.is_some()
     }

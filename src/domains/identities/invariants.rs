@@ -1,14 +1,12 @@
-//! What `docgate check` verifies of identities.
+//! Invariants of identities, for `docgate check`.
 
 use std::collections::HashMap;
 
 use super::{documents::IdentityDocument, normal};
-use crate::{app::App, domains::Report, error::Error};
+use crate::{app::App, error::Error, invariants::Report};
 
-/// Each name is stored under its own key and in its normal form, and no change is half done.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that each name is stored under its own key and in its normal form, and that no change is
+/// unfinished.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut odd = Vec::new();
     let mut waiting = HashMap::new();

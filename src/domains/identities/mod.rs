@@ -1,35 +1,36 @@
-//! The names by which users can be found: e-mail addresses, usernames, telephone numbers, and what other
-//! providers call them. One document per name, so that a name has one holder and finding it is one read.
+//! The names by which users can be found: e-mail addresses, usernames, telephone numbers, and their
+//! identities at other providers. One document per name, so that a name has one holder and finding it is one
+//! read.
 //!
-//! A name is claimed by who proved that it is theirs: a service of the operator (which has sent the letter
-//! or made the call, and speaks for a user), or the user with a proof that such a service was given by
-//! `proveIdentity`. To everyone else a name that is taken looks like one that is free.
+//! A name is claimed with evidence that it belongs to the user: either by a service of the operator (which
+//! has sent the letter or made the call, and speaks for a user), or by the user with a proof that such a
+//! service got from `proveIdentity`. Callers without either can't distinguish a taken name from a free one.
 //!
-//! # Who decides
+//! # Deciders
 //!
 //! ```text
-//!   (free) ─▶ held ─▶ stone ─▶ (free)         a stone may be claimed as well
-//!   change:   new: pending ── old: stone with `movedTo` (decided) ──▶ new: held ──▶ old: stone
+//!   (free) ─▶ held ─▶ tombstone ─▶ (free)     a tombstone may be claimed as well
+//!   change:   new: pending ── old: tombstone with `movedTo` (committed) ──▶ new: held ──▶ old: tombstone
 //!                    └─────── old: not the user's ─▶ (taken back)
 //! ```
 //!
-//! A name's document decides about it. `changeIdentity` takes the new name (`pending`), and is decided by
-//! the update of the old one, which lets go of it and says where the user went; then the mark goes. Until
-//! then the user is found by the old one. Where the user has the new name already, the mark keeps it from
-//! being let go meanwhile.
+//! A name's document is its decider. `changeIdentity` reserves the new name (`pending`). The update of the
+//! old name commits: it releases that name and states the new one. Then the mark `pending` is removed. Until
+//! the commit the user is found by the old name. If the user already has the new name, the mark keeps it from
+//! being released meanwhile.
 //!
-//! A change is known by the old name and since when the user had it. Once that name was let go it can't
-//! be decided any more, even if the user claims the name again: then anyone may take the mark back. While
-//! the user has it only the sweep may, past the bound: a run renews the mark before it decides, so that
-//! whoever finds an old one finds the decision as well, or none that could still come. Two changes of
-//! which each lets go of the other's new name wait for the sweep.
+//! A change is identified by the old name and the time since which the user has had it. Once that name was
+//! released, the change can't be committed any more, even if the user claims the name again: then any caller
+//! may remove the mark. While the user has the old name, only the sweep may, after the grace period: an
+//! attempt renews the mark before it commits. So a reader of an old mark also sees the commit, or none can
+//! follow. Two changes that each release the other's new name wait for the sweep.
 //!
-//! A name that was let go stays as a stone for two bounds: a claim that comes late finds its key taken.
+//! A released name stays as a tombstone for two grace periods: a late claim finds its key taken.
 //!
 //! # Invariants
 //!
-//! Every `_id` is what its kind and value imply, and the value is in its normal form. No name
-//! waits for a change that was decided or given up. Whoever has a name and changes it has one at any time.
+//! Every `_id` follows from kind and value, and the value is in its normal form. No name is pending for a
+//! change that was committed or aborted. A user who changes a name has a name at any time.
 
 mod documents;
 pub mod invariants;

@@ -1,4 +1,4 @@
-//! Names as they are compared: whoever writes a name in another way means the same.
+//! Normal forms of names: different spellings of one name have the same normal form.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::graphql::{input, refusals::InvalidInput, text::is_unseen};
 
-/// The name that a caller means.
+/// The normal form of a name from a caller.
 pub(super) fn name(field: &str, given: &IdentityInput) -> Result<Name, InvalidInput> {
     let (kind, value) = match given {
         IdentityInput::Email(address) => (Kind::Email, email(&format!("{field}.email"), address)?),
@@ -27,8 +27,8 @@ pub(super) fn name(field: &str, given: &IdentityInput) -> Result<Name, InvalidIn
     Ok(Name { kind, value })
 }
 
-/// The name that a user is to get. Usernames that were given before there were these rules are still found,
-/// and can be let go of.
+/// The normal form of a name that is to be claimed. Usernames from before these rules can still be found and
+/// released.
 pub(super) fn new_name(field: &str, given: &IdentityInput) -> Result<Name, InvalidInput> {
     let name = name(field, given)?;
     if name.kind == Kind::Username
@@ -47,7 +47,7 @@ pub(super) fn is_normal(name: &Name) -> bool {
         Kind::Username => username("", value),
         Kind::Phone => phone("", value),
         Kind::Oidc => {
-            // No issuer holds a `#`.
+            // No issuer contains a `#`.
             let (of, who) = value.split_once('#').unwrap_or_default();
             issuer("", of).and_then(|of| Ok(format!("{of}#{}", subject("", who)?)))
         }
@@ -55,9 +55,9 @@ pub(super) fn is_normal(name: &Name) -> bool {
     again.is_ok_and(|again| again == *value)
 }
 
-/// An address in lower case, its domain in ASCII as the domain name system has it. Lower case before the
-/// `@` too: [RFC 5321](https://www.rfc-editor.org/rfc/rfc5321#section-2.4) leaves that to the receiving
-/// host, and none tells people apart by it.
+/// An address in lower case, with its domain in ASCII as in the domain name system. The part before the `@`
+/// is also lower-cased: [RFC 5321](https://www.rfc-editor.org/rfc/rfc5321#section-2.4) leaves its case to the
+/// receiving host, and none distinguishes people by it.
 fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
     let wrong = || InvalidInput::new(field, "isn't an e-mail address");
     let text = input::text(field, given.trim(), 3..=254)?;
@@ -78,13 +78,13 @@ fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
     if address.len() > 254 { Err(wrong()) } else { Ok(address) }
 }
 
-/// Signs that a username may have between its letters and digits.
+/// Characters that a username may have between its letters and digits.
 const SIGNS: [char; 3] = ['.', '_', '-'];
 
-/// Why nobody gets a username that is written as usernames are. Its letters are of one script, or of those that
-/// one language writes together: level "highly restrictive" of
-/// [UTS 39](https://www.unicode.org/reports/tr39/#Restriction_Level_Detection). So none looks like another by a
-/// letter that was taken from elsewhere.
+/// The reason why a well-formed username isn't accepted. Its letters must be of one script, or of scripts
+/// that one language uses together: level "highly restrictive" of [UTS
+/// 39](https://www.unicode.org/reports/tr39/#Restriction_Level_Detection). So no username imitates another
+/// with a similar letter of another script.
 fn fault(username: &str) -> Option<&'static str> {
     let pairs = username.chars().zip(username.chars().skip(1));
     if pairs.into_iter().any(|(one, next)| SIGNS.contains(&one) && SIGNS.contains(&next)) {
@@ -94,7 +94,7 @@ fn fault(username: &str) -> Option<&'static str> {
     (!is_plain).then_some("takes letters of one script, and none that are hardly in use")
 }
 
-/// A username of letters, digits and `.`, `_`, `-` between them.
+/// A username of letters and digits, with `.`, `_`, `-` between them.
 fn username(field: &str, given: &str) -> Result<String, InvalidInput> {
     let text = input::text(field, given.trim(), 1..=64)?;
     let name = folded(&text);
@@ -127,8 +127,8 @@ fn phone(field: &str, given: &str) -> Result<String, InvalidInput> {
     Ok(format!("+{digits}"))
 }
 
-/// An issuer as [OpenID Connect](https://openid.net/specs/openid-connect-core-1_0.html#IDToken) has it: a
-/// URL without query or fragment, compared letter by letter.
+/// An issuer as [OpenID Connect](https://openid.net/specs/openid-connect-core-1_0.html#IDToken) defines it: a
+/// URL without query or fragment, compared exactly.
 fn issuer(field: &str, given: &str) -> Result<String, InvalidInput> {
     let text = input::verbatim(field, given, 1..=255)?;
     let url = reqwest::Url::parse(&text).ok();
@@ -141,7 +141,7 @@ fn issuer(field: &str, given: &str) -> Result<String, InvalidInput> {
     Ok(text)
 }
 
-/// A subject of an issuer: up to 255 ASCII characters, in upper and lower case.
+/// A subject of an issuer: up to 255 ASCII characters; case matters.
 fn subject(field: &str, given: &str) -> Result<String, InvalidInput> {
     let text = input::verbatim(field, given, 1..=255)?;
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -150,10 +150,10 @@ fn subject(field: &str, given: &str) -> Result<String, InvalidInput> {
     Ok(text)
 }
 
-/// In lower case and in the form of [NFKC](https://www.unicode.org/reports/tr15/).
+/// The text in lower case and in the form of [NFKC](https://www.unicode.org/reports/tr15/).
 fn folded(text: &str) -> String {
     let nfkc = ComposingNormalizerBorrowed::new_nfkc();
-    // Lower case may leave what isn't normal.
+    // Lower-casing may produce text that isn't normalised.
     let lower = nfkc.normalize(text).to_lowercase();
     nfkc.normalize(&lower).into_owned()
 }
@@ -223,7 +223,7 @@ mod tests {
         ] {
             assert!(new(fine), "{fine}");
         }
-        // A Cyrillic а, a Greek ο, letters that hardly anyone uses.
+        // A Cyrillic а, a Greek ο, and letters that are rarely used.
         for bad in ["\u{430}dmin", "r\u{3bf}ot", "аннаx", "a..b", "a._b", "a--b", "ᚠᚢᚦ"] {
             assert!(!new(bad), "{bad}");
             let found = value(&IdentityInput::Username(bad.into())).expect("it is still found");
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_normal_stays_as_it_is() {
-        // The plane in which nearly all is that is written today.
+        // The Basic Multilingual Plane, which has nearly all letters that are in use today.
         for c in '\0'..='\u{ffff}' {
             for text in [format!("xy{c}"), format!("x{c}\u{301}\u{30c}y")] {
                 let address = format!("{text}@example.org");

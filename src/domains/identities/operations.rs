@@ -21,27 +21,24 @@ use crate::{
         refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
     },
-    mongo::Run,
+    mongo::Attempt,
 };
 
-/// How long a proof is good for, in milliseconds: an hour.
+/// Lifetime of a proof in milliseconds: one hour.
 const PROOF_MILLIS: i64 = 3_600_000;
-/// Times that a name which comes and goes is tried to be taken.
+/// Number of tries for a name that is claimed and released again and again.
 const TRIES: usize = 5;
 
-/// The name by which readers know a user: the first username, else the subject.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The name of a user that readers see: the first username, or else the subject.
 pub async fn display_name(app: &App, user: &str) -> Result<String, Error> {
     let found = store::find_username(app, user).await?;
     Ok(found.map_or_else(|| user.to_owned(), |identity| identity.name.value))
 }
 
-/// Who has a name. Services and admins are told; for anyone else only what is their own exists.
+/// The user who has a name. Services and admins find every user; other callers only find themselves.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn user_by(
     app: &App,
     requester: &Requester,
@@ -57,7 +54,7 @@ pub async fn user_by(
 /// The names of a user.
 ///
 /// # Errors
-/// `BadInput`, `Forbidden`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument, or `Forbidden`.
 pub async fn identities_of(
     app: &App,
     requester: &Requester,
@@ -72,10 +69,7 @@ pub async fn identities_of(
     Ok(page.connection(found, |found| vec![Bson::from(&found.key)], Identity::from))
 }
 
-/// A proof that a name is a user's.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Issues a proof that a name belongs to a user.
 pub async fn prove(
     app: &App,
     asked: &ProveIdentityInput,
@@ -93,7 +87,7 @@ fn signed<'a>(key: &'a str, user: &'a str, end: &'a str) -> [&'a str; 4] {
     ["identity proof", key, user, end]
 }
 
-/// For whom something is asked.
+/// The user on whose behalf an operation runs.
 struct Caller {
     /// Subject of the user.
     user: String,
@@ -101,7 +95,7 @@ struct Caller {
     is_trusted: bool,
 }
 
-/// The caller, or for services and admins the user whom they name.
+/// The caller, or the user that a service or an admin names.
 fn caller(requester: &Requester, user: Option<&ID>) -> Result<Caller, Error> {
     let is_trusted = requester.has(Role::Service);
     let own = requester.subject()?;
@@ -119,7 +113,7 @@ fn checked_user(user: &ID) -> Result<String, InvalidInput> {
     input::verbatim("userId", user, 1..=256)
 }
 
-/// Whether the name may be the caller's.
+/// Checks that the caller may claim the name.
 fn admit(
     app: &App,
     caller: &Caller,
@@ -140,10 +134,7 @@ fn admit(
     Err(ProofNeeded::new())
 }
 
-/// Gives a user a name that nobody has. Repeated, it changes nothing.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Claims a free name for a user. A repeat changes nothing.
 pub async fn claim(
     app: &App,
     requester: &Requester,
@@ -151,9 +142,9 @@ pub async fn claim(
 ) -> Result<IdentityDocument, Stop<ClaimIdentityResult>> {
     let caller = caller(requester, asked.user_id.as_ref())?;
     let name = normal::new_name("identity", &asked.identity)?;
-    let run = app.begin().await?;
-    admit(app, &caller, &name, asked.proof.as_deref(), run.now())?;
-    let taken = take(app, &name, &caller.user, None, &run).await?;
+    let attempt = app.begin().await?;
+    admit(app, &caller, &name, asked.proof.as_deref(), attempt.now())?;
+    let taken = take(app, &name, &caller.user, None, &attempt).await?;
     taken.ok_or_else(|| taken_by_another(&name).into())
 }
 
@@ -161,28 +152,27 @@ fn taken_by_another(name: &Name) -> AlreadyExists {
     AlreadyExists::new("user with the identity", &name.value)
 }
 
-/// Takes a name for a user, tentatively where it is to come in the place of an `old` one. `None`: someone
-/// else has it.
+/// Takes a name for a user: provisionally if it is to replace an `old` one. `None` if another user has it.
 async fn take(
     app: &App,
     name: &Name,
     user: &str,
     old: Option<&IdentityDocument>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<IdentityDocument>, Error> {
     for _ in 0..TRIES {
-        let mut taken = store::insert(app, name, user, old, run).await.decided()?;
+        let mut taken = store::insert(app, name, user, old, attempt).await.decided()?;
         if taken.is_none() {
-            taken = store::take_stone(app, name, user, old, run).await.decided()?;
+            taken = store::take_stone(app, name, user, old, attempt).await.decided()?;
         }
         if let (None, Some(old)) = (&taken, old) {
-            taken = store::keep(app, name, old, run).await.decided()?;
+            taken = store::keep(app, name, old, attempt).await.decided()?;
         }
         if taken.is_some() {
             return Ok(taken);
         }
         match store::find_settled(app, &name.key()).await? {
-            // Its change is finished before anyone may have it.
+            // Its change is finished before the name can be claimed.
             Some(found) if found.released_at.is_some() => {
                 finish(app, &found).await?;
             }
@@ -191,8 +181,8 @@ async fn take(
             Some(found) if !end(app, &found).await? => return Err(undecided()),
             _ => {}
         }
-        if run.is_over() {
-            return Err(run.overdue());
+        if attempt.is_over() {
+            return Err(attempt.overdue());
         }
     }
     Err(Error::unavailable("the name comes and goes"))
@@ -202,10 +192,7 @@ fn undecided() -> Error {
     Error::unavailable("a change of the name isn't decided")
 }
 
-/// Lets go of a name. Repeated within two bounds it is answered as the first time.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Releases a name. A repeat within two grace periods gets the same answer.
 pub async fn release(
     app: &App,
     requester: &Requester,
@@ -213,9 +200,9 @@ pub async fn release(
 ) -> Result<Name, Stop<ReleaseIdentityResult>> {
     let caller = caller(requester, asked.user_id.as_ref())?;
     let name = normal::name("identity", &asked.identity)?;
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     for _ in 0..TRIES {
-        if store::release(app, &name, &caller.user, &run).await.decided()?.is_some() {
+        if store::release(app, &name, &caller.user, &attempt).await.decided()?.is_some() {
             return Ok(name);
         }
         let found = store::find_settled(app, &name.key()).await?;
@@ -228,8 +215,8 @@ pub async fn release(
         if !found.is_held() {
             return Err(not_found(&name).into());
         }
-        if run.is_over() {
-            return Err(run.overdue().into());
+        if attempt.is_over() {
+            return Err(attempt.overdue().into());
         }
         if !end(app, &found).await? {
             return Err(undecided().into());
@@ -242,11 +229,7 @@ fn not_found(name: &Name) -> NotFound {
     NotFound::new("identity", &name.value)
 }
 
-/// Gives a user one name in the place of another: both happen, or neither. Repeated, it is answered with
-/// the new name.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Replaces one name of a user with another: both happen or neither. A repeat returns the new name.
 pub async fn change(
     app: &App,
     requester: &Requester,
@@ -257,18 +240,19 @@ pub async fn change(
     if from == to {
         return Err(InvalidInput::new("to", "is the name that it is to replace").into());
     }
-    let (run, old) = store::open(app, &from).await?;
-    admit(app, &caller, &to, asked.proof.as_deref(), run.now())?;
+    let (attempt, old) = store::open(app, &from).await?;
+    admit(app, &caller, &to, asked.proof.as_deref(), attempt.now())?;
     let user = &caller.user;
     if let Some(old) = old.filter(|old| old.user_id == *user) {
         if old.is_held() {
-            // Before the new name is taken: of two changes that wait for each other none goes on.
+            // This comes before the new name is taken: two changes that wait for each other must both stop
+            // here.
             if !end(app, &old).await? {
                 return Err(undecided().into());
             }
-            let taken = take(app, &to, user, Some(&old), &run).await?;
+            let taken = take(app, &to, user, Some(&old), &attempt).await?;
             let taken = taken.ok_or_else(|| taken_by_another(&to))?;
-            let decided = store::decide(app, &old, &taken.key, &run).await.decided()?;
+            let decided = store::decide(app, &old, &taken.key, &attempt).await.decided()?;
             if let Some(decided) = decided {
                 if let Some(new) = finish(app, &decided).await? {
                     return Ok(new);
@@ -280,28 +264,29 @@ pub async fn change(
             finish(app, &old).await?;
         }
     }
-    // Finished before, or by another run.
+    // The change was finished before, or by another attempt.
     let new = store::find_settled(app, &to.key()).await?;
     let is_of = |new: &IdentityDocument| new.is_held() && new.user_id == *user;
     let new = new.filter(|new| is_of(new) && new.instead_of == Some(from.key()));
     new.ok_or_else(|| not_found(&from).into())
 }
 
-/// Finishes the change by which a name was let go, if it was by one. May be repeated by anyone. Answers
-/// with the new name where this gave it.
+/// Finishes the change that released a name, if a change did. It can be repeated at any time. Returns the new
+/// name if this call gave it to the user.
 pub(super) async fn finish(
     app: &App,
     old: &IdentityDocument,
 ) -> Result<Option<IdentityDocument>, Error> {
     let Some(moved_to) = &old.moved_to else { return Ok(None) };
-    // Refused where it was done before: what became of the name since then is its user's business.
+    // A refused update was done before: later changes of the name are up to the user.
     let confirmed = store::confirm(app, moved_to, old).await.decided()?;
     store::settle(app, old, moved_to).await.decided()?;
     Ok(confirmed)
 }
 
-/// Ends the change for which a name waits, if it does, forwards or backwards. `false`: a run may still
-/// decide it. None can once the user has let go of the old name, even if it was claimed again.
+/// Ends the change that a name is pending for, if there is one, forwards or backwards. `false` means that an
+/// attempt may still commit it. That is impossible once the user has released the old name, even if it was
+/// claimed again.
 pub(super) async fn end(app: &App, waiting: &IdentityDocument) -> Result<bool, Error> {
     let Some(pending) = &waiting.pending else { return Ok(true) };
     let old = store::find_settled(app, &pending.instead_of).await?;

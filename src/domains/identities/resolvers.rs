@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of identities.
+//! Resolvers: they translate between GraphQL and the operations of identities.
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
@@ -17,36 +17,38 @@ use crate::graphql::{
     requester::{Role, Who},
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct IdentitiesQuery;
 
 #[Object]
 impl IdentitiesQuery {
-    /// The user who has a name; null where nobody has it. Services and admins find everyone, others only
-    /// themselves.
+    /// User who has a name. Null if nobody has it, or if the user isn't visible to the caller. Services and
+    /// admins see all users, other callers only themselves.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn user_by(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The name.")] identity: IdentityInput,
+        #[graphql(desc = "Name of the user.")] identity: IdentityInput,
     ) -> Result<Option<UserReference>> {
         let found = operations::user_by(app(context), requester(context), &identity).await?;
         Ok(found.map(|user| UserReference { id: ID(user) }))
     }
 
-    /// The names by which you can be found; for services and admins, also those of others.
+    /// Names by which a user can be found. Services and admins can list the names of all users, other callers
+    /// only their own.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn identities(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Subject of the user; you when left out.")] user_id: Option<ID>,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Subject of the user's tokens. Default: the caller.")] user_id: Option<ID>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Identity>> {
         let (app, requester, after) = (app(context), requester(context), after.as_deref());
         let found = operations::identities_of(app, requester, user_id.as_ref(), first, after);
@@ -54,14 +56,14 @@ impl IdentitiesQuery {
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct IdentitiesMutation;
 
 #[Object]
 impl IdentitiesMutation {
-    /// Signs that a user has shown a name to be theirs (by a letter that was sent there, or a call). The
-    /// user then claims it with the proof within an hour.
+    /// Issues a proof that a name belongs to a user. The service must have verified this before, for example
+    /// by a message to the address. The user claims the name with the proof within an hour.
     ///
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]
@@ -73,7 +75,8 @@ impl IdentitiesMutation {
         Ok(answer(operations::prove(app(context), &input).await)?)
     }
 
-    /// Takes a name by which you are to be found. Without a proof it isn't told whether anyone has it.
+    /// Claims a name for the caller. Without a valid proof the answer doesn't tell whether anyone has the
+    /// name. Repeatable: claiming a name that the user has returns it.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -85,7 +88,7 @@ impl IdentitiesMutation {
         Ok(answer(operations::claim(app(context), requester(context), &input).await)?)
     }
 
-    /// Lets go of a name of yours; anyone may claim it then.
+    /// Releases a name of the caller. Anyone can claim it afterwards.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -97,7 +100,8 @@ impl IdentitiesMutation {
         Ok(answer(operations::release(app(context), requester(context), &input).await)?)
     }
 
-    /// Takes a name in the place of one that you have: you have one of them at any time.
+    /// Replaces a name of the caller by another one. Either both changes happen or neither: the user has
+    /// exactly one of the two names at any time. Repeatable: the same call returns the new name.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]

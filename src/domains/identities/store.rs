@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Outcome, Run, Version,
+        Attempt, Outcome, Version,
         collection::List,
         expression::{choose, literal, starts_with, whole},
     },
@@ -23,11 +23,14 @@ pub(super) async fn find_settled(app: &App, key: &str) -> Result<Option<Identity
     app.collection::<IdentityDocument>().get_settled(key).await
 }
 
-pub(super) async fn open(app: &App, name: &Name) -> Result<(Run, Option<IdentityDocument>), Error> {
+pub(super) async fn open(
+    app: &App,
+    name: &Name,
+) -> Result<(Attempt, Option<IdentityDocument>), Error> {
     app.collection::<IdentityDocument>().open(app.bounds(), &name.key()).await
 }
 
-/// The names by which a user is found.
+/// The names of a user, as far as the user is found by them.
 pub(super) async fn list_of(
     app: &App,
     page: &Page,
@@ -51,7 +54,7 @@ pub(super) async fn find_username(
     Ok(app.collection::<IdentityDocument>().list(list).await?.pop())
 }
 
-/// What [`IdentityDocument::is_known`] isn't true of.
+/// The conditions under which [`IdentityDocument::is_known`] is false.
 fn unknown() -> [Document; 2] {
     [
         doc! { "pending.at": { "$exists": true }, "pending.kept": { "$ne": true } },
@@ -59,25 +62,25 @@ fn unknown() -> [Document; 2] {
     ]
 }
 
-/// Takes a name that isn't there, for a user or for the change of an `old` name.
+/// Inserts a new name, for a user or for the change of an `old` name.
 pub(super) async fn insert(
     app: &App,
     name: &Name,
     user: &str,
     old: Option<&IdentityDocument>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<IdentityDocument> {
     let pending = old.map(|old| Pending {
         instead_of: old.key.clone(),
         since: old.since,
         kept: false,
-        at: run.now(),
+        at: attempt.now(),
     });
     let identity = IdentityDocument {
         key: name.key(),
         name: name.clone(),
         user_id: user.to_owned(),
-        since: run.now(),
+        since: attempt.now(),
         pending,
         instead_of: None,
         released_at: None,
@@ -91,13 +94,13 @@ pub(super) async fn insert(
     }
 }
 
-/// Takes a name whose stone is there, for a user or for the change of an `old` name.
+/// Claims a name that has a tombstone, for a user or for the change of an `old` name.
 pub(super) async fn take_stone(
     app: &App,
     name: &Name,
     user: &str,
     old: Option<&IdentityDocument>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<IdentityDocument> {
     let stone = doc! {
         "_id": name.key(), "releasedAt": { "$exists": true }, "movedTo": { "$exists": false },
@@ -107,16 +110,16 @@ pub(super) async fn take_stone(
         set.insert("pending", whole(pending(old)));
     }
     let gone = doc! { "$unset": ["releasedAt", "insteadOf"] };
-    app.collection().guarded(stone, vec![gone, doc! { "$set": set }]).within(run).apply().await
+    app.collection().guarded(stone, vec![gone, doc! { "$set": set }]).within(attempt).apply().await
 }
 
-/// Takes a name for the change of an `old` one where it is the user's already, which is to stay so, or
-/// where this change has taken it before.
+/// Reserves a name for the change of an `old` one if the user already has it, and is to keep it, or if this
+/// change has reserved it before.
 pub(super) async fn keep(
     app: &App,
     name: &Name,
     old: &IdentityDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<IdentityDocument> {
     let (key, user) = (name.key(), &old.user_id);
     let either = [held(&key, user), waiting(&key, user, &old.key, old.since)];
@@ -126,7 +129,7 @@ pub(super) async fn keep(
     let mark = doc! { "$mergeObjects": [before, pending(old)] };
     app.collection()
         .guarded(guard, vec![doc! { "$set": { "pending": mark } }])
-        .within(run)
+        .within(attempt)
         .apply()
         .await
 }
@@ -136,37 +139,38 @@ fn pending(old: &IdentityDocument) -> Document {
     doc! { "insteadOf": literal(&old.key), "since": old.since, "at": "$$NOW" }
 }
 
-/// That the user has the name and that no change needs it.
+/// Filter: the user has the name, and no change has reserved it.
 fn held(key: &str, user: &str) -> Document {
     let none = doc! { "$exists": false };
     doc! { "_id": key, "userId": user, "releasedAt": none.clone(), "pending": none }
 }
 
-/// Lets go of a name that the user has.
+/// Releases a name of the user.
 pub(super) async fn release(
     app: &App,
     name: &Name,
     user: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<IdentityDocument> {
     let set = vec![doc! { "$set": { "releasedAt": "$$NOW" } }];
-    app.collection().guarded(held(&name.key(), user), set).within(run).apply().await
+    app.collection().guarded(held(&name.key(), user), set).within(attempt).apply().await
 }
 
-/// Decides a change: lets go of the old name, which the user has had since it was read, for the new one.
+/// Commits a change: releases the old name, which the user still has since the same time, in favour of the
+/// new one.
 pub(super) async fn decide(
     app: &App,
     old: &IdentityDocument,
     moved_to: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<IdentityDocument> {
     let mut guard = held(&old.key, &old.user_id);
     guard.insert("since", old.since);
     let set = doc! { "releasedAt": "$$NOW", "movedTo": literal(moved_to) };
-    app.collection().guarded(guard, vec![doc! { "$set": set }]).within(run).apply().await
+    app.collection().guarded(guard, vec![doc! { "$set": set }]).within(attempt).apply().await
 }
 
-/// Gives a user the name that waits for a change, which is decided: that of `old`.
+/// Applies a committed change: gives the user the name that is pending for the change of `old`.
 pub(super) async fn confirm(
     app: &App,
     key: &str,
@@ -178,14 +182,14 @@ pub(super) async fn confirm(
     app.collection().guarded(guard, vec![set, doc! { "$unset": "pending" }]).apply().await
 }
 
-/// That the name waits for that change.
+/// Filter: the name is pending for that change.
 fn waiting(key: &str, user: &str, instead_of: &str, since: DateTime) -> Document {
     doc! {
         "_id": key, "userId": user, "pending.insteadOf": instead_of, "pending.since": since,
     }
 }
 
-/// Notes on the old name that the change is finished: the stone may be claimed.
+/// Notes on the old name that the change is finished: the tombstone may be claimed.
 pub(super) async fn settle(
     app: &App,
     old: &IdentityDocument,
@@ -196,8 +200,8 @@ pub(super) async fn settle(
     app.collection().guarded(moved, doc! { "$unset": { "movedTo": "" } }).apply().await
 }
 
-/// Takes the mark of a change, which can't be decided any more, from the name that waits for it. What
-/// wasn't the user's becomes a stone.
+/// Removes the mark of a change that can't be committed any more. A name that the user didn't have before
+/// becomes a tombstone.
 pub(super) async fn withdraw(app: &App, found: &IdentityDocument) -> Outcome<IdentityDocument> {
     let IdentityDocument { key, user_id, pending, .. } = found;
     let Some(Pending { instead_of, since, kept, at }) = pending else { return Outcome::Refused };
@@ -210,7 +214,7 @@ pub(super) async fn withdraw(app: &App, found: &IdentityDocument) -> Outcome<Ide
     app.collection().guarded(guard, stages).apply().await
 }
 
-/// Changes from before `before` that aren't finished.
+/// Names that have been pending since before `before`.
 pub(super) async fn list_pending(
     app: &App,
     before: DateTime,
@@ -220,7 +224,7 @@ pub(super) async fn list_pending(
     app.collection::<IdentityDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
-/// Changes that were decided before `before` and aren't finished: the old names.
+/// The old names of changes that were committed before `before` and aren't finished.
 pub(super) async fn list_moved(
     app: &App,
     before: DateTime,
@@ -231,7 +235,7 @@ pub(super) async fn list_moved(
     app.collection::<IdentityDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
-/// Removes the stones from before `before` of which nothing is to be known any more; answers how many.
+/// Removes the tombstones from before `before` that no unfinished change needs; returns how many.
 pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
     let old = doc! { "releasedAt": { "$lt": before }, "movedTo": { "$exists": false } };
     app.collection::<IdentityDocument>().remove_many(old).await

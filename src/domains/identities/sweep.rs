@@ -1,4 +1,4 @@
-//! Ends changes that were cut, and removes the stones of names that were let go.
+//! Sweep of identities: finishes interrupted changes, and removes the tombstones of released names.
 
 use mongodb::bson::DateTime;
 
@@ -7,19 +7,19 @@ use super::{
     operations::{end, finish},
     store,
 };
-use crate::{app::App, error::Error, mongo::Tally};
+use crate::{app::App, error::Error, mongo::SweepReport};
 
-/// How many of a kind one sweep takes on.
+/// Maximum number of each kind per sweep.
 const MOST: i64 = 100;
 
-/// Ends what nothing touched for long; answers how much that was.
+/// Finishes flows that have been untouched for long enough; returns how many.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; what is left is tried again.
+/// `Unavailable` or `Internal`: the rest is left to the next sweep.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now().timestamp_millis();
-    let before = DateTime::from_millis(now - app.bounds().quiet_millis());
-    let mut tally = Tally::default();
+    let before = DateTime::from_millis(now - app.bounds().two_grace_periods_millis());
+    let mut tally = SweepReport::default();
     for waiting in store::list_pending(app, before, MOST).await? {
         tally.add(&waiting.key, end_quiet(app, &waiting).await.map(|()| true));
     }
@@ -30,7 +30,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     Ok(tally.finished()? + stones)
 }
 
-/// Ends the change of a name that waited for so long that no run can decide it any more.
+/// Ends a change that is so old that no attempt can commit it any more.
 async fn end_quiet(app: &App, waiting: &IdentityDocument) -> Result<(), Error> {
     if !end(app, waiting).await? {
         store::withdraw(app, waiting).await.decided()?;

@@ -1,4 +1,4 @@
-//! What clients see of identities.
+//! GraphQL types of identities.
 
 use async_graphql::{Enum, ID, InputObject, OneofObject, SimpleObject, Union};
 
@@ -8,31 +8,31 @@ use crate::graphql::{
     scalars::DateTime,
 };
 
-/// The kinds of names.
+/// Kind of name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "documents::Kind")]
 pub enum IdentityKind {
-    /// An e-mail address.
+    /// E-mail address.
     Email,
-    /// A username of this site.
+    /// Username on this site.
     Username,
-    /// A telephone number.
+    /// Telephone number.
     Phone,
-    /// Who somebody is to a provider of OpenID Connect.
+    /// Subject at an OpenID Connect provider.
     Oidc,
 }
 
-/// A name by which a user can be found, with the user.
+/// A name by which a user can be found. A name belongs to one user.
 #[derive(Debug, SimpleObject)]
 pub struct Identity {
-    /// What kind of name.
+    /// Kind of name.
     pub kind: IdentityKind,
-    /// The name as it is compared: addresses and usernames in lower case, numbers as `+` and digits, of
-    /// OpenID Connect the issuer and, behind a `#`, the subject.
+    /// Normalised name, as it is compared: e-mail addresses and usernames in lower case, telephone numbers as
+    /// `+` and digits. For OpenID Connect it is the issuer, a `#` and the subject.
     pub value: String,
-    /// The user: the subject of that user's tokens.
+    /// User who has the name: the subject of the user's tokens.
     pub user_id: ID,
-    /// Since when the user has it.
+    /// Time from which the user has the name.
     pub since: DateTime,
 }
 
@@ -48,96 +48,100 @@ impl From<IdentityDocument> for Identity {
     }
 }
 
-/// A user, as far as identities know one.
+/// Reference to a user.
 #[derive(Debug, SimpleObject)]
 pub struct UserReference {
-    /// The subject of that user's tokens.
+    /// Subject of the user's tokens.
     pub id: ID,
 }
 
-/// A proof that a name is a user's, to be handed to that user.
+/// Proof that a name belongs to a user. The service that requested it hands it to the user.
 #[derive(Debug, SimpleObject)]
 pub struct IdentityProof {
-    /// What `claimIdentity` and `changeIdentity` take.
+    /// Proof for `claimIdentity` or `changeIdentity`.
     pub proof: String,
-    /// Until when they take it.
+    /// Time at which the proof expires.
     pub expires_at: DateTime,
 }
 
-/// A name. Names that differ only in how they are written are the same.
+/// A name; exactly one field is given. Names are normalised before they are compared.
 #[derive(Debug, Clone, OneofObject)]
 pub enum IdentityInput {
-    /// An e-mail address; upper and lower case mean the same.
+    /// E-mail address; upper and lower case are treated as equal.
     Email(String),
-    /// A username of 3 to 64 letters and digits, with single `.`, `_` or `-` between them. Its letters are of one
-    /// script, or of those that one language writes together. Upper and lower case
-    /// mean the same.
+    /// Username of 3 to 64 letters and digits, with single `.`, `_` or `-` between them. All letters must be
+    /// of one script, or of scripts that one language uses together. Upper and lower case are treated as
+    /// equal.
     Username(String),
-    /// An international telephone number, such as `+49 221 123456`.
+    /// International telephone number, such as `+49 221 123456`.
     Phone(String),
-    /// Who somebody is to a provider of OpenID Connect.
+    /// Subject at an OpenID Connect provider.
     Oidc(OidcInput),
 }
 
-/// Who somebody is to a provider of OpenID Connect.
+/// Subject at an OpenID Connect provider.
 #[derive(Debug, Clone, InputObject)]
 pub struct OidcInput {
-    /// The provider's claim `iss`: a URL that begins with `https://`.
+    /// Claim `iss` of the provider: a URL that begins with `https://`.
     pub issuer: String,
-    /// Its claim `sub`.
+    /// Claim `sub` of the provider.
     pub subject: String,
 }
 
-/// A name that was found to be a user's.
+/// Input of `proveIdentity`.
 #[derive(Debug, InputObject)]
 pub struct ProveIdentityInput {
-    /// The name.
+    /// Name that the user has shown to own.
     pub identity: IdentityInput,
-    /// Subject of the user who has shown that it is theirs.
+    /// Subject of the user's tokens.
     pub user_id: ID,
 }
 
-/// A name to be claimed.
+/// Input of `claimIdentity`.
 #[derive(Debug, InputObject)]
 pub struct ClaimIdentityInput {
-    /// The name.
+    /// Name to claim.
     pub identity: IdentityInput,
-    /// That it is yours; services and admins need none.
+    /// Proof from `proveIdentity` that the name belongs to the caller. Services and admins need none.
     pub proof: Option<String>,
-    /// For whom, by services and admins; you when left out.
+    /// Subject of the user who gets the name; only services and admins can name another user. Default: the
+    /// caller.
     pub user_id: Option<ID>,
 }
 
-/// A name to be let go.
+/// Input of `releaseIdentity`.
 #[derive(Debug, InputObject)]
 pub struct ReleaseIdentityInput {
-    /// The name.
+    /// Name to release.
     pub identity: IdentityInput,
-    /// Whose, by services and admins; yours when left out.
+    /// Subject of the user who has the name; only services and admins can name another user. Default: the
+    /// caller.
     pub user_id: Option<ID>,
 }
 
-/// A name to come in the place of another.
+/// Input of `changeIdentity`.
 #[derive(Debug, InputObject)]
 pub struct ChangeIdentityInput {
-    /// The name that you have.
+    /// Name that the user has.
     pub from: IdentityInput,
-    /// The name that you are to have instead.
+    /// Name that replaces it. It can't be the same name.
     pub to: IdentityInput,
-    /// That the new one is yours; services and admins need none.
+    /// Proof from `proveIdentity` that the new name belongs to the caller. Services and admins need none.
     pub proof: Option<String>,
-    /// Whose, by services and admins; yours when left out.
+    /// Subject of the user who has the name; only services and admins can name another user. Default: the
+    /// caller.
     pub user_id: Option<ID>,
 }
 
-/// What became of a proof.
+/// Result of `proveIdentity`: the proof, or a refusal.
 #[derive(Debug, Union)]
 pub enum ProveIdentityResult {
     IdentityProof(IdentityProof),
     InvalidInput(InvalidInput),
 }
 
-/// What became of a claim.
+/// Result of `claimIdentity`: the name with its user, or a refusal. `AlreadyExists`: another user has the
+/// name; only told to a caller with a valid proof, to services and to admins.
 #[derive(Debug, Union)]
 pub enum ClaimIdentityResult {
     Identity(Identity),
@@ -146,7 +150,7 @@ pub enum ClaimIdentityResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a name that was to be let go.
+/// Result of `releaseIdentity`: the released name, or a refusal. `NotFound`: the user doesn't have this name.
 #[derive(Debug, Union)]
 pub enum ReleaseIdentityResult {
     ReleasedIdentity(ReleasedIdentity),
@@ -154,7 +158,9 @@ pub enum ReleaseIdentityResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a change.
+/// Result of `changeIdentity`: the new name with its user, or a refusal. `NotFound`: the user doesn't have
+/// the name to replace. `AlreadyExists`: another user has the new name; only told to a caller with a valid
+/// proof, to services and to admins.
 #[derive(Debug, Union)]
 pub enum ChangeIdentityResult {
     Identity(Identity),
@@ -164,12 +170,12 @@ pub enum ChangeIdentityResult {
     InvalidInput(InvalidInput),
 }
 
-/// A name that the user no longer has.
+/// Result of a successful `releaseIdentity`.
 #[derive(Debug, SimpleObject)]
 pub struct ReleasedIdentity {
-    /// What kind of name.
+    /// Kind of name.
     pub kind: IdentityKind,
-    /// The name as it was compared.
+    /// Normalised name.
     pub value: String,
 }
 
@@ -192,17 +198,17 @@ impl From<IdentityDocument> for ChangeIdentityResult {
     }
 }
 
-/// Nothing shows that the name is the user's, or no longer: whether anyone has it isn't told.
+/// The proof is missing, invalid or expired. The answer doesn't tell whether anyone has the name.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct ProofNeeded {
-    /// `PROOF_NEEDED`.
+    /// Always `PROOF_NEEDED`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
 }
 
 impl ProofNeeded {
-    /// The same for a proof that is missing and one that doesn't hold.
+    /// The same refusal for a missing proof and for an invalid or expired one.
     pub fn new() -> Self {
         let message = "a proof is needed that the name is yours".into();
         Self { code: ErrorCode::ProofNeeded, message }

@@ -1,4 +1,4 @@
-//! What MongoDB sees of the inventory.
+//! The documents of the inventory as MongoDB stores them.
 
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
@@ -16,41 +16,41 @@ pub struct StockDocument {
     /// The SKU.
     #[serde(rename = "_id")]
     pub sku: String,
-    /// Free to be taken.
+    /// Free stock, which can be reserved.
     pub available: i64,
-    /// Sold and not restocked.
+    /// Sold stock that wasn't restocked.
     #[serde(default)]
     pub sold: i64,
-    /// Everything that ever came in.
+    /// Sum of all receipts.
     #[serde(default)]
     pub received: i64,
-    /// What is taken and not yet sold, one entry per holder.
+    /// Reserved stock that isn't sold yet, one entry per holder.
     #[serde(default)]
     pub reservations: Vec<Reservation>,
-    /// Receipts that were applied, but for those that a [`ReceiptDocument`] remembers.
+    /// Op records of applied receipts, except those that a [`ReceiptDocument`] remembers.
     #[serde(default)]
     pub ops: Vec<OpRecord>,
-    /// Receipts that were imported, which are remembered for good.
+    /// Imported receipts, which are remembered for good.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<ImportedReceipt>,
-    /// Restocks that were given, until their orders have noted them for good.
+    /// Marks of applied restocks, until their orders retire them.
     #[serde(default)]
     pub restocks: Vec<Tag>,
-    /// Set when the product was deleted: nothing can be taken or received.
+    /// Set when the product was deleted: nothing can be reserved or received.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleting: bool,
-    /// Which incarnation of the product was deleted.
+    /// Generation of the product that was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<String>,
-    /// Server time of the deletion, until the catalog has followed it.
+    /// Server time of the deletion, until it is applied to the catalog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion_due: Option<DateTime>,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
 impl StockDocument {
-    /// Stock of which nothing ever came in.
+    /// Stock without any receipt.
     pub(super) fn empty(sku: &str) -> Self {
         Self {
             sku: sku.to_owned(),
@@ -69,58 +69,58 @@ impl StockDocument {
     }
 }
 
-/// A receipt that was applied, remembered outside the stock document: that one is rewritten by every
-/// shopper and stays small.
+/// An applied receipt that is remembered outside the stock document. Every shopper rewrites the stock
+/// document, so it has to stay small.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReceiptDocument {
-    /// The SKU and the op.
+    /// SKU and op id.
     #[serde(rename = "_id")]
     pub id: String,
     /// Digest of the op's input.
     pub input: Option<String>,
     /// Server time of the receipt.
     pub at: DateTime,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
-/// What one holder has taken of the SKU. Emptied, not removed, while it remembers gives.
+/// What one holder has reserved of the SKU. An empty entry stays while it has marks of applies.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {
-    /// `_id` of the cart, or of the order that is being raised.
+    /// Holder: `_id` of the cart, or the name of the order that is being raised.
     pub holder: String,
-    /// How much it holds.
+    /// Quantity that it holds.
     pub quantity: i64,
-    /// Takes that may still be released.
+    /// Marks of reserves that may still be released.
     pub takes: Vec<Tag>,
-    /// Gives that may still be repeated.
+    /// Marks of applies that may still be repeated.
     pub gifts: Vec<Tag>,
     /// Server time of the last change.
     pub at: DateTime,
 }
 
-/// A receipt that was imported: it isn't booked again.
+/// An imported receipt, which isn't booked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedReceipt {
-    /// Its name.
+    /// Name of the receipt.
     pub receipt: String,
-    /// How much came in.
+    /// Quantity that was received.
     pub quantity: i64,
-    /// Server time.
+    /// Server time of the receipt.
     pub at: DateTime,
 }
 
-/// The mark of one flow.
+/// A mark: the tag of a flow as the stock remembers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tag {
-    /// The flow's id.
+    /// The tag.
     pub tag: String,
-    /// How much it moved.
+    /// Quantity that was moved.
     pub quantity: i64,
-    /// Server time.
+    /// Server time of the update.
     pub at: DateTime,
 }
 

@@ -1,12 +1,12 @@
-//! Stock in bulk: `docgate import stock`.
+//! Bulk import of stock: `docgate import stock`.
 //!
 //! ```json
 //! {"sku": "ALB-1", "quantity": 12}
 //! {"sku": "ALB-1", "quantity": 5, "receipt": "2026-11-24"}
 //! ```
 //!
-//! A line is a receipt. The stock document remembers its name in the update that books it, and for good, so
-//! that the line can be imported again at any time without being booked twice.
+//! A line is a receipt. The stock document remembers its name for good, in the update that books it. So a
+//! line can be imported again at any time and is booked once.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -21,31 +21,31 @@ use crate::{
     graphql::{input, refusals::InvalidInput},
 };
 
-/// One line.
+/// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportStock {
-    /// The product.
+    /// SKU of the product.
     pub sku: String,
-    /// How much of it came in.
+    /// Quantity that was received.
     pub quantity: i64,
-    /// Name of the receipt: of one name each SKU has one.
+    /// Name of the receipt. Each SKU has at most one receipt of a name.
     #[serde(default = "unnamed")]
     pub receipt: String,
 }
 
-/// Name of a receipt whose line doesn't say one.
+/// Default name of a receipt.
 fn unnamed() -> String {
     "import".to_owned()
 }
 
-/// Receipts that are booked at a time.
+/// Number of receipts that are booked concurrently.
 const AT_ONCE: usize = 48;
 
-/// Imports `lines`; answers for each of them, in their order, why it was refused.
+/// Imports `lines`. Returns for each of them, in their order, why it was refused.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: some of the lines may have been imported, import them again.
+/// Some of the lines may have been imported. Import them again.
 pub async fn import(
     app: &App,
     lines: &[ImportStock],

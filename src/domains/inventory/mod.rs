@@ -1,53 +1,54 @@
-//! Inventory: one document per SKU, apart from the catalog's, so that stock traffic never rewrites
-//! a product.
+//! Inventory: the stock of each SKU in one document, apart from the catalog's, so that stock traffic never
+//! rewrites a product.
 //!
-//! Stock is a *receiver* in every flow, never a decider: a cart or an order decides. Its takes and
-//! gives are tagged with the flow's id, kept in the reservation of the holder (a cart, or an order
-//! that is being raised):
+//! Stock is a *receiver* in every flow and the decider of none but the deletion of a product: a cart or an
+//! order commits. Reserves and applies (`take` and `give` in the code) carry the flow's tag. The reservation
+//! of the holder (a cart, or an order that is being raised) keeps the marks:
 //!
 //! ```text
-//!               take(tag)                 sell(tag)
+//!              reserve(tag)               sell(tag)
 //!   available ────────────▶ reservation ────────────▶ sold
 //!       ▲   release(tag)        │                       │
-//!       ├───────────────────────┤ give_back(tag)        │
+//!       ├───────────────────────┤ return(tag)           │
 //!       └───────────────────────┴───────────────────────┘ restock(tag)
 //! ```
 //!
 //! # Receipts
 //!
-//! What comes in is booked by one update, which remembers the receipt: the op id of a call as long as op ids
-//! are remembered, the name of an imported receipt for good (`imported`).
+//! A receipt is booked by one update, which remembers it: the op id of a call as long as op ids are
+//! remembered, the name of an imported receipt for good (`imported`).
 //!
 //! # Deleting a product
 //!
-//! Only here can it be told whether some of it is still held, so the deletion lives here, and the
-//! stock document is its decider: one update marks it `deleting`, guarded by nothing being
-//! reserved. There is nothing to take first and so nothing to undo: a refusal has changed nothing.
-//! The same update notes what is due (`deletionDue`, for which `deleted` incarnation of the
-//! product); the catalog follows, which is then noted. A repeat or the sweep finishes a cut.
+//! Only the stock knows whether some of the product is still held. So the deletion is an operation of this
+//! room, and the stock document is its decider: one update marks it `deleting`, guarded by nothing being
+//! reserved. The flow reserves nothing, so it never has to be aborted: a refusal has changed nothing. The
+//! same update is the outbox: `deletionDue` is the time since when it is due, and `deleted` the generation of
+//! the product. The deletion is applied to the catalog and then settled. A repeat or the sweep finishes an
+//! interrupted deletion.
 //!
 //! ```text
 //!   open ──deleteProduct──▶ deleting, due ──catalog follows──▶ deleting ──another product──▶ open
 //! ```
 //!
-//! The stock document stays for good: `sold` speaks of orders that may yet be cancelled, and their
-//! restocks must land somewhere. A product that never had stock gets an empty one, which also stops
-//! a first receipt that is under way.
+//! The stock document stays for good: `sold` includes orders that may still be cancelled, and their restocks
+//! need a receiver. A product that never had stock gets an empty stock document, which also refuses a first
+//! receipt that is in flight.
 //!
-//! The goods on the shelf belong to the SKU. When another product is created under it (a later
-//! `incarnation`), they are shown with it at once, and its first take or receipt opens the stock.
-//! The catalog tells which product is there; the write that opens the stock is guarded by the
-//! deletion that was read.
+//! The goods on the shelf belong to the SKU. If another product is created under it (a later generation, the
+//! field `incarnation`), its stock shows them at once, and its first reserve or receipt opens the stock. The
+//! catalog tells which product exists; the write that opens the stock is guarded by the deletion that was
+//! read.
 //!
-//! # What is remembered of receipts
+//! # Records of receipts
 //!
-//! A receipt is decided by one update of the stock document, which remembers its op. Every hundredth
-//! receipt moves what is remembered on: it inserts a [`ReceiptDocument`] for each op, and when a
-//! majority holds them it notes that on the stock. From one bound after the note on, the stock drops
-//! these ops. A repeat looks for the `ReceiptDocument` first and is guarded by its deadline: either
-//! it finds the document, or its write comes while the stock still has the op, or it comes too late.
-//! So a SKU takes any number of receipts, and [`MOST_RECEIPTS`] within about one bound. The sweep
-//! removes each document when its op is forgotten.
+//! A receipt is committed by one update of the stock document, which records its op. Every hundredth receipt
+//! moves the records: it inserts a [`ReceiptDocument`] for each op, and when a majority holds them it notes
+//! that on the stock. From one grace period after the note on, the stock drops these ops. A repeat looks for
+//! the `ReceiptDocument` first and is guarded by its deadline. Either it finds the document, or its write
+//! arrives while the stock still has the op, or it arrives too late. So a SKU can have any number of
+//! receipts, and [`MOST_RECEIPTS`] within about one grace period. The sweep removes each document when its op
+//! need not be remembered any more.
 //!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
 
@@ -63,5 +64,5 @@ pub mod types;
 pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
 pub use types::Stock;
 
-/// How many receipts a stock document remembers.
+/// Maximum number of op records of receipts in a stock document.
 pub const MOST_RECEIPTS: usize = 3_000;

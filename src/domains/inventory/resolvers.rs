@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of the inventory.
+//! Resolvers: they translate between GraphQL and the operations of the inventory.
 
 use async_graphql::{Context, ID, Object, Result, Subscription};
 use futures_util::Stream;
@@ -17,33 +17,34 @@ use crate::graphql::{
     subscription::follow,
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct InventoryQuery;
 
 #[Object]
 impl InventoryQuery {
-    /// Stock of a product; null where there is no such product. Goods belong to the SKU: what was
-    /// left of a deleted product is there again when another one is created under its SKU.
+    /// Stock of a product. Null if there is no product with this SKU; all counters are zero if nothing was
+    /// ever received. Stock belongs to the SKU: the remaining pieces of a deleted product are available again
+    /// when a product with the same SKU is created.
     ///
     /// Who: everyone.
     async fn stock(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The product.")] sku: ID,
+        #[graphql(desc = "SKU of the product.")] sku: ID,
     ) -> Result<Option<Stock>> {
         Ok(operations::stock(app(context), &sku).await?.map(Stock))
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct InventoryMutation;
 
 #[Object]
 impl InventoryMutation {
-    /// Books goods that came in. There is no bound to the receipts of an hour; a SKU that gets
-    /// hundreds of them within a second, for many seconds, is answered with `RATE_LIMITED`.
+    /// Books goods that came in. The number of receipts per hour isn't limited. A SKU that receives hundreds
+    /// of receipts per second over many seconds is answered with the error `RATE_LIMITED`.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -59,8 +60,9 @@ impl InventoryMutation {
         Ok(answer(said)?)
     }
 
-    /// Deletes a product, unless some of it is reserved by carts or checkouts. Its orders stay, and
-    /// so do the goods on the shelf: another product under the same SKU has them.
+    /// Deletes a product. It is refused with `InUse` while carts or checkouts hold pieces of the product.
+    /// Existing orders of the product stay. The remaining stock stays with the SKU and belongs to the next
+    /// product that is created with it.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -73,20 +75,20 @@ impl InventoryMutation {
     }
 }
 
-/// What happens.
+/// Subscription fields.
 #[derive(Default)]
 pub struct InventorySubscription;
 
 #[Subscription]
 impl InventorySubscription {
-    /// The stock of a product: as it is now, and then whenever it changed, until the product is
-    /// deleted. Intermediate values may be passed over when changes come faster than they are taken.
+    /// Stock of a product: the current state first, then each new state after a change. The stream ends when
+    /// the product is deleted. If changes come faster than the client reads, intermediate states are skipped.
     ///
     /// Who: everyone.
     async fn stock_changed(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The product.")] sku: ID,
+        #[graphql(desc = "SKU of the product.")] sku: ID,
     ) -> Result<impl Stream<Item = Result<Stock>> + use<>> {
         let (app, key) = (app(context).clone(), sku.0.clone());
         let read = move || {

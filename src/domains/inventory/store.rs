@@ -1,4 +1,4 @@
-//! Every MongoDB call of the inventory.
+//! MongoDB access of the inventory.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -10,7 +10,7 @@ use crate::{
     app::App,
     error::Error,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         expression::{append, array, both, changed, choose, filter, literal, map, whole},
         flow::{Bounds, Op, kept},
@@ -18,12 +18,12 @@ use crate::{
     },
 };
 
-/// Where a give moves the goods to.
+/// Destination of an apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// Back on the shelf.
+    /// The shelf.
     Available,
-    /// Sold.
+    /// Sold stock.
     Sold,
 }
 
@@ -31,71 +31,71 @@ pub(super) async fn find(app: &App, sku: &str) -> Result<Option<StockDocument>, 
     app.collection::<StockDocument>().get_settled(sku).await
 }
 
-/// The counters without the reservations and op ids, which can be large.
+/// Reads the counters without the reservations and op records, which can be large.
 pub(super) async fn find_counters(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
     app.collection::<StockDocument>().get_part(sku, COUNTERS).await
 }
 
-/// The counters and what else a read of them needs.
+/// The counters, and the fields that decoding them needs.
 const COUNTERS: &[&str] = &["_id", "available", "sold", "received", "deleting", "deleted", "v"];
 
 fn counters() -> Document {
     COUNTERS.iter().map(|field| ((*field).to_owned(), 1.into())).collect()
 }
 
-/// A guarded write that answers with the counters alone: a SKU in demand has hundreds of
-/// reservations, which nobody looks at after a write.
+/// A guarded write that returns only the counters. A SKU in demand has hundreds of reservations, which aren't
+/// needed after a write.
 fn change(app: &App, guard: Document, update: Document) -> Guarded<StockDocument> {
     app.collection::<StockDocument>().guarded(guard, vec![update]).answering(counters())
 }
 
-/// Guarded writes of several SKUs in one command; says whether each guard held.
+/// Guarded writes of several SKUs in one command. Returns whether each guard held.
 async fn change_each(
     app: &App,
     changes: impl Iterator<Item = (Document, Document)>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let updates = changes.map(|(guard, update)| (guard, vec![update])).collect();
-    app.collection::<StockDocument>().update_each(updates, run).await
+    app.collection::<StockDocument>().update_each(updates, attempt).await
 }
 
 pub(super) async fn insert(app: &App, stock: StockDocument) -> Outcome<()> {
     app.collection().insert(stock).await
 }
 
-/// Receipts after which what the stock remembers of them moves on.
+/// Number of op records after which they are moved to documents of their own.
 const HUNDRED: i64 = 100;
 
-/// The bounds of receipts.
+/// Limits of receipts and their op records.
 pub(super) fn bounds(app: &App) -> Bounds {
     app.bounds().remembering(MOST_RECEIPTS)
 }
 
-/// What keeps a receipt from being booked twice.
+/// The key under which a receipt is booked once.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Once<'a> {
-    /// The op of a call, which is remembered as long as ops are.
+    /// The op of a call, whose record is kept as long as op records are.
     Op {
-        /// What is remembered.
+        /// The op.
         op: &'a Op,
-        /// Whether the caller gave it a name by which it may come again.
+        /// Whether the client sent an op id, so that the call may be a repeat.
         may_be_repeat: bool,
     },
     /// The name of an imported receipt, which is remembered for good.
     Receipt(&'a str),
 }
 
-/// Imported receipts that the stock of a SKU remembers at the most.
+/// Maximum number of imported receipts of one SKU.
 pub(super) const RECEIPTS: usize = 200;
 
-/// Adds `quantity` to the shelf, once. Of receipts with an op every hundredth answer has `ops`, the others have
-/// none.
+/// Adds `quantity` to the shelf, once. If the number of op records is a multiple of a hundred, the result has
+/// `ops`; otherwise they are empty.
 pub(super) async fn receive(
     app: &App,
     sku: &str,
     quantity: i64,
     once: Once<'_>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<StockDocument> {
     let guard = doc! { "_id": sku, "deleting": { "$ne": true } };
     let mut set = doc! {
@@ -119,15 +119,20 @@ pub(super) async fn receive(
     let mut answer = counters();
     answer.insert("ops", choose(is_hundredth, "$ops", Bson::Array(Vec::new())));
     let update = doc! { "$set": set };
-    change(app, both(guard, unbooked), update).answering(answer).within(run).once().apply().await
+    change(app, both(guard, unbooked), update)
+        .answering(answer)
+        .within(attempt)
+        .once()
+        .apply()
+        .await
 }
 
-/// What is remembered of a receipt outside the stock, as a majority has it.
+/// The record of a receipt outside the stock document, with majority read concern.
 pub(super) async fn find_receipt(app: &App, id: &str) -> Result<Option<ReceiptDocument>, Error> {
     app.collection::<ReceiptDocument>().get_settled(id).await
 }
 
-/// Remembers receipts outside the stock; those that are there already stay.
+/// Inserts records of receipts outside the stock document. Existing ones stay.
 pub(super) async fn insert_receipts(
     app: &App,
     receipts: Vec<ReceiptDocument>,
@@ -141,13 +146,13 @@ pub(super) async fn note_kept(app: &App, sku: &str, ops: &[String]) -> Outcome<(
     change(app, doc! { "_id": sku }, update).done().await
 }
 
-/// Forgets receipts from before `before`.
+/// Removes records of receipts from before `before`.
 pub(super) async fn forget_receipts(app: &App, before: DateTime) -> Result<(), Error> {
     let old = doc! { "at": { "$lt": before } };
     app.collection::<ReceiptDocument>().remove_many(old).await.map(|_how_many| ())
 }
 
-/// Takes `quantity` for `holder` under `tag`.
+/// Reserves `quantity` for `holder` under `tag`.
 pub(super) async fn take(
     app: &App,
     sku: &str,
@@ -155,27 +160,27 @@ pub(super) async fn take(
     tag: &str,
     quantity: i64,
     cap: u32,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<()> {
     let (guard, update) = taking(sku, holder, tag, quantity, cap);
-    change(app, guard, update).within(run).done().await
+    change(app, guard, update).within(attempt).done().await
 }
 
-/// As [`take`], of several SKUs in one command; says whether each guard held.
+/// Like [`take`], for several SKUs in one command. Returns whether each guard held.
 pub(super) async fn take_each(
     app: &App,
     lines: &[(&str, i64)],
     holder: &str,
     tag: &str,
     cap: u32,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let taking = |(sku, quantity): &(&str, i64)| taking(sku, holder, tag, *quantity, cap);
-    change_each(app, lines.iter().map(taking), run).await
+    change_each(app, lines.iter().map(taking), attempt).await
 }
 
-/// Guard and update of a take: enough is there, this tag isn't there yet, and fewer than `cap` holders are (a
-/// holder that has an entry already may always add to it).
+/// Guard and update of a reserve: enough is available, the tag has no mark, and there are fewer than `cap`
+/// holders. A holder with an entry may always add to it.
 fn taking(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> (Document, Document) {
     let has_entry = doc! { "$in": [literal(holder), "$reservations.holder"] };
     let last = format!("reservations.{}", cap.saturating_sub(1));
@@ -208,8 +213,9 @@ fn taking(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> (Docum
     (guard, update)
 }
 
-/// Returns what the take `tag` took; tag and goods go in the same update. Needs no deadline: it is
-/// sent only after the decider said `void`, and then nothing else may be done with the take.
+/// Releases what was reserved under `tag`; mark and goods change in the same update. It needs no deadline,
+/// because it is sent only after the decider marked the tag as void. Nothing else may be done with the
+/// reservation then.
 pub(super) async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Outcome<()> {
     let guard = doc! {
         "_id": sku, "reservations": { "$elemMatch": { "holder": holder, "takes.tag": tag } },
@@ -236,8 +242,8 @@ pub(super) async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Ou
     change(app, guard, update).done().await
 }
 
-/// Moves exactly `quantity` out of the holder's reservation, once per tag. The entry stays and
-/// remembers the tag, also when it is empty.
+/// Moves exactly `quantity` out of the holder's reservation, once per tag. The entry stays with the mark,
+/// also when it is empty.
 pub(super) async fn give(
     app: &App,
     sku: &str,
@@ -245,26 +251,26 @@ pub(super) async fn give(
     tag: &str,
     quantity: i64,
     to: Destination,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<()> {
     let (guard, update) = giving(sku, holder, tag, quantity, to);
-    change(app, guard, update).within(run).done().await
+    change(app, guard, update).within(attempt).done().await
 }
 
-/// As [`give`], of several SKUs in one command; says whether each guard held.
+/// Like [`give`], for several SKUs in one command. Returns whether each guard held.
 pub(super) async fn give_each(
     app: &App,
     lines: &[(&str, i64)],
     holder: &str,
     tag: &str,
     to: Destination,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let giving = |(sku, quantity): &(&str, i64)| giving(sku, holder, tag, *quantity, to);
-    change_each(app, lines.iter().map(giving), run).await
+    change_each(app, lines.iter().map(giving), attempt).await
 }
 
-/// Guard and update of a give.
+/// Guard and update of an apply.
 fn giving(
     sku: &str,
     holder: &str,
@@ -295,8 +301,8 @@ fn giving(
     (guard, update)
 }
 
-/// Returns `surplus` of an entry that is still as it was read (quantity and time), with all its
-/// takes, each of which the caller has given up before.
+/// Returns `surplus` of an entry that is still as it was read (quantity and time), and removes the marks of
+/// its reserves. The caller has voided each uncommitted one before.
 pub(super) async fn return_surplus(
     app: &App,
     sku: &str,
@@ -317,13 +323,12 @@ pub(super) async fn return_surplus(
     change(app, guard, update).done().await
 }
 
-/// Forgets the holder's entries with their marks, where they hold nothing, in one command; says whether each
-/// did.
+/// Removes the holder's empty entries with their marks, in one command. Returns whether each entry was empty.
 pub(super) async fn forget_each(
     app: &App,
     skus: &[&str],
     holder: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let rest = filter("$reservations", doc! { "$ne": ["$$this.holder", literal(holder)] });
     let forgetting = |sku: &&str| {
@@ -331,11 +336,11 @@ pub(super) async fn forget_each(
         let guard = doc! { "_id": *sku, "reservations": { "$elemMatch": empty } };
         (guard, doc! { "$set": { "reservations": &rest } })
     };
-    change_each(app, skus.iter().map(forgetting), run).await
+    change_each(app, skus.iter().map(forgetting), attempt).await
 }
 
-/// Forgets marks of the holder's entry that are older than `before`, and the entry with them when
-/// it is empty. The quantity stays.
+/// Removes marks of the holder's entry that are older than `before`, and the entry if it is empty then. The
+/// quantity stays.
 pub(super) async fn retire(
     app: &App,
     sku: &str,
@@ -357,13 +362,13 @@ pub(super) async fn retire(
     change(app, guard, update).done().await
 }
 
-/// Puts sold goods back on the shelf, once per tag.
+/// Returns sold goods to the shelf, once per tag.
 pub(super) async fn restock(
     app: &App,
     sku: &str,
     tag: &str,
     quantity: i64,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<()> {
     let guard = doc! { "_id": sku, "sold": { "$gte": quantity }, "restocks.tag": { "$ne": tag } };
     let mark = whole(doc! { "tag": literal(tag), "quantity": quantity, "at": "$$NOW" });
@@ -372,27 +377,27 @@ pub(super) async fn restock(
         "sold": { "$subtract": ["$sold", quantity] },
         "restocks": append(array("restocks"), vec![mark]),
     } };
-    change(app, guard, update).within(run).done().await
+    change(app, guard, update).within(attempt).done().await
 }
 
-/// Forgets the marks of restocks that their orders have noted one bound ago.
+/// Removes marks of restocks that their orders have settled long enough ago.
 pub(super) async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<()> {
     let update = doc! { "$pull": { "restocks": { "tag": { "$in": tags } } } };
     app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).done().await
 }
 
-/// By the age of what reservations are looked for.
+/// Which time of a reservation a query goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
-    /// Of the entry's last change.
+    /// The last change of the entry.
     Entry,
-    /// Of one of its takes.
+    /// The mark of a reserve.
     Take,
-    /// Of one of its gifts.
+    /// The mark of an apply.
     Gift,
 }
 
-/// Stock documents with a reservation of an age from `from` to before `before`, oldest first.
+/// Stock documents with a reservation whose time is at or after `from` and before `before`, oldest first.
 pub(super) async fn list_by_age(
     app: &App,
     age: Age,
@@ -407,14 +412,14 @@ pub(super) async fn list_by_age(
         Age::Gift => (doc! { "gifts": { "$elemMatch": at } }, "reservations_gifts_at"),
     };
     let filter = doc! { "reservations": { "$elemMatch": entry } };
-    // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
-    // use it.
+    // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
+    // it.
     app.collection::<StockDocument>()
         .list(List { filter, limit, hint: Some(hint), ..List::default() })
         .await
 }
 
-/// Stock documents in which the holder has an entry.
+/// Stock documents with an entry of the holder.
 pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockDocument>, Error> {
     let filter = doc! { "reservations.holder": holder };
     app.collection::<StockDocument>()
@@ -422,22 +427,22 @@ pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockD
         .await
 }
 
-/// Marks the SKU as deleted with this incarnation of its product, guarded by nothing being
-/// reserved. What is still to follow in the catalog is due from then on.
+/// Marks the SKU as deleted with this generation of its product, guarded by nothing being reserved. From then
+/// on the deletion is due in the catalog.
 pub(super) async fn mark_deleted(
     app: &App,
     sku: &str,
     incarnation: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<()> {
     let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
     let update = doc! { "$set": {
         "deleting": true, "deleted": literal(incarnation), "deletionDue": "$$NOW",
     } };
-    app.collection::<StockDocument>().guarded(unreserved, vec![update]).within(run).done().await
+    app.collection::<StockDocument>().guarded(unreserved, vec![update]).within(attempt).done().await
 }
 
-/// Notes that the catalog has followed the deletion of this incarnation.
+/// Settles the deletion of this generation: it was applied to the catalog.
 pub(super) async fn note_deletion(app: &App, sku: &str, incarnation: &str) -> Outcome<()> {
     let update = doc! { "$unset": { "deletionDue": 1 } };
     app.collection::<StockDocument>()
@@ -446,22 +451,22 @@ pub(super) async fn note_deletion(app: &App, sku: &str, incarnation: &str) -> Ou
         .await
 }
 
-/// Opens the stock of a deleted product for another one under the same SKU.
+/// Opens the stock of a deleted product for another product under the same SKU.
 pub(super) async fn revive(
     app: &App,
     sku: &str,
     deleted: Option<&String>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<StockDocument> {
     let update = doc! { "$unset": { "deleting": 1, "deleted": 1, "deletionDue": 1 } };
     app.collection::<StockDocument>()
         .guarded(doc! { "_id": sku, "deleting": true, "deleted": deleted }, update)
-        .within(run)
+        .within(attempt)
         .apply()
         .await
 }
 
-/// Deletions from before `before` that the catalog hasn't followed, oldest first.
+/// Deletions from before `before` that aren't applied to the catalog, oldest first.
 pub(super) async fn list_due_deletions(
     app: &App,
     before: DateTime,
@@ -474,12 +479,12 @@ pub(super) async fn list_due_deletions(
         .await
 }
 
-/// The elements `$$this` that belong to `holder`.
+/// Expression: the element `$$this` belongs to `holder`.
 fn is_of(holder: &str) -> Document {
     doc! { "$eq": ["$$this.holder", literal(holder)] }
 }
 
-/// Entries that hold nothing and remember nothing go.
+/// Expression: the entries without those that have neither quantity nor marks.
 fn without_empty(reservations: Bson) -> Bson {
     filter(
         reservations,
@@ -491,7 +496,7 @@ fn without_empty(reservations: Bson) -> Bson {
     )
 }
 
-/// Per SKU whose numbers don't add up, what they are.
+/// The counters of each SKU whose numbers don't add up.
 pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
     let reserved = doc! { "$sum": "$reservations.quantity" };
     app.collection::<StockDocument>()

@@ -1,4 +1,4 @@
-//! What clients see of the inventory.
+//! GraphQL types of the inventory.
 
 use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
@@ -9,25 +9,25 @@ use crate::graphql::{
     scalars::Long,
 };
 
-/// Stock of one SKU.
+/// Stock counters of one SKU.
 #[derive(Debug)]
 pub struct Stock(pub StockDocument);
 
-/// Stock of one SKU.
+/// Stock counters of one SKU, in pieces. `available`, `reserved` and `sold` add up to `received`.
 #[Object]
 impl Stock {
-    /// The SKU.
+    /// SKU of the product.
     async fn sku(&self) -> ID {
         ID(self.0.sku.clone())
     }
 
-    /// Free to be ordered now.
+    /// Number of pieces that are free to be ordered.
     async fn available(&self) -> Long {
         Long(self.0.available)
     }
 
-    /// Held by carts and checkouts that are under way; null, with an error, for others than
-    /// merchants.
+    /// Number of pieces that are held by carts and by checkouts under way. Null, with an error, unless the
+    /// caller is a merchant.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -35,7 +35,8 @@ impl Stock {
         Some(Long(self.0.received - self.0.available - self.0.sold))
     }
 
-    /// Sold and not restocked; null, with an error, for others than merchants.
+    /// Number of pieces that were sold and not put back into stock. Null, with an error, unless the caller is
+    /// a merchant.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -43,7 +44,7 @@ impl Stock {
         Some(Long(self.0.sold))
     }
 
-    /// Everything that ever came in; null, with an error, for others than merchants.
+    /// Number of pieces that were ever received. Null, with an error, unless the caller is a merchant.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -52,18 +53,20 @@ impl Stock {
     }
 }
 
-/// Goods that came in.
+/// Input of `receiveStock`.
 #[derive(Debug, InputObject)]
 pub struct ReceiveStockInput {
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
-    /// How many, 1 to 1,000,000,000.
+    /// Number of pieces received, 1 to 1,000,000,000.
     pub quantity: Long,
-    /// Your idempotency key: the same receipt sent again under it is booked once.
+    /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// What became of a receipt.
+/// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
+/// this SKU. `Conflict`: this `opId` was used with another input, or that receipt was given up.
 #[derive(Union)]
 pub enum ReceiveStockResult {
     Stock(Stock),
@@ -72,21 +75,22 @@ pub enum ReceiveStockResult {
     InvalidInput(InvalidInput),
 }
 
-/// A product to be deleted.
+/// Input of `deleteProduct`.
 #[derive(Debug, InputObject)]
 pub struct DeleteProductInput {
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
 }
 
-/// A product that is gone.
+/// Result of a successful `deleteProduct`.
 #[derive(Debug, SimpleObject)]
 pub struct DeletedProduct {
-    /// The SKU that it had. It is free again about a minute later.
+    /// SKU of the deleted product. It can be used for a new product about a minute later.
     pub sku: ID,
 }
 
-/// What became of a deletion.
+/// Result of `deleteProduct`: the SKU of the deleted product, or a refusal. `InUse`: carts or checkouts hold
+/// pieces of the product.
 #[derive(Union)]
 pub enum DeleteProductResult {
     DeletedProduct(DeletedProduct),

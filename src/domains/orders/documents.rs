@@ -1,4 +1,4 @@
-//! What MongoDB sees of orders.
+//! The documents of orders as MongoDB stores them.
 
 use async_graphql::Enum;
 use mongodb::bson::DateTime;
@@ -14,102 +14,101 @@ use crate::{
     },
 };
 
-/// One order, or the stone that a deleted one leaves.
+/// One order, or the tombstone of a deleted one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderDocument {
-    /// Id of the checkout that made it; of an anonymous order, the capability to see it.
+    /// Id of the checkout that created it. For an anonymous order it is the capability to read it.
     #[serde(rename = "_id")]
     pub id: String,
     /// The cart that was checked out.
     pub cart_id: String,
-    /// Subject of the shopper, if the cart had one.
+    /// Subject of the shopper, if the cart had an owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// See the room's `mod.rs`.
+    /// State; the diagram is in the room's `mod.rs`.
     pub state: OrderState,
-    /// Set on the stone that a deleted order leaves.
+    /// Set on the tombstone of a deleted order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// Raised by every decision, and its guard.
+    /// Revision number. Every commit raises it and guards on it.
     pub revision: i64,
     /// Currency of every amount.
     pub currency: CurrencyCode,
-    /// What was bought, in the cart's order; a line that was taken off has quantity 0.
+    /// Lines in the cart's order. A removed line has quantity 0.
     pub lines: Vec<OrderLine>,
     /// Sum of the lines, in minor units.
     pub total: i64,
-    /// The payments that were decided, oldest first.
+    /// Committed payments, oldest first.
     pub payments: Vec<OrderPayment>,
-    /// Where it goes.
+    /// Shipping address.
     #[serde(default)]
     pub shipping: Address,
-    /// Who paid, and pays when a line is raised.
+    /// Means of payment, also for raised lines.
     #[serde(default)]
     pub payer: Payment,
-    /// What is still to be given, and what was given a short while ago.
+    /// Outbox: entries still to be applied, and entries that were applied recently.
     pub outbox: Vec<Due>,
-    /// Raised lines for which stock and money are being taken.
+    /// Raises of lines for which stock and money are being reserved.
     pub raises: Vec<Raise>,
-    /// Ops that were applied.
+    /// Records of applied ops.
     pub ops: Vec<OpRecord>,
     /// Server time of the checkout.
     pub placed_at: DateTime,
     /// Server time of the last change.
     pub changed_at: DateTime,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
-/// Where an order stands.
+/// State of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OrderState {
-    /// Paid; its lines can be adjusted.
+    /// The order is paid. Its lines can be adjusted, and it can be cancelled.
     Placed,
-    /// Cancelled; goods and money are on their way back.
+    /// The order is cancelled. Restocks or refunds are still to be made.
     Cancelling,
-    /// Cancelled; goods and money are back.
+    /// The order is cancelled. All goods are restocked and all money is refunded.
     Cancelled,
 }
 
-/// One SKU of an order, at the price at which it was put into the cart.
+/// One SKU of an order, at the price at which it was added to the cart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderLine {
-    /// The product.
+    /// SKU of the product.
     pub sku: String,
-    /// How many.
+    /// Number of pieces.
     pub quantity: i64,
-    /// Title when it was put into the cart.
+    /// Title when it was added to the cart.
     pub title: String,
-    /// Type of the product then.
+    /// Type of the product at that time.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Price then, in minor units.
+    /// Unit price at that time, in minor units.
     pub unit_price: i64,
 }
 
-/// One payment of an order: the checkout's, or that of a raised line.
+/// One payment of an order: that of the checkout, or of a raised line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderPayment {
-    /// Its id with the provider.
+    /// Id under which the provider knows it.
     pub id: String,
-    /// What it took, in minor units.
+    /// Amount that was paid, in minor units.
     pub amount: i64,
-    /// What of that is to be given back, by all decisions: what the outbox still owes of it hasn't
-    /// moved.
+    /// Sum of the committed refunds. What the outbox still owes of it hasn't been paid yet.
     pub refunded: i64,
 }
 
 impl OrderDocument {
-    /// What is still to be given: it isn't noted that it was.
+    /// The outbox entries that aren't settled.
     pub fn owed(&self) -> impl Iterator<Item = &Due> {
         self.outbox.iter().filter(|due| due.given.is_none())
     }
 
-    /// The refunds that are still to be made, each as its payment and amount.
+    /// The refunds that aren't settled, as payment id and amount.
     pub fn refunds_due(&self) -> impl Iterator<Item = (&str, i64)> {
         self.owed().filter_map(|due| match &due.give {
             Give::Refund { payment, amount } => Some((payment.as_str(), *amount)),
@@ -122,56 +121,56 @@ impl OrderDocument {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Due {
-    /// Id of the give, which the receiver remembers.
+    /// Tag of the apply, which the receiver remembers.
     pub tag: String,
-    /// What is to be given.
+    /// What is to be applied.
     pub give: Give,
-    /// Server time of the decision.
+    /// Server time of the commit.
     pub at: DateTime,
-    /// Server time of the note that it was given.
+    /// Server time at which it was settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<DateTime>,
-    /// Server time of the note that it can't be given yet: from then on only the sweep tries.
+    /// Server time at which it was deferred. From then on only the sweep tries it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<DateTime>,
 }
 
-/// What an outbox entry gives.
+/// Action of an outbox entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Give {
-    /// Stock that a raise took becomes sold.
+    /// Turns reserved stock of a raise into sold stock.
     Sell {
-        /// The product.
+        /// SKU of the product.
         sku: String,
-        /// How many.
+        /// Number of pieces.
         quantity: i64,
-        /// Tag of the raise that took it.
+        /// Tag of the raise that reserved it.
         take: String,
     },
-    /// The money of a raise.
+    /// Captures the payment of a raise.
     Capture {
-        /// The payment.
+        /// Id of the payment.
         payment: String,
     },
-    /// Sold goods go back on the shelf.
+    /// Returns sold goods to the shelf.
     Restock {
-        /// The product.
+        /// SKU of the product.
         sku: String,
-        /// How many.
+        /// Number of pieces.
         quantity: i64,
     },
-    /// Money goes back.
+    /// Refunds money.
     Refund {
-        /// The payment of which it is a part.
+        /// Id of the payment of which it is a part.
         payment: String,
-        /// Minor units.
+        /// Amount in minor units.
         amount: i64,
     },
 }
 
 impl Give {
-    /// Whether it is what a raise still owes: that comes before anything is given back.
+    /// Whether a raise owes it. Such entries are applied before any restock or refund.
     pub fn is_of_a_raise(&self) -> bool {
         matches!(self, Self::Sell { .. } | Self::Capture { .. })
     }
@@ -181,32 +180,32 @@ impl Give {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Raise {
-    /// Id of this attempt: tag of the stock taken.
+    /// Id of this try, and tag of its reservation of stock.
     pub tag: String,
-    /// Id of the payment; of raises that were begun before payments had one, the tag.
+    /// Id of the payment. Raises from before payments had their own ids use the tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payment: Option<String>,
-    /// The op behind it.
+    /// Id of the op.
     pub op: String,
-    /// Digest of its input.
+    /// Digest of the op's input.
     pub input: String,
-    /// The product.
+    /// SKU of the product.
     pub sku: String,
     /// The line's quantity as it was read.
     pub from: i64,
-    /// How many more.
+    /// Number of pieces to be added.
     pub quantity: i64,
-    /// What they cost, in minor units.
+    /// Their price, in minor units.
     pub amount: i64,
-    /// Set once it was given up: it can't be decided any more.
+    /// Set by the abort: the raise can't be committed any more.
     #[serde(default)]
     pub voiding: bool,
-    /// Until when, on the server's clock, the run that began it writes.
+    /// Deadline of the attempt that began it, on the server's clock.
     pub deadline: DateTime,
 }
 
 impl Raise {
-    /// Id of the payment, which others see: nobody can tell the order's id from it.
+    /// Id of the payment. Others see it, and the order's id can't be derived from it.
     pub fn payment_id(&self) -> &str {
         self.payment.as_deref().unwrap_or(&self.tag)
     }

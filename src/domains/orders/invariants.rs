@@ -1,4 +1,4 @@
-//! What `docgate check` verifies of orders and checkouts.
+//! Invariants of orders and checkouts, for `docgate check`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,11 +9,11 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        Report,
         carts::{self, CartState},
         inventory, payments,
     },
     error::Error,
+    invariants::Report,
 };
 
 /// What the rules need to know of all orders.
@@ -21,24 +21,24 @@ use crate::{
 struct Orders {
     /// The cart of each order.
     carts: HashMap<String, String>,
-    /// Whose each order is that wasn't deleted.
+    /// Owner of each order that isn't deleted.
     owners: HashMap<String, Option<String>>,
-    /// Per SKU, what placed orders have of it.
+    /// Quantity per SKU in the lines of placed orders.
     sold: HashMap<String, i64>,
-    /// What doesn't add up within one order.
+    /// Faults within single orders.
     broken: Vec<String>,
-    /// As holders of stock, the orders of which a line is being raised.
+    /// Holder names of the orders with a raise or an outbox entry.
     raising: HashSet<String>,
-    /// What each payment took and gave back.
+    /// Per payment, what orders and provider say of it.
     books: HashMap<String, Books>,
 }
 
-/// What orders say of a payment, against what its provider says.
+/// Comparison of a payment between its order and its provider.
 #[derive(Default)]
 struct Books {
-    /// What was paid less what is to be refunded, by the orders less by the provider.
+    /// Paid less refunded according to the order, minus the same according to the provider.
     difference: i64,
-    /// What is still to be refunded: the provider may have done so already.
+    /// Refunds still due. The provider may have paid them already.
     due: i64,
 }
 
@@ -48,8 +48,7 @@ impl Books {
     }
 }
 
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks the orders against themselves, the carts, the stock and the payments.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut orders = Orders::default();
     operations::for_each(app, |order| {
@@ -107,7 +106,7 @@ impl Orders {
     }
 }
 
-/// One to one: every completed cart has its order, and every order its cart, with the same owner.
+/// Checks that completed carts and orders belong together one to one, with the same owner.
 async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<(), Error> {
     report.rule(
         "orders: every completed cart has one order, and every order is of one cart with the same \
@@ -141,7 +140,7 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Per SKU: what is sold is what placed orders have.
+/// Checks per SKU that sold stock equals the lines of placed orders.
 async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Result<(), Error> {
     report.rule(
         "orders: per SKU, sold stock equals the lines of placed orders, and orders hold only what \
@@ -162,10 +161,10 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
         Ok(())
     })
     .await
-    // Of a product that was removed together with its stock only its orders are left.
+    // If a product was removed together with its stock, only its orders are left.
 }
 
-/// What orders say was paid and given back is what the provider took and gave back.
+/// Checks that the payments and refunds of the orders equal those of the provider.
 async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<(), Error> {
     let mut books = orders.books;
     let told = payments::operations::for_each(app, |payment, amount| {

@@ -1,8 +1,8 @@
-//! Orders, and the checkout that makes them: `orders`, and the flow over carts, inventory and
+//! Orders and the checkout that creates them: the collection `orders`, and the flow over carts, inventory and
 //! payments.
 //!
-//! **Checkout.** The cart decides; the order's `_id` is the checkout's, which is made of op id and
-//! attempt.
+//! **Checkout.** The cart is the decider. The order's `_id` is the checkout's, which is derived from the op
+//! id and the number of the checkout.
 //!
 //! ```text
 //!            claim                 pay                    complete
@@ -14,52 +14,51 @@
 //!       stock released
 //! ```
 //!
-//! *Take*: in PENDING, stock that the cart doesn't hold (tag: the checkout's id), then the money (an
-//! authorisation with an id of its own that the claim notes: who sees a payment must not be able to
-//! tell the order's id). *Decide*: PENDING → PAID, or PENDING → VOIDING. *Give*: what stands
-//! beside PAID. *Settle*: COMPLETE; then what the cart's reservations still hold goes back. Who is
-//! unsure about a take of stock stops there, for it may still come; past the checkout's deadline it
-//! can't, and the sweep or a repeat undoes it. An authorisation that may still come may be undone
-//! at once: its void is a tombstone.
+//! *Reserve*: in PENDING, stock that the cart doesn't hold (tag: the checkout's id), then the money. The
+//! authorisation has its own id, which the claim records: a reader of the payment must not be able to derive
+//! the order's id. *Commit*: PENDING → PAID; the abort is PENDING → VOIDING. *Apply*: the actions beside
+//! PAID. *Settle*: COMPLETE; then the remaining stock of the cart's reservations is returned. If the outcome
+//! of a reservation of stock is unknown, the attempt stops, because the reserve may still be applied. Past
+//! the checkout's deadline it can't, and the sweep or a repeat undoes the checkout. An authorisation with an
+//! unknown outcome can be voided at once, because its void leaves a tombstone.
 //!
-//! **Whose it is.** A cart without an owner becomes whoever's is signed in and checks it out. The
-//! claim notes that in the checkout, guarded by the cart's owner as it was read; the decision makes
-//! it the cart's owner, and the order has the cart's. A checkout that is undone leaves the cart as
-//! it was.
+//! **Ownership.** A cart without an owner gets the caller who checks it out with a token as its owner. The
+//! claim records that caller in the checkout, guarded by the cart's owner as it was read. The commit writes
+//! it as the cart's owner, and the order has the same owner. A checkout that is aborted leaves the owner
+//! unchanged.
 //!
-//! **An order** is decided by itself:
+//! **An order** is the decider of its own changes:
 //!
 //! ```text
-//!   PLACED ──cancel──▶ CANCELLING ──all given──▶ CANCELLED ──delete──▶ (stone)
+//!   PLACED ──cancel──▶ CANCELLING ──all applied──▶ CANCELLED ──delete──▶ (tombstone)
 //! ```
 //!
-//! Every decision (cancelling, lowering, raising) is computed from the order as read and guarded by
-//! its `revision`, which every decision raises; refused, it is computed again. What it owes stands
-//! in the outbox: stock to `sold`, a capture, restocks, refunds. An entry that was given stays, with
-//! the time of that note, until whoever read it before can't give it any more; then the sweep
-//! retires its marks from the inventory, and the entry goes.
+//! Every commit (cancelling, lowering, raising) is computed from the order as it was read, guards on its
+//! `revision` and raises it. If it is refused, it is computed again. The outbox holds what the order owes:
+//! stock to `sold`, a capture, restocks, refunds. A settled entry stays, with the time of its settling, until
+//! no attempt that read it unsettled can still apply it. Then the sweep retires its marks in the inventory
+//! and removes the entry.
 //!
-//! *Refunds that can't be paid yet.* The provider may be unable to pay a refund: with docgate's own
-//! accounts, while the merchant's account holds less. The order is decided all the same and is the
-//! answer; the entry stays owed, and `deferred` says since when. The caller's run and repeats of its
-//! op leave such an entry to the sweep, which asks the provider in each pass. `refunded` of an order
-//! leaves out what is owed, and `refundDue` is that. Each refund is paid as a whole or not at all,
-//! and one that is covered doesn't wait for a larger one. Whether the payer's account is closed or
-//! full doesn't matter: a refund always arrives there.
+//! *Deferred refunds.* The provider may be unable to pay a refund; with docgate's own accounts, while the
+//! merchant's account holds less. The order is committed and returned all the same. The entry stays owed, and
+//! `deferred` records since when. The caller's attempt and repeats of its op leave such an entry to the
+//! sweep, which asks the provider in each pass. `refunded` of an order excludes what is owed; `refundDue` is
+//! that amount. Each refund is paid as a whole or not at all, and a covered refund doesn't wait for a larger
+//! one. A refund also reaches an account of the payer that is closed or full.
 //!
-//! Raising a line takes first. It begins with a record in `raises`, so that a sweep knows what may
-//! have been taken whoever took it; the raise is given up by marking that record (`voiding`, after
-//! which no decision finds it), undone, and removed. A line that is lowered to zero stays in the
-//! document and isn't shown; raising it again is then like raising any other, at its old price. Its
-//! payment has an id of its own, as that of a checkout has. The ledger remembers for which cart or
-//! order a payment is, so that the sweep voids only an authorisation that is nobody's.
+//! Raising a line reserves first. It begins with a record in `raises`, so that a sweep knows what may have
+//! been reserved. The abort marks that record (`voiding`, after which no commit finds it), undoes the
+//! reservations and removes the record. A line that is lowered to zero stays in the document and isn't shown.
+//! It can be raised again like any other line, at its old price. The payment of a raise has its own id, like
+//! that of a checkout. The ledger remembers the cart or order of each payment, so the sweep voids only an
+//! authorisation that belongs to none.
 //!
-//! A deleted order leaves a stone with its `_id`: the checkout's late insert must find it taken.
+//! A deleted order leaves a tombstone with its `_id`, so that a late insert by the checkout is refused.
 //!
-//! Invariants: stock that is sold equals the lines of placed orders; each completed cart has its
-//! order, and each order its cart, one to one, and both the same owner; totals are the sums of lines, and equal what was paid
-//! less what is to be refunded (nothing is left of it once an order is cancelled); what the provider
-//! captured and refunded is the same, but for refunds that are due.
+//! Invariants: sold stock equals the lines of placed orders; completed carts and orders belong together one
+//! to one and have the same owner; the total is the sum of the lines, and equals what was paid less what is
+//! to be refunded (zero once an order is cancelled); captures and refunds of the provider equal those of the
+//! orders, except for refunds that are due.
 
 mod documents;
 pub mod invariants;

@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of orders.
+//! Resolvers: they translate between GraphQL and the operations of orders.
 
 use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
 use futures_util::Stream;
@@ -19,49 +19,51 @@ use crate::graphql::{
     subscription::follow,
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct OrdersQuery;
 
 #[Object]
 impl OrdersQuery {
-    /// One order: your own, one that was placed without signing in and whose id you know, or any
-    /// for a merchant. Null for every other.
+    /// An order by its global id. Null if it doesn't exist or isn't visible to the caller. An order is
+    /// visible to its owner and to merchants; an order that was placed without signing in is visible to
+    /// everyone who knows its id.
     ///
     /// Who: everyone.
     async fn order(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Its id.")] id: ID,
+        #[graphql(desc = "Global id of the order.")] id: ID,
     ) -> Result<Option<Order>> {
         Ok(operations::order(app(context), requester(context), &id).await?.map(Order))
     }
 
-    /// Your own orders, newest first.
+    /// Orders of the caller, newest first.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn my_orders(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Only those behind this cursor.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Order>> {
         let (app, requester) = (app(context), requester(context));
         Ok(operations::my_orders(app, requester, first, after.as_deref()).await?)
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct OrdersMutation;
 
 #[Object]
 impl OrdersMutation {
-    /// Checks a cart out: takes the stock that it doesn't hold yet and the money, and makes the
-    /// order. Either all of that happens or nothing. Of any number of checkouts of one cart at the
-    /// same time one makes the order. Own carts only, or one without an owner whose id you know: with
-    /// a token that cart and its order become yours alone, as with `claimCart`.
+    /// Checks a cart out: takes the stock that isn't reserved yet, collects the payment and places the order.
+    /// Either all of this happens or nothing. Of several concurrent checkouts of a cart one places the order.
+    /// Allowed for the owner of the cart, and for everyone if the cart has no owner. With a token, a cart
+    /// without an owner and its order then belong to the caller, as with `claimCart`.
     ///
     /// Who: everyone.
     async fn checkout_cart(
@@ -73,11 +75,11 @@ impl OrdersMutation {
         Ok(answer(said)?)
     }
 
-    /// Sets the quantity of one line of an order that isn't cancelled. What is taken off goes back
-    /// into stock and its price is refunded; what is added must be in stock and is paid first. Money
-    /// that can't be refunded yet is in `refundDue` of the answer. Own orders only, or one that was
-    /// placed without signing in and whose id you know, or any for a merchant; with docgate's own
-    /// accounts only the owner of the account that pays can raise.
+    /// Sets the quantity of a line of an order in the state `PLACED`. Lowering puts the pieces back into
+    /// stock and refunds their price. Raising takes pieces from stock and collects their price first. A
+    /// refund that can't be paid yet is shown in `refundDue`. Allowed for the owner and for merchants, and
+    /// for everyone if the order was placed without signing in. If the order is paid from an account of
+    /// docgate, only the owner of that account can raise a line.
     ///
     /// Who: everyone.
     async fn adjust_order_line(
@@ -89,10 +91,9 @@ impl OrdersMutation {
         Ok(answer(said)?)
     }
 
-    /// Cancels an order: its goods go back into stock, and what is left of the money is refunded.
-    /// Money that can't be refunded yet is in `refundDue` of the answer; until all is refunded the
-    /// order is `CANCELLING`. Own orders only, or one that was placed without signing in and whose id
-    /// you know, or any for a merchant.
+    /// Cancels an order: puts its goods back into stock and refunds what wasn't refunded yet. A refund that
+    /// can't be paid yet is shown in `refundDue`. The order is `CANCELLING` until everything is refunded.
+    /// Allowed for the owner and for merchants, and for everyone if the order was placed without signing in.
     ///
     /// Who: everyone.
     async fn cancel_order(
@@ -105,7 +106,7 @@ impl OrdersMutation {
         Ok(answer(said)?)
     }
 
-    /// Removes a cancelled order for good.
+    /// Deletes a cancelled order for good. It is refused with `InUse` unless the order is `CANCELLED`.
     ///
     /// Who: admin.
     #[graphql(guard = "Who::Role(Role::Admin)")]
@@ -118,20 +119,20 @@ impl OrdersMutation {
     }
 }
 
-/// What happens.
+/// Subscription fields.
 #[derive(Default)]
 pub struct OrdersSubscription;
 
 #[Subscription]
 impl OrdersSubscription {
-    /// An order: as it is now, and then whenever it changed, until it is removed. Whose orders: as
-    /// with `order`.
+    /// An order: the current state first, then each new state after a change. The stream ends when the order
+    /// is deleted, and at once if the order isn't visible to the caller (see `order`).
     ///
     /// Who: everyone.
     async fn order_changed(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Its id.")] id: ID,
+        #[graphql(desc = "Global id of the order.")] id: ID,
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
         // No order has an empty `_id`: the first read ends the stream.

@@ -1,4 +1,4 @@
-//! Every MongoDB call of the orders.
+//! MongoDB access of the orders.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -8,32 +8,32 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         expression::{append, both, changed, choose, filter, literal, map, stored, whole},
         flow::Op,
     },
 };
 
-/// What a decision makes of an order.
+/// The result of a commit for an order.
 #[derive(Debug, Clone)]
 pub(super) struct Decision {
-    /// The state after it.
+    /// New state.
     pub(super) state: OrderState,
-    /// The lines after it.
+    /// New lines.
     pub(super) lines: Vec<OrderLine>,
-    /// Their sum.
+    /// Sum of the new lines.
     pub(super) total: i64,
-    /// The payments after it.
+    /// New payments.
     pub(super) payments: Vec<OrderPayment>,
-    /// What it owes, each with its tag.
+    /// New outbox entries, each with its tag.
     pub(super) owed: Vec<(String, Give)>,
-    /// The raise that it decides, where it is one.
+    /// Tag of the raise that it commits, if it is a raise.
     pub(super) raise: Option<String>,
 }
 
-/// The order as a majority holds it, with the run that this read opens.
-pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<OrderDocument>), Error> {
+/// Begins an attempt with the order as its first read.
+pub(super) async fn open(app: &App, id: &str) -> Result<(Attempt, Option<OrderDocument>), Error> {
     app.collection::<OrderDocument>().open(app.bounds(), id).await
 }
 
@@ -53,12 +53,12 @@ async fn list(app: &App, list: List) -> Result<Vec<OrderDocument>, Error> {
     app.collection::<OrderDocument>().list(list).await
 }
 
-/// Refused when the checkout's order is there already, or was and is deleted.
+/// Inserts the order of a checkout. Refused if the order or its tombstone exists.
 pub(super) async fn insert(app: &App, order: OrderDocument) -> Outcome<()> {
     app.collection().insert(order).await
 }
 
-/// Applies a decision that was computed from the order as it was at `revision`, once per op.
+/// Commits a decision that was computed from the order at `revision`, once per op.
 pub(super) async fn decide(
     app: &App,
     id: &str,
@@ -84,24 +84,24 @@ pub(super) async fn decide(
     app.collection::<OrderDocument>().guarded(guard, turned(set)).once().apply().await
 }
 
-/// Notes a raise before anything is taken for it.
+/// Records a raise before anything is reserved for it.
 pub(super) async fn push_raise(
     app: &App,
     id: &str,
     revision: i64,
     raise: &Raise,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OrderDocument> {
     let set = doc! { "raises": append("$raises", vec![literal(stored(raise))]) };
     app.collection::<OrderDocument>()
         .guarded(at(id, revision), turned(set))
-        .within(run)
+        .within(attempt)
         .once()
         .apply()
         .await
 }
 
-/// Gives a raise up: from here on no decision finds it.
+/// Aborts a raise: no commit finds it any more.
 pub(super) async fn mark_voiding(app: &App, id: &str, raise: &str) -> Outcome<()> {
     let voided = changed(doc! { "voiding": true });
     let set = doc! { "raises": map("$raises", choose(is_tagged(raise), voided, "$$this")) };
@@ -109,15 +109,15 @@ pub(super) async fn mark_voiding(app: &App, id: &str, raise: &str) -> Outcome<()
     app.collection::<OrderDocument>().guarded(guard, turned(set)).done().await
 }
 
-/// Forgets a raise that was given up, after everything that it had taken was given back.
+/// Removes an aborted raise, after its reservations were released.
 pub(super) async fn remove_raise(app: &App, id: &str, raise: &str) -> Outcome<()> {
     let set = doc! { "raises": without(raise) };
     let guard = with_raise(id, raise, true);
     app.collection::<OrderDocument>().guarded(guard, turned(set)).done().await
 }
 
-/// Notes what was given, and what can't be given yet. An order that is being cancelled and owes
-/// nothing more is cancelled. The time of the first note stays: who reads the order after it gives
+/// Settles applied entries and marks deferred ones. If an order that is being cancelled owes nothing more, it
+/// becomes cancelled. The time of the first write stays: an attempt that reads the order after it applies
 /// nothing.
 pub(super) async fn mark_given(
     app: &App,
@@ -127,7 +127,7 @@ pub(super) async fn mark_given(
 ) -> Outcome<OrderDocument> {
     let noted = choose(is_one_of(deferred), first_noted("deferred"), "$$this");
     let noted = choose(is_one_of(given), first_noted("given"), noted);
-    // A missing field is less than null, and null less than any time.
+    // In the sort order of BSON a missing field is less than null, and null is less than any time.
     let is_owed = doc! { "$lte": ["$$this.given", null] };
     let is_done = doc! { "$and": [
         { "$eq": ["$state", stored(&OrderState::Cancelling)] },
@@ -145,24 +145,24 @@ pub(super) async fn mark_given(
     app.collection::<OrderDocument>().guarded(guard, update).apply().await
 }
 
-/// The element `$$this` with the server's time in `field`, where there is none yet.
+/// Expression: the element `$$this` with the server's time in `field`, unless `field` is set.
 fn first_noted(field: &str) -> Bson {
     changed(doc! { field: { "$ifNull": [format!("$$this.{field}"), "$$NOW"] } })
 }
 
-/// The elements `$$this` with one of these tags.
+/// Expression: the element `$$this` has one of these tags.
 fn is_one_of(tags: &[String]) -> Document {
     doc! { "$in": ["$$this.tag", literal(tags.to_vec())] }
 }
 
-/// Forgets outbox entries whose marks are retired.
+/// Removes outbox entries whose marks are retired.
 pub(super) async fn pull_given(app: &App, id: &str, tags: &[String]) -> Outcome<()> {
     let given = doc! { "tag": { "$in": tags }, "given": { "$exists": true } };
     let update = doc! { "$pull": { "outbox": given } };
     app.collection::<OrderDocument>().guarded(doc! { "_id": id }, update).done().await
 }
 
-/// Replaces a cancelled order by a stone, in one update.
+/// Replaces a cancelled order by its tombstone in one update.
 pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocument> {
     let guard = doc! {
         "_id": id,
@@ -170,7 +170,7 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
         "deleted": { "$ne": true },
         "raises": { "$size": 0 },
     };
-    // The books stay, and what was given a short while ago: its marks are still to be retired.
+    // Amounts and payments stay. So do recently settled entries, because their marks are still to be retired.
     let stone = doc! { "$replaceWith": {
         "_id": "$_id",
         "cartId": "$cartId",
@@ -191,21 +191,21 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
     app.collection::<OrderDocument>().guarded(guard, vec![stone]).once().apply().await
 }
 
-/// Orders with outbox entries decided from `from` on and before `before`, oldest first.
+/// Orders with outbox entries that were committed at or after `from` and before `before`, oldest first.
 pub(super) async fn list_owing(
     app: &App,
     from: DateTime,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<OrderDocument>, Error> {
-    // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
-    // use it.
+    // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
+    // it.
     let due = doc! { "outbox.at": { "$gte": from, "$lt": before } };
     let (filter, hint) = (due, Some("outbox_at"));
     list(app, List { filter, limit, hint, ..List::default() }).await
 }
 
-/// Orders with a raise whose deadline lies before `before`, oldest first.
+/// Orders with a raise whose deadline is earlier than `before`, oldest first.
 pub(super) async fn list_overdue_raises(
     app: &App,
     before: DateTime,
@@ -215,7 +215,7 @@ pub(super) async fn list_overdue_raises(
     list(app, List { filter, limit, hint, ..List::default() }).await
 }
 
-/// Every order, for the invariants.
+/// Calls `each` for every order, for the invariants.
 pub(super) async fn for_each(
     app: &App,
     each: impl FnMut(OrderDocument) -> Result<(), Error>,
@@ -223,12 +223,12 @@ pub(super) async fn for_each(
     app.collection::<OrderDocument>().for_each(each).await
 }
 
-/// The order as it was read.
+/// Guard: the order is as it was read.
 fn at(id: &str, revision: i64) -> Document {
     doc! { "_id": id, "revision": revision }
 }
 
-/// The order while it has this raise.
+/// Guard: the order has this raise, with this value of `voiding`.
 fn with_raise(id: &str, raise: &str, voiding: bool) -> Document {
     doc! { "_id": id, "raises": { "$elemMatch": { "tag": raise, "voiding": voiding } } }
 }
@@ -240,12 +240,12 @@ fn turned(mut set: Document) -> Vec<Document> {
     vec![doc! { "$set": set }]
 }
 
-/// The raises without this one.
+/// Expression: the raises without this one.
 fn without(raise: &str) -> Bson {
     filter("$raises", doc! { "$not": [is_tagged(raise)] })
 }
 
-/// The elements `$$this` with this tag.
+/// Expression: the element `$$this` has this tag.
 fn is_tagged(tag: &str) -> Document {
     doc! { "$eq": ["$$this.tag", literal(tag)] }
 }

@@ -1,5 +1,5 @@
-//! Finishes or undoes what was cut: checkouts, raised lines, what orders owe; and retires the marks
-//! of what they gave.
+//! The sweep of orders finishes or aborts interrupted checkouts and raises, applies what orders owe, and
+//! retires the marks of applied entries.
 
 use mongodb::bson::DateTime;
 
@@ -8,20 +8,21 @@ use crate::{
     app::App,
     domains::{carts, transfers},
     error::Error,
-    mongo::Tally,
+    mongo::SweepReport,
 };
 
-/// Things of one kind per pass.
+/// Number of documents of one kind that one command reads.
 const BATCH: i64 = 100;
 
-/// One pass; how many flows it finished.
+/// Runs one pass and returns the number of flows that it finished.
 ///
 /// # Errors
-/// The first trouble that there was; everything else was still tried.
+/// The first failure. The other flows were still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now();
-    let quiet = DateTime::from_millis(now.timestamp_millis() - app.bounds().quiet_millis());
-    let mut tally = Tally::default();
+    let quiet =
+        DateTime::from_millis(now.timestamp_millis() - app.bounds().two_grace_periods_millis());
+    let mut tally = SweepReport::default();
     for cart in carts::operations::checkout::overdue(app, now, BATCH).await? {
         tally.add(&cart, finish_checkout(app, &cart).await);
     }
@@ -30,8 +31,8 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
             tally.add(&order, operations::undo_raise(app, &order, &raise).await);
         }
     }
-    // What can't be given yet, such as a refund that the merchant hasn't the money for, stays at
-    // the front: so the pass goes on behind it.
+    // Deferred entries, such as a refund that the merchant's account can't cover, stay at the front of the
+    // list. The pass continues behind them.
     let mut from = DateTime::from_millis(0);
     loop {
         let owing = operations::list_owing(app, from, quiet, BATCH).await?;
@@ -52,20 +53,20 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Finishes the checkout of a cart, in a run of its own.
+/// Finishes the checkout of a cart in its own attempt.
 async fn finish_checkout(app: &App, cart: &str) -> Result<bool, Error> {
-    let (run, cart) = carts::operations::checkout::open(app, cart).await?;
+    let (attempt, cart) = carts::operations::checkout::open(app, cart).await?;
     let overdue = cart.filter(|cart| {
         cart.checkout.as_ref().is_some_and(|checkout| {
-            carts::operations::checkout::is_overdue(checkout, run.now(), app.bounds())
+            carts::operations::checkout::is_overdue(checkout, attempt.now(), app.bounds())
         })
     });
     let Some(cart) = overdue else { return Ok(false) };
-    operations::recover(app, &cart, &run).await?;
+    operations::recover(app, &cart, &attempt).await?;
     Ok(true)
 }
 
-/// Voids an authorisation on the ledger that belongs to no checkout and no raised line.
+/// Voids an authorisation of the ledger that belongs to no checkout and no raise.
 async fn void_if_nobodys(app: &App, id: &str, holder: Option<&str>) -> Result<bool, Error> {
     if let Some(holder) = holder
         && has_payment(app, holder, id).await?

@@ -1,4 +1,4 @@
-//! What clients see of orders and of the checkout.
+//! GraphQL types of orders and of the checkout.
 
 use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
@@ -12,59 +12,58 @@ use crate::graphql::{
     scalars::{CurrencyCode, DateTime, Long, Money},
 };
 
-/// One order.
+/// An order.
 #[derive(Debug)]
 pub struct Order(pub OrderDocument);
 
-/// An order: what was bought, at the prices at which it was put into the cart.
+/// An order: products bought at the prices that they had when they were put into the cart.
 #[Object]
 impl Order {
-    /// Its id. Whoever knows the id of an order that was placed without signing in can see and
-    /// change it.
+    /// Global id of the order. The id of an order that was placed without signing in is a capability: whoever
+    /// knows it can see and change the order.
     pub async fn id(&self) -> ID {
         NodeKind::Order.id(&self.0.id)
     }
 
-    /// The cart that was checked out.
+    /// Global id of the cart that was checked out.
     async fn cart_id(&self) -> ID {
         NodeKind::Cart.id(&self.0.cart_id)
     }
 
-    /// Where it stands.
+    /// State of the order.
     async fn state(&self) -> OrderState {
         self.0.state
     }
 
-    /// What was bought. Lines that were lowered to zero are left out.
+    /// Lines of the order. Lines whose quantity was lowered to zero are left out.
     async fn lines(&self) -> Vec<OrderLine> {
         let lines = self.0.lines.iter().filter(|line| line.quantity > 0);
         lines.map(|line| OrderLine { line: line.clone(), currency: self.0.currency }).collect()
     }
 
-    /// Sum of the lines.
+    /// Sum of the totals of all lines.
     async fn total(&self) -> Money {
         self.money(self.0.total)
     }
 
-    /// What was paid, for the checkout and for lines that were raised.
+    /// Sum of all payments: the one of the checkout and those of raised lines. Refunds aren't subtracted.
     async fn paid(&self) -> Money {
         self.money(self.0.payments.iter().map(|payment| payment.amount).sum())
     }
 
-    /// What of that was given back.
+    /// Part of `paid` that was paid back.
     async fn refunded(&self) -> Money {
         let decided: i64 = self.0.payments.iter().map(|payment| payment.refunded).sum();
         self.money(decided - self.due())
     }
 
-    /// What of that is still to be given back: the refund is decided and the money hasn't moved. It
-    /// moves without a further request, as soon as the merchant's account or the payment provider
-    /// can pay.
+    /// Part of `paid` that is still to be paid back: the refund is decided, but the money hasn't moved yet.
+    /// It moves without a further request, as soon as the merchant's account or the payment provider can pay.
     async fn refund_due(&self) -> Money {
         self.money(self.due())
     }
 
-    /// Where the goods go.
+    /// Address to which the goods are sent.
     async fn shipping(&self) -> ShippingAddress {
         let address = self.0.shipping.clone();
         ShippingAddress {
@@ -75,12 +74,12 @@ impl Order {
         }
     }
 
-    /// When it was placed.
+    /// Time at which the order was placed.
     async fn placed_at(&self) -> DateTime {
         DateTime(self.0.placed_at)
     }
 
-    /// When it last changed.
+    /// Time of the last change.
     async fn changed_at(&self) -> DateTime {
         DateTime(self.0.changed_at)
     }
@@ -96,99 +95,103 @@ impl Order {
     }
 }
 
-/// One product in an order.
+/// Line of an order.
 #[derive(Debug)]
 pub struct OrderLine {
     line: LineDocument,
     currency: CurrencyCode,
 }
 
-/// One product in an order.
+/// Line of an order: one product with its quantity.
 #[Object]
 impl OrderLine {
-    /// The product.
+    /// SKU of the product.
     async fn sku(&self) -> ID {
         ID(self.line.sku.clone())
     }
 
-    /// How many.
+    /// Number of pieces.
     async fn quantity(&self) -> Long {
         Long(self.line.quantity)
     }
 
-    /// Its title when it was put into the cart.
+    /// Title of the product at the time it was put into the cart.
     async fn title(&self) -> &str {
         &self.line.title
     }
 
-    /// Its type then, such as `album`.
+    /// Type of the product at the time it was put into the cart, such as `album`.
     #[graphql(name = "type")]
     async fn kind(&self) -> &str {
         &self.line.kind
     }
 
-    /// Its price then.
+    /// Price of one piece at the time the product was put into the cart.
     async fn unit_price(&self) -> Money {
         Money::new(self.line.unit_price, self.currency)
     }
 
-    /// Price of the whole line.
+    /// `unitPrice` times `quantity`.
     async fn total(&self) -> Money {
         Money::new(self.line.unit_price * self.line.quantity, self.currency)
     }
 }
 
-/// Where goods go.
+/// Postal address of the recipient.
 #[derive(Debug, SimpleObject)]
 pub struct ShippingAddress {
     /// Name of the recipient.
     pub name: String,
-    /// Street, house, and what else stands above the city.
+    /// Street, house number and everything else above the line of the city.
     pub street: String,
     /// City with its postal code.
     pub city: String,
-    /// Country code of two letters, as in ISO 3166.
+    /// ISO 3166-1 country code of two letters.
     pub country: String,
 }
 
-/// Where goods go.
+/// Postal address of the recipient.
 #[derive(Debug, InputObject)]
 pub struct ShippingAddressInput {
     /// Name of the recipient, 1 to 200 characters.
     pub name: String,
-    /// Street, house, and what else stands above the city, 1 to 300 characters.
+    /// Street, house number and everything else above the line of the city, 1 to 300 characters.
     pub street: String,
     /// City with its postal code, 1 to 200 characters.
     pub city: String,
-    /// Country code of two capital letters that ISO 3166-1 has assigned, such as `DE`.
+    /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
     pub country: String,
 }
 
-/// Who pays. Which field is needed depends on the payment provider that this shop uses; neither is
-/// where nothing is to be paid.
+/// Payment method. Which of the two fields is required depends on the payment provider that is configured.
+/// Neither is required if there is nothing to pay.
 #[derive(Debug, InputObject)]
 pub struct PaymentInput {
-    /// Where docgate's own accounts pay: one of yours, in the cart's currency.
+    /// For payment from an account of docgate: global id of one of the caller's accounts, in the currency of
+    /// the cart.
     pub account: Option<ID>,
-    /// Where an outside provider does: what its page gave the shopper, 1 to 1000 characters.
+    /// For an external payment provider: the token that its page gave the shopper, 1 to 1,000 characters.
     pub token: Option<String>,
 }
 
-/// A checkout.
+/// Input of `checkoutCart`.
 #[derive(Debug, InputObject)]
 pub struct CheckoutCartInput {
-    /// The cart.
+    /// Global id of the cart.
     pub cart_id: ID,
-    /// Where the goods go.
+    /// Address to which the goods are sent.
     pub shipping: ShippingAddressInput,
-    /// Who pays.
+    /// Payment method.
     pub payment: PaymentInput,
-    /// Your idempotency key: repeated with it, a checkout that succeeded answers with its order,
-    /// and one that was refused is tried again.
+    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
+    /// succeeded, and tries again if it was refused.
     pub op_id: Option<ID>,
 }
 
-/// What became of a checkout.
+/// Result of `checkoutCart`: the order, or a refusal that left the cart as it was. `NotFound`: the cart or
+/// the paying account doesn't exist for this caller. `CartNotActive`: the cart is closed or in another
+/// checkout. `Conflict`: this `opId` was used with another input. `InvalidInput`: among others, the account
+/// can't pay this order.
 #[derive(Union)]
 #[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
 pub enum CheckoutCartResult {
@@ -202,22 +205,26 @@ pub enum CheckoutCartResult {
     InvalidInput(InvalidInput),
 }
 
-/// A change of one line of an order.
+/// Input of `adjustOrderLine`.
 #[derive(Debug, InputObject)]
 pub struct AdjustOrderLineInput {
-    /// The order.
+    /// Global id of the order.
     pub order_id: ID,
-    /// The product; one that was in the order from the beginning, even if its line was taken off.
+    /// SKU of a product that the order had when it was placed, even if its line was lowered to zero since.
     pub sku: ID,
-    /// How many it shall be from now on, 0 to 10000. The price per piece stays.
+    /// New number of pieces, 0 to 10,000. The price of one piece stays.
     pub quantity: Long,
-    /// Who pays for a line that is raised; as at the checkout when left out.
+    /// Payment method for a line that is raised. Default: the one of the checkout. It isn't used if the line
+    /// is lowered.
     pub payment: Option<PaymentInput>,
-    /// Your idempotency key: repeated with it, a change that was made isn't made again.
+    /// Idempotency key, 1 to 128 characters. The quantity is set once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// What became of a change of a line.
+/// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
+/// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `opId` was used
+/// with another input.
 #[derive(Union)]
 #[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
 pub enum AdjustOrderLineResult {
@@ -230,16 +237,17 @@ pub enum AdjustOrderLineResult {
     InvalidInput(InvalidInput),
 }
 
-/// Which order is to be cancelled.
+/// Input of `cancelOrder`.
 #[derive(Debug, InputObject)]
 pub struct CancelOrderInput {
-    /// The order.
+    /// Global id of the order.
     pub order_id: ID,
-    /// Your idempotency key: repeated with it, an order that was cancelled is answered as it stands.
+    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the cancelled order as it is
+    /// now; with another key, or without one, it is refused with `OrderNotOpen`.
     pub op_id: Option<ID>,
 }
 
-/// What became of a cancellation.
+/// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.
 #[derive(Union)]
 #[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
 pub enum CancelOrderResult {
@@ -250,21 +258,21 @@ pub enum CancelOrderResult {
     InvalidInput(InvalidInput),
 }
 
-/// Which order is to be removed.
+/// Input of `deleteOrder`.
 #[derive(Debug, InputObject)]
 pub struct DeleteOrderInput {
-    /// The order.
+    /// Global id of the order.
     pub order_id: ID,
 }
 
-/// An order that was removed.
+/// Result of a successful `deleteOrder`.
 #[derive(Debug, SimpleObject)]
 pub struct DeletedOrder {
-    /// The id that it had; no other order ever gets it.
+    /// Global id of the deleted order. It is never used for another order.
     pub id: ID,
 }
 
-/// What became of a removal.
+/// Result of `deleteOrder`: the id of the deleted order, or a refusal. `InUse`: the order isn't `CANCELLED`.
 #[derive(Union)]
 pub enum DeleteOrderResult {
     DeletedOrder(DeletedOrder),
@@ -297,12 +305,12 @@ impl From<OrderDocument> for DeleteOrderResult {
     }
 }
 
-/// There is nothing in the cart.
+/// The cart has no lines.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct CartEmpty {
-    /// `CART_EMPTY`.
+    /// Always `CART_EMPTY`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
 }
 
@@ -312,20 +320,20 @@ impl Default for CartEmpty {
     }
 }
 
-/// Of some products less is in stock than the cart needs. Nothing was taken or paid, and the cart
-/// takes changes again.
+/// The available stock doesn't cover some lines of the cart. No stock was taken, nothing was paid, and the
+/// cart can be changed again.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct CheckoutShort {
-    /// `INSUFFICIENT_STOCK`.
+    /// Always `INSUFFICIENT_STOCK`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// Every line that is short.
+    /// Every line that the available stock doesn't cover.
     pub lines: Vec<ShortLine>,
 }
 
 impl CheckoutShort {
-    /// These lines are short.
+    /// A refusal because of these lines.
     pub fn new(lines: Vec<ShortLine>) -> Self {
         let skus: Vec<String> = lines.iter().map(|line| format!("{:?}", line.sku.0)).collect();
         let message = format!("less is in stock than needed of {}", skus.join(", "));
@@ -333,56 +341,56 @@ impl CheckoutShort {
     }
 }
 
-/// A line of which less is in stock than the cart needs.
+/// A cart line that the available stock doesn't cover.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct ShortLine {
-    /// The product.
+    /// SKU of the product.
     pub sku: ID,
-    /// How many the line has.
+    /// Number of pieces in the line.
     pub requested: Long,
-    /// How many of them can be had: those that the cart holds and those that are free.
+    /// Number of pieces that can be had: those that are reserved for the cart plus those that are free.
     pub available: Long,
 }
 
 impl ShortLine {
-    /// The line has `requested` of the SKU, of which only `available` can be had.
+    /// The line has `requested` pieces of the SKU, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
         Self { sku: ID(sku.into()), requested: Long(requested), available: Long(available) }
     }
 }
 
-/// The payment provider declined. Nothing was taken or paid.
+/// The payment provider declined the payment. No stock was taken and nothing was paid.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct PaymentDeclined {
-    /// `PAYMENT_DECLINED`.
+    /// Always `PAYMENT_DECLINED`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// Why, in the provider's words.
+    /// Reason in the words of the payment provider.
     pub reason: String,
 }
 
 impl PaymentDeclined {
-    /// Why, in words that are safe to show.
+    /// A refusal for this reason, which must be safe to show to clients.
     pub fn new(reason: String) -> Self {
         let message = format!("the payment was declined: {reason}");
         Self { code: ErrorCode::PaymentDeclined, message, reason }
     }
 }
 
-/// The order takes no changes in its present state.
+/// The order can't be changed in its present state.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct OrderNotOpen {
-    /// `ORDER_NOT_OPEN`.
+    /// Always `ORDER_NOT_OPEN`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// Where it stands.
+    /// State of the order.
     pub state: OrderState,
 }
 
 impl OrderNotOpen {
-    /// The order as it stands takes no changes.
+    /// The refusal for the order's present state.
     pub fn of(order: &OrderDocument) -> Self {
         let message = match order.state {
             OrderState::Cancelling => "the order is being cancelled",

@@ -1,4 +1,4 @@
-//! A service of the operator as provider; its contract stands in the room's `mod.rs`.
+//! The payment provider `http`: calls of a service of the operator. The room's `mod.rs` has the contract.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::{
     graphql::scalars::Money,
 };
 
-/// How often a call is sent whose outcome nobody knows, before it is left to its flow's repeat.
+/// Maximum number of tries of a call with an unknown outcome. After them it is left to the flow's repeat.
 const TRIES: u32 = 3;
-/// Pause before the second try; it doubles with each further one.
+/// Pause before the second try. It doubles with each further try.
 const BACK_OFF: Duration = Duration::from_millis(100);
-/// Longest reason that is passed on to the shopper, in characters.
+/// Maximum length of a reason that the shopper gets to read, in characters.
 const REASON: usize = 200;
 
 /// Payments by signed calls to `payments_url`.
 pub(super) struct HttpProvider;
 
-/// The body of a call.
+/// The body of a request.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Call<'a> {
@@ -40,18 +40,18 @@ struct Call<'a> {
     sent_at: String,
 }
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Debug, Deserialize)]
 struct Answer {
     status: String,
     reason: Option<String>,
 }
 
-/// Why a try gave no answer.
+/// Why a try has no usable response.
 enum Fault {
-    /// It may have been carried out, and may work the next time.
+    /// Temporary: the call may have been carried out, and another try may succeed.
     Passing(Error),
-    /// It won't work the next time either.
+    /// Permanent: another try wouldn't succeed.
     Lasting(Error),
 }
 
@@ -112,7 +112,7 @@ fn expect(answer: Answer, status: &str) -> Result<(), Error> {
     )))
 }
 
-/// The provider's reason, fit to be shown.
+/// The provider's reason, cleaned and truncated for the shopper.
 fn shown(reason: Option<String>) -> String {
     let reason = reason.unwrap_or_default();
     let shown: String = reason.chars().filter(|c| !c.is_control()).take(REASON).collect();
@@ -131,7 +131,13 @@ async fn send(app: &App, action: &'static str, mut call: Call<'_>) -> Result<Ans
         match send_once(app, action, &key, &body).await {
             Ok(answer) => return Ok(answer),
             Err(Fault::Passing(error)) if attempt < TRIES => {
-                tracing::warn!(action, attempt, ?error, "the payment provider is called again");
+                tracing::warn!(
+                    event = "payment_call_retried",
+                    action,
+                    attempt,
+                    ?error,
+                    "a call of the payment provider failed and is repeated"
+                );
             }
             Err(Fault::Passing(error) | Fault::Lasting(error)) => return Err(error),
         }
@@ -169,7 +175,7 @@ async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<An
     })
 }
 
-/// What couldn't be sent or read at all won't be the next time either.
+/// A request that can't be built, or a response that can't be decoded, is a permanent fault.
 fn fault(error: reqwest::Error) -> Fault {
     if error.is_builder() || error.is_decode() {
         Fault::Lasting(Error::internal(error))

@@ -1,4 +1,4 @@
-//! docgate's own accounts as provider.
+//! The payment provider `ledger`: docgate's own accounts.
 
 use super::{Authorisation, Charge, Hindrance, Provider, Refund};
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
     graphql::scalars::Money,
 };
 
-/// An authorisation is a transfer to the merchant that waits for its checkout's decision.
+/// Payments as transfers to the merchant. An authorisation is a transfer that waits for the checkout's
+/// commit.
 pub(super) struct Ledger;
 
 impl Provider for Ledger {
@@ -43,7 +44,7 @@ impl Provider for Ledger {
     }
 }
 
-/// What is wrong with the account that is to pay.
+/// Why the account can't pay, if it can't.
 pub(super) async fn hindrance(
     app: &App,
     subject: Option<&str>,

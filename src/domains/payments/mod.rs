@@ -1,8 +1,8 @@
-//! Payments: who takes the money at checkout, chosen by configuration.
+//! Payments: one interface over the payment providers, of which the configuration selects one.
 //!
-//! Every call is repeatable under its id. `void` leaves a tombstone with the provider, so that an
-//! authorisation which comes late is refused. A total of zero is nobody's business: [`operations`]
-//! answers it without a provider, and no provider knows its id afterwards.
+//! Every call is repeatable under its id. `void` leaves a tombstone at the provider, so that a late
+//! authorisation is refused. A total of zero isn't sent to a provider: [`operations`] answers it, and no
+//! provider knows its id afterwards.
 //!
 //! - `ledger`: docgate's own accounts; an authorisation is a transfer that waits for its checkout
 //! - `http`: a service of the operator, see below
@@ -16,17 +16,17 @@
 //! {"id": "…", "amount": 1999, "currency": "EUR", "token": "…", "refundId": "…", "sentAt": "…"}
 //! ```
 //!
-//! `id` names the payment in all four. `amount` (integer, minor units) and `currency` (ISO 4217) come
-//! with `authorise` and `refund`, `token` (what the provider's own page gave the shopper) with
-//! `authorise` if there is one, `refundId` with `refund`. `sentAt` (RFC 3339, UTC) lets the provider
-//! refuse what is old. Headers:
+//! `id` identifies the payment in all four. `amount` (integer, minor units) and `currency` (ISO 4217) are
+//! sent with `authorise` and `refund`; `token` (what the provider's own page gave the shopper) with
+//! `authorise` if there is one; `refundId` with `refund`. `sentAt` (RFC 3339, UTC) lets the provider refuse
+//! old requests. Headers:
 //!
-//! - `idempotency-key`: id and action, for a refund also the refund's id. The same key is sent again
-//!   when an answer was lost, and must have the same effect once and the same answer.
-//! - `x-docgate-signature: sha256=<hex>`: HMAC-SHA256 of the body's bytes under
-//!   `payments_signing_secret`. The provider must check it.
+//! - `idempotency-key`: id and action, for a refund also the refund's id. If a response is lost, docgate
+//!   sends the same key again. The call must take effect once and have the same response.
+//! - `x-docgate-signature: sha256=<hex>`: HMAC-SHA256 of the body's bytes under `payments_signing_secret`.
+//!   The provider must check it.
 //!
-//! The answer is `2xx` with `{"status": "…", "reason": "…"}`:
+//! The response is `2xx` with `{"status": "…", "reason": "…"}`:
 //!
 //! | action | status |
 //! |---|---|
@@ -35,11 +35,11 @@
 //! | `void` | `voided`, also where nothing was authorised under the id |
 //! | `refund` | `refunded`, or `due` while the money can't be paid |
 //!
-//! An `authorise` that comes after the `void` of its id must be `declined`; a `void` after it was
-//! declined is still `voided`. A refund that is `due` comes again under the same key, until it is
-//! answered `refunded`. `5xx`, 408, 425 and 429, timeouts and broken connections mean that
-//! nobody knows: docgate sends the call a few times more, and later again under the same key. Any
-//! other status is a fault of the set-up and logged as such; the flow waits until it is mended.
+//! An `authorise` after the `void` of its id must be `declined`; a `void` after a decline is still `voided`.
+//! A refund that is `due` is sent again under the same key until the response is `refunded`. After `5xx`,
+//! 408, 425 and 429, timeouts and broken connections the outcome is unknown: docgate sends the call a few
+//! times more, and later again under the same key. Any other status is a fault of the set-up and is logged as
+//! such; the flow waits until it is corrected.
 
 mod http;
 mod ledger;
@@ -48,28 +48,27 @@ pub mod operations;
 
 use crate::{app::App, error::Error, graphql::scalars::Money};
 
-/// What is to be charged.
+/// A charge: what is to be paid, for what, and by which means.
 #[derive(Debug, Clone)]
 pub struct Charge {
-    /// Id of the payment. Others see it: it must not tell anything of what is paid.
+    /// Id of the payment. Others see it, so it must not reveal anything about what is paid.
     pub id: String,
-    /// The cart or the order that is paid, by the name under which it holds stock; no provider tells
-    /// it anyone.
+    /// Holder name of the cart or order that is paid. No provider reveals it.
     pub holder: String,
-    /// How much.
+    /// Amount to be paid.
     pub amount: Money,
-    /// For the ledger: the account that pays; its owner was checked.
+    /// Ledger provider: the account that pays. Its owner was checked.
     pub account: Option<String>,
-    /// For an HTTP provider: what its own page gave the shopper.
+    /// HTTP provider: token that the shopper got from the provider's own page.
     pub token: Option<String>,
 }
 
-/// Why a charge can't be paid by who asked for it.
+/// Why the caller can't pay a charge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hindrance {
-    /// There is no such account, or not for the caller; its `_id`.
+    /// The account with this `_id` doesn't exist or isn't the caller's.
     Missing(String),
-    /// Something else, in words that are safe to show.
+    /// Another reason, in words that are safe to show.
     Because(String),
 }
 
@@ -79,50 +78,47 @@ impl Hindrance {
     }
 }
 
-/// What the provider said to an authorisation.
+/// Result of an authorisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorisation {
-    /// The money is set aside for the payment.
+    /// The money is reserved for the payment.
     Authorised,
-    /// It isn't, and won't be under this id; why, in words that are safe to show.
+    /// The money isn't and won't be reserved under this id. The reason is safe to show.
     Declined(String),
 }
 
-/// What the provider said to a refund.
+/// Result of a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refund {
-    /// The money has moved.
+    /// The refund is paid.
     Made,
-    /// The money can't move now, and will later: refund again.
+    /// The refund can't be paid now. The call has to be repeated later.
     Due,
 }
 
-/// One provider.
+/// A payment provider.
 pub trait Provider {
-    /// Sets the money aside. Repeated with the same id it says the same.
+    /// Reserves the money. A repeat with the same id has the same result.
     ///
     /// # Errors
-    /// The outcome is unknown: the money may be set aside or may yet be.
+    /// The outcome is unknown: the money may be reserved now or later.
     fn authorise(
         &self,
         app: &App,
         charge: &Charge,
     ) -> impl Future<Output = Result<Authorisation, Error>> + Send;
 
-    /// Takes the money that was set aside.
-    ///
+    /// Captures the reserved money.
     /// # Errors
     /// The outcome is unknown: capture again.
     fn capture(&self, app: &App, id: &str) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Gives up: what was set aside is free again, and nothing is set aside under this id any more.
-    ///
+    /// Aborts the payment: reserved money is released, and nothing can be reserved under this id any more.
     /// # Errors
     /// The outcome is unknown: void again.
     fn void(&self, app: &App, id: &str) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Gives back a part of the captured payment `id`, once per `refund_id`.
-    ///
+    /// Refunds a part of the captured payment `id`, once per `refund_id`.
     /// # Errors
     /// The outcome is unknown: refund again.
     fn refund(

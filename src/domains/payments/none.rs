@@ -1,11 +1,11 @@
-//! No provider at all: who decides asks nobody.
+//! The payment provider `none`: it decides without calling a service.
 
 use super::{Authorisation, Charge, Provider, Refund};
 use crate::{app::App, error::Error, graphql::scalars::Money};
 
-/// Remembers nothing, so that there is nothing to capture, void or refund.
+/// It keeps no records, so capture, void and refund have nothing to do.
 pub(super) struct NoProvider {
-    /// What it says to whatever costs something: no, but in measurements.
+    /// Whether it authorises amounts above zero. Only benchmarks do.
     pub(super) approves: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Hands each call to the provider that the configuration names.
+//! Dispatch of each call to the configured payment provider.
 
 use super::{
     Authorisation, Charge, Hindrance, Provider, Refund,
@@ -10,17 +10,14 @@ use crate::{
     app::App, config::PaymentProvider, domains::transfers, error::Error, graphql::scalars::Money,
 };
 
-/// Says no to whatever costs something.
+/// Declines everything above zero.
 const NO_PROVIDER: NoProvider = NoProvider { approves: false };
-/// Says yes to everything.
+/// Authorises everything.
 #[cfg(feature = "bench")]
 const APPROVING: NoProvider = NoProvider { approves: true };
 
-/// Why a charge can't be paid by that caller, as far as that can be told before the money is asked
-/// for; `None` where nothing speaks against it.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Why the caller can't pay a charge, as far as that is known before the authorisation. `None` if nothing is
+/// known.
 pub async fn hindrance(
     app: &App,
     subject: Option<&str>,
@@ -35,11 +32,11 @@ pub async fn hindrance(
     }
 }
 
-/// Sets the money for a charge aside. Repeated with the same id it says the same. Nothing needs to
-/// be set aside for a total of zero.
+/// Reserves the money for a charge. A repeat with the same id has the same result. A total of zero reserves
+/// nothing.
 ///
 /// # Errors
-/// The outcome is unknown: the money may be set aside or may yet be.
+/// The outcome is unknown: the money may be reserved now or later.
 pub async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Error> {
     if charge.amount.minor_units == 0 {
         return Ok(Authorisation::Authorised);
@@ -53,8 +50,7 @@ pub async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Erro
     }
 }
 
-/// Takes the money that was set aside for the payment `id` of a total above zero.
-///
+/// Captures the money of the payment `id`, whose total is above zero.
 /// # Errors
 /// The outcome is unknown: capture again.
 pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
@@ -67,8 +63,7 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
     }
 }
 
-/// Gives the payment `id` up, for now and for later.
-///
+/// Voids the payment `id`, also for authorisations that come later.
 /// # Errors
 /// The outcome is unknown: void again.
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
@@ -81,9 +76,7 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     }
 }
 
-/// Gives back a part of the captured payment `id`, once per `refund_id`. Nothing needs to be done
-/// for an amount of zero.
-///
+/// Refunds a part of the captured payment `id`, once per `refund_id`. An amount of zero needs no call.
 /// # Errors
 /// The outcome is unknown: refund again.
 pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<Refund, Error> {
@@ -99,11 +92,8 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     }
 }
 
-/// Calls `each` for every payment that the provider captured and every refund that it made, with
-/// the payment's id and the amount: a refund's is below zero. Says whether the provider can tell.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Calls `each` for every captured payment and every paid refund, with the payment's id and the amount, which
+/// is negative for a refund. Returns whether the provider has this information.
 pub async fn for_each(app: &App, each: impl FnMut(&str, i64)) -> Result<bool, Error> {
     match app.config().payments {
         PaymentProvider::Ledger => {

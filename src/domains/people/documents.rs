@@ -1,4 +1,4 @@
-//! What MongoDB sees of people.
+//! Stored documents of people.
 
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
@@ -12,64 +12,64 @@ use crate::mongo::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonDocument {
-    /// Made from the op id that created it.
+    /// Derived from the op id that created it.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Name as shown.
+    /// Display name.
     pub name: String,
-    /// Name in lower case, for prefixes.
+    /// Name in lower case, for searches by prefix.
     pub name_key: String,
-    /// Where the person can be reached.
+    /// Postal address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<PersonAddress>,
-    /// Copies of what products say of the person, one entry per product.
+    /// Copies of the products' credits of the person, one entry per product.
     #[serde(default)]
     pub works: Vec<Work>,
-    /// Rises with the name.
+    /// Rises with each change of the name.
     pub version: i64,
-    /// Names that are still to be spread over the products.
+    /// The outbox: names that are still to be written to the products.
     #[serde(default)]
     pub outbox: Vec<NameDue>,
-    /// Digest of the input that created it, by which a repeat is known.
+    /// Digest of the input that created it, which identifies a repeat.
     pub origin: String,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
-/// Where a person can be reached.
+/// A postal address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonAddress {
-    /// Street, house, and what else stands above the city.
+    /// Street, house, and everything else above the city.
     pub street: String,
-    /// City with its code.
+    /// City with its postal code.
     pub city: String,
     /// ISO 3166 country code.
     pub country: String,
 }
 
-/// What a product says of the person.
+/// The copy of a product's credits of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
-    /// The product.
+    /// SKU of the product.
     pub sku: String,
     /// Its title.
     pub title: String,
-    /// The person's parts in it; none in a stone.
+    /// The person's roles in it; empty in a tombstone.
     pub roles: Vec<String>,
-    /// Version of the product of which this is a copy.
+    /// Version of the product when it was copied.
     pub version: i64,
-    /// Server time at which the entry became a stone.
+    /// Server time at which the entry became a tombstone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stone_at: Option<DateTime>,
 }
 
-/// Outbox entry: a name that is still to be spread.
+/// Outbox entry: a name that is still to be written to the products.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameDue {
-    /// The person's version that made it due.
+    /// The version of the person with this name.
     pub version: i64,
-    /// Server time of the decision.
+    /// Server time of the commit.
     pub at: DateTime,
 }
 
@@ -97,17 +97,17 @@ impl Stored for PersonDocument {
     ];
 }
 
-/// A person's name without the works, for those who copy it.
+/// A person's name without the works, for copies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonName {
-    /// The person.
+    /// `_id` of the person.
     #[serde(rename = "_id")]
     pub id: String,
     /// The name.
     pub name: String,
-    /// Its version.
+    /// Version of the name.
     pub version: i64,
-    /// How many works the person has, stones included.
+    /// Number of works of the person, tombstones included.
     pub works: i64,
 }
 
@@ -116,7 +116,7 @@ impl Stored for PersonName {
     const INDEXES: &'static [Index] = &[];
 }
 
-/// A product, as far as this room writes into it: the copies of names.
+/// The fields of a product that this room writes: the copies of names.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CreditedProduct {
     /// The SKU.

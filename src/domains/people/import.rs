@@ -1,4 +1,4 @@
-//! People in bulk: `docgate import people`.
+//! Bulk import of people: `docgate import people`.
 //!
 //! ```json
 //! {"key": "miles-davis", "name": "Miles Davis"}
@@ -6,8 +6,8 @@
 //!  "address": {"street": "1 Main Street", "city": "Plainfield, NJ 07060", "country": "US"}}
 //! ```
 //!
-//! The key is the shop's own. The person's `_id` is made from it and from nothing else, so that a line is
-//! known again and products name a person by the key without a look-up.
+//! The key is the shop's own. The person's `_id` is derived only from it. So a line that is imported again is
+//! recognised, and products refer to a person by the key without a lookup.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ use crate::{
     graphql::{input, refusals::InvalidInput},
 };
 
-/// One line.
+/// One line of the import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportPerson {
@@ -36,12 +36,12 @@ pub struct ImportPerson {
     pub key: String,
     /// The name.
     pub name: String,
-    /// Where the person can be reached; absent, that stays as it is.
+    /// Postal address; if it is absent, a stored address stays unchanged.
     #[serde(default)]
     pub address: Option<PersonAddressInput>,
 }
 
-/// Reads that are under way at a time.
+/// Number of concurrent reads.
 const AT_ONCE: usize = 64;
 
 /// The `_id` of the person that was imported under this key.
@@ -54,11 +54,11 @@ pub fn id_of(field: &str, key: &str) -> Result<String, InvalidInput> {
     Ok(BASE64.encode(&digest[..16]))
 }
 
-/// Imports `lines`; answers for each of them, in their order, why it was refused. Who is there takes the
-/// line's name, and its address where it has one.
+/// Imports `lines`. Returns for each line, in the same order, why it was refused, if it was. An existing
+/// person gets the line's name, and its address if the line has one.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: some of the lines may have been imported, import them again.
+/// `Unavailable` or `Internal`: some of the lines may have been imported; the import can be repeated.
 pub async fn import(
     app: &App,
     lines: &[ImportPerson],
@@ -75,7 +75,7 @@ pub async fn import(
         .buffered(AT_ONCE)
         .try_collect()
         .await?;
-    // Of several lines of one key the last one stays.
+    // If several lines have the same key, the last one is kept.
     let mut changed = HashSet::new();
     for (line, found) in found {
         let is_same = found.is_some_and(|found| is_as(&found, line));
@@ -95,7 +95,7 @@ fn checked(app: &App, line: &ImportPerson) -> Result<PersonDocument, InvalidInpu
     Ok(fresh(id, name, address, origin))
 }
 
-/// Whether nothing is left to be done about the person.
+/// Whether the person has the values of the line and an empty outbox.
 fn is_as(found: &PersonDocument, line: &PersonDocument) -> bool {
     found.name == line.name
         && found.outbox.is_empty()

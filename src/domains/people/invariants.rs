@@ -1,12 +1,9 @@
-//! What `docgate check` verifies of people.
+//! Invariants of people, for `docgate check`.
 
 use super::store;
-use crate::{app::App, domains::Report, error::Error, graphql::input};
+use crate::{app::App, error::Error, graphql::input, invariants::Report};
 
-/// Copies of names equal the record, and keys equal the names.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that copies of names equal the record, and that `nameKey` equals the name in lower case.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.rule("people: every product's copy of a name equals the person's name");
     for wrong in store::list_wrong_names(app).await? {

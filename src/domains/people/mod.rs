@@ -1,25 +1,24 @@
-//! People and their works: who made what, both ways, each side embedded in the other because both
-//! are small.
+//! People and their works: who made what, embedded on both sides because both are small.
 //!
 //! - `people` is the record of a name; products carry copies of it in `contributors`.
 //! - `products` is the record of who made what; people carry copies of it in `works`.
 //!
-//! This room renames: the person decides, its outbox names the version that is still to be spread
-//! over the products, and every copy of a lower version is written. A product that begins to copy
-//! a name at the same moment reads it again afterwards (see the catalog), so nothing is missed.
-//! Crediting is the catalog's, where its decider is; it gives to `works` through this room.
+//! This room renames people: the person's document is the decider. Its outbox names the version that is still
+//! to be written to the products, and every copy with a lower version is updated. A product that copies a
+//! name at the same moment reads it again afterwards (see the catalog), so no change is missed. The catalog
+//! owns credits, because the product is their decider; it applies them to `works` through this room.
 //!
 //! ```text
 //!   renamePerson ──▶ name, version, outbox ──spread──▶ products.contributors ──▶ outbox entry goes
 //! ```
 //!
-//! An entry of `works` goes by the version of the product and is written whole, only where its own
-//! version is lower. One without roles is a stone: it keeps an older pass, which may still be under
-//! way, from bringing the work back. Every pass writes only before its run's deadline, and one that
-//! doesn't know of the removal began before it, so a stone that has lain for two bounds is of no
-//! more use and the sweep takes it.
+//! An entry of `works` has the version of its product and is replaced as a whole, only by a higher version.
+//! An entry without roles is a tombstone: it keeps an older apply, which may still be running, from restoring
+//! the work. An apply writes only before its attempt's deadline, and one that doesn't know of the removal
+//! began before it. So a tombstone that is two grace periods old is no longer needed, and the sweep removes
+//! it.
 //!
-//! People aren't deleted: products and orders speak of them.
+//! People aren't deleted, because products and orders refer to them.
 //!
 //! Invariants: every copy of a name equals the record; `nameKey` is the name in lower case.
 

@@ -20,17 +20,14 @@ use crate::{
         page::{Order, Page},
         refusals::{Conflict, InvalidInput, NotFound, Stop},
     },
-    mongo::{Run, Version},
+    mongo::{Attempt, Version},
 };
 
-/// Works that one person has at the most: they are embedded. Those who credit look before they do,
-/// so a few more may come together; the document has room for many times as many.
+/// Maximum number of works of one person: they are embedded. It is checked before a work is added, so
+/// concurrent flows may exceed it by a few; the document has room for many times as many.
 pub const WORKS: i64 = 2_000;
 
-/// The person.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// One person.
 pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
     let Ok(id) = input::id(NodeKind::Person, id) else { return Ok(None) };
     store::find(app, &id).await
@@ -39,7 +36,7 @@ pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error
 /// People whose name begins with `prefix`, by name.
 ///
 /// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// `BadInput` that names the argument.
 pub async fn people(
     app: &App,
     prefix: &str,
@@ -54,15 +51,12 @@ pub async fn people(
     Ok((page, found))
 }
 
-/// Values of a person in the order of [`people`].
+/// A person's values of the sort keys of [`people`].
 pub fn position(person: &PersonDocument) -> Vec<Bson> {
     vec![person.name_key.clone().into(), person.id.clone().into()]
 }
 
-/// A new person. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Creates a person, once per op id.
 pub async fn create(
     app: &App,
     subject: &str,
@@ -83,7 +77,7 @@ pub async fn create(
     }
 }
 
-/// Someone who has made nothing yet.
+/// The document of a new person without works.
 pub(super) fn fresh(
     id: String,
     name: String,
@@ -103,10 +97,7 @@ pub(super) fn fresh(
     }
 }
 
-/// Another name, in every product as well.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Changes the name, also in every product.
 pub async fn rename(
     app: &App,
     id: &ID,
@@ -118,32 +109,32 @@ pub async fn rename(
     renamed.ok_or_else(|| NotFound::of(NodeKind::Person, &person).into())
 }
 
-/// Gives the person with that `_id` this name; none where there is nobody.
+/// Sets the name of the person with that `_id`; `None` if there is no such person.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: repeat it.
+/// `Unavailable` or `Internal`: it can be repeated.
 pub(super) async fn give_name(
     app: &App,
     id: &str,
     name: &str,
 ) -> Result<Option<PersonDocument>, Error> {
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let key = input::folded(name);
-    if let Some(renamed) = store::rename(app, id, name, &key, &run).await.decided()? {
+    if let Some(renamed) = store::rename(app, id, name, &key, &attempt).await.decided()? {
         return spread(app, renamed).await.map(Some);
     }
     match store::find(app, id).await? {
         None => Ok(None),
-        // That is the name already: a repeat goes forward with what the first call left.
+        // The person has that name: a repeat applies the outbox that the first call left.
         Some(person) if person.name == name => spread(app, person).await.map(Some),
-        Some(_) => Err(run.overdue()),
+        Some(_) => Err(attempt.overdue()),
     }
 }
 
-/// Carries the name into the products, and notes that it is there.
+/// Applies the outbox: writes the name into the products, then removes the entry.
 ///
 /// # Errors
-/// Trouble; the outbox entry is still there, the sweep or a repeat goes on.
+/// The outbox entry stays; the sweep or a repeat applies it.
 pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDocument, Error> {
     if person.outbox.is_empty() {
         return Ok(person);
@@ -153,10 +144,7 @@ pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDo
     Ok(store::settle(app, &person.id, &versions).await.decided()?.unwrap_or(person))
 }
 
-/// Another address, or none. It isn't copied anywhere.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Sets or removes the address. No document has a copy of it.
 pub async fn set_address(
     app: &App,
     id: &ID,
@@ -170,10 +158,7 @@ pub async fn set_address(
     }
 }
 
-/// Names of these people, as a majority holds them; who isn't there is absent.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Names of these people, read with majority concern. People that don't exist are absent.
 pub async fn names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -181,41 +166,42 @@ pub async fn names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> 
     store::list_names(app, ids).await
 }
 
-/// Writes what a product says of the person, unless something as new is there.
+/// Writes the copy of a product's credits to the person, unless an entry of the same or a later version
+/// exists.
 ///
 /// # Errors
-/// The outcome is unknown, or the run is over: the give is still due.
-pub async fn give_work(app: &App, id: &str, work: &Work, run: &Run) -> Result<(), Error> {
-    if store::put_work(app, id, work, run).await.decided()?.is_some() {
+/// The outcome is unknown, or the attempt is over: the entry has to be applied again.
+pub async fn give_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> Result<(), Error> {
+    if store::put_work(app, id, work, attempt).await.decided()?.is_some() {
         return Ok(());
     }
     let as_new = |there: &Work| there.sku == work.sku && there.version >= work.version;
     match store::find(app, id).await? {
         None => Ok(()),
         Some(person) if person.works.iter().any(as_new) => Ok(()),
-        Some(_) => Err(run.overdue()),
+        Some(_) => Err(attempt.overdue()),
     }
 }
 
-/// As [`give_work`], of many people at once, each with one work a product. Says whether all was
-/// written: only works of products that are new to the people can be, and only of parts that they
-/// have. Else some of it may have been written, and the works are given one by one.
+/// Like [`give_work`] for many people, each with one work per product. Returns whether all works were
+/// written. That is only possible if the people have no entries of these products yet, and if every work has
+/// roles. Otherwise some may have been written, and the works have to be applied one by one.
 ///
 /// # Errors
-/// The outcome is unknown: the gives are still due.
+/// The outcome is unknown: the entries have to be applied again.
 pub async fn give_first_works(
     app: &App,
     works: &[(&str, Vec<Work>)],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
-    // Stones have a time that the server gives.
+    // The time of a tombstone is set by the server.
     if works.iter().flat_map(|(_, works)| works).any(|work| work.roles.is_empty()) {
         return Ok(false);
     }
-    store::put_first_works(app, works, run).await
+    store::put_first_works(app, works, attempt).await
 }
 
-/// Longest name.
+/// Maximum length of a name.
 pub(super) const NAME: usize = 200;
 
 pub(super) fn checked_address(address: &PersonAddressInput) -> Result<PersonAddress, InvalidInput> {

@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of people.
+//! Resolvers: they translate between GraphQL and the operations of people.
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
@@ -9,21 +9,23 @@ use super::{
         SetPersonAddressInput, SetPersonAddressResult,
     },
 };
-use crate::graphql::{
-    app,
-    caching::cache_control,
-    refusals::answer,
-    requester,
-    requester::{Role, Who},
+use crate::{
+    engine::caching::cache_control,
+    graphql::{
+        app,
+        refusals::answer,
+        requester,
+        requester::{Role, Who},
+    },
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct PeopleQuery;
 
 #[Object]
 impl PeopleQuery {
-    /// The person; null where there is none.
+    /// A person by global id. Null if there is none.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(300))]
@@ -35,17 +37,20 @@ impl PeopleQuery {
         Ok(operations::person(app(context), &id).await?.map(Person))
     }
 
-    /// People by name.
+    /// People, sorted by name.
     ///
     /// Who: everyone.
     #[graphql(directive = cache_control::apply(300))]
     async fn people(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "How the name begins, in upper or lower case; without it, all.")]
+        #[graphql(
+            desc = "Beginning of the name; upper and lower case are treated as equal. Default: all people."
+        )]
         name_starts_with: Option<String>,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor behind which the page begins.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Person>> {
         let prefix = name_starts_with.unwrap_or_default();
         let (page, found) =
@@ -54,13 +59,13 @@ impl PeopleQuery {
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct PeopleMutation;
 
 #[Object]
 impl PeopleMutation {
-    /// Adds a person.
+    /// Creates a person.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -73,7 +78,7 @@ impl PeopleMutation {
         Ok(answer(operations::create(app(context), subject, &input).await)?)
     }
 
-    /// Gives a person another name, also in the products that the person had a part in.
+    /// Changes the name of a person, also in the products that the person contributed to.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]
@@ -85,7 +90,7 @@ impl PeopleMutation {
         Ok(answer(operations::rename(app(context), &input.person_id, &input.name).await)?)
     }
 
-    /// Sets or removes a person's address.
+    /// Sets or removes the postal address of a person.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]

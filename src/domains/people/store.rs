@@ -8,14 +8,14 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         copies::Place,
         expression::{append, array, filter, literal, starts_with, stored, whole},
     },
 };
 
-/// Where products carry copies of names. Its index begins with `contributors.personId`.
+/// The array of the copies of names in products. Its index begins with `contributors.personId`.
 const NAMES: Place = Place { array: "contributors", key: "personId", version: "nv" };
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
@@ -26,7 +26,7 @@ pub(super) async fn insert(app: &App, person: PersonDocument) -> Outcome<()> {
     app.collection().insert(person).await
 }
 
-/// Inserts many people; answers the positions of those who are there already.
+/// Inserts many people; returns the positions of those that exist already.
 pub(super) async fn insert_all(
     app: &App,
     people: Vec<PersonDocument>,
@@ -34,7 +34,7 @@ pub(super) async fn insert_all(
     app.collection::<PersonDocument>().insert_many(people).await
 }
 
-/// People whose name begins so, by name.
+/// People whose name begins with a prefix, by name.
 pub(super) async fn list_by_name(
     app: &App,
     prefix: &str,
@@ -44,7 +44,7 @@ pub(super) async fn list_by_name(
     app.collection::<PersonDocument>().list(List { hint: Some("name"), ..list }).await
 }
 
-/// Names of these people; who isn't there is absent.
+/// Names of these people. People that don't exist are absent.
 pub(super) async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> {
     let fields = doc! { "name": 1, "version": 1, "works": { "$size": array("works") } };
     let list = List {
@@ -56,13 +56,13 @@ pub(super) async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonNa
     app.collection::<PersonName>().list(list).await
 }
 
-/// Renames, unless that is the name; what is to be spread goes into the outbox.
+/// Changes the name unless it is the same, and adds the change to the outbox.
 pub(super) async fn rename(
     app: &App,
     id: &str,
     name: &str,
     name_key: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<PersonDocument> {
     let next = doc! { "$add": ["$version", 1_i64] };
     let due = whole(doc! { "version": next.clone(), "at": "$$NOW" });
@@ -74,12 +74,12 @@ pub(super) async fn rename(
     } };
     app.collection::<PersonDocument>()
         .guarded(doc! { "_id": id, "name": { "$ne": name } }, vec![update])
-        .within(run)
+        .within(attempt)
         .apply()
         .await
 }
 
-/// Writes the name into every copy that is older.
+/// Writes the name into every copy with a lower version.
 pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u64, Error> {
     let products = app.collection::<CreditedProduct>();
     NAMES.spread(&products, &person.id, person.version, doc! { "name": &person.name }).await
@@ -105,12 +105,12 @@ pub(super) async fn set_address(
     app.collection::<PersonDocument>().guarded(doc! { "_id": id }, update).apply().await
 }
 
-/// Writes the work whole where the entry there is of a lower version, or none is there.
+/// Writes the work as a whole if there is no entry of its product, or one with a lower version.
 pub(super) async fn put_work(
     app: &App,
     id: &str,
     work: &Work,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<PersonDocument> {
     let as_new = doc! { "sku": &work.sku, "version": { "$gte": work.version } };
     let guard = doc! { "_id": id, "works": { "$not": { "$elemMatch": as_new } } };
@@ -125,15 +125,15 @@ pub(super) async fn put_work(
     }
     let others = filter(array("works"), doc! { "$ne": ["$$this.sku", literal(&work.sku)] });
     let update = doc! { "$set": { "works": append(others, vec![whole(entry)]) } };
-    app.collection::<PersonDocument>().guarded(guard, vec![update]).within(run).apply().await
+    app.collection::<PersonDocument>().guarded(guard, vec![update]).within(attempt).apply().await
 }
 
-/// Writes these works of each of these people, none of whom has an entry of their products yet.
-/// Says whether that is so of all; else some may have been written.
+/// Writes these works of each of these people, who have no entries of the products yet. Returns whether all
+/// were written; otherwise some may have been.
 pub(super) async fn put_first_works(
     app: &App,
     works: &[(&str, Vec<Work>)],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let updates = works.iter().map(|(id, works)| {
         let skus: Vec<&str> = works.iter().map(|work| work.sku.as_str()).collect();
@@ -141,7 +141,7 @@ pub(super) async fn put_first_works(
         let guard = doc! { "_id": id, "works.sku": { "$nin": skus } };
         (guard, vec![doc! { "$set": { "works": append(array("works"), entries) } }])
     });
-    app.collection::<PersonDocument>().update_each(updates.collect(), run).await
+    app.collection::<PersonDocument>().update_each(updates.collect(), attempt).await
 }
 
 /// People with outbox entries older than `before`, oldest first.
@@ -157,7 +157,7 @@ pub(super) async fn list_due(
         .await
 }
 
-/// Takes the stones that were there before `before`; answers how many people had one.
+/// Removes the tombstones from before `before`; returns how many people had one.
 pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
     let old = doc! { "stoneAt": { "$lt": before } };
     app.collection::<PersonDocument>()
@@ -195,7 +195,7 @@ pub(super) async fn list_wrong_names(app: &App) -> Result<Vec<Document>, Error> 
         .await
 }
 
-/// Every person, one after the other.
+/// Calls a function with every person.
 pub(super) async fn for_each(
     app: &App,
     each: impl FnMut(PersonDocument) -> Result<(), Error>,

@@ -1,22 +1,22 @@
-//! Finishes what a cut left: names that are still to be spread, and stones of no more use.
+//! Sweep of people: applies overdue changes of names, and removes tombstones that are no longer needed.
 
 use mongodb::bson::DateTime;
 
 use super::{operations, store};
-use crate::{app::App, error::Error, mongo::Tally};
+use crate::{app::App, error::Error, mongo::SweepReport};
 
 /// Documents per pass.
 const LIMIT: i64 = 100;
 
-/// Answers how many were finished.
+/// Returns how many were finished.
 ///
 /// # Errors
-/// The first trouble that there was; everything else was still tried.
+/// The first error. The remaining people are still processed.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let run = app.begin().await?;
-    let quiet = app.bounds().quiet_millis();
-    let before = DateTime::from_millis(run.now().timestamp_millis() - quiet);
-    let mut tally = Tally::default();
+    let attempt = app.begin().await?;
+    let quiet = app.bounds().two_grace_periods_millis();
+    let before = DateTime::from_millis(attempt.now().timestamp_millis() - quiet);
+    let mut tally = SweepReport::default();
     for person in store::list_due(app, before, LIMIT).await? {
         let id = person.id.clone();
         tally.add(&id, operations::spread(app, person).await.map(|_| true));

@@ -1,35 +1,36 @@
-//! What clients see of people.
+//! GraphQL types of people.
 
 use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 use serde::{Deserialize, Serialize};
 
 use super::documents::{self, PersonDocument};
-use crate::graphql::{
-    caching::cache_control,
-    node_id::NodeKind,
-    refusals::{Conflict, InvalidInput, NotFound},
-    requester::{Role, Who},
+use crate::{
+    engine::caching::cache_control,
+    graphql::{
+        node_id::NodeKind,
+        refusals::{Conflict, InvalidInput, NotFound},
+        requester::{Role, Who},
+    },
 };
 
-/// Someone who makes things: a musician, an author, an actor.
+/// A person who contributes to products.
 #[derive(Debug)]
 pub struct Person(pub PersonDocument);
 
-/// Someone who makes things: a musician, an author, an actor.
+/// A person who contributes to products, such as a musician, an author or an actor.
 #[Object]
 impl Person {
-    /// Global id.
+    /// Global id of the person.
     pub async fn id(&self) -> ID {
         NodeKind::Person.id(&self.0.id)
     }
 
-    /// The name.
+    /// Name of the person.
     async fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Where the person can be reached; null where that isn't known, and with an error for others
-    /// than merchants.
+    /// Postal address. Null if none is stored, and null with an error unless the caller is a merchant.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)", directive = cache_control::apply(0))]
@@ -37,21 +38,21 @@ impl Person {
         self.0.address.clone().map(PersonAddress::from)
     }
 
-    /// The products that the person had a part in, the one changed last at the end.
+    /// Products that the person contributed to. The one whose credit changed last comes last.
     async fn works(&self) -> Vec<Work> {
         let there = self.0.works.iter().filter(|work| !work.roles.is_empty());
         there.map(Work::from).collect()
     }
 }
 
-/// Where a person can be reached.
+/// Postal address of a person.
 #[derive(Debug, SimpleObject)]
 pub struct PersonAddress {
-    /// Street, house, and what else stands above the city.
+    /// Street, house number and everything else above the line of the city.
     street: String,
-    /// City with its code.
+    /// City with its postal code.
     city: String,
-    /// ISO 3166 country code, such as `DE`.
+    /// ISO 3166-1 country code, such as `DE`.
     country: String,
 }
 
@@ -62,14 +63,14 @@ impl From<documents::PersonAddress> for PersonAddress {
     }
 }
 
-/// A product that a person had a part in.
+/// A product that a person contributed to.
 #[derive(Debug, SimpleObject)]
 pub struct Work {
-    /// The product.
+    /// SKU of the product.
     sku: ID,
-    /// Its title.
+    /// Title of the product.
     title: String,
-    /// Which parts, such as `author`.
+    /// Roles of the person in the product, such as `author`.
     roles: Vec<String>,
 }
 
@@ -80,48 +81,49 @@ impl From<&documents::Work> for Work {
     }
 }
 
-/// A new person.
+/// Input of `createPerson`.
 #[derive(Debug, InputObject)]
 pub struct CreatePersonInput {
-    /// The name, 1 to 200 characters.
+    /// Name, 1 to 200 characters. Several people may have the same name.
     pub name: String,
-    /// Where the person can be reached.
+    /// Postal address. Default: none.
     pub address: Option<PersonAddressInput>,
-    /// Your idempotency key: the same call sent again under it makes one person.
+    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the person that the first
+    /// call created.
     pub op_id: Option<ID>,
 }
 
-/// Where a person can be reached.
+/// Postal address of a person.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PersonAddressInput {
-    /// Street, house, and what else stands above the city, 1 to 300 characters.
+    /// Street, house number and everything else above the line of the city, 1 to 300 characters.
     pub street: String,
-    /// City with its code, 1 to 200 characters.
+    /// City with its postal code, 1 to 200 characters.
     pub city: String,
-    /// Country code of two capital letters that ISO 3166-1 has assigned, such as `DE`.
+    /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
     pub country: String,
 }
 
-/// Another name for a person.
+/// Input of `renamePerson`.
 #[derive(Debug, InputObject)]
 pub struct RenamePersonInput {
-    /// Who, by global id.
+    /// Global id of the person.
     pub person_id: ID,
-    /// The name, 1 to 200 characters.
+    /// New name, 1 to 200 characters.
     pub name: String,
 }
 
-/// Another address for a person.
+/// Input of `setPersonAddress`.
 #[derive(Debug, InputObject)]
 pub struct SetPersonAddressInput {
-    /// Who, by global id.
+    /// Global id of the person.
     pub person_id: ID,
-    /// The address; without one, the stored address is removed.
+    /// New address. If it is left out or null, the stored address is removed.
     pub address: Option<PersonAddressInput>,
 }
 
-/// What became of a new person.
+/// Result of `createPerson`: the person, or a refusal. `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum CreatePersonResult {
     Person(Person),
@@ -129,7 +131,7 @@ pub enum CreatePersonResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of another name.
+/// Result of `renamePerson`: the person with the new name, or a refusal.
 #[derive(Union)]
 pub enum RenamePersonResult {
     Person(Person),
@@ -137,7 +139,7 @@ pub enum RenamePersonResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of another address.
+/// Result of `setPersonAddress`: the person, or a refusal.
 #[derive(Union)]
 pub enum SetPersonAddressResult {
     Person(Person),

@@ -1,4 +1,4 @@
-//! What MongoDB sees of accounts and transfers.
+//! The documents of accounts and transfers as MongoDB stores them.
 
 use async_graphql::Enum;
 use mongodb::bson::{Bson, DateTime, serialize_to_bson};
@@ -12,11 +12,11 @@ use crate::{
     },
 };
 
-/// Largest amount of one transfer, and most money that there is of one currency: the world's account
-/// can't fall further below zero, so no sum of balances leaves 64 bits.
+/// Maximum amount of one transfer, and maximum amount of money in one currency. The balance of the world
+/// account can't fall further below zero, so no sum of balances exceeds 64 bits.
 pub(super) const LARGEST: i64 = 1_000_000_000_000_000_000;
 
-/// Transfers of one account that may be under way at a time.
+/// Maximum number of unfinished transfers of one account.
 pub(super) const MOST_PENDING: usize = 1_000;
 
 /// One account.
@@ -26,28 +26,28 @@ pub struct AccountDocument {
     /// Random; `world:EUR` and the like for the outside world.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Subject whose it is; nobody owns the world.
+    /// Subject of the owner. World accounts have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What it is for.
+    /// Purpose of the account.
     pub kind: AccountKind,
-    /// Its one currency.
+    /// Currency of the account.
     pub currency: CurrencyCode,
-    /// Whether it takes part in transfers.
+    /// Whether the account takes part in transfers.
     pub state: AccountState,
-    /// What is in it, in minor units: what is set aside for transfers under way has already left.
+    /// Balance in minor units. Amounts of debited, unfinished transfers have already been subtracted.
     pub balance: i64,
-    /// Largest balance that it takes.
+    /// Maximum balance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<i64>,
-    /// Transfers that have moved its balance and may still be repeated or undone.
+    /// Marks of the transfers that have changed the balance and may still be repeated or undone.
     pub pending: Vec<Pending>,
     /// Server time of opening.
     pub opened_at: DateTime,
-    /// Digest of the input with which it was opened.
+    /// Digest of the input of the op that opened it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
@@ -55,32 +55,33 @@ pub struct AccountDocument {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
-    /// The transfer.
+    /// Id of the transfer.
     pub id: String,
-    /// By how much it moved the balance.
+    /// Signed change of the balance.
     pub amount: i64,
 }
 
-/// What an account is for.
+/// Purpose of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AccountKind {
-    /// Opened by its owner.
+    /// An account that its owner opened.
     Personal,
-    /// Where the ledger provider receives payments; can't be closed.
+    /// The account on which the ledger provider receives payments. It can't be closed.
     Receiving,
-    /// Where deposits come from and withdrawals go; its balance is below zero.
+    /// The account of the outside world: source of deposits and destination of withdrawals. Its balance is
+    /// negative or zero.
     World,
 }
 
-/// Whether an account takes part in transfers.
+/// State of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[graphql(name = "AccountState")]
 pub enum AccountState {
-    /// Takes part in transfers.
+    /// The account takes part in transfers.
     Open,
-    /// Closed for good. Refunds of payments still reach it.
+    /// The account is closed for good. Refunds of payments still reach it.
     Closed,
 }
 
@@ -88,52 +89,52 @@ pub enum AccountState {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferDocument {
-    /// Made of the op id, the original's id, or the id of what is paid.
+    /// Derived from the op id, the original's id, or the id of what is paid.
     #[serde(rename = "_id")]
     pub id: String,
-    /// What it is for.
+    /// Purpose of the transfer.
     pub kind: TransferKind,
-    /// Subject who may ask for it.
+    /// Subject who requested it and may read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Account that gives.
+    /// Account that is debited.
     pub source: String,
-    /// Account that gets.
+    /// Account that is credited.
     pub destination: String,
-    /// Both, for statements.
+    /// Both accounts, for statements.
     pub accounts: Vec<String>,
-    /// Minor units.
+    /// Amount in minor units.
     pub amount: i64,
     /// Currency of both accounts.
     pub currency: CurrencyCode,
-    /// See the room's `mod.rs`.
+    /// State; the diagram is in the room's `mod.rs`.
     pub state: TransferState,
     /// Why it didn't go through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<TransferReason>,
-    /// The transfer or payment that this one gives back.
+    /// Id of the transfer or payment that this one reverses or refunds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<String>,
-    /// Of a payment, the cart or order that is paid; nobody is shown it.
+    /// Payments: holder name of the cart or order that is paid. It isn't shown to anyone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    /// Digest of what was asked.
+    /// Digest of the op's input.
     pub input: String,
-    /// Gateway that holds the claim.
+    /// Name of the gateway that holds the claim.
     pub worker: String,
-    /// Number of the claim: who has a lower one decides nothing any more.
+    /// Number of the claim. The holder of a lower number can't commit any more.
     pub fence: i64,
-    /// Until when, on the server's clock, the claim's holder moves money.
+    /// Deadline of the claim's debits, credits and commits, on the server's clock.
     pub deadline: DateTime,
-    /// Server time of the call that began it.
+    /// Server time of the request.
     pub at: DateTime,
-    /// The states it went through.
+    /// States that it went through.
     pub history: Vec<TransferStep>,
-    /// Version of the shape.
+    /// Version of the document's format.
     pub v: Version<1>,
 }
 
-/// A state and when it was reached.
+/// A state, and when it was reached.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferStep {
@@ -143,47 +144,48 @@ pub struct TransferStep {
     pub at: DateTime,
 }
 
-/// What a transfer is for.
+/// Purpose of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[graphql(name = "TransferKind")]
 pub enum TransferKind {
-    /// From one account to another, by the owner of the first.
+    /// A transfer from an account to another, requested by the owner of the source.
     Transfer,
-    /// From the outside world into an account.
+    /// A deposit from the outside world.
     Deposit,
-    /// From an account to the outside world.
+    /// A withdrawal to the outside world.
     Withdrawal,
-    /// Gives another transfer back.
+    /// The reversal of another transfer.
     Reversal,
-    /// Pays a checkout: set aside first, captured when the order stands.
+    /// The payment of a checkout. It is authorised first, and captured when the checkout is committed.
     Payment,
-    /// Gives a payment back, or a part of it.
+    /// The refund of a payment or of a part of it.
     Refund,
 }
 
-/// Where a transfer stands.
+/// State of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[graphql(name = "TransferState")]
 pub enum TransferState {
-    /// Being taken from the source; nothing is decided.
+    /// The source is being debited. The transfer isn't committed yet.
     Pending,
-    /// Taken from the source and set aside for a checkout that is under way.
+    /// The source is debited, and the money is reserved for a checkout in progress.
     Authorised,
-    /// Decided: it will reach the destination, or come back if that can't take it.
+    /// The transfer is committed. The destination is credited next; if it can't accept the money, the money
+    /// is returned.
     Committed,
-    /// In the destination, for good.
+    /// The destination is credited for good.
     Credited,
-    /// In the destination, and nothing is left to be done.
+    /// The destination is credited, and nothing remains to be done.
     Done,
-    /// Given up; what was taken goes back to the source.
+    /// The transfer was cancelled. Debited money is being returned to the source.
     Cancelling,
-    /// Given up; the source has what was taken.
+    /// The transfer was cancelled. The source has all of its money.
     Cancelled,
-    /// The destination can't take it; it goes back to the source.
+    /// The destination can't accept the money. It is being returned to the source.
     Returning,
-    /// The destination couldn't take it; the source has it again.
+    /// The destination couldn't accept the money. The source has it again.
     Returned,
 }
 
@@ -192,88 +194,88 @@ pub enum TransferState {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[graphql(name = "TransferReason")]
 pub enum TransferReason {
-    /// The source held less.
+    /// The source held less than the amount.
     InsufficientFunds,
     /// The source is closed.
     SourceClosed,
     /// The destination is closed.
     DestinationClosed,
-    /// It would have lifted the destination above its largest balance.
+    /// The transfer would have raised the destination's balance above its maximum.
     DestinationFull,
-    /// Its owner cancelled it.
+    /// The owner cancelled the transfer.
     CancelledByOwner,
-    /// The checkout that it was to pay was given up.
+    /// The checkout that the payment was for was aborted.
     CheckoutGivenUp,
 }
 
-/// A value of one of the enums above as it is stored. Their names always serialise; what didn't
-/// would match nothing.
+/// The stored form of a value of one of the enums above. Serialisation of their names can't fail; its
+/// fallback matches no document.
 pub(super) fn stored(value: impl Serialize) -> Bson {
     serialize_to_bson(&value).unwrap_or(Bson::Null)
 }
 
 impl AccountDocument {
-    /// Whether the transfer has moved this balance.
+    /// Whether the transfer has changed this balance and its mark is still there.
     pub fn has_pending(&self, transfer: &str) -> bool {
         self.pending.iter().any(|pending| pending.id == transfer)
     }
 
-    /// Whether that subject owns it.
+    /// Whether the subject owns the account.
     pub fn is_of(&self, subject: &str) -> bool {
         self.owner.as_deref() == Some(subject)
     }
 
-    /// How much can be taken from it. Only the world may fall below zero.
+    /// Amount that can be debited. Only the world account may fall below zero.
     pub fn available(&self) -> i64 {
         self.balance - least_balance(&self.id, 0)
     }
 
-    /// Whether as much can be added to it.
+    /// Whether the amount can be credited.
     pub fn has_room_for(&self, amount: i64) -> bool {
         self.balance.saturating_add(amount) <= self.cap.unwrap_or(LARGEST)
     }
 }
 
-/// What an account must hold for that amount to be taken from it.
+/// Minimum balance of an account from which the amount can be debited.
 pub(super) fn least_balance(account: &str, amount: i64) -> i64 {
     if is_world(account) { amount - LARGEST } else { amount }
 }
 
-/// `_id` of the world's account of a currency.
+/// `_id` of the world account of a currency.
 pub(super) fn world(currency: CurrencyCode) -> String {
     format!("world:{}", currency.code())
 }
 
-/// Whether it is an account of the world. No id that is drawn or derived holds a colon.
+/// Whether it is a world account. No random or derived id contains a colon.
 pub(super) fn is_world(account: &str) -> bool {
     account.starts_with("world:")
 }
 
 impl TransferState {
-    /// Nothing changes any more.
+    /// Whether nothing changes any more.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled | Self::Returned)
     }
 
-    /// The caller can be told how it went. What is credited is only tidied up after.
+    /// Whether the caller can get a result. After CREDITED only marks are removed.
     pub fn is_answerable(self) -> bool {
         self.is_final() || matches!(self, Self::Authorised | Self::Credited)
     }
 
-    /// The money is with the destination.
+    /// Whether the destination has the money.
     pub fn has_arrived(self) -> bool {
         matches!(self, Self::Credited | Self::Done)
     }
 }
 
 impl TransferDocument {
-    /// Whether it came to nothing for a reason that may have passed, so that its op can be tried
-    /// again. One that was cancelled on purpose stays cancelled.
+    /// Whether it failed for a reason that may be temporary, so that its op can be tried again. A cancelled
+    /// transfer stays cancelled.
     pub fn was_refused(&self) -> bool {
         self.state.is_final() && self.hindrance().is_some()
     }
 
-    /// What hindered it, if it came or will come to nothing for something other than a wish.
+    /// Why the transfer fails, unless it was cancelled.
     pub fn hindrance(&self) -> Option<TransferReason> {
         self.reason.filter(|reason| {
             !matches!(reason, TransferReason::CancelledByOwner | TransferReason::CheckoutGivenUp)

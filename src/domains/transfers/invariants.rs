@@ -1,4 +1,4 @@
-//! What `docgate check` verifies of accounts and transfers.
+//! Invariants of accounts and transfers, for `docgate check`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,22 +6,22 @@ use super::{
     documents::{AccountDocument, AccountKind, TransferDocument, TransferState},
     store,
 };
-use crate::{app::App, domains::Report, error::Error};
+use crate::{app::App, error::Error, invariants::Report};
 
-/// What is under way, and what the accounts hold.
+/// The unfinished transfers, and the balances of the accounts.
 #[derive(Default)]
 struct Books {
     live: HashMap<String, TransferDocument>,
-    /// Accounts that take part in one of them.
+    /// Accounts that take part in an unfinished transfer.
     busy: HashSet<String>,
-    /// Live transfers whose mark the source, or the destination, has.
+    /// Unfinished transfers whose mark is on the source, or on the destination.
     debited: HashSet<String>,
     credited: HashSet<String>,
-    /// Per currency: balances, and what is debited and not credited.
+    /// Per currency: balances, plus what is debited and not credited.
     totals: BTreeMap<&'static str, i128>,
-    /// Per account, what the transfers that are at their end brought and took.
+    /// Per account: sum of its finished transfers.
     booked: HashMap<String, i128>,
-    /// Accounts whose balance isn't that.
+    /// Accounts whose balance differs from that sum.
     otherwise: Vec<String>,
     below_zero: Vec<String>,
     stray_marks: Vec<String>,
@@ -73,7 +73,7 @@ impl Books {
         }
     }
 
-    /// Decided or authorised, and yet nothing was taken from the source.
+    /// Transfers that are committed or authorised although the source wasn't debited.
     fn untaken(&self) -> impl Iterator<Item = String> {
         use TransferState::{Authorised, Committed, Returning};
         self.live.values().filter_map(|transfer| {
@@ -84,10 +84,8 @@ impl Books {
     }
 }
 
-/// No money is made or lost, nothing is below zero, and every mark belongs to a transfer.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Checks that no money is made or lost, that nothing is below zero, and that every mark belongs to a
+/// transfer.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut books = Books::default();
     store::each_transfer(app, |transfer| {

@@ -1,66 +1,66 @@
-//! Accounts and transfers: money moves between documents in two phases, without a transaction of
-//! the database.
+//! Accounts and transfers: money moves between documents in two phases, without a transaction of the
+//! database.
 //!
-//! A transfer decides its own flow. Its document is written first, as PENDING and claimed by the run
-//! that writes it; then the source is debited, the transfer decides (COMMITTED), the destination is
-//! credited, and both accounts forget the transfer:
+//! A transfer is the decider of its own flow. Its document is written first, as PENDING and claimed by the
+//! attempt that writes it. Then the source is debited, the transfer is committed (COMMITTED), the destination
+//! is credited, and the marks on both accounts are removed:
 //!
 //! ```text
-//!   insert          debit, decide         credit                 retire
+//!   insert          debit, commit         credit                 retire
 //!  ───────▶ PENDING ───────────▶ COMMITTED ──────▶ CREDITED ──────────▶ DONE
 //!             │ │ │                  ▲  │ destination closed or full
 //!             │ │ │ debit, mark      │  └─────▶ RETURNING ── undo ──▶ RETURNED
 //!             │ │ └─────▶ AUTHORISED ┘ capture
-//!   no funds, │ │ given up     │
+//!   no funds, │ │ cancelled    │
 //!    closed   │ └───┬──────────┘ void
 //!             │     ▼
 //!             │ CANCELLING ── undo ──▶ CANCELLED
 //!             └──────────────────────────▲
 //! ```
 //!
-//! Money reaches the destination only after the decision, so nothing ever has to be taken back from
-//! an account that may have spent it. An account remembers in `pending` which transfers have moved
-//! its balance, in the same update, so that a repeated debit or credit changes nothing.
+//! Money reaches the destination only after the commit, so it never has to be recovered from an account that
+//! may have spent it. An account records in `pending` which transfers have changed its balance, in the same
+//! update. A repeated debit or credit therefore changes nothing.
 //!
 //! **Claims.** A transfer carries the number of its claim (`fence`) and its `deadline`, which is the
-//! run's. Every step guards on state and fence; debit, credit and decision also on the server's
-//! clock being before the deadline. Another run (a repeat, the sweep) claims it only when the
-//! deadline, the time of a command and the clocks' skew have passed: nothing that the former holder
-//! sent can move money then. A holder that doesn't know what became of a command stops at once and
-//! leaves the transfer to the next claim, so it never undoes, returns or retires while a step of
-//! its own is unknown. A repeat of an op whose first run still holds the claim waits for that run,
-//! and answers as it does.
+//! attempt's. Every step guards on state and fence. Debit, credit and commit also guard on the server's clock
+//! being before the deadline. Another attempt (a repeat, the sweep) can claim the transfer only when the
+//! deadline, the time limit of a command and the clocks' skew have passed: no command of the former holder
+//! can move money then. A holder that doesn't know the outcome of a command stops at once and leaves the
+//! transfer to the next claim. So it never undoes, returns or retires while one of its own steps is unknown.
+//! If an op is repeated while its first attempt still holds the claim, the repeat waits for that attempt and
+//! returns its result.
 //!
-//! What is simpler here than in the textbook's pattern, and why that is safe:
-//! - There is no INITIAL: the insert is state, first claim and deadline in one write. An insert that
-//!   arrives late carries a deadline that has passed and is driven by whoever claims it next.
-//! - A transfer whose debit is refused (no funds, closed) goes from PENDING to CANCELLED in one
-//!   write. Every debit of this claim was answered, those of earlier claims are past their deadline:
-//!   there is nothing to undo, and the fence keeps out who is no longer the holder.
-//! - AUTHORISED can be claimed at any time: the state was written after the debit was known to be
-//!   applied, by a holder that sends nothing after. So capture and void needn't wait.
-//! - Marks are retired at once, since CREDITED is only written by a holder all of whose commands
-//!   were answered.
+//! Simplifications of the textbook's pattern, and why they are safe:
+//! - There is no INITIAL: the insert writes state, first claim and deadline at once. A late insert carries a
+//!   deadline that has passed, and the next claim drives the transfer.
+//! - A transfer whose debit is refused (no funds, closed) goes from PENDING to CANCELLED in one write. Every
+//!   debit of this claim was answered, and those of earlier claims are past their deadline. So there is
+//!   nothing to undo, and the fence excludes former holders.
+//! - AUTHORISED can be claimed at any time: the state is written after the debit is known to be applied, by a
+//!   holder that sends nothing afterwards. So capture and void needn't wait.
+//! - Marks are retired at once, since CREDITED is only written by a holder all of whose commands were
+//!   answered.
 //!
-//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, only write
-//! CANCELLING. The claim's holder finds that when it wants to decide and undoes its debit; if it has
-//! gone, the sweep undoes it past the deadline.
+//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, only write CANCELLING.
+//! The claim's holder notices that when its commit is refused, and undoes its debit. If the holder is gone,
+//! the sweep undoes it past the deadline.
 //!
-//! **Payments** of the ledger provider are transfers to the merchant's receiving account. They have
-//! no deadline of their own: the checkout decides by capture or void, and the sweep leaves PENDING
-//! and AUTHORISED ones alone. A void that finds nothing leaves a tombstone, so that a late
-//! authorisation is refused. **Refunds** go the other way and always arrive, also at an account that
-//! was closed or is full; one for which the merchant's account is short stays PENDING, and the sweep
-//! tries again each time its claim has ended.
+//! **Payments** of the ledger provider are transfers to the merchant's receiving account. They have no
+//! deadline of their own: the checkout ends them by capture or void, and the sweep leaves PENDING and
+//! AUTHORISED ones alone. A void that finds no document leaves a tombstone, so that a late authorisation is
+//! refused. **Refunds** go the other way and always arrive, also at an account that was closed or is full. A
+//! refund that the merchant's account can't cover stays PENDING, and the sweep tries again each time its
+//! claim has ended.
 //!
-//! **Refused and tried again.** A transfer that was refused by what was read leaves nothing. One
-//! that was refused by a write leaves a CANCELLED or RETURNED document, and its op, sent again, goes
-//! on under an `_id` made of op id and attempt; the next attempt begins only where the former has
-//! come to nothing for good. A reversal's `_id` comes from the original's in the same way.
+//! **Refusals and repeats.** A transfer that is refused because of what was read leaves no document. One that
+//! is refused by a write leaves a CANCELLED or RETURNED document. If its op is sent again, the next transfer
+//! gets an `_id` derived from the op id and the number of the try. The next try begins only when the former
+//! has failed for good. The `_id` of a reversal is derived from the original's in the same way.
 //!
-//! Invariants: per currency, all balances (the world's is below zero) and what is debited and not
-//! credited add up to nothing; no other balance is below zero; every mark on an account belongs to a
-//! transfer that is under way.
+//! Invariants: per currency, all balances (the world's is below zero) and what is debited and not credited
+//! sum up to zero; no other balance is below zero; every mark on an account belongs to an unfinished
+//! transfer.
 
 mod documents;
 pub mod invariants;

@@ -1,4 +1,4 @@
-//! Translates between GraphQL and the operations of accounts and transfers.
+//! Resolvers: they translate between GraphQL and the operations of accounts and transfers.
 
 use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
 use futures_util::Stream;
@@ -21,91 +21,96 @@ use crate::graphql::{
     subscription::follow,
 };
 
-/// Reads.
+/// Query fields.
 #[derive(Default)]
 pub struct TransfersQuery;
 
 #[Object]
 impl TransfersQuery {
-    /// An account. Own accounts only, but for services; null for any other.
+    /// An account by its global id. Null if it doesn't exist or isn't visible to the caller. An account is
+    /// visible to its owner and to the role `service`.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn account(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The account.")] id: ID,
+        #[graphql(desc = "Global id of the account.")] id: ID,
     ) -> Result<Option<Account>> {
         let found = operations::account(app(context), requester(context), &id).await?;
         Ok(found.map(Account))
     }
 
-    /// Your accounts, oldest first.
+    /// Accounts of the caller, oldest first.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn my_accounts(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor of the account before the first one.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Account>> {
         let subject = requester(context).subject()?;
         Ok(operations::my_accounts(app(context), subject, first, after.as_deref()).await?)
     }
 
-    /// How a transfer stands. Transfers that you asked for only, but for services; null for any
-    /// other, and for an op id under which nothing was begun.
+    /// A transfer, by its id or by the `opId` with which the caller requested it. Null if it doesn't exist,
+    /// if nothing was begun with this `opId`, or if the transfer isn't visible to the caller. A transfer is
+    /// visible to the caller who requested it and to the role `service`.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn transfer_status(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Which transfer.")] by: TransferBy,
+        #[graphql(desc = "Key of the transfer.")] by: TransferBy,
     ) -> Result<Option<Transfer>> {
         let found = operations::transfer_status(app(context), requester(context), &by).await?;
         Ok(found.map(Transfer))
     }
 
-    /// The transfers that stand in one state, newest first.
+    /// Transfers in one state, newest first.
     ///
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]
     async fn transfers(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The state.")] state: TransferState,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor of the transfer before the first one.")] after: Option<String>,
+        #[graphql(desc = "State of the transfers.")] state: TransferState,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Connection<String, Transfer>> {
         Ok(operations::transfers(app(context), state, first, after.as_deref()).await?)
     }
 
-    /// The transfers from and to an account, newest first. Own accounts only, but for services;
-    /// null for any other.
+    /// Transfers from and to an account, newest first. Null if the account doesn't exist or isn't visible to
+    /// the caller. A statement is visible to the owner of the account and to the role `service`.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn statement(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The account.")] account: ID,
-        #[graphql(desc = "How many, 1 to 100; 20 when left out.")] first: Option<i32>,
-        #[graphql(desc = "Cursor of the entry before the first one.")] after: Option<String>,
+        #[graphql(desc = "Global id of the account.")] account: ID,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
+        after: Option<String>,
     ) -> Result<Option<Connection<String, StatementEntry>>> {
         let (app, requester) = (app(context), requester(context));
         Ok(operations::statement(app, requester, &account, first, after.as_deref()).await?)
     }
 }
 
-/// Writes.
+/// Mutation fields.
 #[derive(Default)]
 pub struct TransfersMutation;
 
 #[Object]
 impl TransfersMutation {
-    /// Opens an account of yours.
+    /// Opens an account for the caller. Its balance is zero.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -121,8 +126,9 @@ impl TransfersMutation {
         Ok(answer(said)?)
     }
 
-    /// Closes an account for good. It must be empty, with nothing under way; refunds of payments
-    /// still reach it. Own accounts only.
+    /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
+    /// zero and no transfer is under way. Refunds of payments still reach a closed account. Repeatable:
+    /// closing a closed account returns it.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -135,8 +141,8 @@ impl TransfersMutation {
         Ok(answer(operations::close(app(context), subject, &input.account_id).await)?)
     }
 
-    /// Moves money from an account of yours to another account. An op that was refused can be sent
-    /// again under its op id and is then tried anew.
+    /// Moves money from an account of the caller to another account. A refused transfer can be tried again
+    /// with the same `opId`.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -155,7 +161,7 @@ impl TransfersMutation {
         Ok(answer(operations::transfer(app(context), subject, order).await)?)
     }
 
-    /// Brings money into any account from the outside world.
+    /// Moves money from the outside world into an account. Any account can be named.
     ///
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]
@@ -167,8 +173,8 @@ impl TransfersMutation {
         Ok(answer(said)?)
     }
 
-    /// Takes money from any account to the outside world, also from a closed one that a refund has
-    /// reached.
+    /// Moves money from an account to the outside world. Any account can be named, also a closed one that a
+    /// refund has reached.
     ///
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]
@@ -185,8 +191,9 @@ impl TransfersMutation {
         Ok(answer(said)?)
     }
 
-    /// Gives up a transfer that isn't decided yet; what was taken goes back to its source. Transfers
-    /// that you asked for only; a payment is given up with its checkout.
+    /// Cancels a transfer that isn't decided yet. Money that was already taken goes back to the source.
+    /// Allowed for the caller who requested the transfer. A payment can't be cancelled here; it is cancelled
+    /// with its checkout. Repeatable: cancelling a cancelled transfer returns it.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -199,8 +206,8 @@ impl TransfersMutation {
         Ok(answer(operations::cancel(app(context), subject, &input.transfer_id).await)?)
     }
 
-    /// Gives a transfer back that has arrived, by a transfer of its own; sent again, the same
-    /// reversal is made once. A payment is refunded with its order.
+    /// Gives an arrived transfer back by a new transfer in the other direction. Repeatable: a transfer is
+    /// reversed once. A payment can't be reversed here; it is refunded with its order.
     ///
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]
@@ -214,22 +221,22 @@ impl TransfersMutation {
     }
 }
 
-/// What happens.
+/// Subscription fields.
 #[derive(Default)]
 pub struct TransfersSubscription;
 
 #[Subscription]
 impl TransfersSubscription {
-    /// An account: as it is now, and then whenever its balance or state changed. Intermediate
-    /// values may be passed over when changes come faster than they are taken. Own accounts only,
-    /// but for services; for any other the stream ends at once.
+    /// An account: the current state first, then each new state after a change of the balance or the state.
+    /// If changes come faster than the client reads, intermediate states are skipped. Visible to the owner
+    /// and to the role `service`; for others the stream ends at once.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn balance_changed(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "The account.")] account: ID,
+        #[graphql(desc = "Global id of the account.")] account: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
         // No account has an empty `_id`: the first read ends the stream.

@@ -1,4 +1,5 @@
-//! Finishes transfers that were cut: whose claim has ended and which aren't at their end.
+//! The sweep of transfers finishes those that were interrupted: their claim has ended, and their state isn't
+//! final.
 
 use mongodb::bson::DateTime;
 
@@ -6,10 +7,9 @@ use super::{
     documents::{TransferDocument, TransferState},
     operations, store,
 };
-use crate::{app::App, error::Error, mongo::Tally};
+use crate::{app::App, error::Error, mongo::SweepReport};
 
-/// States from which there is something left to be done. An authorised payment waits for its
-/// checkout.
+/// States in which steps remain. An authorised payment waits for its checkout.
 const UNFINISHED: [TransferState; 5] = [
     TransferState::Pending,
     TransferState::Committed,
@@ -18,18 +18,18 @@ const UNFINISHED: [TransferState; 5] = [
     TransferState::Returning,
 ];
 
-/// Transfers that are read at a time.
+/// Number of transfers that one command reads.
 const BATCH: i64 = 100;
 
-/// One pass; answers how many transfers it brought to their end.
+/// Runs one pass and returns the number of transfers that it finished.
 ///
 /// # Errors
-/// The first that failed; the others were still tried.
+/// The first failure. The other transfers were still tried.
 pub async fn sweep(app: &App) -> Result<u64, Error> {
     let now = app.begin().await?.now().timestamp_millis();
-    let bound = i64::try_from(app.bounds().one().as_millis()).unwrap_or(i64::MAX);
+    let bound = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
     let before = DateTime::from_millis(now.saturating_sub(bound));
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for state in UNFINISHED {
         let mut last: Option<TransferDocument> = None;
         loop {

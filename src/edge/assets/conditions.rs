@@ -1,4 +1,4 @@
-//! What of a file is sent: conditions first, then ranges, in the order of RFC 9110.
+//! Which part of a file is sent: preconditions are evaluated first, then ranges, in the order of RFC 9110.
 //! <https://www.rfc-editor.org/rfc/rfc9110#section-13.2.2>
 
 use std::{ops::Range, time::SystemTime};
@@ -9,22 +9,22 @@ use headers::{
     LastModified,
 };
 
-/// What is sent.
+/// The result of preconditions and ranges.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// All of it: 200.
+    /// The whole file: 200.
     Whole,
-    /// One range of it: 206.
+    /// One range of the file: 206.
     Part(Range<u64>),
-    /// The client has it: 304.
+    /// The client's copy is current: 304.
     NotModified,
-    /// It isn't what the client wants: 412.
+    /// A precondition failed: 412.
     Unexpected,
-    /// It ends before the range begins: 416.
+    /// The range begins after the end of the file: 416.
     Beyond,
 }
 
-/// What of a file of this length is sent.
+/// Evaluates the preconditions and the range of a request for a file of `length` bytes.
 pub(super) fn judge(
     method: &Method,
     headers: &HeaderMap,
@@ -64,8 +64,8 @@ pub(super) fn judge(
     }
 }
 
-/// What a `Range` asks for. Several ranges, other units and what can't be read are passed over, as the
-/// RFC allows: then all of it is sent.
+/// Parses a `Range` header. Several ranges, other units and invalid values are ignored, as the RFC allows;
+/// the whole file is sent then.
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-14.1.2>
 fn range(asked: &str, length: u64) -> Verdict {
     let Some((unit, set)) = asked.split_once('=') else { return Verdict::Whole };
@@ -75,7 +75,7 @@ fn range(asked: &str, length: u64) -> Verdict {
     }
     let number = |text: &str| {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // One that is too large for us is larger than any file.
+        // A number that overflows is larger than any file.
         is_number.then(|| text.parse().unwrap_or(u64::MAX))
     };
     let Some((first, last)) = set.split_once('-') else { return Verdict::Whole };

@@ -1,4 +1,4 @@
-//! A file on its way out.
+//! `GET` and `HEAD` of a file.
 
 use std::ops::Range;
 
@@ -61,7 +61,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Proble
     Ok((status, headers, body(edge, &file, range, room)).into_response())
 }
 
-/// What a path below `/assets` names: an id, which has letters that no slug has, or a path.
+/// The asset that a path below `/assets` names, by id or by path. An id contains letters that no slug has.
 fn named(path: &str) -> Option<AssetBy> {
     let id = path.strip_prefix('/')?;
     if node_id::decode(id).is_some_and(|(kind, _)| kind == node_id::NodeKind::Asset) {
@@ -70,27 +70,28 @@ fn named(path: &str) -> Option<AssetBy> {
     input::path("path", path).is_ok().then(|| AssetBy::Path(path.to_owned()))
 }
 
-/// The bytes, read as they go. They keep their room until they are sent, or their client has gone.
+/// The bytes, read on demand. The body holds its place among the transfers until it is sent or its client
+/// disconnects.
 fn body(edge: &Edge, file: &FileFacts, range: Range<u64>, room: Held) -> Body {
     let bytes = operations::bytes(&edge.app, file, range);
     Body::from_stream(bytes.map(move |piece| {
         let _held = &room;
         if let Err(error) = &piece {
-            tracing::warn!(?error, "a download ended early");
+            tracing::warn!(event = "download_failed", ?error, "a download ended before its end");
         }
         piece
     }))
 }
 
-/// The strong tag of a file, as it stands in `ETag`.
+/// The strong entity tag of a file, as in `ETag`.
 pub(super) fn tag(file: &FileFacts) -> String {
     format!("\"{}\"", file.digest)
 }
 
-/// What the headers say of a file, whatever is sent of it.
+/// The headers that describe a file, the same for every status.
 fn described(asset: &AssetDocument, file: &FileFacts) -> HeaderMap {
     let is_public = asset.metadata.access.is_empty();
-    // It may be replaced at any time, so caches have to ask; the answer is short.
+    // The file may be replaced at any time, so caches must revalidate, which costs only a short response.
     let caching = if is_public { "public, no-cache" } else { "private, no-cache" };
     let charset = if file.media_type.starts_with("text/") { "; charset=utf-8" } else { "" };
     let mut headers = HeaderMap::new();
@@ -107,7 +108,7 @@ fn described(asset: &AssetDocument, file: &FileFacts) -> HeaderMap {
     headers
 }
 
-/// All but what a parameter's value may hold as it is.
+/// Every character that a parameter's value can't hold unencoded.
 /// <https://www.rfc-editor.org/rfc/rfc8187#section-3.2.1>
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
@@ -123,7 +124,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// Whether a browser shows or saves it, and under which name; twice, for clients that know ASCII alone.
+/// `Content-Disposition`: whether a browser shows or saves the file, and its name. The name is given twice,
+/// for clients that support only ASCII.
 fn disposition(file: &FileFacts) -> String {
     let kind = if operations::is_shown_inline(&file.media_type) { "inline" } else { "attachment" };
     let plain =

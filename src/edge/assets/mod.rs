@@ -1,4 +1,4 @@
-//! `/assets/…`: files by their id or path, with ranges and conditions; `PUT` takes one in.
+//! Files at `/assets/…`, by id or path, with ranges and preconditions. `PUT` uploads a file.
 //! <https://www.rfc-editor.org/rfc/rfc9110>
 
 mod conditions;
@@ -16,12 +16,12 @@ use axum::{
 use super::{Edge, graphql};
 use problem::Problem;
 
-/// What one path of them takes.
+/// The methods of a path below `/assets`.
 pub(super) fn routes() -> MethodRouter<Edge> {
     get(get_asset).put(put_asset)
 }
 
-/// `GET` and `HEAD`.
+/// `GET` and `HEAD` of a file.
 async fn get_asset(State(edge): State<Edge>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let answered = download::answer(&edge, &head).await;

@@ -1,4 +1,4 @@
-//! Why there is no file: in the form in which GraphQL tells its errors.
+//! Error responses of `/assets`, in the format of GraphQL errors.
 
 use axum::{
     Json,
@@ -14,14 +14,14 @@ use super::super::{
 };
 use crate::{error::Error, graphql::errors};
 
-/// Why there is no file.
+/// Why a request for a file fails.
 #[derive(Debug)]
 pub(super) enum Problem {
-    /// Trouble, or a request that can't be used.
+    /// A failure, or an invalid request.
     Error(StatusCode, Error),
     /// A refusal, with its stable code.
     Refused(StatusCode, &'static str, String),
-    /// A range that begins behind the end of a file of this length.
+    /// The range begins after the end of the file, which has this many bytes.
     Beyond(u64),
 }
 
@@ -30,7 +30,7 @@ impl Problem {
         Self::Refused(status, code, why.into())
     }
 
-    /// Nothing is there, or nothing for this caller.
+    /// The file doesn't exist, or isn't visible to this caller.
     pub(super) fn not_found(path: &str) -> Self {
         Self::refused(StatusCode::NOT_FOUND, "NOT_FOUND", format!("there is no asset {path:?}"))
     }

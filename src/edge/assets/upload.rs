@@ -1,4 +1,4 @@
-//! A file on its way in, by `PUT`.
+//! `PUT` of a file.
 
 use axum::{
     Json,
@@ -55,7 +55,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
         let _room = room;
         operations::put(&app, &subject, put, incoming).await
     };
-    // A task of its own: a client that hangs up must not cut it in the middle.
+    // A separate task, so that a disconnecting client doesn't stop the upload halfway.
     let putting = edge.app.tasks().spawn(putting.instrument(traces::behind("put")));
     let put = putting.await.map_err(Error::internal)?;
     uploads::discard(edge, &files).await;
@@ -67,7 +67,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
     }
 }
 
-/// Path of the folder or gallery, and the last step.
+/// The path of the parent folder or gallery, and the slug of the file.
 fn place(path: &str) -> Result<(String, Slug), Problem> {
     let path = path.strip_prefix("/assets").unwrap_or_default();
     let sound = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
@@ -86,7 +86,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// What must be there.
+/// The preconditions of the request.
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-13.1>
 fn expectation(headers: &HeaderMap) -> Result<Expectation, Error> {
     let none = text(headers, &header::IF_NONE_MATCH);
@@ -102,7 +102,7 @@ fn expectation(headers: &HeaderMap) -> Result<Expectation, Error> {
         (Some("*"), []) => Ok(Expectation::Nothing),
         (None, ["*"]) => Ok(Expectation::Something),
         (None, tags) => {
-            // A weak tag never matches here.
+            // A weak tag never matches in `If-Match`.
             let digest = |tag: &&str| Some(tag.strip_prefix('"')?.strip_suffix('"')?.to_owned());
             Ok(Expectation::Digests(tags.iter().filter_map(digest).collect()))
         }
@@ -110,7 +110,7 @@ fn expectation(headers: &HeaderMap) -> Result<Expectation, Error> {
     }
 }
 
-/// What the headers say of the body can be taken.
+/// Checks the headers that describe the body.
 fn sound(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_RANGE) {
         return Err(Error::bad_input("content-range", "a file is put as a whole").into());

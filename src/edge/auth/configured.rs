@@ -1,4 +1,4 @@
-//! The keys that stand in the configuration.
+//! The keys in the configuration.
 
 use std::{fs, io};
 
@@ -7,7 +7,7 @@ use jsonwebtoken::{DecodingKey, errors::Result as Parsed, jwk::Jwk};
 use super::{key_set::KeySet, keys::Key};
 use crate::config::{Config, unread};
 
-/// A configured key can't be used.
+/// Error: a configured key can't be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{key}: {reason}")]
 pub struct KeyError {
@@ -21,7 +21,7 @@ impl KeyError {
     }
 }
 
-/// All of them. They stay for as long as the process lives.
+/// Loads all configured keys. They don't change while the process runs.
 ///
 /// # Errors
 /// Names the first key that can't be used.
@@ -30,12 +30,12 @@ pub(super) fn keys(config: &Config) -> Result<Vec<Key>, KeyError> {
     Ok(sources?.into_iter().flatten().collect())
 }
 
-/// Every key that can't be used.
+/// The error of every key that can't be used.
 pub(super) fn faults(config: &Config) -> Vec<KeyError> {
     each(config).filter_map(Result::err).collect()
 }
 
-/// How the library reads a PEM text of one type of key.
+/// Parses a PEM text of one type of key.
 type Parse = fn(&[u8]) -> Parsed<DecodingKey>;
 
 /// The keys of each setting.
@@ -63,7 +63,7 @@ fn each(config: &Config) -> impl Iterator<Item = Result<Vec<Key>, KeyError>> {
     secret.into_iter().chain(public).chain(set)
 }
 
-/// A PEM text, given as such or as the path of a file with it.
+/// A PEM text, given directly or as the path of a file.
 fn read_pem(text_or_path: &str) -> Result<String, String> {
     match text_or_path.trim_start() {
         "" => Err("it is empty".to_owned()),
@@ -73,7 +73,7 @@ fn read_pem(text_or_path: &str) -> Result<String, String> {
 }
 
 fn public_key(pem: &str, kind: &str, parse: Parse) -> Result<Key, String> {
-    // By way of a JWK, so that every key passes the same checks.
+    // Converted to a JWK, so that every key passes the same checks.
     let jwk = parse(pem.as_bytes()).and_then(|key| Jwk::from_decoding_key(&key, None));
     let jwk = jwk.map_err(|_| format!("it isn't the PEM text of a public {kind} key"))?;
     Key::from_jwk(&jwk).map_err(str::to_owned)

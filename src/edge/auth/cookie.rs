@@ -4,16 +4,16 @@ use axum::http::{HeaderMap, header::COOKIE};
 
 use crate::error::Error;
 
-/// The value of the cookie. One that was emptied counts as none.
+/// The value of the cookie. An empty value counts as no cookie.
 ///
 /// # Errors
-/// `BadToken` if it is there twice: a page on a neighbouring host can set one of the same name, and
-/// nothing tells which of them is the user's.
+/// `BadToken` if the cookie occurs twice. A page on a neighbouring host can set a cookie of the same name,
+/// and nothing shows which one is the user's.
 pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Error> {
     let mut found = None;
     for header in headers.get_all(COOKIE) {
         for cookie in header.as_bytes().split(|byte| *byte == b';') {
-            // Those of others may hold what they like.
+            // Other cookies may contain any bytes.
             let Some(value) = cookie.trim_ascii().strip_prefix(name.as_bytes()) else { continue };
             let Some(value) = value.strip_prefix(b"=") else { continue };
             let value = std::str::from_utf8(value).map_err(|_| Error::BadToken)?;

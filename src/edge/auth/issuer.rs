@@ -1,4 +1,4 @@
-//! The keys of an issuer that publishes them under a URL and changes them.
+//! The rotating keys of an issuer that publishes them at a URL.
 
 use std::{
     sync::{
@@ -14,14 +14,13 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use super::{configured::KeyError, key_set::KeySet};
 use crate::app::App;
 
-/// How long the issuer may take for an answer.
+/// Time limit of one fetch.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Largest answer, in bytes.
+/// Maximum size of the JWK set, in bytes.
 const LARGEST: usize = 256 << 10;
 
-/// The keys behind `auth_jwks_url`. They are read at the start and then now and then, behind the
-/// backs of requests, and once more when a token names a key that isn't there. The last good ones
-/// are kept for as long as no other ones can be had.
+/// The keys at `auth_jwks_url`. A background task fetches them at startup and at intervals. They are fetched
+/// once more when a token names an unknown key. If a fetch fails, the last good keys are kept.
 pub(super) struct Issuer {
     source: Arc<Source>,
     _refreshing: AbortOnDropHandle<()>,
@@ -30,46 +29,47 @@ pub(super) struct Issuer {
 struct Source {
     url: String,
     http: reqwest::Client,
-    /// Pause between two looks at keys that could be read.
+    /// Pause after a successful fetch.
     refresh: Duration,
-    /// Pause after which an unknown key is looked for again, and an issuer that was away.
+    /// Pause before an unknown key is searched again, and after a failed fetch.
     cooldown: Duration,
     published: RwLock<Published>,
-    /// That of `published`, for those who only want to know whether it has changed.
+    /// The generation of `published`, for a check without the lock.
     generation: AtomicU64,
     looking: Mutex<Looking>,
 }
 
-/// What is known of the issuer's keys.
+/// The known keys of the issuer.
 #[derive(Clone, Default)]
 pub(super) struct Published {
     /// The last good set.
     pub(super) set: Arc<KeySet>,
-    /// Raised with each set that differs from the one before.
+    /// Incremented for each set that differs from the previous one.
     pub(super) generation: u64,
-    /// Whether the last look found a good set.
+    /// Whether the last fetch was successful.
     pub(super) is_current: bool,
 }
 
 #[derive(Default)]
 struct Looking {
-    /// Cancelled when the last look has ended.
+    /// Cancelled when the last fetch has ended.
     ended: Option<CancellationToken>,
-    /// When a key was last looked for.
+    /// Time of the last fetch for an unknown key.
     asked: Option<Instant>,
 }
 
 impl Issuer {
-    /// Begins to look at the keys, if an issuer is configured.
+    /// Starts fetching the keys, if an issuer is configured.
     ///
     /// # Errors
-    /// There can be no requests to it.
+    /// The HTTP client can't be created.
     pub(super) fn begin(app: &App) -> Result<Option<Self>, KeyError> {
         let config = app.config();
         let Some(url) = config.auth_jwks_url.clone() else { return Ok(None) };
         if config.auth_audience.is_none() {
             tracing::warn!(
-                "auth_audience isn't set: a token of auth_jwks_url's issuer holds here whoever it is meant for"
+                event = "auth_audience_unset",
+                "auth_audience isn't set: a token of auth_jwks_url's issuer is accepted even if it is meant for another service"
             );
         }
         let cant = |_| KeyError::new("auth_jwks_url", "this process can't send requests");
@@ -87,18 +87,18 @@ impl Issuer {
         Ok(Some(Self { source, _refreshing: refreshing }))
     }
 
-    /// The keys as they are known now.
+    /// The known keys.
     pub(super) fn published(&self) -> Published {
         self.source.published()
     }
 
-    /// Which of the sets that there were is the present one.
+    /// The generation of the known keys.
     pub(super) fn generation(&self) -> u64 {
         self.source.generation.load(Ordering::Acquire)
     }
 
-    /// Looks for a key that isn't known, and returns when that is done. Whoever comes meanwhile
-    /// shares the look, and the next one waits for the cool-down; until then this returns at once.
+    /// Fetches the keys because of an unknown key, and returns when the fetch has ended. Concurrent callers
+    /// share one fetch. During the cool-down this returns at once.
     pub(super) async fn look_for_key(&self) {
         if let Some(ended) = self.source.look_for_key() {
             ended.cancelled().await;
@@ -129,8 +129,8 @@ impl Source {
         Some(self.look(&mut looking))
     }
 
-    /// Joins the look that is under way, else begins one. It is a task of its own: who waits for it
-    /// may hang up.
+    /// Joins the running fetch, or starts one. It is a separate task, because the caller that waits for it
+    /// may disconnect.
     fn look(self: &Arc<Self>, looking: &mut Looking) -> CancellationToken {
         if let Some(ended) = looking.ended.as_ref().filter(|ended| !ended.is_cancelled()) {
             return ended.clone();
@@ -167,7 +167,11 @@ impl Source {
         match fetched {
             Ok(set) if set.is_same(&published.set) => {}
             Ok(set) => {
-                tracing::info!(keys = set.keys().len(), "the keys of auth_jwks_url are new");
+                tracing::info!(
+                    event = "jwks_changed",
+                    keys = set.keys().len(),
+                    "the keys at auth_jwks_url have changed"
+                );
                 published.set = Arc::new(set);
                 published.generation += 1;
                 self.generation.store(published.generation, Ordering::Release);
@@ -175,9 +179,10 @@ impl Source {
             Err(reason) => {
                 let kept = published.set.keys().len();
                 tracing::warn!(
+                    event = "jwks_fetch_failed",
                     reason,
                     kept,
-                    "auth_jwks_url gives no keys; those of before are kept"
+                    "auth_jwks_url could not be fetched; the previous keys are kept"
                 );
             }
         }
@@ -192,7 +197,7 @@ impl Source {
     }
 }
 
-/// What is behind an error, without the URL: it may hold a password.
+/// The root cause of an error, without the URL, because it may contain a password.
 fn cause(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;

@@ -1,4 +1,4 @@
-//! A JWK set: the keys that an issuer publishes.
+//! A JWK set, as an issuer publishes it.
 
 use jsonwebtoken::jwk::Jwk;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::keys::Key;
 /// The usable keys of a set ([RFC 7517](https://www.rfc-editor.org/rfc/rfc7517#section-5)).
 #[derive(Default)]
 pub(super) struct KeySet {
-    /// As they were published, to tell whether another set is the same.
+    /// The usable keys as published, for comparing two sets.
     published: Vec<Jwk>,
     keys: Vec<Key>,
 }
@@ -28,11 +28,11 @@ fn not_a_set(fault: &serde_json::Error) -> String {
 }
 
 impl KeySet {
-    /// Reads a set. Keys that can't be used are passed over, as the standard has it: a set may hold
-    /// keys for other purposes and of types that came later.
+    /// Parses a set. Unusable keys are ignored, as the standard requires: a set may contain keys for other
+    /// purposes and of later types.
     ///
     /// # Errors
-    /// Says why it isn't a set, or that none of its keys can be used.
+    /// States why it isn't a set, or that none of its keys can be used.
     pub(super) fn from_json(text: &[u8]) -> Result<Self, String> {
         let set: Published = serde_json::from_slice(text).map_err(|fault| not_a_set(&fault))?;
         let mut usable = Self::default();
@@ -43,7 +43,14 @@ impl KeySet {
                     usable.keys.push(key);
                     usable.published.push(jwk);
                 }
-                Err(reason) => tracing::debug!(position, reason, "a key of a set is passed over"),
+                Err(reason) => {
+                    tracing::debug!(
+                        event = "jwk_ignored",
+                        position,
+                        reason,
+                        "a key of the JWK set is ignored"
+                    );
+                }
             }
         }
         if usable.keys.is_empty() {
@@ -52,17 +59,17 @@ impl KeySet {
         Ok(usable)
     }
 
-    /// The keys.
+    /// The usable keys.
     pub(super) fn keys(&self) -> &[Key] {
         &self.keys
     }
 
-    /// The keys alone.
+    /// The usable keys, without the published form.
     pub(super) fn into_keys(self) -> Vec<Key> {
         self.keys
     }
 
-    /// Whether the other has the same keys.
+    /// Whether the other set has the same keys.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.published == other.published
     }

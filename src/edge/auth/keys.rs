@@ -1,4 +1,4 @@
-//! The keys that check signatures, each bound to its algorithms.
+//! Keys that verify signatures, each restricted to its algorithms.
 
 use jsonwebtoken::{
     Algorithm, DecodingKey, DecodingKeyKind, crypto,
@@ -10,27 +10,28 @@ use jsonwebtoken::{
 
 const UNREADABLE: &str = "it can't be read";
 
-/// A key that checks signatures.
+/// A key that verifies signatures.
 pub(super) struct Key {
-    /// Its `kid`. One without is tried with every token of its algorithms.
+    /// The `kid`. A key without one is tried for every token of its algorithms.
     id: Option<String>,
-    /// What it serves for; a token can't choose anything else.
+    /// The permitted algorithms; a token can't choose another one.
     algorithms: &'static [Algorithm],
     decoding: DecodingKey,
 }
 
 impl Key {
-    /// The shared secret, the only key of HS256.
+    /// The shared secret, the only key for HS256.
     pub(super) fn from_secret(secret: &str) -> Self {
         let decoding = DecodingKey::from_secret(secret.as_bytes());
         Self { id: None, algorithms: &[Algorithm::HS256], decoding }
     }
 
-    /// A public key of a JWK set ([RFC 7517](https://www.rfc-editor.org/rfc/rfc7517)): RSA of 2048
-    /// to 4096 bits, P-256 or Ed25519. With an `alg` it serves for that one alone.
+    /// A public key of a JWK set ([RFC 7517](https://www.rfc-editor.org/rfc/rfc7517)): RSA with 2048 to 4096
+    /// bits, P-256 or Ed25519. A key with an `alg` is used only for that algorithm.
     ///
     /// # Errors
-    /// Says why it isn't one. Symmetric keys never are: who can read a set could sign with them.
+    /// States why the key can't be used. Symmetric keys are always refused, because everyone who can read a
+    /// set could sign with them.
     pub(super) fn from_jwk(jwk: &Jwk) -> Result<Self, &'static str> {
         if !is_for_signatures(&jwk.common) {
             return Err("it isn't meant for checking signatures");
@@ -46,24 +47,24 @@ impl Key {
                     return Err("an RSA key needs 2048 to 4096 bits");
                 }
             }
-            // The library panics on one that is too short, and cuts one that is too long.
+            // jsonwebtoken panics on a shorter key and truncates a longer one.
             DecodingKeyKind::SecretOrDer(bytes) => {
                 if *algorithm == Algorithm::EdDSA && bytes.len() != 32 {
                     return Err(UNREADABLE);
                 }
             }
         }
-        // The library looks at a point of a curve only when the key is used.
+        // jsonwebtoken validates a curve point only when the key is used.
         crypto::verify("", b"", &decoding, *algorithm).map_err(|_| UNREADABLE)?;
         Ok(Self { id: jwk.common.key_id.clone(), algorithms, decoding })
     }
 
-    /// Whether it is the one that a token names.
+    /// Whether a token's `kid` names this key.
     pub(super) fn is_named(&self, id: &str) -> bool {
         self.id.as_deref() == Some(id)
     }
 
-    /// Whether it may have signed a token with that `alg` and `kid`.
+    /// Whether this key may have signed a token with this `alg` and `kid`.
     pub(super) fn fits(&self, algorithm: Algorithm, id: Option<&str>) -> bool {
         let fits = match (&self.id, id) {
             (Some(own), Some(named)) => own == named,
@@ -72,13 +73,13 @@ impl Key {
         fits && self.algorithms.contains(&algorithm)
     }
 
-    /// What the library checks with.
+    /// The key in jsonwebtoken's form.
     pub(super) fn decoding(&self) -> &DecodingKey {
         &self.decoding
     }
 }
 
-/// What a public key serves for; nothing, if no token may be signed that way.
+/// The permitted algorithms of a public key; empty if tokens can't be signed with it.
 fn algorithms(jwk: &Jwk) -> &'static [Algorithm] {
     use AlgorithmParameters::{EllipticCurve as Curve, OctetKeyPair, RSA};
     match (&jwk.algorithm, jwk.common.key_algorithm) {
@@ -104,7 +105,7 @@ fn is_for_signatures(key: &CommonParameters) -> bool {
         && operations.is_none_or(|operations| operations.contains(&KeyOperations::Verify))
 }
 
-/// How many bits a big-endian number has.
+/// The bit length of a big-endian number.
 fn bits(number: &[u8]) -> usize {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     let number = &number[zeros..];

@@ -1,9 +1,8 @@
-//! From a bearer token (RFC 6750, RFC 7519) to who asks.
+//! Authentication by bearer token (RFC 6750, RFC 7519).
 //!
-//! A token comes in the `Authorization` header or in a cookie. `configured` and `issuer`
-//! have the keys that signatures are checked with, `rules` says what else a token must say. A token
-//! that held is remembered until it expires or the keys change: a request with one costs a look into
-//! that memory and nothing else.
+//! A token comes in the `Authorization` header or in a cookie. `configured` and `issuer` hold the keys that
+//! verify signatures; `rules` checks the claims. A valid token is cached until it expires or the keys change,
+//! so that later requests with it cost only a cache lookup.
 
 mod configured;
 mod cookie;
@@ -27,12 +26,12 @@ use rules::{Rules, Verdict};
 pub use configured::KeyError;
 pub use roles::RolesClaim;
 
-/// Tokens that are known to hold at the most.
+/// Maximum number of cached tokens.
 const KNOWN: usize = 4_096;
-/// Longer ones are checked each time.
+/// Maximum length of a cached token in bytes; longer ones are verified each time.
 const LONGEST: usize = 4 << 10;
 
-/// Checks tokens.
+/// Verifies tokens.
 pub struct Authenticator {
     known: Cache<String, Known>,
     keys: Vec<Key>,
@@ -42,29 +41,30 @@ pub struct Authenticator {
     cookie: Option<String>,
 }
 
-/// Who asks, and until when that is known.
+/// The caller of a request, and the end of its token's validity.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     /// Subject and roles.
     pub requester: Requester,
-    /// Until when the token holds, since the beginning of 1970, leeway included; none for an
-    /// anonymous caller.
+    /// End of the token's validity as time since the Unix epoch, including leeway. None for an anonymous
+    /// caller.
     pub until: Option<Duration>,
-    /// Whether the token came in a cookie. Browsers send cookies along with what pages of other sites
-    /// ask for, so such a request has to show that it isn't one of those.
+    /// Whether the token came in a cookie. Browsers add cookies to requests from pages of other sites, so
+    /// such a request must prove that it isn't cross-site.
     pub by_cookie: bool,
 }
 
-/// A token that held.
+/// A verified token.
 #[derive(Clone)]
 struct Known {
     caller: Caller,
-    /// Of the issuer's keys that it was checked with. It holds for these alone.
+    /// Generation of the issuer's keys with which the token was verified. The entry is valid only for this
+    /// generation.
     generation: u64,
 }
 
 impl Authenticator {
-    /// Reads the configured keys. Those behind a URL come with [`Self::with_issuer`].
+    /// Loads the configured keys. [`Self::with_issuer`] adds those at a URL.
     ///
     /// # Errors
     /// Names the key that can't be used.
@@ -78,25 +78,26 @@ impl Authenticator {
         })
     }
 
-    /// What is wrong with the configured keys, each fault as a sentence.
+    /// Faults of the configured keys, each as a sentence.
     pub fn faults(config: &Config) -> Vec<String> {
         configured::faults(config).iter().map(KeyError::to_string).collect()
     }
 
-    /// Begins to follow the keys of the issuer, where one is configured. It may be away for now.
+    /// Starts following the keys of the issuer, if one is configured. The issuer may be unreachable at this
+    /// point.
     ///
     /// # Errors
-    /// There can be no requests to it.
+    /// The HTTP client can't be created.
     pub fn with_issuer(self, app: &App) -> Result<Self, KeyError> {
         Ok(Self { issuer: Issuer::begin(app)?, ..self })
     }
 
-    /// Who asks, by the request's `Authorization` header, or else by its cookie. Neither is an
-    /// anonymous caller; a token that doesn't hold is refused rather than passed over.
+    /// The caller by the `Authorization` header, otherwise by the cookie. A request with neither is
+    /// anonymous; an invalid token is refused rather than ignored.
     ///
     /// # Errors
-    /// `BadToken` or `KeysUnavailable`; `BadInput` where there are several headers, as nothing tells which
-    /// of them a proxy in front has looked at.
+    /// `BadToken` or `KeysUnavailable`; `BadInput` if there are several `Authorization` headers, because
+    /// nothing shows which of them a proxy in front has checked.
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Error> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         if let Some(value) = values.next() {
@@ -111,7 +112,7 @@ impl Authenticator {
         Ok(Caller { by_cookie: true, ..self.by_token(token).await? })
     }
 
-    /// Who asks, by the value of an `Authorization` header.
+    /// The caller by the value of an `Authorization` header.
     ///
     /// # Errors
     /// `BadToken` or `KeysUnavailable`.
@@ -136,8 +137,8 @@ impl Authenticator {
         Ok(caller)
     }
 
-    /// Checks a token with the keys that are known, and where none of them fits once more with those
-    /// that the issuer has now.
+    /// Verifies a token with the known keys. If none matches, the issuer's keys are fetched, and the token is
+    /// verified once more.
     async fn check(&self, token: &str) -> Result<Caller, Error> {
         let mut was_looked_for = false;
         loop {
@@ -156,7 +157,7 @@ impl Authenticator {
                     issuer.look_for_key().await;
                     was_looked_for = true;
                 }
-                // It may be a key that the issuer has by now.
+                // The issuer may have published the key in the meantime.
                 (Verdict::UnknownKey, Some(_)) if !published.is_current => {
                     return Err(Error::KeysUnavailable);
                 }

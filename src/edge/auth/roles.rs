@@ -1,19 +1,18 @@
-//! Where a token's roles stand.
+//! The claim with the roles of a token.
 
 use serde_json::{Map, Value};
 
 use crate::graphql::requester::Role;
 
-/// The claim with the roles, as `auth_roles_claim` names it: a claim's name as it stands, or with a
-/// leading slash a JSON pointer ([RFC 6901](https://www.rfc-editor.org/rfc/rfc6901)), such as
-/// `/realm_access/roles`.
+/// The claim with the roles, as `auth_roles_claim` names it: the name of a claim, or with a leading slash a
+/// JSON pointer ([RFC 6901](https://www.rfc-editor.org/rfc/rfc6901)), such as `/realm_access/roles`.
 #[derive(Debug, Clone)]
 pub struct RolesClaim {
     steps: Vec<String>,
 }
 
 impl RolesClaim {
-    /// The claim of that name or pointer.
+    /// Parses the name or pointer.
     pub fn new(claim: &str) -> Self {
         let steps = match claim.strip_prefix('/') {
             Some(pointer) => {
@@ -24,8 +23,8 @@ impl RolesClaim {
         Self { steps }
     }
 
-    /// The roles of a token: of a list of names, or of a text with names between spaces, as `scope`
-    /// has it. Names that aren't roles here are passed over, and so is anything else.
+    /// The roles of a token, from a list of names or from a text with names separated by spaces, such as
+    /// `scope`. Unknown names and other values are ignored.
     pub(super) fn read(&self, claims: &Value) -> Vec<Role> {
         let found = self.steps.iter().try_fold(claims, |value, step| value.get(step));
         match found {
@@ -37,7 +36,7 @@ impl RolesClaim {
         }
     }
 
-    /// Claims that hold nothing but these roles.
+    /// Claims that hold only these roles.
     pub fn claims(&self, roles: &[&str]) -> Map<String, Value> {
         let mut value = Value::from(roles);
         for step in self.steps.iter().rev() {

@@ -1,4 +1,4 @@
-//! What makes a token hold.
+//! Verification of tokens: signature and claims.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use serde_json::Value;
 use super::{Caller, keys::Key, roles::RolesClaim};
 use crate::{config::Config, graphql::requester::Requester};
 
-/// Longest subject, in bytes.
+/// Maximum length of a subject, in bytes.
 const LONGEST_SUBJECT: usize = 128;
 
-/// What tokens must say ([RFC 7519](https://www.rfc-editor.org/rfc/rfc7519#section-4.1)): who it is
-/// (`sub`) and until when it holds (`exp`) in any case, `iss` and `aud` where they are configured.
+/// Requirements on tokens ([RFC 7519](https://www.rfc-editor.org/rfc/rfc7519#section-4.1)): subject (`sub`)
+/// and expiry (`exp`) always, `iss` and `aud` if configured.
 pub(super) struct Rules {
     validation: Validation,
     roles: RolesClaim,
 }
 
-/// What came of a check.
+/// The result of a verification.
 pub(super) enum Verdict {
-    /// It holds, and this is who asks.
+    /// The token is valid.
     Holds(Caller),
-    /// It doesn't, whatever other keys there may be.
+    /// The token is invalid, whatever other keys there may be.
     Refused,
-    /// None of these keys has signed it, but a public key that isn't among them may have.
+    /// None of the keys has signed the token, but an unknown public key may have.
     UnknownKey,
 }
 
 impl Rules {
-    /// The configured ones.
+    /// The requirements of a configuration.
     pub(super) fn new(config: &Config) -> Self {
         let mut validation = Validation::default();
         let mut required = vec!["exp", "sub"];
@@ -50,7 +50,7 @@ impl Rules {
         Self { validation, roles: RolesClaim::new(&config.auth_roles_claim) }
     }
 
-    /// Checks a token with those of `keys` that its header admits.
+    /// Verifies a token with those of `keys` that its header permits.
     pub(super) fn check<'a>(
         &self,
         token: &str,
@@ -86,9 +86,9 @@ impl Rules {
     }
 }
 
-/// The header of a token that is meant to let somebody in: not of another kind that the issuer signs
-/// ([RFC 8725](https://www.rfc-editor.org/rfc/rfc8725#section-3.11)), and without extensions that
-/// must be understood ([RFC 7515](https://www.rfc-editor.org/rfc/rfc7515#section-4.1.11)).
+/// The header of an access token. Other kinds of token from the same issuer are refused
+/// ([RFC 8725](https://www.rfc-editor.org/rfc/rfc8725#section-3.11)), and so are tokens with critical
+/// extensions ([RFC 7515](https://www.rfc-editor.org/rfc/rfc7515#section-4.1.11)).
 fn header(token: &str) -> Option<Header> {
     let header = decode_header(token).ok()?;
     let is_access = header.typ.as_deref().is_none_or(|kind| {
@@ -98,7 +98,7 @@ fn header(token: &str) -> Option<Header> {
     (is_access && header.crit.is_none()).then_some(header)
 }
 
-/// Whether an issuer may publish keys for it.
+/// Whether an issuer may publish keys for this algorithm.
 fn is_public(algorithm: Algorithm) -> bool {
     use Algorithm::{ES256, EdDSA, PS256, RS256};
     matches!(algorithm, RS256 | PS256 | ES256 | EdDSA)

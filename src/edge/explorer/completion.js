@@ -1,6 +1,6 @@
 /**
- * What could be written at the cursor. The text before it is walked token by token with a stack of
- * what is open; since it's being typed, it is never asked to be right, only how far it goes.
+ * Completions at the cursor. The text before the cursor is processed token by token, with a stack of
+ * open brackets. It is still being typed, so it needn't be valid.
  */
 
 import { graphqlTokens, isSignificant } from "./lexer.js";
@@ -10,10 +10,9 @@ const DEFINITIONS = ["query", "mutation", "subscription", "fragment"];
 const CLOSING = new Set(["}", ")", "]"]);
 
 /**
- * The frame that the cursor stands in. `kind` is one of `document`, `selection` (of `type`), `inputs`
- * (arguments or an input object: `inputs` are those that exist, `input` the one whose value is
- * being written, `used` those that are there already), `list` (of `input`'s values) and
- * `variables` (their definitions).
+ * The frame at the cursor. `kind` is one of `document`, `selection` (of `type`), `inputs` (arguments or
+ * an input object: `inputs` are all that exist, `input` the one whose value is being written, `used`
+ * those already given), `list` (of `input`'s values) and `variables` (their definitions).
  */
 function frameAt(schema, tokens) {
   const stack = [{ kind: "document", used: new Set() }];
@@ -23,7 +22,7 @@ function frameAt(schema, tokens) {
     const frame = stack.at(-1);
     if (CLOSING.has(token.text)) {
       if (stack.length > 1) stack.pop();
-      // A value that was in brackets is complete.
+      // A value in brackets is complete.
       if (stack.at(-1).kind === "inputs") stack.at(-1).input = undefined;
     } else if (["{", "(", "["].includes(token.text)) {
       stack.push(opened(schema, frame, token.text));
@@ -38,7 +37,7 @@ function frameAt(schema, tokens) {
   return { ...stack.at(-1), previous, declared };
 }
 
-/** The frame that a bracket opens inside another. */
+/** The frame that a bracket opens inside another frame. */
 function opened(schema, frame, bracket) {
   if (frame.kind === "document") {
     if (bracket === "(") return { kind: "variables" };
@@ -60,7 +59,7 @@ function opened(schema, frame, bracket) {
   return { kind: "inputs", inputs: inputs ?? [], used: new Set() };
 }
 
-/** Notes in the frame what a token that opens and closes nothing says. */
+/** Updates the frame with a token that isn't a bracket. */
 function advance(schema, frame, token, previous) {
   if (frame.kind === "document") {
     if (DEFINITIONS.includes(token.text)) frame.type = schema.roots[token.text];
@@ -149,8 +148,8 @@ function offersAt(schema, frame) {
 }
 
 /**
- * Completions for the word that ends at `offset`: `{from, to, offers}`, those that begin like it
- * before those that only contain it.
+ * Completions for the word that ends at `offset`: `{from, to, offers}`. Offers that begin with the word
+ * come before those that only contain it.
  */
 export function completionsAt(schema, text, offset) {
   const tokens = graphqlTokens(text).filter((token) => token.start < offset);

@@ -1,4 +1,4 @@
-/** The documentation panel: a search, and pages for types and fields, all from introspection. */
+/** The documentation panel: a search, and pages for types and fields, from introspection. */
 
 import { element, withCode } from "./dom.js";
 import { isRequired, namedType, typeText } from "./schema.js";
@@ -14,11 +14,11 @@ const KIND_NAMES = {
 };
 
 export class Documentation {
-  /** `onTry(kind, field)` is called for a root field that is to be tried, `onReload()` for the schema. */
+  /** `onTry(kind, field)` is called to try a root field, `onReload()` to load the schema again. */
   constructor(root, { onTry, onReload }) {
     this.onTry = onTry;
     this.onReload = onReload;
-    /** Pages behind the one that is shown: functions that draw them. */
+    /** The pages before the current one, as functions that draw them. */
     this.trail = [];
     this.search = element("input", {
       type: "search",
@@ -37,7 +37,7 @@ export class Documentation {
     this.#draw();
   }
 
-  /** Stands in for the schema while there is none. */
+  /** Shows a text while there is no schema. */
   showNotice(text, canReload = false) {
     this.schema = undefined;
     const reload = element(
@@ -101,7 +101,7 @@ export class Documentation {
     ];
   }
 
-  /** Root fields first, then types, then other fields; names that begin with the words go first. */
+  /** Root fields first, then types, then other fields; names that begin with the words come first. */
   #found(wanted) {
     const rootNames = Object.values(this.schema.roots);
     const types = this.schema.ownTypes().filter(({ name }) => !rootNames.includes(name));
@@ -158,7 +158,7 @@ export class Documentation {
     return parts;
   }
 
-  /** The fields that give a type, or take it as an argument. */
+  /** The fields that return a type or take it as an argument. */
   #usersOf(name) {
     const uses = ({ type }) => namedType(type) === name;
     return this.schema

@@ -1,11 +1,11 @@
 /**
- * Makes elements. Text always becomes a text node: nothing that a server or a link sent is ever
- * read as markup.
+ * Creates elements. Text always becomes a text node, so nothing from a server or a link is parsed as
+ * markup.
  */
 
 /**
- * An element with attributes and children. `on…` attributes are listeners, `true` stands for an
- * attribute without a value, `false` and `undefined` leave it out.
+ * An element with attributes and children. `on…` attributes are listeners, `true` sets an attribute
+ * without a value, `false` and `undefined` omit it.
  */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -19,8 +19,8 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /**
- * A description as nodes. Descriptions are Markdown by custom; of that, code in backticks is what
- * ours use.
+ * A description as nodes. Descriptions are Markdown by convention; only code in backticks is supported,
+ * because docgate's descriptions use nothing else.
  */
 export function withCode(text) {
   return text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
@@ -29,7 +29,7 @@ export function withCode(text) {
 /** The element of the page with this id. */
 export const byId = (id) => document.getElementById(id);
 
-/** Makes a tab list work: clicks, arrow keys, and one tab stop for the whole list. */
+/** Activates a tab list: clicks, arrow keys, and one tab stop for the whole list. */
 export function activateTabs(list) {
   const tabs = [...list.querySelectorAll("[role=tab]")];
   const select = (chosen) => {

@@ -1,7 +1,7 @@
 /**
- * A text editor: a plain `textarea` with transparent text over a coloured copy of it. The copy gives
- * both their size and one element around them scrolls, so that the two can't drift apart, and the
- * browser's own selection, undo, input methods and screen reader support stay.
+ * A text editor: a `textarea` with transparent text over a highlighted copy of it. The copy determines
+ * the size of both, and one element around them scrolls, so that they stay aligned. The browser's own
+ * selection, undo, input methods and screen reader support keep working.
  */
 
 import { element } from "./dom.js";
@@ -11,18 +11,18 @@ const OPENING = /[{([]\s*$/;
 
 export class Editor {
   /**
-   * `highlight` turns the text into nodes, `onChange` hears of every change, `comment` is what
-   * begins a comment in this language, if anything does.
+   * `highlight` turns the text into nodes, `onChange` is called on every change, `comment` is the start
+   * of a comment in this language, if there is one.
    */
   constructor(root, { label, describedBy, placeholder, highlight, comment, onChange }) {
     this.highlight = highlight;
     this.comment = comment;
     this.onChange = onChange;
-    /** Numbers of the lines that an error points at. */
+    /** Numbers of the lines with errors. */
     this.faultyLines = new Set();
-    /** Whether the change under way is a command's, not typing. */
+    /** Whether the current change is made by a command rather than by typing. */
     this.isReplacing = false;
-    /** Whether Tab leaves the editor instead of indenting. */
+    /** Whether Tab moves the focus instead of indenting. */
     this.leavesByTab = false;
     this.root = root;
     this.numbers = element("div", { class: "editor-numbers", "aria-hidden": "true" });
@@ -48,7 +48,7 @@ export class Editor {
     return this.area.value;
   }
 
-  /** Replaces all of the text. */
+  /** Replaces the whole text. */
   set text(text) {
     this.area.value = text;
     this.area.setSelectionRange(0, 0);
@@ -64,12 +64,12 @@ export class Editor {
     this.area.focus();
   }
 
-  /** Puts `text` in place of what stands between two offsets, so that undo takes it back. */
+  /** Replaces the text between two offsets, so that undo works. */
   replace(from, to, text) {
     this.area.focus();
     this.area.setSelectionRange(from, to);
     this.isReplacing = true;
-    // Deprecated, and still the one way by which the browser's own undo learns of the change.
+    // Deprecated, but the only way to add the change to the browser's undo history.
     const isDone = text
       ? document.execCommand("insertText", false, text)
       : from === to || document.execCommand("delete");
@@ -79,13 +79,13 @@ export class Editor {
     this.#changed();
   }
 
-  /** Marks lines (from 1) until the next change. */
+  /** Marks lines (counted from 1) until the next change. */
   markLines(lines) {
     this.faultyLines = new Set(lines);
     this.#drawNumbers();
   }
 
-  /** Moves the cursor to a line and column, both from 1 as in GraphQL errors. */
+  /** Moves the cursor to a line and column, both counted from 1 as in GraphQL errors. */
   goTo({ line, column }) {
     const before = this.text.split("\n").slice(0, line - 1);
     const offset = before.reduce((sum, each) => sum + each.length + 1, 0) + column - 1;
@@ -95,7 +95,7 @@ export class Editor {
     this.root.scrollBy({ top: below - this.root.clientHeight / 3 });
   }
 
-  /** Where on the screen the character at an offset stands. */
+  /** The position on the screen of the character at an offset. */
   positionOf(offset) {
     const walker = document.createTreeWalker(this.copy, NodeFilter.SHOW_TEXT);
     let rest = offset;
@@ -104,7 +104,7 @@ export class Editor {
         const range = document.createRange();
         range.setStart(node, rest);
         range.collapse(true);
-        // Right behind a line's end some browsers have no rectangle for an empty range.
+        // At the end of a line some browsers have no rectangle for an empty range.
         return range.getClientRects()[0] ?? this.copy.getBoundingClientRect();
       }
       rest -= node.length;
@@ -121,7 +121,7 @@ export class Editor {
   }
 
   #draw() {
-    // A line that a newline has just begun has no height in a `pre` until something stands there.
+    // In a `pre`, a line after a trailing newline has no height until it has content.
     this.copy.replaceChildren(this.highlight(this.text), "\n");
     if (this.#lineCount() !== this.numbers.childElementCount) this.#drawNumbers();
   }
@@ -220,7 +220,7 @@ export class Editor {
     this.#replaceLines(selected, selected.lines.map(change));
   }
 
-  /** A new line is indented like the one before it, one step deeper behind an opening bracket. */
+  /** Indents a new line like the previous one, and one step deeper after an opening bracket. */
   #breakLine() {
     const { selectionStart, selectionEnd, value } = this.area;
     const line = value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1, selectionStart);
@@ -234,7 +234,7 @@ export class Editor {
     }
   }
 
-  /** A closing brace that is the first on its line goes one step back. */
+  /** Moves a closing brace that is the first on its line one step back. */
   #closeBlock() {
     const { selectionStart, selectionEnd, value } = this.area;
     const from = value.lastIndexOf("\n", selectionStart - 1) + 1;

@@ -2,16 +2,16 @@
  * The list of example operations.
  *
  * `explorer/examples.json` is a list of `{group, title, query, from?, variables?, role?}`. Groups appear
- * in the order in which they first occur. `variables` is an object or left out; a string in it that
- * is exactly `"$random"` becomes a fresh id each time the example is chosen, for op ids that
- * mustn't repeat. `from` names variables whose values come from the answers to other examples, see
+ * in the order of their first occurrence. `variables` is an object or missing. A string in it that is
+ * exactly `"$random"` becomes a new id each time the example is chosen, for op ids, which mustn't
+ * repeat. `from` names variables whose values come from the responses to other examples, see
  * `origins.js`. `role` names the token (`shopper`, `merchant`, `admin`) that the example needs.
  */
 
 import { element } from "./dom.js";
 import { operations } from "./lexer.js";
 
-/** Works on every GraphQL server, if the list can't be had. */
+/** An example for any GraphQL server, used if the list can't be loaded. */
 const FALLBACK = [
   {
     group: "Schema",
@@ -49,7 +49,7 @@ const FALLBACK = [
   },
 ];
 
-/** The list from the gateway, or the fallback; always at least one. */
+/** The list from the gateway, or the fallback; always at least one example. */
 export async function loadExamples(address) {
   try {
     const response = await fetch(address);
@@ -60,14 +60,14 @@ export async function loadExamples(address) {
   }
 }
 
-/** An example's variables, with fresh ids in place of `"$random"`. */
+/** An example's variables, with new ids in place of `"$random"`. */
 export function freshVariables(variables = {}) {
   return JSON.parse(JSON.stringify(variables), (_, value) =>
     value === "$random" ? randomId() : value,
   );
 }
 
-/** Variables as the text of an editor. */
+/** Variables as text for the editor. */
 export function variablesText(variables) {
   if (!variables || Object.keys(variables).length === 0) return "";
   return JSON.stringify(variables, null, 2);
@@ -78,7 +78,7 @@ function randomId() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A small mark that tells queries, mutations and subscriptions apart. */
+/** A small mark that distinguishes queries, mutations and subscriptions. */
 export function kindMark(kind) {
   return element("span", { class: `kind-mark ${kind}`, title: kind }, kind[0].toUpperCase());
 }
@@ -143,18 +143,18 @@ export class ExampleList {
     button.setAttribute("aria-current", "true");
   }
 
-  /** The example with this operation, if it is one. */
+  /** The example with this operation, if there is one. */
   matching(query) {
     return this.examples.find((example) => example.query === query);
   }
 
-  /** Chooses the first one by itself, so the page goes on showing what it shows. */
+  /** Chooses the first example automatically, so the visible view doesn't change. */
   chooseFirst() {
     const button = this.groups.querySelector(".choices button");
     this.#choose(this.examples[0], button, { isClicked: false });
   }
 
-  /** Another text is in the editor now. */
+  /** Clears the choice, because the editor has another text. */
   clearChoice() {
     this.groups.querySelector("[aria-current]")?.removeAttribute("aria-current");
   }

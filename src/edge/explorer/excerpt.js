@@ -1,23 +1,23 @@
-/** Shows where in an operation an error is. */
+/** Shows the position of an error in an operation. */
 
 import { element } from "./dom.js";
 
-/** Lines that are shown before the one with the error. */
+/** Number of lines shown before the one with the error. */
 const CONTEXT = 2;
 
 /**
- * What the parser says of a text that it can't read: the place and the line, drawn with characters, and
- * behind them what it expected.
+ * The parser's message for a text that it can't parse: the position and the line, drawn with
+ * characters, followed by what it expected.
  */
 const DRAWN = /^ *--> \d+:\d+\n[^]*\n *= (?<message>[^]*)$/;
 
-/** The message of an error, without a drawing of what `excerpt` shows. */
+/** The message of an error, without a drawing that `excerpt` replaces. */
 export function messageOf(message = "no message") {
   const drawn = DRAWN.exec(message);
   return drawn ? `Syntax error: ${drawn.groups.message}` : message;
 }
 
-/** The line of a text that an error names, with the lines before it, and a caret under the place. */
+/** The line that an error names, with the lines before it and a caret below the position. */
 export function excerpt(text, { line, column }) {
   const lines = text.split("\n");
   const first = Math.max(1, line - CONTEXT);
@@ -25,7 +25,7 @@ export function excerpt(text, { line, column }) {
   const before = lines
     .slice(first - 1, line - 1)
     .map((each, index) => [number(first + index, width), `${each}\n`]);
-  // A column counts characters, of which some are two units of JavaScript's strings.
+  // A column counts characters, some of which are two code units in JavaScript's strings.
   const characters = [...(lines[line - 1] ?? "")];
   const start = characters.slice(0, column - 1);
   return element(
@@ -37,7 +37,7 @@ export function excerpt(text, { line, column }) {
     element("mark", {}, characters[column - 1] ?? " "),
     `${characters.slice(column).join("")}\n`,
     number("", width),
-    // Not as many spaces: some characters are wider than others.
+    // Spaces would not align, because some characters are wider than others.
     element("span", { class: "unseen", "aria-hidden": "true" }, start.join("")),
     element("b", { class: "caret", "aria-hidden": "true" }, "^"),
   );

@@ -1,4 +1,4 @@
-/** Colours GraphQL and JSON text. */
+/** Highlights GraphQL and JSON text. */
 
 import { element } from "./dom.js";
 import { graphqlTokens, isSignificant, jsonTokens } from "./lexer.js";
@@ -7,8 +7,8 @@ const KEYWORDS = new Set(["query", "mutation", "subscription", "fragment", "on"]
 const CONSTANTS = new Set(["true", "false", "null"]);
 
 /**
- * Longer texts stay plain: a span for each token of a response of megabytes would make the page
- * stand still.
+ * Longer texts aren't highlighted: a span for each token of a response of several megabytes would
+ * block the page.
  */
 const MOST_COLOURED = 150_000;
 
@@ -21,7 +21,7 @@ function colour(text, tokens, classOf) {
   return fragment;
 }
 
-/** A GraphQL document as coloured nodes. */
+/** A GraphQL document as highlighted nodes. */
 export function highlightGraphql(text) {
   if (text.length > MOST_COLOURED) return document.createTextNode(text);
   const tokens = graphqlTokens(text);
@@ -45,7 +45,7 @@ export function highlightGraphql(text) {
   return colour(text, tokens, classOf);
 }
 
-/** A JSON text as coloured nodes. */
+/** A JSON text as highlighted nodes. */
 export function highlightJson(text) {
   if (text.length > MOST_COLOURED) return document.createTextNode(text);
   return colour(text, jsonTokens(text), ({ kind }) => (kind === "space" ? undefined : kind));

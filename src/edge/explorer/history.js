@@ -1,4 +1,4 @@
-/** The last runs, kept in the browser. Tokens are never among them. */
+/** The most recent operations, stored in the browser without tokens. */
 
 import { element } from "./dom.js";
 import { kindMark } from "./examples.js";
@@ -15,8 +15,8 @@ export class History {
   }
 
   /**
-   * Puts an operation on top: `{query, variables, operationName, outcome}`; the same one further
-   * down goes.
+   * Adds an operation at the top: `{query, variables, operationName, outcome}`. An earlier entry of the
+   * same operation is removed.
    */
   add(entry) {
     const isOther = ({ query, variables }) =>

@@ -1,7 +1,7 @@
 /**
- * Splits GraphQL and JSON text into tokens, for highlighting and for finding out what stands at the
- * cursor. Both must work on text that is being typed, so nothing here fails: what can't be read is
- * a token of kind `unknown`, and a string may lack its end.
+ * Splits GraphQL and JSON text into tokens, for highlighting and for completion. The text is still
+ * being typed, so nothing here fails: unreadable text becomes a token of kind `unknown`, and a string
+ * may lack its end.
  */
 
 const GRAPHQL = new RegExp(
@@ -49,12 +49,12 @@ export const graphqlTokens = (text) => [...tokens(GRAPHQL, text)];
 /** Every token of a JSON text, spaces included. */
 export const jsonTokens = (text) => [...tokens(JSON_TEXT, text)];
 
-/** Whether a token says something to the server. */
+/** Whether a token is significant to the server. */
 export const isSignificant = (token) => token.kind !== "space" && token.kind !== "comment";
 
 /**
  * The operations of a document as `{kind, name, firstField}`; `name` is undefined for an anonymous
- * one. Fragments are left out.
+ * one. Fragments are omitted.
  */
 export function operations(text) {
   const found = [];

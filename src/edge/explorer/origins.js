@@ -1,18 +1,18 @@
 /**
- * Values that examples take from the answers to other examples: an id from "Open a cart" goes into
+ * Values that examples take from the responses to other examples: the id from "Open a cart" is used in
  * "Put something into it".
  *
- * The `from` of an example names the variables and where their values are found. With
- * `{cart: {OpenCart: "openCart.id"}}`, `cart` is the `id` in `openCart` in the answer to the operation
- * `OpenCart`. If several operations are named, the newest answer counts. Values are only kept as long
- * as the page is open.
+ * The `from` of an example names the variables and the sources of their values. With
+ * `{cart: {OpenCart: "openCart.id"}}`, `cart` is the `id` in `openCart` in the response to the operation
+ * `OpenCart`. If several operations are named, the newest response is used. Values are kept only while
+ * the page is open.
  */
 
 import { element } from "./dom.js";
 import { freshVariables } from "./examples.js";
 import { operations } from "./lexer.js";
 
-/** The answer to an example that was run for a variable of another one lacks the value. */
+/** The response to an example that was run for another one lacks the needed value. */
 export class NotInAnswer extends Error {
   constructor(variable, source, answer) {
     super(
@@ -23,11 +23,11 @@ export class NotInAnswer extends Error {
 }
 
 export class Origins {
-  /** Examples by the names of their operations. */
+  /** Examples by operation name. */
   #examples;
-  /** Paths that are looked at in answers, by the names of operations. */
+  /** Paths that are read from responses, by operation name. */
   #paths = new Map();
-  /** What was found, by operation and path: `{value, number, isAutomatic}`. */
+  /** The values found, by operation and path: `{value, number, isAutomatic}`. */
   #found = new Map();
   #answers = 0;
 
@@ -40,7 +40,7 @@ export class Origins {
     }
   }
 
-  /** Keeps what examples need from the `data` of an answer; the user hasn't run what is automatic. */
+  /** Stores the values that examples need from a response. `isAutomatic`: the user didn't run it. */
   remember(operation, data, isAutomatic = false) {
     this.#answers += 1;
     const number = this.#answers;
@@ -50,13 +50,13 @@ export class Origins {
     }
   }
 
-  /** The variables of an example. A placeholder stands for a value that no answer has told yet. */
+  /** The variables of an example, with a placeholder for each value that isn't known yet. */
   fill(example) {
     const filled = this.of(example).map(({ name, value }) => [name, value]);
     return { ...Object.fromEntries(filled), ...freshVariables(example.variables) };
   }
 
-  /** `{name, value, source, isKnown, isAutomatic}` of each variable that comes from an answer. */
+  /** `{name, value, source, isKnown, isAutomatic}` of each variable that comes from a response. */
   of(example) {
     return Object.entries(example?.from ?? {}).map(([name, places]) => ({
       name,
@@ -65,8 +65,8 @@ export class Origins {
   }
 
   /**
-   * The variables without placeholders; the same object where there are none. For what no answer has
-   * told yet, `ask(example, variables)` runs the example that has it, after what that one needs itself.
+   * The variables without placeholders, or the same object if there are none. For an unknown value
+   * `ask(example, variables)` runs the example that provides it, after those that it needs itself.
    */
   async obtain(example, variables, ask) {
     let whole = variables;
@@ -85,14 +85,14 @@ export class Origins {
     if (!this.#origin(places).isKnown) throw new NotInAnswer(name, source, answer);
   }
 
-  /** Variables that still hold a placeholder, and where their values are found. */
+  /** Variables that still hold a placeholder, and the sources of their values. */
   #missing(example, variables) {
     const isMissing = ([name, places]) =>
       variables?.[name] === placeholder(this.#usualSource(places));
     return Object.entries(example?.from ?? {}).filter(isMissing);
   }
 
-  /** The newest of the values that were found in these places, or a placeholder. */
+  /** The newest of the values from these sources, or a placeholder. */
   #origin(places) {
     const found = Object.entries(places).map(([operation, path]) => ({
       ...this.#found.get(`${operation} ${path}`),
@@ -106,18 +106,18 @@ export class Origins {
     return { value: placeholder(source), source, isKnown: false };
   }
 
-  /** The example that is run for a value that isn't known: the first that is named. */
+  /** The example that is run for an unknown value: the first one named. */
   #usualSource(places) {
     return this.#examples.get(Object.keys(places)[0]);
   }
 }
 
-/** The name of a text's first operation. */
+/** The name of the first operation in a text. */
 export const operationName = (text) => operations(text)[0]?.name;
 
 const placeholder = ({ title }) => `(from the answer to “${title}”)`;
 
-/** Tells where variables come from, but for those that were changed by hand. */
+/** Shows the sources of variables, except of those that were changed by hand. */
 export function originList(origins, variables) {
   const rows = origins
     .filter(({ name, value }) => variables?.[name] === value)

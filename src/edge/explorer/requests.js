@@ -1,12 +1,12 @@
-/** Talks to the gateway: one request and its answer, or a subscription and its events. */
+/** Communication with the gateway: requests with one response, and subscriptions. */
 
 const ACCEPT = "application/graphql-response+json, application/json";
 /** The sub-protocol: https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md */
 const SUB_PROTOCOL = "graphql-transport-ws";
 
 /**
- * Sends a query or mutation. Gives `{status, statusText, milliseconds, bytes, text, body}`; `body` is
- * undefined where the text isn't JSON. Fails only if no answer came.
+ * Sends a query or mutation. Returns `{status, statusText, milliseconds, bytes, text, body}`; `body` is
+ * undefined if the text isn't JSON. Fails only if there is no response.
  */
 export async function post(endpoint, request, token, signal) {
   const headers = { "content-type": "application/json", accept: ACCEPT };
@@ -40,8 +40,8 @@ function parsed(text) {
 }
 
 /**
- * A running subscription. The listener hears `onLive()`, `onEvent(result)` for each event,
- * and at last `onEnd({isFault, reason})` once, unless `stop` was called before.
+ * A running subscription. It calls the listener's `onLive()`, `onEvent(result)` for each event, and
+ * finally `onEnd({isFault, reason})` once, unless `stop` was called before.
  */
 export class Subscription {
   constructor(endpoint, request, token, listener) {
@@ -59,7 +59,7 @@ export class Subscription {
     });
   }
 
-  /** Ends the subscription without a word to the listener. */
+  /** Ends the subscription without calling the listener. */
   stop() {
     this.listener = undefined;
     if (this.socket.readyState === WebSocket.OPEN) this.#send({ id: "1", type: "complete" });

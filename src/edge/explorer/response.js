@@ -1,10 +1,10 @@
-/** The response pane: one answer, or the events of a subscription as they arrive. */
+/** The response pane: one response, or the events of a subscription as they arrive. */
 
 import { element } from "./dom.js";
 import { excerpt, messageOf } from "./excerpt.js";
 import { highlightJson } from "./highlight.js";
 
-/** Older events go, or a busy subscription would fill the browser's memory. */
+/** Older events are removed, because a busy subscription would fill the browser's memory. */
 const MOST_EVENTS = 200;
 
 const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
@@ -19,13 +19,13 @@ function durationText(milliseconds) {
 }
 
 export class ResponseView {
-  /** `onLocation({line, column})` is called for the place in the operation that an error names. */
+  /** `onLocation({line, column})` is called for the position in the operation that an error names. */
   constructor({ status, body, copy, onLocation }) {
     this.status = status;
     this.body = body;
     this.copy = copy;
     this.onLocation = onLocation;
-    /** Number of the last event that is on the page. */
+    /** Number of the last event on the page. */
     this.drawn = 0;
     copy.addEventListener("click", () => this.#copyText());
     this.showWelcome();
@@ -67,14 +67,14 @@ export class ResponseView {
     this.#say(badge("waiting", text));
   }
 
-  /** What stopped the request before there was an answer. */
+  /** Shows why a request failed without a response. */
   showFailure(text) {
     this.#clear();
     this.#say(badge("fault", "No answer"));
     this.body.append(element("p", { class: "failure" }, text));
   }
 
-  /** An answer, as `post` gives it, to the text of an operation; `note` says more about it. */
+  /** Shows a response from `post` to the text of an operation; `note` adds a remark. */
   showAnswer({ status, statusText, milliseconds, bytes, text, body }, { operation, note }) {
     this.#clear();
     this.operation = operation;
@@ -106,7 +106,7 @@ export class ResponseView {
     this.body.replaceChildren(hint("Connected. Events appear here as they happen."));
   }
 
-  /** Events may come faster than a page can be laid out: what came since the last frame is drawn at once. */
+  /** Collects an event. Events may arrive faster than the page is laid out, so they are drawn per frame. */
   addEvent(result) {
     this.count += 1;
     this.events.push({
@@ -186,7 +186,7 @@ export class ResponseView {
   #errorList(errors) {
     const rows = errors.map(({ message, path, locations, extensions }) => {
       const place = locations?.[0];
-      // A field that failed while the operation ran is named by its path: its text is as it should be.
+      // The error of a field at run time is identified by its path; the text of the operation is correct.
       const isOfText = place && !path?.length && this.operation;
       return element(
         "li",
@@ -229,7 +229,7 @@ const pretty = (value) => JSON.stringify(value, null, 2);
 
 const badge = (kind, text) => element("span", { class: `badge ${kind}` }, text);
 
-/** What the request cost in the database, from `extensions.docgate`. */
+/** The database commands of a request, from `extensions.docgate`. */
 function commandList(commands) {
   const rows = commands.map(({ collection, command, keysExamined, docsExamined, millis }) => {
     const counts = [

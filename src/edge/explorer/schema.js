@@ -1,6 +1,6 @@
-/** The schema, as introspection tells it. */
+/** The schema from introspection. */
 
-/** Seven wrappings are enough for `[[T!]!]!`; the specification's own query goes as deep. */
+/** Seven levels suffice for `[[T!]!]!`; the specification's own query has as many. */
 const TYPE_REFERENCE = `fragment TypeReference on __Type {
   kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } }
 }`;
@@ -25,7 +25,7 @@ const INTROSPECTION = `query Introspection {
 fragment Input on __InputValue { name description defaultValue type { ...TypeReference } }
 ${TYPE_REFERENCE}`;
 
-/** The request that asks for what `Schema` is made from. */
+/** The introspection request from whose response a `Schema` is made. */
 export const introspectionRequest = { query: INTROSPECTION, operationName: "Introspection" };
 
 const INTROSPECTION_OFF =
@@ -33,31 +33,31 @@ const INTROSPECTION_OFF =
   "`introspection = true` in the gateway's configuration file, or `DOCGATE_INTROSPECTION=true` in " +
   "its environment, and start it again. Operations and examples work without it.";
 
-/** Why there is no schema, in a few words and at length; the gateway's own reason names a setting. */
+/** Why there is no schema, as a short and a long text. The gateway's own reason names a setting. */
 export function whyNoSchema(reason) {
   return reason.includes("`introspection`")
     ? { short: "introspection is off", long: INTROSPECTION_OFF }
     : { short: "no schema", long: `The gateway doesn't tell its schema: ${reason}` };
 }
 
-/** The type's name under all lists and non-nulls. */
+/** The named type inside all lists and non-nulls. */
 export function namedType(reference) {
   let type = reference;
   while (type.ofType) type = type.ofType;
   return type.name;
 }
 
-/** The type as it is written, such as `[Product!]!`. */
+/** The type in GraphQL notation, such as `[Product!]!`. */
 export function typeText(reference) {
   if (reference.kind === "NON_NULL") return `${typeText(reference.ofType)}!`;
   if (reference.kind === "LIST") return `[${typeText(reference.ofType)}]`;
   return reference.name;
 }
 
-/** Whether an argument or input field must be given. */
+/** Whether an argument or input field is required. */
 export const isRequired = (input) => input.type.kind === "NON_NULL" && input.defaultValue === null;
 
-/** Types by name, and the three roots. */
+/** The types by name, and the three root types. */
 export class Schema {
   constructor({ __schema: schema }) {
     this.types = new Map(schema.types.map((type) => [type.name, type]));
@@ -81,17 +81,17 @@ export class Schema {
     return this.fields(typeName).find((field) => field.name === fieldName);
   }
 
-  /** Whether a field of this type needs a selection of its own. */
+  /** Whether a field of this type needs a selection set. */
   isComposite(typeName) {
     return ["OBJECT", "INTERFACE", "UNION"].includes(this.type(typeName)?.kind);
   }
 
-  /** `query`, `mutation` or `subscription`, if the type is one of those. */
+  /** `query`, `mutation` or `subscription`, if the type is a root type. */
   rootKind(typeName) {
     return Object.keys(this.roots).find((kind) => this.roots[kind] === typeName);
   }
 
-  /** The types that clients of this gateway meet: without the introspection's own. */
+  /** All types except those of introspection. */
   ownTypes() {
     return [...this.types.values()].filter((type) => !type.name.startsWith("__"));
   }

@@ -1,13 +1,13 @@
-/** Writes a first operation for a field of a root type. */
+/** Generates a first operation for a field of a root type. */
 
 import { isRequired, namedType, typeText } from "./schema.js";
 
 const INDENT = "  ";
-/** How many objects inside each other are written out; the wrappings of a list don't count. */
+/** Maximum nesting depth of generated objects; the wrappers of a list don't count. */
 const DEPTH = 3;
 const isWrapping = (typeName) => /(Connection|Edge)$/.test(typeName);
 
-/** `{query, variables}` that asks for the field's leaves, its required arguments as variables. */
+/** `{query, variables}` that selects the field's leaves; required arguments become variables. */
 export function skeleton(schema, kind, field) {
   const needed = field.args.filter(isRequired);
   const definitions = needed.map((input) => `$${input.name}: ${typeText(input.type)}`).join(", ");
@@ -49,15 +49,15 @@ function memberLines(schema, union, depth, indent) {
 }
 
 /**
- * `written` has the types of the fields that the union's other members answer with: one name can't
- * stand for two types, so the later one gets another name.
+ * `written` has the types of the fields that other members of the union return. A response key can't
+ * have two types, so a later field of another type gets an alias.
  */
 function fieldLines(schema, type, depth, indent, written) {
   const lines = [];
   const hasNodes = type.fields.some(({ name }) => name === "nodes");
   for (const field of type.fields) {
     const name = namedType(field.type);
-    // Edges say what the nodes beside them say; lists inside a record are a question of their own.
+    // Edges repeat the nodes beside them; nested connections are left to separate queries.
     if ((hasNodes && field.name === "edges") || (depth > 0 && name.endsWith("Connection")))
       continue;
     const selection = selectionOf(schema, name, depth, indent);
@@ -71,7 +71,7 @@ function fieldLines(schema, type, depth, indent, written) {
   return lines;
 }
 
-/** A value of the right shape, for its reader to fill in. */
+/** A placeholder value of the right shape. */
 function exampleOf(schema, reference, depth) {
   if (reference.kind === "NON_NULL") return exampleOf(schema, reference.ofType, depth);
   if (reference.kind === "LIST") return [exampleOf(schema, reference.ofType, depth)];
@@ -79,7 +79,7 @@ function exampleOf(schema, reference, depth) {
   if (type?.kind === "ENUM") return type.enumValues[0].name;
   if (type?.kind === "INPUT_OBJECT" && depth < 4) {
     const required = type.inputFields.filter(isRequired);
-    // Where none is required, one of them usually is: the ways to look something up.
+    // If no field is required, usually one of them is needed, as in inputs that look something up.
     const needed = required.length > 0 ? required : type.inputFields.slice(0, 1);
     return Object.fromEntries(
       needed.map((input) => [input.name, exampleOf(schema, input.type, depth + 1)]),

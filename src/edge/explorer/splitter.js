@@ -1,11 +1,11 @@
-/** Borders between panes that can be moved by pointer and by arrow keys. */
+/** Borders between panes that can be moved with the pointer and with arrow keys. */
 
 import { kept } from "./storage.js";
 
 const STEP = 24;
 
 /**
- * Makes `border` set a custom property of the page, in pixels. `measure` gives the size as it is,
+ * Makes `border` set a custom property of the page, in pixels. `measure` returns the current size,
  * `direction` is 1 if the pane grows with the coordinate and -1 if it shrinks.
  */
 export function activateSplitter(border, { property, measure, direction, least, most }) {

@@ -1,7 +1,6 @@
 /**
- * What the browser remembers. Storage can be switched off, full, or hold what another version
- * wrote, and the explorer has to work without it: a failed read gives the fallback, a failed write
- * is forgotten.
+ * Browser storage. It can be disabled, full, or hold data of another version, and the explorer has to
+ * work without it: a failed read returns the fallback, and a failed write is ignored.
  */
 
 const PREFIX = "docgate.explorer.";
@@ -20,30 +19,30 @@ function area(open) {
       try {
         open().setItem(PREFIX + key, JSON.stringify(value));
       } catch {
-        // See above.
+        // Ignored, see above.
       }
     },
   };
 }
 
-/** Outlives the tab: draft, history, sizes. */
+/** Persists after the tab is closed: draft, history, sizes. */
 export const kept = area(() => localStorage);
 
 /** Ends with the tab: the token. */
 export const passing = area(() => sessionStorage);
 
-/** The operation that the page's address holds (`#query=…&variables=…`), if any. */
+/** The operation in the page's address (`#query=…&variables=…`), if there is one. */
 export function operationOfAddress() {
   const held = new URLSearchParams(location.hash.slice(1));
   if (!held.has("query")) return undefined;
   return { query: held.get("query"), variables: held.get("variables") ?? "" };
 }
 
-/** Writes an operation into the page's address and returns it. The token never goes there. */
+/** Writes an operation into the page's address and returns the address. It never contains the token. */
 export function shareOperation({ query, variables }) {
   const held = new URLSearchParams({ query });
   if (variables.trim()) held.set("variables", variables);
-  // A new address without a new entry in the browser's history, and without a `hashchange`.
+  // Changes the address without a new history entry and without a `hashchange` event.
   history.replaceState(null, "", `#${held}`);
   return location.href;
 }

@@ -6,7 +6,7 @@ const MOST_SHOWN = 60;
 const LIST_ID = "suggestions";
 
 export class Suggestions {
-  /** `complete(text, offset)` gives `{from, to, offers}`, see `completionsAt`. */
+  /** `complete(text, offset)` returns `{from, to, offers}`, see `completionsAt`. */
   constructor(editor, complete) {
     this.editor = editor;
     this.complete = complete;
@@ -21,7 +21,7 @@ export class Suggestions {
     const { area } = editor;
     area.setAttribute("aria-autocomplete", "list");
     area.setAttribute("aria-controls", LIST_ID);
-    // In the capturing phase, so that Enter and Tab reach an open list before the editor.
+    // In the capturing phase, so that an open list receives Enter and Tab before the editor.
     editor.root.addEventListener("keydown", (event) => this.#onKey(event), true);
     area.addEventListener("input", (event) => this.#onInput(event));
     area.addEventListener("blur", () => this.close());
@@ -63,7 +63,7 @@ export class Suggestions {
       {
         role: "option",
         id: `${LIST_ID}-${index}`,
-        // Not `click`: by then the editor has lost the focus and the list has closed.
+        // Not `click`, because by then the editor has lost the focus and the list has closed.
         onpointerdown: (event) => {
           event.preventDefault();
           this.#choose(index);
@@ -85,7 +85,7 @@ export class Suggestions {
     this.editor.area.setAttribute("aria-activedescendant", `${LIST_ID}-${this.chosen}`);
   }
 
-  /** Below the word, or above it where there is more room, and never over the window's edge. */
+  /** Places the list below the word, or above it if there is more room, within the window. */
   #place(offset) {
     const word = this.editor.positionOf(offset);
     const { offsetWidth: width, offsetHeight: height } = this.list;
@@ -103,7 +103,7 @@ export class Suggestions {
 
   #onInput(event) {
     if (event.isComposing) return;
-    // What a command of the editor writes isn't typing.
+    // Text that a command of the editor inserts isn't typed.
     if (this.editor.isReplacing) return this.close();
     const typed = event.data ?? "";
     if (event.inputType === "insertText" && /^[\w$@]$/.test(typed)) this.open();
@@ -125,7 +125,7 @@ export class Suggestions {
     } else if ((event.key === "Enter" || event.key === "Tab") && !event.ctrlKey && !event.metaKey) {
       const { from, to } = this.range;
       const isWritten = this.editor.text.slice(from, to) === this.offers[this.chosen].insert;
-      // Whoever wrote the word in full and goes on means the new line, not the offer.
+      // After a complete word, Enter means a new line rather than the offer.
       if (isWritten) return this.close();
       this.#accept();
     } else {

@@ -1,4 +1,4 @@
-/** The bearer token: its field, the demo's ready-made ones, and what it says about its bearer. */
+/** The bearer token: its field, the demo's ready-made tokens, and the token's claims. */
 
 import { byId, element } from "./dom.js";
 import { passing } from "./storage.js";
@@ -6,16 +6,16 @@ import { passing } from "./storage.js";
 const ANONYMOUS = "anonymous";
 
 export class Token {
-  /** `onChange()` is called when another token is set. */
+  /** `onChange()` is called when the token changes. */
   constructor({ onChange }) {
     this.onChange = onChange;
     this.field = byId("token-field");
     this.roles = byId("roles");
-    /** The demo's tokens by role, if the gateway gives them. */
+    /** The demo's tokens by role, if the gateway offers them. */
     this.offered = {};
-    /** The role of the last example that needed one, which may be chosen before the tokens are there. */
+    /** The role of the last example that needed one; it may be chosen before the tokens are loaded. */
     this.awaited = "";
-    /** The demo's role that was chosen: its token is another one after each start of the demo. */
+    /** The chosen role of the demo. Its token changes with each start of the demo. */
     this.role = passing.read("role", "");
     this.field.value = passing.read("token", "");
     this.field.addEventListener("input", () => this.use(this.field.value));
@@ -39,7 +39,7 @@ export class Token {
     this.#changed();
   }
 
-  /** Loads the demo's tokens, `{shopper, merchant, admin}`. Any other answer means: not a demo. */
+  /** Loads the demo's tokens, `{shopper, merchant, admin}`. Any other response means that there are none. */
   async loadOffered(address) {
     try {
       const response = await fetch(address);
@@ -62,13 +62,13 @@ export class Token {
     this.#draw();
   }
 
-  /** Takes the demo's token that an example needs, unless the user has set one of their own. */
+  /** Uses the demo's token that an example needs, unless the user has set another one. */
   useFor(role) {
     this.awaited = role;
     if (this.offered[role] && !this.#isOwn) this.#useRole(role);
   }
 
-  /** The token that `useFor` would take. */
+  /** The token that `useFor` would set. */
   valueFor(role) {
     return (!this.#isOwn && this.offered[role]) || this.value;
   }
@@ -99,7 +99,7 @@ export class Token {
   }
 }
 
-/** What the token claims. It is only shown: the gateway is who checks it. */
+/** The token's claims, only for display: the gateway verifies the token. */
 function claimsText(token) {
   try {
     const payload = token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");

@@ -1,8 +1,8 @@
-/** On a narrow screen one part of a page is visible at a time: `side`, `editor` or `response`. */
+/** On a narrow screen one part of the page is visible at a time: `side`, `editor` or `response`. */
 
 const buttons = () => document.querySelectorAll(".views button");
 
-/** Shows a part, where not all have room. */
+/** Shows a part, if there isn't room for all. */
 export function showView(view) {
   document.body.dataset.view = view;
   for (const button of buttons()) {
@@ -10,7 +10,7 @@ export function showView(view) {
   }
 }
 
-/** Makes the buttons work that choose the part. */
+/** Activates the buttons that choose the visible part. */
 export function activateViews() {
   for (const button of buttons()) {
     button.addEventListener("click", () => showView(button.dataset.view));

@@ -1,6 +1,5 @@
-//! What goes over a WebSocket, in the words of either sub-protocol:
-//! `graphql-transport-ws`, <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>, and the
-//! older `graphql-ws`,
+//! Messages on a WebSocket, in both sub-protocols: `graphql-transport-ws`,
+//! <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>, and the older `graphql-ws`,
 //! <https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md>
 
 use async_graphql::Response as Answer;
@@ -10,7 +9,7 @@ use serde_json::{Map, Value, value::RawValue};
 use super::json;
 use crate::edge::parameters::Parameters;
 
-/// The sub-protocols, the preferred one first.
+/// The sub-protocols, in order of preference.
 pub(super) const PROTOCOLS: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
 
 /// A sub-protocol.
@@ -18,12 +17,12 @@ pub(super) const PROTOCOLS: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
 pub(super) enum Protocol {
     /// `graphql-transport-ws`.
     Transport,
-    /// `graphql-ws`, which its successor of the same name has left behind.
+    /// `graphql-ws`, which the library of the same name no longer speaks.
     Legacy,
 }
 
 impl Protocol {
-    /// By the name that was agreed on.
+    /// The sub-protocol with the negotiated name.
     pub(super) fn named(name: &[u8]) -> Option<Self> {
         match name {
             b"graphql-transport-ws" => Some(Self::Transport),
@@ -33,19 +32,19 @@ impl Protocol {
     }
 }
 
-/// What a client says.
+/// A message of a client.
 pub(super) enum Said {
-    /// Who it is.
+    /// Initialises the connection; the payload may hold the token.
     Init(Map<String, Value>),
-    /// An operation is to begin.
+    /// Starts an operation.
     Start { id: String, parameters: Parameters },
-    /// An operation is to end.
+    /// Stops an operation.
     Stop { id: String },
-    /// It wants to hear something; what it sends comes back.
+    /// A ping; its payload is sent back.
     Ping(Option<Box<RawValue>>),
-    /// It lives.
+    /// The answer to a ping.
     Pong,
-    /// The socket is to be closed.
+    /// Closes the connection.
     Terminate,
 }
 
@@ -58,10 +57,10 @@ struct Envelope<'a> {
     payload: Option<&'a RawValue>,
 }
 
-/// Reads a message of a client; what is wrong with it goes into the reason of the close.
+/// Parses a message of a client. The error becomes the reason of the close frame.
 pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
     use Protocol::{Legacy, Transport};
-    // A structure would also be read from a list of its fields.
+    // serde would also deserialise the struct from an array.
     if !text.trim_start().starts_with('{') {
         return Err("not a message: isn't an object".to_owned());
     }
@@ -81,7 +80,7 @@ pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
         }
         (Transport, "complete") | (Legacy, "stop") => Said::Stop { id: id()? },
         (Transport, "ping") => {
-            // Looked at, so that only an object comes back.
+            // Parsed to ensure that only an object is sent back.
             object(payload)?;
             Said::Ping(payload.map(ToOwned::to_owned))
         }
@@ -114,17 +113,17 @@ fn message<P: Serialize>(kind: &'static str, id: Option<&str>, payload: Option<P
     json(&Message { id, kind, payload })
 }
 
-/// The client may begin operations.
+/// Accepts the connection.
 pub(super) fn acknowledged() -> String {
     message("connection_ack", None, None::<()>)
 }
 
-/// The client's token doesn't hold; the older sub-protocol says so before it closes.
+/// Refuses the connection's token; the older sub-protocol sends this before it closes.
 pub(super) fn not_acknowledged(reason: &str) -> String {
     message("connection_error", None, Some(serde_json::json!({ "message": reason })))
 }
 
-/// The older sub-protocol's sign of life.
+/// The heartbeat of the older sub-protocol.
 pub(super) fn keep_alive() -> String {
     message("ka", None, None::<()>)
 }
@@ -134,7 +133,7 @@ pub(super) fn pong(payload: Option<Box<RawValue>>) -> String {
     message("pong", None, payload)
 }
 
-/// An answer of an operation.
+/// A response of an operation.
 pub(super) fn next(protocol: Protocol, id: &str, answer: &Answer) -> String {
     let kind = match protocol {
         Protocol::Transport => "next",
@@ -143,13 +142,13 @@ pub(super) fn next(protocol: Protocol, id: &str, answer: &Answer) -> String {
     message(kind, Some(id), Some(answer))
 }
 
-/// The operation couldn't begin: an end of its own, without `complete`. The older sub-protocol has one
-/// too, and sends what its own server sends, an answer and `complete`.
+/// The operation couldn't start; no `complete` follows. The older sub-protocol has such a message too, but
+/// here it gets a response and `complete`, as its own server sends them.
 pub(super) fn error(id: &str, answer: &Answer) -> String {
     message("error", Some(id), Some(&answer.errors))
 }
 
-/// No answer comes any more.
+/// The operation has ended.
 pub(super) fn complete(id: &str) -> String {
     message("complete", Some(id), None::<()>)
 }

@@ -1,8 +1,8 @@
-//! Answers that go on: over WebSocket, as server-sent events, as multipart HTTP.
+//! Long-lived responses: WebSocket, server-sent events and multipart HTTP.
 //!
-//! Whatever carries an operation, its answers end in one of three ways ([`End`]), and nothing is sent
-//! before what was sent earlier is on its way: a slow client holds up its own operations only, and
-//! these collapse to the newest state (`graphql::subscription`).
+//! On every transport an operation ends in one of three ways ([`End`]). Nothing is sent before earlier data
+//! have been handed to the connection. A slow client therefore delays only its own operations, and these skip
+//! to the newest state (`graphql::subscription`).
 
 mod messages;
 pub(super) mod multipart;
@@ -33,16 +33,16 @@ use crate::{config::Config, error::Error, graphql::errors};
 
 use reservations::Reservations;
 
-/// What this gateway's connections share that go on.
+/// The shared state of a gateway's long-lived connections.
 pub(super) struct Live {
     connections: Arc<Shares>,
     reservations: Reservations,
-    /// Pause between two signs of life to a client.
+    /// Interval between two heartbeats to a client.
     ping: Duration,
 }
 
 impl Live {
-    /// None yet, bounded as configured.
+    /// No connections yet; limits from the configuration.
     pub(super) fn new(config: &Config) -> Self {
         Self {
             connections: Shares::of(config.live_connections, config.client_share_percent),
@@ -51,7 +51,7 @@ impl Live {
         }
     }
 
-    /// A place for one more connection.
+    /// Takes a place for a connection.
     fn admit(&self, client: Client) -> Result<Held, Refusal> {
         self.connections.take(Some(client)).map_err(|full| match full {
             Full::All => busy("this gateway holds as many connections as it may; try again later"),
@@ -60,31 +60,31 @@ impl Live {
     }
 }
 
-/// How long a client may take nothing, or say nothing where it should, before it is cut off.
+/// How long a client may accept nothing, or send nothing when it should, before it is disconnected.
 pub(super) fn patience(config: &Config) -> Duration {
     Duration::from_millis(config.live_ping_millis) * 2
 }
 
-/// What happens to an operation that somebody follows.
+/// An event of a followed operation.
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are answers")]
 enum Event {
-    /// It answers.
+    /// A response.
     Answer(Answer),
-    /// It is over.
+    /// The end.
     End(End),
 }
 
-/// Why an operation is over.
+/// Why an operation ended.
 enum End {
-    /// Everything was answered.
+    /// All responses were sent.
     Complete,
-    /// The caller's token doesn't hold any more.
+    /// The caller's token has expired.
     TokenEnded,
-    /// The gateway is about to stop.
+    /// The gateway is shutting down.
     Stopping,
 }
 
-/// The answers for as long as they may be given, and why they ended.
+/// The responses of an operation while they are permitted, followed by the reason of the end.
 fn events(
     edge: &Edge,
     mut answers: BoxStream<'static, Answer>,
@@ -110,15 +110,15 @@ fn events(
     }
 }
 
-/// Waits until a token that holds until then (since the beginning of 1970) would be refused; for ever
-/// where there is none.
+/// Waits until a token that is valid until `until` (time since the Unix epoch) would be refused. Without an
+/// end it waits for ever.
 async fn token_ended(until: Option<Duration>) {
-    /// A clock may be set while one waits.
+    /// Limits the effect of clock changes during the wait.
     const LONGEST: Duration = Duration::from_secs(60);
     const SHORTEST: Duration = Duration::from_millis(250);
     let Some(until) = until else { return std::future::pending().await };
     loop {
-        // The same clock and rule as the authenticator's.
+        // The same clock and rule as in the authenticator.
         let now = Duration::from_secs(get_current_timestamp());
         if now > until {
             return;
@@ -127,8 +127,8 @@ async fn token_ended(until: Option<Duration>) {
     }
 }
 
-/// A body that goes on; `beat` comes whenever nothing else came for the pause between two signs of
-/// life. It holds its place among the connections for as long as it is there.
+/// A streamed body. `beat` is sent whenever nothing else was sent for the heartbeat interval. The body holds
+/// its place among the connections until it is dropped.
 fn body(
     live: &Live,
     place: Held,
@@ -150,27 +150,27 @@ fn body(
     })
 }
 
-/// An answer that holds nothing but why there is none.
+/// A GraphQL response that holds only an error.
 fn told(error: Error) -> Answer {
     errors::finish(refused(error), "")
 }
 
-/// The same as a whole response in JSON.
+/// A refusal as an HTTP response in JSON.
 fn refusal(refusal: Refusal) -> Response {
     refusal::answer(refusal, LATER)
 }
 
-/// The gateway has no place for another one.
+/// The gateway's limit is reached.
 fn busy(what: &'static str) -> Refusal {
     (StatusCode::SERVICE_UNAVAILABLE, Error::RateLimited(what))
 }
 
-/// The client has its share.
+/// The client's share is used up.
 fn too_many(what: &'static str) -> Refusal {
     (StatusCode::TOO_MANY_REQUESTS, Error::RateLimited(what))
 }
 
-/// An answer in JSON.
+/// Serialises a response to JSON.
 fn json(answer: &impl serde::Serialize) -> String {
     serde_json::to_string(answer).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Subscriptions as multipart HTTP, the protocol of Apollo's clients and router:
+//! Subscriptions over multipart HTTP, the protocol of Apollo's clients and router:
 //! <https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol>
 
 use async_graphql::Response as Answer;
@@ -16,22 +16,23 @@ use crate::{
     error::Error,
 };
 
-// Each part comes with the boundary behind it: only there a client knows that the part is whole.
+// The boundary is sent directly after each part, because a client recognises the end of a part only by the
+// next boundary.
 const BEGIN: &str = "\r\n--graphql";
 const BEAT: &str = "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql";
 const END: &str = "--\r\n";
 
-/// A part that isn't a heartbeat.
+/// A part other than a heartbeat.
 #[derive(Serialize)]
 struct Part<'a> {
-    /// What the operation answered; none where it is over for a reason of the transport's.
+    /// The response of the operation; none if the transport ended it.
     payload: Option<&'a Answer>,
-    /// Faults of the transport, which end it.
+    /// Errors of the transport, which end the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Value>,
 }
 
-/// Sends each answer as a part. Where the token ends or the gateway stops, the last part says so.
+/// Sends each response as a part. If the token expires or the gateway shuts down, the last part says so.
 pub(in crate::edge) fn respond(
     edge: &Edge,
     answers: BoxStream<'static, Answer>,
@@ -61,7 +62,7 @@ fn part(part: &Part) -> String {
     format!("\r\ncontent-type: application/json\r\n\r\n{}{BEGIN}", json(part))
 }
 
-/// The last part of a stream that had to end.
+/// The last part of a stream that the transport ended.
 fn fault(errors: Value) -> String {
     part(&Part { payload: None, errors: Some(errors) }) + END
 }

@@ -1,13 +1,14 @@
-//! Which pages may open a WebSocket with somebody's cookie. Browsers send cookies along and ask nobody
-//! before: <https://datatracker.ietf.org/doc/html/rfc6455#section-10.2>
+//! Which pages may open a WebSocket that is authenticated by a cookie. Browsers send cookies with a WebSocket
+//! handshake, and there is no CORS preflight:
+//! <https://datatracker.ietf.org/doc/html/rfc6455#section-10.2>
 
 use axum::http::{
     HeaderMap,
     header::{HOST, ORIGIN},
 };
 
-/// Whether the page that asks is of this host or of an allowed origin. Without `Origin` it isn't a page
-/// that asks.
+/// Whether the page's origin is this host or an allowed origin. A request without `Origin` doesn't come from
+/// a page and is allowed.
 pub(in crate::edge) fn origin_is_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
     let Some(origin) = headers.get(ORIGIN) else { return true };
     let Ok(origin) = origin.to_str() else { return false };

@@ -1,8 +1,8 @@
-//! Server-sent events, one connection for any number of operations: the "single connection mode" of
+//! Server-sent events on one connection for several operations: the "single connection mode" of
 //! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
 //!
-//! A stream is reserved, opened with the token that the reservation gave, and carries what is asked for
-//! with that token by requests of their own. It belongs to the subject who reserved it.
+//! A client reserves a stream and opens it with the token of the reservation. Separate requests with that
+//! token start operations on the stream. It belongs to the subject that reserved it.
 
 mod requests;
 
@@ -37,34 +37,34 @@ use crate::{
 
 pub(in crate::edge) use requests::routes;
 
-/// The event streams of this gateway that are reserved or open.
+/// The reserved and open event streams of this gateway.
 pub(super) struct Reservations {
-    /// Those that wait to be opened.
+    /// The limit on reservations that aren't open yet.
     waiting: Arc<Shares>,
-    /// How long they wait.
+    /// Time limit for opening a reservation.
     wait: Duration,
-    /// How many operations each carries at the most.
+    /// Maximum number of operations on one stream.
     operations: usize,
-    /// By token.
+    /// Reservations by token.
     held: Mutex<HashMap<String, Reservation>>,
 }
 
 struct Reservation {
-    /// Who made it.
+    /// The caller that made the reservation.
     owner: Caller,
-    /// Until when it waits to be opened.
+    /// Time until which the reservation can be opened.
     until: Instant,
-    /// Its place among those that wait; none once it is open.
+    /// The place among the reservations that aren't open yet; none once the stream is open.
     waiting: Option<Held>,
-    /// What the stream is still to take up; part of what runs.
+    /// Operations that the stream hasn't picked up yet; they are also in `running`.
     asked: Vec<Operation>,
-    /// Tells the stream that something is asked for.
+    /// Wakes the stream when an operation was added.
     news: Arc<Notify>,
-    /// By the client's id, what ends an operation.
+    /// Handles that stop the operations, by the client's id.
     running: HashMap<String, AbortHandle>,
 }
 
-/// What one operation has to tell, with the client's id of it.
+/// The events of one operation, each with the client's id of it.
 type Operation = Abortable<BoxStream<'static, (Arc<str>, Event)>>;
 
 impl Reservation {
@@ -104,8 +104,8 @@ impl Reservations {
         Ok(())
     }
 
-    /// Opens a reserved stream. The token alone is enough for that, as a browser's `EventSource` sends
-    /// no headers; who says who it is must be the owner.
+    /// Opens a reserved stream. The token is sufficient, because a browser's `EventSource` can't send
+    /// headers. An authenticated caller must be the owner.
     fn open(&self, token: &str, caller: &Caller) -> Result<(Caller, Arc<Notify>), Refusal> {
         let mut held = self.held();
         let by_token = caller.requester.subject.is_none();
@@ -118,7 +118,7 @@ impl Reservations {
         Ok((reservation.owner.clone(), Arc::clone(&reservation.news)))
     }
 
-    /// Lets an operation begin on a stream; where that isn't open yet, once it is.
+    /// Starts an operation on a stream. If the stream isn't open yet, the operation starts when it is opened.
     fn begin(
         &self,
         token: &str,
@@ -145,7 +145,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// Ends an operation; one that isn't there has ended already.
+    /// Stops an operation; an unknown one has ended already.
     fn stop(&self, token: &str, caller: &Caller, id: &str) -> Result<(), Refusal> {
         let mut held = self.held();
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
@@ -156,7 +156,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// What is to be taken up by the stream that is open for a token.
+    /// Takes the operations that the stream hasn't picked up yet.
     fn asked(&self, token: &str) -> Vec<Operation> {
         let mut held = self.held();
         held.get_mut(token).map(|reservation| mem::take(&mut reservation.asked)).unwrap_or_default()
@@ -173,7 +173,7 @@ impl Reservations {
     }
 }
 
-/// The reservation of a token. Whether it isn't there or isn't the caller's isn't told.
+/// The reservation for a token. The error doesn't show whether it exists but belongs to somebody else.
 fn find<'a>(
     held: &'a mut HashMap<String, Reservation>,
     token: &str,
@@ -190,7 +190,7 @@ fn is_same(owner: &Caller, caller: &Caller) -> bool {
     owner.requester.subject == caller.requester.subject
 }
 
-/// A stream that is open. When its connection ends, it and all it carries are gone.
+/// An open stream. When its connection ends, the reservation and its operations are dropped.
 struct Open {
     edge: Edge,
     token: String,
@@ -210,8 +210,8 @@ struct Message<'a> {
 }
 
 impl Open {
-    /// Everything that is said on the stream, until its owner's token has ended and nothing runs on it
-    /// any more, or the gateway is about to stop.
+    /// The events of the stream. It ends when the owner's token has expired and no operation is running, or
+    /// when the gateway shuts down.
     fn chunks(
         self,
         owner: &Caller,

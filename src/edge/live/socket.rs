@@ -1,7 +1,7 @@
-//! Operations over a WebSocket, any number side by side.
+//! Operations over a WebSocket, any number concurrently.
 //!
-//! One task has the socket: it reads a message, or takes an answer, and sends what is to be sent before
-//! it goes on. So a client that doesn't read isn't read from either, and nothing piles up.
+//! One task owns the socket. It reads a message or takes a response, and sends the result before it
+//! continues. A client that doesn't read is therefore not read from either, and no queue builds up.
 
 use std::{
     borrow::Cow, collections::HashMap, convert::Infallible, net::IpAddr, pin::Pin, sync::Arc,
@@ -38,16 +38,16 @@ use crate::{
     error::Error,
 };
 
-/// How long the client may take to answer a close, and what it still sends is read.
+/// Time for the client to answer a close frame; what it sends meanwhile is read.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Bytes that are read at once; a socket has that much memory of its own.
+/// Size of the read buffer in bytes; each socket has its own.
 const READ_BUFFER: usize = 8 << 10;
 
-/// Why a socket is left.
+/// Why a session ends.
 enum End {
-    /// It is closed with a code and a reason.
+    /// The gateway closes the socket with a code and a reason.
     Close(u16, Cow<'static, str>),
-    /// The client has closed it, or isn't there any more.
+    /// The client closed the socket or has disconnected.
     Gone,
 }
 
@@ -65,15 +65,16 @@ const NO_ROOM: End = End::close(1013, "Too many bytes are held, try again later"
 const NO_PLACE: End = End::close(1013, "Too many connections, try again later");
 const TOO_MANY: End = End::close(1013, "Too many operations, try again later");
 const UNAUTHORIZED: End = End::close(4401, "Unauthorized");
-/// Clients of `graphql-transport-ws` come again after 4403, with another token if they have one; 4401
-/// they take for final.
+/// Clients of `graphql-transport-ws` reconnect after 4403, with another token if they have one. They treat
+/// 4401 as final.
 const FORBIDDEN: End = End::close(4403, "Forbidden");
 const TOKEN_ENDED: End = End::close(4403, "Forbidden: the token has ended");
 const NO_PROTOCOL: End = End::close(4406, "Subprotocol not acceptable");
 const INIT_TIMEOUT: End = End::close(4408, "Connection initialisation timeout");
 const SECOND_INIT: End = End::close(4429, "Too many initialisation requests");
 
-/// Who asks is told by header or cookie, or else by `connection_init`.
+/// Upgrades a request to a WebSocket. The caller is authenticated by header or cookie, or later by
+/// `connection_init`.
 pub(in crate::edge) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
     let upgrade = match WebSocketUpgrade::from_request_parts(head, &()).await {
         Ok(upgrade) => upgrade,
@@ -82,7 +83,7 @@ pub(in crate::edge) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
     let config = edge.app.config();
     let headers = &head.headers;
     let address = edge.address(head);
-    // A token that doesn't hold is told over the socket, where browsers can see it.
+    // An invalid token is reported over the socket, where browsers can see it.
     let by_header = edge.authenticator.caller(headers).await;
     let is_by_cookie = by_header.as_ref().is_ok_and(|caller| caller.by_cookie);
     if is_by_cookie && !origin_is_allowed(headers, &config.cors_origins) {
@@ -103,19 +104,19 @@ pub(in crate::edge) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
         intake.is_socket(edge.limits.client(None, address));
     }
     let visitor = Visitor { address, client, intake, by_header };
-    // Shutdown waits until each socket is closed.
+    // Tracked, so that shutdown waits until each socket is closed.
     let tasks = edge.app.tasks().clone();
     upgrade.on_upgrade(move |socket| tasks.track_future(serve(edge, socket, protocol, visitor)))
 }
 
-/// Who opened a socket.
+/// The client of a socket.
 struct Visitor {
     address: IpAddr,
-    /// Whose share of the sockets it takes.
+    /// The client whose share of the connections the socket uses.
     client: Client,
-    /// What its connection holds.
+    /// The account of the connection's received bytes.
     intake: Option<Arc<Intake>>,
-    /// By header or cookie, who asks.
+    /// The caller by header or cookie.
     by_header: Result<Caller, Error>,
 }
 
@@ -135,13 +136,13 @@ async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, vi
         running: HashMap::new(),
     };
     let Err(end) = session.serve(by_header).await;
-    // Subscriptions end here; what must go on has a task of its own.
+    // Dropping the session ends its subscriptions; mutations have tasks of their own.
     drop(session);
     close(socket, end).await;
 }
 
-/// Closes a socket, and waits a moment for the client's answer: what it sends meanwhile would else
-/// make the system throw away what it wasn't told yet.
+/// Closes a socket and waits for the client's answer. Unread data from the client would otherwise make the
+/// system discard the close frame.
 async fn close(mut socket: WebSocket, end: End) {
     let farewell = async {
         if let End::Close(code, reason) = end {
@@ -151,17 +152,17 @@ async fn close(mut socket: WebSocket, end: End) {
                 return;
             }
             if code == TOO_BIG {
-                // What was too big can't be read on.
+                // The rest of a message that is too big can't be read.
                 sleep(FAREWELL).await;
             }
         }
         while let Some(Ok(_)) = socket.recv().await {}
     };
-    // Whether it answered or not: that was all.
+    // The socket is closed whether the client answered or not.
     let _farewell = timeout(FAREWELL, farewell).await;
 }
 
-/// As much of a reason as a close can carry.
+/// The longest prefix of a reason that fits into a close frame.
 /// <https://datatracker.ietf.org/doc/html/rfc6455#section-5.5>
 fn short(reason: &str) -> &str {
     const MOST: usize = 123;
@@ -169,26 +170,26 @@ fn short(reason: &str) -> &str {
     &reason[..end.unwrap_or_default()]
 }
 
-/// An answer of the operation with that id; none where it is over.
+/// A response of the operation with this id; none at its end.
 type Answered = (Arc<str>, Option<Answer>);
 
-/// A socket with an agreed sub-protocol.
+/// A socket with a negotiated sub-protocol.
 struct Session<'a> {
     edge: &'a Edge,
     socket: &'a mut WebSocket,
     protocol: Protocol,
     address: IpAddr,
     intake: Option<Arc<Intake>>,
-    /// Who asks, once that was acknowledged.
+    /// The caller, once the connection is acknowledged.
     caller: Option<Caller>,
-    /// Ready when the caller's token doesn't hold any more.
+    /// Completes when the caller's token has expired.
     token_ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     answers: SelectAll<Abortable<BoxStream<'static, Answered>>>,
-    /// By the client's id, what ends an operation.
+    /// Handles that stop the operations, by the client's id.
     running: HashMap<Arc<str>, AbortHandle>,
 }
 
-/// What a socket's task has to do next.
+/// The next event of a session.
 enum Next {
     Message(Option<Result<Message, axum::Error>>),
     Answer(Answered),
@@ -196,14 +197,14 @@ enum Next {
 }
 
 impl Session<'_> {
-    /// Goes on until there is a reason to leave.
+    /// Processes events until the session ends.
     async fn serve(&mut self, by_header: Result<Caller, Error>) -> Result<Infallible, End> {
         let config = self.edge.app.config();
         let begin = Instant::now();
         let init_until = begin + Duration::from_millis(config.live_init_millis);
         let ping = self.edge.live.ping;
         let mut pings = interval_at(begin + ping, ping);
-        // After a send that had to wait, the client has its whole time again.
+        // After a send that had to wait, the client gets the full interval again.
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut by_header = Some(by_header);
         let mut is_heard = true;
@@ -241,7 +242,7 @@ impl Session<'_> {
         }
     }
 
-    /// Who asks: a token in the payload comes before one in a header.
+    /// Authenticates the caller; a token in the payload takes precedence over one in a header.
     async fn init(
         &mut self,
         payload: &Map<String, Json>,
@@ -292,7 +293,7 @@ impl Session<'_> {
             if self.protocol == Protocol::Transport {
                 return Err(End::Close(4409, format!("Subscriber for {id} already exists").into()));
             }
-            // Its own server lets the new one take the place of the old one.
+            // The reference server replaces the old operation with the new one.
             running.abort();
             self.running.remove(id.as_str());
         }
@@ -324,7 +325,7 @@ impl Session<'_> {
         self.send(messages::next(self.protocol, &id, &answer)).await
     }
 
-    /// A ping of the WebSocket itself, which every client answers, whatever it is written in.
+    /// Sends a WebSocket ping, which every client library answers.
     async fn ping(&mut self) -> Result<(), End> {
         if self.protocol == Protocol::Legacy && self.caller.is_some() {
             self.send(messages::keep_alive()).await?;
@@ -336,7 +337,7 @@ impl Session<'_> {
         self.send_message(Message::Text(text.into())).await
     }
 
-    /// Sends, and waits until that is on its way.
+    /// Sends a message and waits until it is handed to the connection.
     async fn send_message(&mut self, message: Message) -> Result<(), End> {
         tokio::select! {
             biased;
@@ -348,9 +349,9 @@ impl Session<'_> {
     }
 }
 
-/// What was read for a message is done with when all of it has come. Pings may come between its parts.
+/// The bytes of a message are released when all of it has arrived. Pings may arrive between its fragments.
 fn done_with(intake: &Intake, message: &Message) {
-    /// Of a client's frame without a long payload.
+    /// Length of a client's frame header without a long payload length.
     const HEAD: usize = 6;
     match message {
         Message::Ping(payload) | Message::Pong(payload) => intake.given_out(HEAD + payload.len()),
@@ -359,7 +360,7 @@ fn done_with(intake: &Intake, message: &Message) {
     }
 }
 
-/// The text of a message; none where the library has answered it by itself.
+/// The text of a message; none for pings and pongs, which the library handles.
 fn read(message: Option<Result<Message, axum::Error>>) -> Result<Option<Utf8Bytes>, End> {
     match message {
         Some(Ok(Message::Text(text))) => Ok(Some(text)),
@@ -377,8 +378,8 @@ fn read(message: Option<Result<Message, axum::Error>>) -> Result<Option<Utf8Byte
     }
 }
 
-/// The token of a `connection_init`, as the value of an `Authorization` header; `BadToken` where there
-/// is one that isn't text.
+/// The token in a `connection_init` payload, as the value of an `Authorization` header. `BadToken` if it
+/// isn't text.
 fn bearer(payload: &Map<String, Json>) -> Option<Result<String, Error>> {
     let given = |name| payload.get(name).filter(|value| !value.is_null());
     if let Some(value) = given("Authorization").or_else(|| given("authorization")) {
@@ -388,7 +389,7 @@ fn bearer(payload: &Map<String, Json>) -> Option<Result<String, Error>> {
     given("authToken").map(|value| bearer(value).ok_or(Error::BadToken))
 }
 
-/// Whether the request itself is at fault: nothing was executed.
+/// Whether the operation was rejected before its execution.
 fn has_not_begun(answer: &Answer) -> bool {
     answer.data == Value::Null
         && !answer.errors.is_empty()

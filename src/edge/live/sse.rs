@@ -1,4 +1,4 @@
-//! Server-sent events, one connection per operation: the "distinct connections mode" of
+//! Server-sent events with one connection per operation: the "distinct connections mode" of
 //! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
 
 use async_graphql::Response as Answer;
@@ -15,12 +15,13 @@ use crate::{
     error::Error,
 };
 
-/// A comment: <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
+/// The heartbeat, a comment:
+/// <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
 pub(super) const BEAT: &str = ":\n\n";
 const COMPLETE: &str = "event: complete\ndata:\n\n";
 
-/// Sends the answers as events. Where the token ends, the last of them says so. A gateway that stops
-/// ends the stream without `complete`, so that the client comes again.
+/// Sends the responses as events. If the token expires, the last event says so. During shutdown the stream
+/// ends without `complete`, so that the client reconnects.
 pub(in crate::edge) fn respond(
     edge: &Edge,
     answers: BoxStream<'static, Answer>,
@@ -37,22 +38,22 @@ pub(in crate::edge) fn respond(
         Event::End(End::TokenEnded) => next(&json(&told(Error::BadToken))) + COMPLETE,
         Event::End(End::Stopping) => String::new(),
     });
-    // Some browsers take no note of a response before its first byte.
+    // Some browsers ignore a response until its first byte arrives.
     let chunks = futures_util::stream::iter([BEAT.to_owned()]).chain(chunks);
     event_stream(body(&edge.live, place, BEAT, chunks))
 }
 
-/// The event that carries an answer.
+/// The event with a response.
 pub(super) fn next(json: &str) -> String {
     format!("event: next\ndata: {json}\n\n")
 }
 
-/// A response of events.
+/// An HTTP response with an event stream.
 pub(super) fn event_stream(body: Body) -> Response {
     let head = [
         (CONTENT_TYPE.as_str(), "text/event-stream; charset=utf-8"),
         (CACHE_CONTROL.as_str(), "no-cache, no-transform"),
-        // nginx holds responses back unless it is told not to.
+        // nginx buffers responses unless this header is set.
         ("x-accel-buffering", "no"),
     ];
     (head, body).into_response()

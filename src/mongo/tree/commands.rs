@@ -1,4 +1,4 @@
-//! What trees send to MongoDB.
+//! The commands that trees send to MongoDB.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -6,7 +6,7 @@ use super::Branch;
 use crate::{
     error::Error,
     mongo::{
-        Collection, Outcome, Run,
+        Attempt, Collection, Outcome,
         collection::List,
         expression::{append, array, both, literal, whole},
     },
@@ -19,8 +19,8 @@ pub struct Tree<T: Branch> {
     children: Collection<T::Child>,
 }
 
-/// The stage of a change: it is a new version, which is still to be carried to the copies. `id` tells it
-/// from others.
+/// Pipeline stage of a change: raises the version, and adds an entry for the copies to the outbox. `id`
+/// identifies the change.
 pub fn changed(id: String) -> Document {
     let entry = whole(doc! { "id": literal(id), "at": "$$NOW" });
     doc! { "$set": {
@@ -29,15 +29,12 @@ pub fn changed(id: String) -> Document {
 }
 
 impl<T: Branch> Tree<T> {
-    /// The tree of these documents; `children` is the same collection.
+    /// Creates the tree of these documents. `children` is the same collection.
     pub fn of(branches: Collection<T>, children: Collection<T::Child>) -> Self {
         Self { branches, children }
     }
 
-    /// The branch with that `_id`, as a majority holds it.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns the branch with this `_id`, with read concern `majority`.
     pub async fn find(&self, id: &str) -> Result<Option<T>, Error> {
         self.branches.get_settled(id).await
     }
@@ -47,13 +44,10 @@ impl<T: Branch> Tree<T> {
         self.branches.list(List { filter, limit: count(ids.len().max(1)), ..List::default() }).await
     }
 
-    /// How many branches the way from `parent` up to its root goes through, itself included; none where the
-    /// branch with that `_id` is one of them, and would so come below itself. It is gone by
-    /// [`T::PARENT`](Branch::PARENT), which only changes under the tree's lock; copies of the way may lag
+    /// Number of branches on the path from `parent` up to its root, including `parent`. `None` if the branch
+    /// with this `_id` is on that path, and would thus become its own descendant. The path follows
+    /// [`T::PARENT`](Branch::PARENT), which only changes under the tree's lock; copies of the path may lag
     /// behind.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
     pub async fn height_without(&self, id: &str, parent: &T) -> Result<Option<usize>, Error> {
         let mut height = 1;
         let mut step = parent.clone();
@@ -68,7 +62,7 @@ impl<T: Branch> Tree<T> {
         }
     }
 
-    /// Children of any of the parents, in `_id` order, from `after` on.
+    /// Lists children of any of these parents, in `_id` order, after the `_id` `after`.
     pub(super) async fn list_children(
         &self,
         parents: &[String],
@@ -86,15 +80,12 @@ impl<T: Branch> Tree<T> {
         self.children.list(list).await
     }
 
-    /// Whether anything lies below it.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Whether the branch has children.
     pub async fn has_children(&self, id: &str) -> Result<bool, Error> {
         Ok(self.children.count(doc! { T::PARENT: id }, 1).await? > 0)
     }
 
-    /// Lets the children that show a lower version of `parent` (or `only` this one of them) follow it.
+    /// Updates the children that show a lower version of `parent`, or only the child `only`.
     pub(super) async fn update_children(
         &self,
         parent: &T,
@@ -110,62 +101,62 @@ impl<T: Branch> Tree<T> {
         Ok(())
     }
 
-    /// Puts a branch below `parent` as it was read, or among the roots, where `guard` holds; `id` tells
-    /// the change from others.
+    /// Moves a branch below `parent` as it was read, or to the roots, if `guard` holds. The stages in
+    /// `before` run first. `id` identifies the change.
     pub async fn put_below(
         &self,
         guard: Document,
         parent: Option<&T>,
         before: Vec<Document>,
         id: String,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<T> {
         let place = literal(parent.map(|parent| parent.id().to_owned()));
         let mut stages = before;
         stages.push(doc! { "$set": { T::PARENT: place } });
         stages.extend(below(parent));
         stages.push(changed(id));
-        self.branches.guarded(guard, stages).within(run).apply().await
+        self.branches.guarded(guard, stages).within(attempt).apply().await
     }
 
-    /// These changes have reached every copy.
+    /// Removes these entries from the outbox: their changes have reached every copy.
     pub(super) async fn remove_fan_outs(&self, id: &str, entries: &[String]) -> Outcome<T> {
         let pull = doc! { "$pull": { "outbox": { "id": { "$in": entries } } } };
         self.branches.guarded(doc! { "_id": id }, pull).apply().await
     }
 
-    /// Ends a creation: the parent was there after the child was.
+    /// Completes a creation: the parent still existed after the child was inserted.
     pub(super) async fn confirm(&self, branch: &T) -> Outcome<T> {
         let unset = doc! { "$unset": { "copying": "" } };
         self.branches.guarded(still_copying(branch), unset).apply().await
     }
 
-    /// Takes a creation back that nobody could build upon yet.
+    /// Removes a branch whose creation isn't complete. Nothing can depend on it yet.
     pub(super) async fn withdraw(&self, branch: &T) -> Outcome<()> {
         self.branches.remove(still_copying(branch)).await
     }
 
-    /// Marks a branch, where `guard` holds, as being deleted; an older mark, left behind by a cut
-    /// deletion, gives way.
-    pub async fn mark_deleting(&self, guard: Document, by: &str, run: &Run) -> Outcome<T> {
+    /// Marks a branch as being deleted, if `guard` holds. The mark replaces an older one of an interrupted
+    /// deletion.
+    pub async fn mark_deleting(&self, guard: Document, by: &str, attempt: &Attempt) -> Outcome<T> {
         let mark = whole(doc! { "by": literal(by), "at": "$$NOW" });
         let stages = vec![doc! { "$set": { "deleting": mark } }];
-        self.branches.guarded(guard, stages).within(run).apply().await
+        self.branches.guarded(guard, stages).within(attempt).apply().await
     }
 
-    /// Takes the mark of a deletion back.
+    /// Removes the mark of a deletion.
     pub async fn unmark_deleting(&self, id: &str, by: &str) -> Outcome<T> {
         let unset = doc! { "$unset": { "deleting": "" } };
         self.branches.guarded(doc! { "_id": id, "deleting.by": by }, unset).apply().await
     }
 
     /// Removes a branch that carries this mark.
-    pub async fn remove(&self, id: &str, by: &str, run: &Run) -> Outcome<()> {
+    pub async fn remove(&self, id: &str, by: &str, attempt: &Attempt) -> Outcome<()> {
         let marked = doc! { "_id": id, "deleting.by": by };
-        self.branches.remove(both(marked, run.alive())).await
+        self.branches.remove(both(marked, attempt.alive())).await
     }
 
-    /// Branches with a field, `copying`, `deleting.at` or `outbox.at`, from before `before`.
+    /// Lists branches whose `field` (`copying`, `deleting.at` or `outbox.at`) is older than `before`.
     pub(super) async fn list_left_behind(
         &self,
         field: &'static str,
@@ -178,7 +169,7 @@ impl<T: Branch> Tree<T> {
     }
 }
 
-/// What a child takes over from its parent, with the version that it then shows.
+/// Pipeline stages that copy values from the parent to a child, with the parent's version.
 fn below<T: Branch>(parent: Option<&T>) -> Vec<Document> {
     let mut stages = T::taken_over(parent);
     stages.push(doc! { "$set": { "parentCv": parent.map_or(0, T::cv) } });

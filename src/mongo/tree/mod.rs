@@ -1,47 +1,49 @@
-//! Trees whose documents carry copies of what stands above them, such as their path.
+//! Trees whose documents carry copies of their ancestors' values, such as the path.
 //!
-//! Slug and parent are a branch's own; its document decides about them. Everything else is a copy, and
-//! every copy goes over one edge:
+//! The document of a branch owns its slug and its parent. Everything else is a copy, and every copy is made
+//! along one edge:
 //!
 //! ```text
-//!   parent ── path and what else it shows ──▶ child ── the same ──▶ its children …
-//!     cv                            parentCv    cv
+//!   parent ── path and other values it shows ──▶ child ── the same ──▶ its children …
+//!     cv                               parentCv    cv
 //! ```
 //!
-//! `cv` is the branch's version; each write that changes anything that copies show raises it, also the
-//! write of a copy that came down from the parent. A child takes over what its parent shows only where
-//! `parentCv` is lower than the version it was read at, so a write that is late, repeated or overtaken
-//! changes nothing. Where a child stands, and at which version of its parent, is written in one update;
-//! its path ends in its own slug because the update itself appends it.
+//! `cv` is the branch's version. Each write that changes a copied value raises it, including a write that
+//! copies values from the parent. A child is updated from its parent only if its `parentCv` is lower than the
+//! version at which the parent was read, so that a late, repeated or overtaken write changes nothing. The
+//! parent of a child and the version of the parent that it shows are written in one update. The child's path
+//! ends in its own slug because the update itself appends it.
 //!
 //! # Fan-outs
 //!
-//! A write of slug, place or anything else that copies show also puts an entry into the branch's
-//! `outbox`. The [`Pass`] for it goes down the tree, parents before children: it lets the branch itself
-//! follow its parent (who moved it could have missed a change of the new parent), hands it on to copies
-//! elsewhere, lets its children follow, and so on. Then the entries that it found at its beginning go. A
-//! cut pass is begun again by the sweep and passes quickly over what is done. Why that is enough, for
-//! one edge: after each change of the parent some pass visits its children; that pass either finds a
-//! child, or the child came under this parent later, and who brought it there (a move, a creation) reads
-//! the parent again afterwards. A subtree that leaves while a pass is under way takes an entry of its own
-//! with it. So nothing of this hangs on a deadline, a lock, or on two passes not meeting.
+//! A write of the slug, the parent or another copied value also adds an entry to the branch's `outbox`. The
+//! [`Pass`] for the entry goes down the tree, parents before children. First it updates the branch itself
+//! from its parent, because a move may have missed a change of the new parent. Then it updates the children
+//! and the copies in other collections, and continues with the children. At its end, it removes the entries
+//! that it found at its beginning. The sweep repeats an interrupted pass, which goes quickly over what is
+//! done.
+//!
+//! This is sufficient for one edge for the following reason: after each change of the parent, some pass
+//! visits its children. Either that pass finds the child, or the child came under this parent later. In the
+//! second case, the operation that put it there (a move, a creation) reads the parent again afterwards. A
+//! subtree that leaves during a pass takes an outbox entry of its own with it. Correctness therefore depends
+//! on no deadline, on no lock, and not on whether two passes meet.
 //!
 //! # Creation and deletion
 //!
 //! ```text
 //!   (insert) ─▶ copying ── parent still there ─▶ settled ─▶ deleting ─▶ (removed)
-//!                  └────── parent gone ─▶ (removed)   ▲          │ in use, or cut
+//!                  └────── parent gone ─▶ (removed)   ▲          │ in use, or interrupted
 //!                                                     └──────────┘
 //! ```
 //!
-//! A branch that is still `copying` counts as a child when its parent is to be deleted, and for everyone
-//! else doesn't exist as something to build upon, so that its creator can take it back ([`settle`]). One
-//! that is `deleting` takes no changes; readers still see it, because most deletions that are marked are
-//! refused.
+//! A branch that is still `copying` counts as a child if its parent is to be deleted. No other operation may
+//! build upon it, so that its creator can remove it again ([`settle`]). A branch that is `deleting` accepts
+//! no changes. Readers still see it, because most deletions that are marked are refused.
 //!
 //! Moves, changes of slug and deletions hold a lease ([`Lease::wait_for`](super::lease::Lease::wait_for)),
-//! and their writes the deadline of its run: two moves that together make a circle can't be seen by a
-//! guard on either child, nor a move below what is being deleted.
+//! and the deadline of its attempt guards their writes. No guard on a single document can detect two moves
+//! that together form a cycle, nor a move below a branch that is being deleted.
 
 mod commands;
 mod pass;
@@ -57,41 +59,41 @@ pub use commands::{Tree, changed};
 pub use pass::Pass;
 pub use settle::{settle, sweep_creations, sweep_deletions, sweep_fan_outs, taken_up};
 
-/// What is needed to know of a child.
+/// The part of a child that a pass needs.
 pub trait Child: Stored {
     /// Its `_id`.
     fn id(&self) -> &str;
-    /// What it lies below; none for a root.
+    /// `_id` of its parent; `None` for a root.
     fn parent_id(&self) -> Option<&str>;
     /// Version of the parent that it shows; 0 for a root.
     fn parent_cv(&self) -> i64;
 }
 
-/// One document of a tree. Its version is the field `cv`, the one of its parent that it shows `parentCv`,
-/// and its changes that are under way stand in `outbox`, `copying` and `deleting`. The collection has an
-/// index `parent` of [`Self::PARENT`], `_id` and `parentCv`.
+/// A document of a tree. The field `cv` holds its version and `parentCv` the version of the parent that it
+/// shows; `outbox`, `copying` and `deleting` hold its pending changes. The collection has an index `parent`
+/// on [`Self::PARENT`], `_id` and `parentCv`.
 pub trait Branch: Child + Clone {
-    /// What is read of it as a child: `_id`, [`Self::PARENT`] and `parentCv`.
+    /// The fields that are read of it as a child: `_id`, [`Self::PARENT`] and `parentCv`.
     type Child: Child;
 
-    /// Field that holds the `_id` of what it lies below.
+    /// Field that holds the `_id` of the parent.
     const PARENT: &'static str;
 
     /// Its version.
     fn cv(&self) -> i64;
     /// Changes that haven't reached all copies.
     fn outbox(&self) -> &[FanOut];
-    /// Whether it isn't sure yet that its parent stays.
+    /// Whether its creation is incomplete: it isn't certain yet that its parent remains.
     fn is_copying(&self) -> bool;
     /// The mark of its deletion.
     fn deleting(&self) -> Option<&Deletion>;
-    /// Whether it is about to go, or nothing but its stone is left.
+    /// Whether it is being deleted, or only its tombstone is left.
     fn is_going(&self) -> bool {
         self.deleting().is_some()
     }
 
-    /// What is taken over from `parent` as it was read, or from above the roots: stages of a pipeline
-    /// update, without `cv` and `parentCv`.
+    /// Stages of a pipeline update that copy the values of `parent` as it was read, or those of a root. They
+    /// don't set `cv` and `parentCv`.
     fn taken_over(parent: Option<&Self>) -> Vec<Document>;
 }
 
@@ -100,15 +102,16 @@ pub trait Grown: Send + Sync + 'static {
     /// Its documents.
     type Branch: Branch;
 
-    /// Name of the lease under which its shape is changed.
+    /// Name of the lease that protects the tree's shape.
     const LOCK: &'static str;
-    /// What its fan-outs are called in logs.
+    /// Name of its fan-outs in logs and traces.
     const FAN_OUT: &'static str;
 
-    /// Its commands.
+    /// The tree's commands.
     fn tree(&self) -> Tree<Self::Branch>;
 
-    /// Told of branches that show what is above them, before they are handed on. It may be repeated.
+    /// Called with branches that are up to date with their ancestors, before [`Self::hand_on`]. May be called
+    /// repeatedly for the same branch.
     fn arrived(
         &self,
         _branches: &[Self::Branch],
@@ -116,15 +119,15 @@ pub trait Grown: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Hands a branch on to its copies in other collections.
+    /// Updates the copies of a branch in other collections.
     fn hand_on(&self, branch: &Self::Branch) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Outbox entry: a change that is to reach everything below, and copies elsewhere.
+/// Outbox entry: a change that has to reach all descendants, and copies in other collections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FanOut {
-    /// Tells it from others.
+    /// Identifies it.
     pub id: String,
     /// Server time of the change.
     pub at: DateTime,
@@ -134,7 +137,7 @@ pub struct FanOut {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deletion {
-    /// Tells it from others.
+    /// Identifies it.
     pub by: String,
     /// Server time of the mark.
     pub at: DateTime,

@@ -1,4 +1,4 @@
-//! Carries what a branch shows to everything below it and to copies elsewhere.
+//! The fan-out of a branch: carries its values to all descendants and to copies in other collections.
 
 use std::{collections::HashMap, time::Instant};
 
@@ -7,28 +7,25 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::{Branch, Child, FanOut, Grown};
 use crate::error::Error;
 
-/// Branches whose children are looked for in one command.
+/// Branches whose children are read by one command.
 const CHUNK: usize = 100;
 /// Children per command.
 const CHILDREN: usize = 1_000;
-/// Writes of one pass that are under way at the same time.
+/// Concurrent writes of one pass.
 const AT_ONCE: usize = 8;
 
-/// One pass over everything below a branch, for every entry that its outbox held at the beginning.
+/// One pass over all descendants of a branch, for every entry that its outbox held at the beginning.
 #[derive(Debug)]
 pub struct Pass {
     root: String,
     entries: Vec<String>,
-    /// Branches that show what they should, and whose copies and children don't yet.
+    /// Branches that are up to date, but whose copies and children aren't yet.
     waiting: Vec<String>,
 }
 
 impl Pass {
-    /// Lets the branch itself follow its parent, which whoever moved it may have read too early. None
-    /// where it is gone.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Begins a pass. First updates the branch from its parent, because a move may have read the new parent
+    /// too early. Returns `None` if the branch doesn't exist.
     pub async fn begin<G: Grown>(grown: &G, id: &str) -> Result<Option<(Self, G::Branch)>, Error> {
         let tree = grown.tree();
         let Some(mut root) = tree.find(id).await? else { return Ok(None) };
@@ -45,10 +42,10 @@ impl Pass {
         Ok(Some((Self { root: id.clone(), entries, waiting: vec![id] }, root)))
     }
 
-    /// Goes on until it is done or the time is over; says whether it is done.
+    /// Continues until the pass is done or `until` is reached. Returns whether the pass is done.
     ///
     /// # Errors
-    /// `Unavailable` or `Internal`: the sweep begins it again.
+    /// `Unavailable` or `Internal`; the sweep repeats the pass.
     pub async fn go_on<G: Grown>(
         &mut self,
         grown: &G,
@@ -69,7 +66,7 @@ impl Pass {
         let tree = grown.tree();
         let branches = tree.list(chunk).await?;
         grown.arrived(&branches).await?;
-        // The lowest version of each parent that a child shows, and the children themselves.
+        // The lowest version of each parent that any of its children shows. The children are queued.
         let mut behind = HashMap::<String, i64>::new();
         let mut last = String::new();
         loop {

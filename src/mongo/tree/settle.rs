@@ -1,18 +1,18 @@
-//! Ends creations, and what was cut.
+//! Completes creations, and recovers from interrupted creations, deletions and fan-outs.
 
 use mongodb::bson::DateTime;
 
 use super::{Branch, Child, Grown, Pass, Tree};
-use crate::{error::Error, mongo::Tally};
+use crate::{error::Error, mongo::SweepReport};
 
-/// How many of a kind one sweep takes on.
+/// Maximum number of branches of one kind per sweep.
 const MOST: i64 = 100;
 
-/// Ends a creation: the branch is held against its parent once more, or taken back where the parent is
-/// gone or going. None where it was taken back. May be repeated by anyone.
+/// Completes a creation: compares the branch with its parent once more, or removes it if the parent is
+/// deleted or being deleted. Returns `None` if it was removed. Anyone may repeat it.
 ///
 /// # Errors
-/// The outcome is unknown: the creation is still to be ended.
+/// The outcome is unknown; the creation still has to be completed.
 pub async fn settle<T: Branch>(tree: &Tree<T>, mut branch: T) -> Result<Option<T>, Error> {
     while branch.is_copying() {
         let ended = if follow(tree, &branch).await? {
@@ -23,18 +23,15 @@ pub async fn settle<T: Branch>(tree: &Tree<T>, mut branch: T) -> Result<Option<T
         if let Some(ended) = ended {
             return Ok(ended);
         }
-        // Someone else ended the creation, or moved the branch, in the meantime.
+        // Someone else has completed the creation or moved the branch.
         let Some(again) = tree.find(branch.id()).await? else { return Ok(None) };
         branch = again;
     }
     Ok(Some(branch))
 }
 
-/// A branch as whoever holds the tree's lock takes it up: a creation that isn't over is ended, and a mark that a
-/// cut deletion left behind, which can't write any more, is taken back.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Reads a branch for the holder of the tree's lock. Completes its creation if that is still open, and
+/// removes the mark of an interrupted deletion, which can't write any more.
 pub async fn taken_up<T: Branch>(tree: &Tree<T>, id: &str) -> Result<Option<T>, Error> {
     let Some(found) = tree.find(id).await? else { return Ok(None) };
     let found = settle(tree, found).await?;
@@ -42,13 +39,14 @@ pub async fn taken_up<T: Branch>(tree: &Tree<T>, id: &str) -> Result<Option<T>, 
         None => Ok(found),
         Some(mark) => match tree.unmark_deleting(id, &mark.by).await.decided()? {
             Some(unmarked) => Ok(Some(unmarked)),
-            // The sweep was quicker.
+            // The sweep was faster.
             None => tree.find(id).await,
         },
     }
 }
 
-/// Lets a branch take over what its parent shows now; false where the parent is gone or going.
+/// Updates a branch from the current state of its parent. Returns false if the parent is deleted or being
+/// deleted.
 async fn follow<T: Branch>(tree: &Tree<T>, branch: &T) -> Result<bool, Error> {
     let Some(parent) = branch.parent_id() else { return Ok(true) };
     let parent = tree.find(parent).await?.filter(|parent| !parent.is_going());
@@ -59,13 +57,13 @@ async fn follow<T: Branch>(tree: &Tree<T>, branch: &T) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Ends creations from before `before`; answers how many.
+/// Completes creations older than `before`, and returns their number.
 ///
 /// # Errors
-/// The first trouble that there was; everything else was still tried.
+/// The first error; the other branches were still tried.
 pub async fn sweep_creations<G: Grown>(grown: &G, before: DateTime) -> Result<u64, Error> {
     let tree = grown.tree();
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for branch in tree.list_left_behind("copying", before, MOST).await? {
         let id = branch.id().to_owned();
         tally.add(&id, settle(&tree, branch).await.map(|_| true));
@@ -73,14 +71,14 @@ pub async fn sweep_creations<G: Grown>(grown: &G, before: DateTime) -> Result<u6
     tally.finished()
 }
 
-/// Takes back deletions from before `before`: their own removals can't come any more, and nobody was
-/// told that the branch is gone.
+/// Removes the marks of deletions older than `before`. Their own writes can't be applied any more, and no
+/// client was told that the branch is gone.
 ///
 /// # Errors
 /// As [`sweep_creations`].
 pub async fn sweep_deletions<G: Grown>(grown: &G, before: DateTime) -> Result<u64, Error> {
     let tree = grown.tree();
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for branch in tree.list_left_behind("deleting.at", before, MOST).await? {
         if let Some(mark) = branch.deleting() {
             let unmarked = tree.unmark_deleting(branch.id(), &mark.by).await.decided();
@@ -90,13 +88,13 @@ pub async fn sweep_deletions<G: Grown>(grown: &G, before: DateTime) -> Result<u6
     tally.finished()
 }
 
-/// Carries changes from before `before` to everything below.
+/// Completes the fan-outs of changes older than `before`.
 ///
 /// # Errors
 /// As [`sweep_creations`].
 pub async fn sweep_fan_outs<G: Grown>(grown: &G, before: DateTime) -> Result<u64, Error> {
     let tree = grown.tree();
-    let mut tally = Tally::default();
+    let mut tally = SweepReport::default();
     for branch in tree.list_left_behind("outbox.at", before, MOST).await? {
         let gone_on = async {
             if let Some((mut pass, _)) = Pass::begin(grown, branch.id()).await? {

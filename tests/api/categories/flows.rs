@@ -197,7 +197,10 @@ async fn who_died_with_the_lock_holds_it_for_one_bound() {
     plant(&gateway, "swing", Some(&jazz)).await;
     let renamed = json!({ "category": jazz, "locale": "en", "name": "Jass" });
     super::ask(&merchant, "renameCategory", renamed).await;
-    tokio::time::sleep(bounds.one().saturating_sub(bounds.run) + Duration::from_millis(100)).await;
+    tokio::time::sleep(
+        bounds.grace_period().saturating_sub(bounds.attempt) + Duration::from_millis(100),
+    )
+    .await;
     assert_eq!(merchant.field(&moving, input).await["path"], "/film/jazz");
     gateway.assert_sound().await;
 }

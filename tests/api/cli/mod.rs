@@ -107,7 +107,7 @@ impl Running {
     pub(crate) fn address(&self, text: &str) -> String {
         let line = self.says(text);
         let (_, address) = line.split_once("http://").expect("an address");
-        address.trim().to_owned()
+        address.split_whitespace().next().expect("an address").to_owned()
     }
 
     pub(crate) fn signal(&self, name: &str) {

@@ -50,7 +50,7 @@ async fn a_sku_takes_any_number_of_receipts_in_an_hour() {
     let (_, own) = held(&gateway, "a").await;
     assert!(moved >= 900 && moved + own == 1_200, "{moved} moved, {own} didn't");
     // One bound later the stock has no need of them, and drops them with the next receipt.
-    tokio::time::sleep(gateway.app.bounds().one() + Duration::from_millis(100)).await;
+    tokio::time::sleep(gateway.app.bounds().grace_period() + Duration::from_millis(100)).await;
     receive_all(&merchant, 1_200..1_201).await;
     settled(&gateway).await;
     assert!(held(&gateway, "a").await.0 <= 100, "the stock drops what moved");
@@ -125,7 +125,7 @@ async fn a_slow_repeat_is_booked_no_second_time() {
     let quick = sibling.merchant();
     assert_eq!(quick.receive_stock(receipt("hundredth", 1)).await["available"], 101);
     settled(&sibling).await;
-    tokio::time::sleep(gateway.app.bounds().one() + Duration::from_millis(100)).await;
+    tokio::time::sleep(gateway.app.bounds().grace_period() + Duration::from_millis(100)).await;
     assert_eq!(quick.receive_stock(receipt("later", 1)).await["available"], 102);
     assert_eq!(held(&gateway, "a").await, (1, 1));
     proxy.release().await;

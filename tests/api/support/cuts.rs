@@ -72,6 +72,29 @@ pub async fn everywhere_then<S>(
     judge: impl AsyncFn(&Gateway, &Case<S>),
     aftermath: impl AsyncFn(&Gateway),
 ) {
+    all(false, settings, prepare, flow, judge, aftermath).await;
+}
+
+/// As [`everywhere_then`] for subjects that share a document: the cases of one database run one after the other.
+/// `aftermath` runs on each of the databases.
+pub async fn everywhere_apart<S>(
+    settings: impl Fn(&mut Config),
+    prepare: impl AsyncFn(&Gateway, usize) -> S,
+    flow: impl AsyncFn(&Gateway, &S),
+    judge: impl AsyncFn(&Gateway, &Case<S>),
+    aftermath: impl AsyncFn(&Gateway),
+) {
+    all(true, settings, prepare, flow, judge, aftermath).await;
+}
+
+async fn all<S>(
+    apart: bool,
+    settings: impl Fn(&mut Config),
+    prepare: impl AsyncFn(&Gateway, usize) -> S,
+    flow: impl AsyncFn(&Gateway, &S),
+    judge: impl AsyncFn(&Gateway, &Case<S>),
+    aftermath: impl AsyncFn(&Gateway),
+) {
     let base = Gateway::with(&settings).await;
     let subject = prepare(&base, 1).await;
     let commands = sent(&base, async |gateway| flow(gateway, &subject).await).await;
@@ -99,11 +122,12 @@ pub async fn everywhere_then<S>(
         aftermath(base).await;
     };
     // Under a lease one would wait for the other, and for the lease of one that was killed.
-    if commands.iter().any(|seen| seen.collection == "leases") {
+    if apart || commands.iter().any(|seen| seen.collection == "leases") {
         let each = places.len().div_ceil(DATABASES);
         let alone = async |places: &[(usize, (Way, usize))]| {
             let base = Gateway::with(&settings).await;
-            prepare(&base, 1).await;
+            let first = prepare(&base, 1).await;
+            flow(&base, &first).await;
             cut_on(&base, places, 1).await;
         };
         join_all(places.chunks(each).map(&alone)).await;

@@ -1,4 +1,4 @@
-//! Checks of what clients say about assets.
+//! Checks of the input of assets.
 
 use std::collections::BTreeSet;
 
@@ -11,26 +11,26 @@ use super::super::{
 };
 use crate::graphql::{input, refusals::InvalidInput, requester::Role, scalars::Slug, text};
 
-/// Characters of an attribute's key at the most.
+/// Maximum length of an attribute's key, in characters.
 pub(super) const KEY: usize = 100;
-/// Characters of an attribute's text at the most.
+/// Maximum length of an attribute's text, in characters.
 pub(super) const VALUE: usize = 1_000;
-/// Attributes of one asset at the most, those that come from its file included.
+/// Maximum number of attributes of one asset, including those that are read from its file.
 pub(super) const ATTRIBUTES: usize = 150;
-/// Attributes that one call takes at the most.
+/// Maximum number of attributes in one call.
 const GIVEN: usize = 100;
-/// Characters of a title at the most.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 300;
-/// Characters of a file's name at the most; of longer ones the beginning is kept.
+/// Length to which file names are truncated, in characters.
 const NAME: usize = 200;
-/// Characters of a slug that is made from a name.
+/// Maximum length of a slug that is derived from a file name, in characters.
 const SLUG: usize = 64;
 
 pub(super) fn title(title: &str) -> Result<String, InvalidInput> {
     input::text("title", title, 1..=TITLE)
 }
 
-/// Names of roles, a set, sorted.
+/// Names of roles as a sorted set.
 pub(super) fn access(names: &[String]) -> Result<Vec<String>, InvalidInput> {
     input::at_most("access", names, Role::ALL.len())?;
     let role = |name: &String| {
@@ -48,7 +48,7 @@ pub(super) fn attributes(given: &[AttributeInput]) -> Result<Vec<Attribute>, Inv
     let mut keys = BTreeSet::new();
     let one = |(at, AttributeInput { key, value }): (usize, &AttributeInput)| {
         let field = format!("attributes.{at}");
-        // As it is: searches name it, and the value, as they were given.
+        // Verbatim: searches use key and value exactly as they were given.
         let key = input::verbatim(&format!("{field}.key"), key, 1..=KEY)?;
         if key.starts_with(OF_FILE) {
             let reason = format!("begins with {OF_FILE}, which is what files say of themselves");
@@ -72,7 +72,7 @@ pub(super) fn value(field: &str, value: &AttributeValueInput) -> Result<Bson, In
     })
 }
 
-/// What a file is called, without the folders that it came from, and without what no name has.
+/// The name of a file without its folders, and without characters that a name can't have.
 pub(super) fn file_name(told: &str) -> String {
     let last = told.rsplit(['/', '\\']).next().unwrap_or_default();
     let fits = |c: &char| !c.is_control() && !text::is_directing(*c);
@@ -81,7 +81,7 @@ pub(super) fn file_name(told: &str) -> String {
     if text::is_visible(name.trim_matches('.')) { name.to_owned() } else { "file".to_owned() }
 }
 
-/// A slug from a file's name: its letters and digits, with hyphens for all else.
+/// A slug derived from a file's name: its letters and digits, with hyphens for everything else.
 pub(super) fn slug_of(name: &str) -> Option<Slug> {
     let mut slug = String::new();
     for character in name.chars().flat_map(char::to_lowercase) {

@@ -1,4 +1,4 @@
-//! Files on their way out.
+//! Downloads of files.
 
 use std::{
     ops::Range,
@@ -11,8 +11,8 @@ use futures_util::{Stream, StreamExt};
 use super::super::{documents::FileFacts, store};
 use crate::{app::App, error::Error};
 
-/// Media types that a browser may show: it executes nothing that is in them. Everything else is only
-/// saved.
+/// Media types that a browser may display, since it executes nothing in them. Files of other types can only
+/// be saved.
 const INLINE: &[&str] = &[
     "application/json",
     "application/pdf",
@@ -25,15 +25,15 @@ const INLINE: &[&str] = &[
     "text/vtt",
 ];
 
-/// Whether a browser may show files of this media type, rather than only save them.
+/// Whether a browser may display files of this media type instead of only saving them.
 pub fn is_shown_inline(media_type: &str) -> bool {
     let kind = media_type.split('/').next().unwrap_or_default();
     let is_medium = ["audio", "image", "video"].contains(&kind) && !media_type.contains("xml");
     is_medium || INLINE.contains(&media_type)
 }
 
-/// These bytes of a file, in order. Whatever becomes of its asset meanwhile, they are those of this
-/// file, for as long as a download may take; then they end with an error.
+/// The bytes of a file in the given range, in order. Later changes of the asset don't affect them. After the
+/// maximum duration of a download they end with an error.
 pub fn bytes(
     app: &App,
     file: &FileFacts,

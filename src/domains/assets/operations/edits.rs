@@ -1,4 +1,4 @@
-//! Edits and tags.
+//! Edits of assets, and changes of their tags.
 
 use async_graphql::ID;
 use mongodb::bson::DateTime;
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What changes of an asset, as it was asked for; what is absent stays.
+/// The input of an edit; absent fields stay unchanged.
 #[derive(Debug)]
 pub struct Edit {
     /// Global id of the asset.
@@ -30,20 +30,17 @@ pub struct Edit {
     pub nonce: ID,
     /// The title.
     pub title: Option<String>,
-    /// The language that it is in.
+    /// Language of the asset.
     pub language: Option<LocaleTag>,
     /// Names of the roles that may read it.
     pub access: Option<Vec<String>>,
-    /// From when on readers see it.
+    /// When it becomes visible to readers.
     pub publish_at: Option<DateTime>,
-    /// All its attributes but those that come from the file.
+    /// All attributes except those that are read from the file.
     pub attributes: Option<Vec<AttributeInput>>,
 }
 
-/// Edits an asset as the caller read it.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Edits an asset in the version that the caller read.
 pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAssetResult>> {
     let Edit { asset, nonce, title, language, access, publish_at, attributes } = edit;
     let id = own_id(&asset)?;
@@ -66,10 +63,7 @@ pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAsset
     Err(too_many("attributes", checks::ATTRIBUTES).into())
 }
 
-/// Adds tags; those that it has stay.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Adds tags; existing ones stay.
 pub async fn tag(
     app: &App,
     asset: &ID,
@@ -84,10 +78,7 @@ pub async fn tag(
     Err(too_many("tags", input::TAGS).into())
 }
 
-/// Removes tags; one that it hasn't is as good as removed.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Removes tags; missing ones are ignored.
 pub async fn untag(
     app: &App,
     asset: &ID,

@@ -1,4 +1,4 @@
-//! The end of an upload: decided, or given up.
+//! The end of an upload: its commit or abort.
 
 use super::{
     super::{
@@ -15,41 +15,38 @@ use crate::{
     error::Error,
     graphql::refusals::{Conflict, NotFound, Stop},
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         flow::{Op, Standing, is_full},
     },
 };
 
-/// An upload that was begun.
+/// An upload that has begun.
 pub(super) struct Begun<'a> {
     pub(super) asset: AssetDocument,
     pub(super) upload: Upload,
     pub(super) purpose: Purpose<'a>,
-    /// What was asked for, without the file; none where the caller gave no op id.
+    /// The op, with a digest of the input without the file; `None` if the caller gave no op id.
     pub(super) op: Option<&'a Op>,
 }
 
-/// What was asked for, with the digest of the file: the same op with another file is another.
+/// The op with the digest of the file added to its input: the same op id with another file is a conflict.
 pub(super) fn with_file(op: &Op, digest: &str) -> Op {
     Op { id: op.id.clone(), input: format!("{}.{digest}", op.input) }
 }
 
 impl Begun<'_> {
-    /// Takes the file in and decides.
-    ///
-    /// # Errors
-    /// A refusal, or trouble.
+    /// Receives the file and commits the upload.
     pub(super) async fn fill<U>(
         self,
         app: &App,
         opened: Opened,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<AssetDocument, Stop<U>>
     where
         U: From<FileTooLarge> + From<AssetConflict> + From<Conflict> + From<NotFound>,
     {
         let id = &self.asset.id;
-        let (file, media) = match opened.store(app, id, &self.upload, run).await {
+        let (file, media) = match opened.store(app, id, &self.upload, attempt).await {
             Ok(stored) => stored,
             Err(Ended::Failed(error)) => return Err(error.into()),
             Err(Ended::Client(error)) => {
@@ -82,16 +79,16 @@ impl Begun<'_> {
                 Ok(after)
             }
             Outcome::Unknown(error) => Err(error.into()),
-            Outcome::Refused => self.explain(app, op.as_ref(), run).await,
+            Outcome::Refused => self.explain(app, op.as_ref(), attempt).await,
         }
     }
 
-    /// Why the decision was refused: a repeat may have come first.
+    /// Why the commit was refused. A repeat may have been committed first.
     async fn explain<U>(
         &self,
         app: &App,
         op: Option<&Op>,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<AssetDocument, Stop<U>>
     where
         U: From<AssetConflict> + From<Conflict> + From<NotFound>,
@@ -119,28 +116,38 @@ impl Begun<'_> {
         if !is_mine {
             return Err(taken_over().into());
         }
-        if op.is_some() && is_full(&asset.ops, run.now(), app.bounds()) {
+        if op.is_some() && is_full(&asset.ops, attempt.now(), app.bounds()) {
             let reason = "the asset was replaced too often: come again later";
             return Err(Error::RateLimited(reason).into());
         }
         Err(AssetConflict::with(asset).into())
     }
 
-    /// Nobody is to finish it any more. What fails is left to the sweep.
+    /// Aborts the upload. Failures are logged and left to the sweep.
     pub(super) async fn give_up(&self, app: &App) {
         match store::abandon(app, &self.asset.id, &self.upload.token, None).await {
             Outcome::Applied(asset) => settle(app, &asset).await,
             Outcome::Refused => self.discard(app).await,
             Outcome::Unknown(error) => {
-                tracing::warn!(asset = self.asset.id, ?error, "an upload is left to the sweep");
+                tracing::warn!(
+                    event = "asset_upload_abort_failed",
+                    asset = self.asset.id,
+                    ?error,
+                    "an upload could not be aborted; the sweep repeats it"
+                );
             }
         }
     }
 
-    /// Removes what was written, where someone else has the upload by now.
+    /// Removes the blob after another attempt has taken the upload over.
     async fn discard(&self, app: &App) {
         if let Err(error) = discard(app, self.upload.blob).await {
-            tracing::warn!(asset = self.asset.id, ?error, "a blob is left to the sweep");
+            tracing::warn!(
+                event = "asset_blob_removal_failed",
+                asset = self.asset.id,
+                ?error,
+                "the blob of an upload could not be removed; the sweep repeats it"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a file is, by its first bytes: nothing else about it can be relied on.
+//! Detects what a file is by its first bytes; the client's statements about it aren't reliable.
 
 use std::io::Cursor;
 
@@ -7,22 +7,22 @@ use mongodb::bson::{Bson, DateTime};
 
 use super::super::{documents::Attribute, store::OF_FILE};
 
-/// What the beginning of a file tells.
+/// What is known from the beginning of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Media {
     /// Its media type.
     pub(super) kind: String,
     /// Width and height of a picture, in pixels.
     pub(super) size: Option<(i64, i64)>,
-    /// What a camera wrote into it.
+    /// Attributes that a camera wrote into it.
     pub(super) attributes: Vec<Attribute>,
 }
 
-/// A file that nothing is known of.
+/// Media type of unrecognised files.
 const UNKNOWN: &str = "application/octet-stream";
 const PLAIN: &str = "text/plain";
 const SVG: &str = "image/svg+xml";
-/// Kinds of text that look like any other text: here the client is believed.
+/// Media types that can't be distinguished from plain text: here the client's statement is accepted.
 const TEXTS: &[&str] = &[
     "application/json",
     "text/calendar",
@@ -33,7 +33,7 @@ const TEXTS: &[&str] = &[
     "text/vcard",
     "text/vtt",
 ];
-/// What may begin like a text and isn't one.
+/// Text formats that have a reliable signature.
 const LIKE_TEXT: &[&str] = &[
     "application/pdf",
     "application/postscript",
@@ -43,8 +43,8 @@ const LIKE_TEXT: &[&str] = &[
     "text/xml",
 ];
 
-/// Looks at the first bytes of a file; `is_all` says whether these are all. `told` is the media type
-/// that the client says.
+/// Examines the first bytes of a file; `is_all` says whether they are the whole file. `told` is the media
+/// type that the client states.
 pub(super) async fn look(head: Vec<u8>, is_all: bool, told: Option<String>) -> (Vec<u8>, Media) {
     let kind = media_type(&head, is_all, told.as_deref());
     let mut media = Media { kind, size: None, attributes: Vec::new() };
@@ -53,7 +53,7 @@ pub(super) async fn look(head: Vec<u8>, is_all: bool, told: Option<String>) -> (
     }
     let picture = bytes::Bytes::from(head);
     let seen = picture.clone();
-    // Readers of foreign bytes: one that breaks on them takes nothing along.
+    // Parsers of untrusted bytes: a panic in them doesn't affect the request.
     let looked = tokio::task::spawn_blocking(move || (size(&seen), facts(&seen))).await;
     if let Ok((size, attributes)) = looked {
         (media.size, media.attributes) = (size, attributes);
@@ -72,7 +72,7 @@ fn media_type(head: &[u8], is_all: bool, told: Option<&str>) -> String {
     if is_svg(head) {
         return SVG.to_owned();
     }
-    // Two letters are enough for some kinds of binary files, and for many a text.
+    // The signatures of some binary formats have only two letters, which many texts begin with.
     if let Some(found) = found.filter(|found| LIKE_TEXT.contains(found)) {
         return found.to_owned();
     }
@@ -83,7 +83,8 @@ fn media_type(head: &[u8], is_all: bool, told: Option<&str>) -> String {
     told.filter(|told| TEXTS.contains(&told.as_str())).unwrap_or_else(|| PLAIN.to_owned())
 }
 
-/// Whether the bytes are UTF-8 without what no text has; a character may be cut at the end.
+/// Whether the bytes are UTF-8 without control characters that no text has; the last character may be
+/// incomplete.
 fn is_text(head: &[u8], is_all: bool) -> bool {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -95,7 +96,7 @@ fn is_text(head: &[u8], is_all: bool) -> bool {
     !text.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}'))
 }
 
-/// Whether a text is a picture in SVG, with or without what may stand before it in XML.
+/// Whether a text is an SVG picture, with or without an XML prologue.
 fn is_svg(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[..head.len().min(4_096)]).to_ascii_lowercase();
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -108,7 +109,7 @@ fn size(head: &[u8]) -> Option<(i64, i64)> {
     Some((i64::try_from(size.width).ok()?, i64::try_from(size.height).ok()?))
 }
 
-/// What is taken of all that a camera writes, under the names of the standard.
+/// The Exif tags that become attributes, under the names of the standard.
 /// <https://www.cipa.jp/std/documents/e/DC-X008-Translation-2019-E.pdf>
 const FACTS: &[(&str, Tag, Kind)] = &[
     ("Copyright", Tag::Copyright, Kind::Text),
@@ -132,13 +133,13 @@ const FACTS: &[(&str, Tag, Kind)] = &[
 enum Kind {
     Text,
     Number,
-    /// UTC unless the offset stands beside it.
+    /// UTC unless an offset is given in another tag.
     Moment,
-    /// Degrees, minutes and seconds; which half of the globe stands in the other tag.
+    /// Degrees, minutes and seconds; the hemisphere is in the other tag.
     Degrees(Tag),
 }
 
-/// Characters of a text that are taken.
+/// Maximum length of a text, in characters.
 const LONGEST: usize = 200;
 
 fn facts(head: &[u8]) -> Vec<Attribute> {
@@ -185,7 +186,7 @@ fn number(field: &Field, at: usize) -> Option<f64> {
 fn moment(read: &Exif, field: &Field) -> Option<DateTime> {
     let mut found = exif::DateTime::from_ascii(ascii(field)?).ok()?;
     if let Some(offset) = read.get_field(Tag::OffsetTimeOriginal, In::PRIMARY).and_then(ascii) {
-        // One that can't be read is none.
+        // An unreadable offset is ignored.
         found.parse_offset(offset).unwrap_or_default();
     }
     let moment = DateTime::builder()

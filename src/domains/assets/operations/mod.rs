@@ -44,10 +44,10 @@ use crate::{
     },
 };
 
-/// The asset, where the caller may read it.
+/// The asset, if the caller may read it.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn asset(
     app: &App,
     requester: &Requester,
@@ -65,8 +65,8 @@ pub async fn asset(
     Ok(found.filter(|(now, asset)| may_read(asset, requester, *now)).map(|(_, asset)| asset))
 }
 
-/// Whether the caller may read it: it is whole, published by now and for everyone or for one of the
-/// caller's roles. Editors read everything.
+/// Whether the caller may read it: it is complete, published by now, and open to everyone or to one of the
+/// caller's roles. Editors may read everything.
 fn may_read(asset: &AssetDocument, requester: &Requester, now: DateTime) -> bool {
     let access = &asset.metadata.access;
     let is_for = |role: &Role| access.iter().any(|name| name == role.name());
@@ -76,10 +76,10 @@ fn may_read(asset: &AssetDocument, requester: &Requester, now: DateTime) -> bool
                 && (access.is_empty() || requester.roles.iter().any(is_for))))
 }
 
-/// A page of assets that the caller may read, each with its place in the order.
+/// A page of assets that the caller may read, each with its position in the order.
 ///
 /// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// `BadInput` that names the argument.
 pub async fn assets(
     app: &App,
     requester: &Requester,
@@ -99,7 +99,7 @@ pub async fn assets(
     Ok((page, found))
 }
 
-/// Conditions of one list at the most.
+/// Maximum number of conditions of one list.
 const CONDITIONS: usize = 5;
 
 fn attributes(AttributesFilter { all, owner }: &AttributesFilter) -> Result<Way, InvalidInput> {
@@ -112,7 +112,7 @@ fn attributes(AttributesFilter { all, owner }: &AttributesFilter) -> Result<Way,
         .enumerate()
         .map(|(at, condition)| tested(&format!("by.attributes.all.{at}"), condition));
     let mut all: Vec<_> = all.collect::<Result<_, _>>()?;
-    // The index is entered by the first: by the one that fits the fewest.
+    // The index is entered by the first condition: the one that is likely to match the fewest.
     all.sort_by_key(|condition| match condition.test {
         Test::Equals(_) => 0,
         Test::Between(..) => 1,
@@ -121,7 +121,7 @@ fn attributes(AttributesFilter { all, owner }: &AttributesFilter) -> Result<Way,
     Ok(Way::Attributes { all, owner: owner.as_ref().map(content_id) })
 }
 
-/// The `_id` of the content in which assets are looked for; where it is none an empty one, which nothing has.
+/// The `_id` of the parent of a list. An invalid id becomes an empty one, which no content has.
 fn content_id(id: &ID) -> String {
     input::id(NodeKind::Content, id).unwrap_or_default()
 }
@@ -167,11 +167,8 @@ fn between(field: &str, range: &AttributeRange) -> Result<Test, InvalidInput> {
     Ok(Test::Between(from, to))
 }
 
-/// The photos of a feed, as far as the caller may read them: what comes behind the page's cursor. The page
-/// is in the order of `publishedAt`, newest first, and `_id`.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The photos of a feed that the caller may read, after the page's cursor. The order is that of
+/// `publishedAt`, newest first, and `_id`.
 pub async fn photos(
     app: &App,
     requester: &Requester,
@@ -181,25 +178,22 @@ pub async fn photos(
     store::list_photos(app, by, requester, page).await
 }
 
-/// Lets the assets in a parent follow it to another path; `version` is that of the path. It may be
-/// repeated, and overtaken by a later one.
+/// Updates the paths of the assets in a parent; `version` is the version of the new path. It may be repeated,
+/// and may run after a later one.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; it is to be repeated.
+/// `Unavailable` or `Internal`: it has to be repeated.
 pub async fn repath(app: &App, parent: &str, path: &str, version: i64) -> Result<u64, Error> {
     store::update_paths(app, parent, path, version, None).await
 }
 
-/// Whether any asset lies in a parent, one whose upload is under way included: then it can't be deleted.
-/// Whoever asks has marked the parent as being deleted before.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Whether any asset, including one whose upload is in progress, prevents the deletion of a parent. The
+/// caller must have marked the parent as being deleted.
 pub async fn is_parent(app: &App, parent: &str) -> Result<bool, Error> {
     store::is_parent(app, parent).await
 }
 
-/// The path of what has this slug in a parent of that path.
+/// The path of a slug in a parent with that path.
 fn path_in(parent: &str, slug: &Slug) -> String {
     let above = if parent == TOP { "" } else { parent };
     format!("{above}/{}", slug.as_str())

@@ -1,4 +1,4 @@
-//! A file put at a path: it becomes a new asset, or the file of the one that is there.
+//! Puts a file at a path: creates an asset, or replaces the file of the existing one.
 
 use super::{
     super::{
@@ -20,58 +20,55 @@ use crate::{
     },
 };
 
-/// A path to which a file is put, and what must be there.
+/// The destination of a file, and what is expected there.
 #[derive(Debug)]
 pub struct Put {
-    /// Path of the folder or gallery; `/` for none.
+    /// Path of the folder or gallery; `/` for the root.
     pub parent: String,
     /// The path's last step.
     pub slug: Slug,
-    /// What must be there.
+    /// What is expected there.
     pub expectation: Expectation,
 }
 
-/// What must be at a path.
+/// An expectation about a path.
 #[derive(Debug, Clone)]
 pub enum Expectation {
     /// Anything or nothing.
     Any,
     /// Nothing.
     Nothing,
-    /// An asset.
+    /// Any asset.
     Something,
     /// An asset whose file has one of these digests.
     Digests(Vec<String>),
 }
 
-/// Why nothing was put there.
+/// Why the file wasn't put there.
 #[derive(Debug)]
 pub enum PutRefusal {
-    /// The folder or gallery isn't there.
+    /// The folder or gallery doesn't exist.
     NotFound(NotFound),
-    /// Another upload to this path is under way, or came before.
+    /// Another upload to this path is in progress, or was faster.
     InUse(InUse),
-    /// What is there isn't what was expected.
+    /// The expectation isn't met.
     Unexpected,
-    /// It is too large.
+    /// The file is too large.
     FileTooLarge(FileTooLarge),
-    /// It isn't taken here.
+    /// The media type isn't allowed.
     MediaTypeNotAllowed(MediaTypeNotAllowed),
 }
 
-/// What became of it.
+/// Result of putting a file.
 #[derive(Debug)]
 pub enum Putting {
-    /// There was nothing before.
+    /// A new asset was created.
     Created(AssetDocument),
-    /// There is another file now.
+    /// The file of the asset was replaced.
     Replaced(AssetDocument),
 }
 
 /// Puts a file at a path.
-///
-/// # Errors
-/// A refusal, or trouble.
 pub async fn put(
     app: &App,
     subject: &str,

@@ -1,4 +1,4 @@
-//! Files on their way in: looked at by their beginning, then written chunk by chunk.
+//! Receives files: examines their beginning, then writes them chunk by chunk.
 
 use std::time::{Duration, Instant};
 
@@ -20,24 +20,24 @@ use crate::{
     app::App,
     error::Error,
     graphql::{refusals::Stop, upload::Incoming},
-    mongo::{Outcome, Run, gridfs::CHUNK},
+    mongo::{Attempt, Outcome, gridfs::CHUNK},
 };
 
-/// A file whose beginning was read and looked at.
+/// A file whose beginning was read and examined.
 pub(super) struct Opened {
-    /// What it is called.
+    /// Its name.
     pub(super) name: String,
-    /// What it is.
+    /// Its detected media type and metadata.
     pub(super) media: Media,
     head: Vec<u8>,
     rest: BoxStream<'static, Result<Bytes, Error>>,
     since: Instant,
 }
 
-/// Reads the beginning of a file. Nothing was written yet.
+/// Reads the beginning of a file, without writing anything.
 ///
 /// # Errors
-/// It isn't taken here, or its beginning doesn't come.
+/// The media type isn't allowed, or the beginning doesn't arrive.
 pub(super) async fn open<U>(app: &App, incoming: Incoming) -> Result<Opened, Stop<U>>
 where
     U: From<FileTooLarge> + From<MediaTypeNotAllowed>,
@@ -65,7 +65,7 @@ where
     Ok(Opened { name: checks::file_name(&name), media, head, rest, since })
 }
 
-/// An upload that began then hasn't taken longer than it may.
+/// Checks that an upload that began then hasn't exceeded its maximum duration.
 fn in_time(app: &App, since: Instant) -> Result<(), Error> {
     if since.elapsed() > Duration::from_secs(app.config().asset_transfer_seconds) {
         return Err(Error::bad_input("body", "took longer than an upload may"));
@@ -73,30 +73,30 @@ fn in_time(app: &App, since: Instant) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a media type is the allowed one, or one of the allowed kind.
+/// Whether a media type matches an allowed type or range.
 fn is_of(media_type: &str, allowed: &str) -> bool {
     allowed == "*/*"
         || allowed == media_type
         || allowed.strip_suffix('*').is_some_and(|kind| media_type.starts_with(kind))
 }
 
-/// Why a file didn't come in.
+/// Why a file wasn't received.
 pub(super) enum Ended {
-    /// By the client's doing: all that was sent to MongoDB was answered.
+    /// Caused by the client; every command that was sent to MongoDB was answered.
     Client(Error),
-    /// The file is larger than files may be.
+    /// The file exceeds the maximum size.
     TooLarge,
-    /// Someone else has the upload; all that was sent to MongoDB was answered.
+    /// Another attempt has the upload; every command that was sent to MongoDB was answered.
     Lost,
-    /// Nobody knows what was written: the sweep removes it.
+    /// It is unknown what was written: the sweep removes it.
     Failed(Error),
 }
 
 impl Opened {
-    /// SHA-256 of all its bytes, which are written nowhere.
+    /// SHA-256 of the file, without writing it.
     ///
     /// # Errors
-    /// They don't come, or not in time, or are too many.
+    /// The file doesn't arrive, not in time, or is too large.
     pub(super) async fn digest<U: From<FileTooLarge>>(
         mut self,
         app: &App,
@@ -117,13 +117,13 @@ impl Opened {
         Ok(hex::encode(digest.finalize()))
     }
 
-    /// Writes it into the blob of an upload, and the blob's own document behind it.
+    /// Writes the file into the blob of an upload, followed by the blob's own document.
     pub(super) async fn store(
         mut self,
         app: &App,
         id: &str,
         upload: &Upload,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<(FileFacts, Media), Ended> {
         let mut writer = store::chunks(app).write(upload.blob);
         let most = app.config().asset_bytes;
@@ -166,7 +166,7 @@ impl Opened {
             name: self.name,
             width: self.media.size.map(|(width, _)| width),
             height: self.media.size.map(|(_, height)| height),
-            at: run.now(),
+            at: attempt.now(),
         };
         match store::insert_blob(app, blob(&file)).await {
             Outcome::Applied(()) => Ok((file, self.media)),
@@ -191,12 +191,12 @@ fn blob(file: &FileFacts) -> BlobDocument {
     }
 }
 
-/// An upload that begins now. Its blob's id tells when.
-pub(super) fn begin(app: &App, op: &str, run: &Run) -> Upload {
-    let seconds = u32::try_from(run.now().timestamp_millis() / 1_000).unwrap_or(u32::MAX);
+/// A new upload. The id of its blob contains the current time.
+pub(super) fn begin(app: &App, op: &str, attempt: &Attempt) -> Upload {
+    let seconds = u32::try_from(attempt.now().timestamp_millis() / 1_000).unwrap_or(u32::MAX);
     let mut id = [0; 12];
     id[..4].copy_from_slice(&seconds.to_be_bytes());
     id[4..].copy_from_slice(&app.ids().random_bytes()[..8]);
     let blob = ObjectId::from_bytes(id);
-    Upload { token: app.ids().random(), blob, at: run.now(), op: op.to_owned() }
+    Upload { token: app.ids().random(), blob, at: attempt.now(), op: op.to_owned() }
 }

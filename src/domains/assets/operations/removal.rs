@@ -1,4 +1,4 @@
-//! What goes: deleted assets, and blobs that no asset names any more.
+//! Removes deleted assets, and blobs that no asset names any more.
 
 use async_graphql::ID;
 use mongodb::bson::oid::ObjectId;
@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{app::App, domains::comments, error::Error, graphql::refusals::Stop};
 
-/// Deletes an asset; answers with its own id. Downloads that have begun come to their end.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Deletes an asset; returns its `_id`. Running downloads are completed.
 pub async fn delete(
     app: &App,
     asset: &ID,
@@ -34,21 +31,26 @@ pub async fn delete(
     }
 }
 
-/// Carries out what was decided about an asset's former blobs. What fails is left to the sweep: the
-/// decision stands.
+/// Applies an asset's outbox, and settles it. Failures are logged and left to the sweep: the asset's document
+/// is already committed.
 pub(super) async fn settle(app: &App, asset: &AssetDocument) {
     if asset.outbox.is_empty() && asset.deleting.is_none() {
         return;
     }
     if let Err(error) = dispose(app, asset).await {
-        tracing::warn!(asset = asset.id, ?error, "blobs are left to the sweep");
+        tracing::warn!(
+            event = "asset_outbox_failed",
+            asset = asset.id,
+            ?error,
+            "the outbox of an asset could not be applied; the sweep repeats it"
+        );
     }
 }
 
-/// As [`settle`]. It may be repeated by anyone.
+/// Applies an asset's outbox, and settles it. Any gateway may repeat it.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: the rest is still to be done.
+/// `Unavailable` or `Internal`: the remaining entries stay in the outbox.
 pub(in super::super) async fn dispose(app: &App, asset: &AssetDocument) -> Result<(), Error> {
     for removal in &asset.outbox {
         if removal.shown {
@@ -58,7 +60,7 @@ pub(in super::super) async fn dispose(app: &App, asset: &AssetDocument) -> Resul
         }
     }
     if asset.deleting.is_some() && asset.deleted_at.is_none() {
-        // Nothing comes into its outbox any more.
+        // Nothing is added to its outbox any more.
         store::remove_settled(app, &asset.id).await.decided()?;
     } else if !asset.outbox.is_empty() {
         store::settle_removals(app, asset).await.decided()?;
@@ -66,10 +68,7 @@ pub(in super::super) async fn dispose(app: &App, asset: &AssetDocument) -> Resul
     Ok(())
 }
 
-/// Ends a deletion when no run is left that could still write into the discussion: its comments go.
-///
-/// # Errors
-/// As [`dispose`].
+/// Finishes a deletion by removing the comments, once no attempt can still write into the discussion.
 pub(in super::super) async fn bury(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
     if let Some(discussion) = &asset.discussion {
         comments::operations::forget(app, &discussion.id).await?;
@@ -77,16 +76,16 @@ pub(in super::super) async fn bury(app: &App, asset: &AssetDocument) -> Result<b
     Ok(store::settle_deletion(app, &asset.id).await.decided()?.is_some())
 }
 
-/// A blob that readers got stays until the last download that may have begun is over.
+/// Retires a blob that readers could see: it stays until the last download that may have begun is over.
 pub(in super::super) async fn let_go(app: &App, blob: ObjectId) -> Result<bool, Error> {
     let transfer = i64::try_from(app.config().asset_transfer_seconds).unwrap_or(i64::MAX);
-    let slack = i64::try_from(app.bounds().one().as_millis()).unwrap_or(i64::MAX);
+    let slack = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
     let millis = transfer.saturating_mul(1_000).saturating_add(slack);
-    // Refused: it was let go before, or is gone.
+    // A refused update means that it was retired before or is gone.
     Ok(store::retire(app, blob, millis).await.decided()?.is_some())
 }
 
-/// Removes a blob that nobody saw.
+/// Removes a blob that was never visible.
 pub(super) async fn discard(app: &App, blob: ObjectId) -> Result<(), Error> {
     store::chunks(app).remove(blob).await?;
     store::remove_blob(app, blob).await.decided()?;

@@ -1,4 +1,4 @@
-//! Another file for an asset.
+//! Replaces the file of an asset.
 
 use async_graphql::ID;
 
@@ -24,7 +24,7 @@ use crate::{
     mongo::flow::{Op, Standing},
 };
 
-/// Another file, as it was asked for.
+/// The input of a replacement.
 #[derive(Debug)]
 pub struct Replacement {
     /// Global id of the asset.
@@ -35,10 +35,7 @@ pub struct Replacement {
     pub op_id: Option<ID>,
 }
 
-/// Gives an asset another file. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Replaces the file of an asset, once per op id.
 pub async fn replace(
     app: &App,
     subject: &str,
@@ -53,7 +50,7 @@ pub async fn replace(
     replace_expected(app, &id, &expected, &op, op_id.is_some(), incoming).await
 }
 
-/// Gives the version of an asset that is expected another file.
+/// Replaces the file of an asset if the asset is in the expected version.
 pub(super) async fn replace_expected(
     app: &App,
     id: &str,
@@ -73,8 +70,8 @@ pub(super) async fn replace_expected(
     if is_applied(&asset) {
         return repeated(app, asset, op, opened).await;
     }
-    let run = app.begin().await?;
-    let upload = receive::begin(app, &op.id, &run);
+    let attempt = app.begin().await?;
+    let upload = receive::begin(app, &op.id, &attempt);
     let purpose = Purpose::Replace(expected);
     let Some(asset) = store::take_upload(app, id, &upload, purpose).await.decided()? else {
         let asset = there(app, id).await?;
@@ -87,13 +84,14 @@ pub(super) async fn replace_expected(
             None => Error::unavailable("another upload of this asset has just ended").into(),
         });
     };
-    // What a call that is taken over has written.
+    // Removes the blob of an attempt that was taken over.
     settle(app, &asset).await;
     let op = is_repeatable.then_some(op);
-    Begun { asset, upload, purpose, op }.fill(app, opened, &run).await
+    Begun { asset, upload, purpose, op }.fill(app, opened, &attempt).await
 }
 
-/// The answer to a call whose op was applied before: the asset as it now stands, if the file is the same.
+/// The answer if the op was applied before: the asset in its current state, provided that the file is the
+/// same.
 async fn repeated(
     app: &App,
     asset: AssetDocument,

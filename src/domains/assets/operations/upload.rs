@@ -1,4 +1,4 @@
-//! Creation, with the first file.
+//! Creates assets with their first file.
 
 use async_graphql::ID;
 use mongodb::bson::DateTime;
@@ -28,19 +28,19 @@ use crate::{
         scalars::{LocaleTag, Slug},
         upload::Incoming,
     },
-    mongo::{Run, Version, flow::Op},
+    mongo::{Attempt, Version, flow::Op},
 };
 
-/// An asset to be created, as it was asked for.
+/// The input of a new asset.
 #[derive(Debug, Default)]
 pub struct NewAsset {
-    /// Global id of the folder or gallery that it goes into.
+    /// Global id of its folder or gallery.
     pub parent: Option<ID>,
     /// Its step in paths.
     pub slug: Option<Slug>,
     /// The title.
     pub title: Option<String>,
-    /// The language that it is in.
+    /// Language of the asset.
     pub language: Option<LocaleTag>,
     /// Its tags.
     pub tags: Vec<String>,
@@ -48,13 +48,13 @@ pub struct NewAsset {
     pub attributes: Vec<AttributeInput>,
     /// Names of the roles that may read it.
     pub access: Option<Vec<String>>,
-    /// From when on readers see it.
+    /// When it becomes visible to readers.
     pub publish_at: Option<DateTime>,
     /// The caller's idempotency key.
     pub op_id: Option<ID>,
 }
 
-/// What was asked for, checked.
+/// The checked input.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     pub(super) parent: Option<String>,
@@ -67,13 +67,10 @@ pub(super) struct Asked {
     pub(super) publish_at: Option<DateTime>,
 }
 
-/// How often a slug is tried for that others give up at the same moment.
+/// Number of tries for a slug that other attempts take and free at the same time.
 const TRIES: usize = 5;
 
-/// Creates an asset. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Creates an asset, once per op id.
 pub async fn upload(
     app: &App,
     subject: &str,
@@ -97,7 +94,7 @@ pub async fn upload(
     let digested = (parent, slug, title, language, tags, attributes, access, publish_at);
     let op = input::op(app, &[subject, "uploadAsset"], op_id.as_ref(), &digested)?;
     if op_id.is_some() {
-        // A repeat whose first call was applied is answered, whatever became of the parent.
+        // If the first call was applied, a repeat returns its result, whatever became of the parent.
         if let Some(found) = store::find(app, &op.id).await?.filter(|found| found.origin.is_some())
         {
             let opened = receive::open(app, incoming).await?;
@@ -107,7 +104,7 @@ pub async fn upload(
     create(app, subject, asked, &op, op_id.is_some(), incoming).await
 }
 
-/// Creates an asset whose input was checked; its `_id` is that of the op.
+/// Creates an asset from checked input; its `_id` is the op's id.
 pub(super) async fn create(
     app: &App,
     subject: &str,
@@ -116,20 +113,20 @@ pub(super) async fn create(
     is_repeatable: bool,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    // Told at once, though the beginning of the file may be long on its way.
+    // Checked early, because the beginning of the file may take long to arrive.
     if asked.parent.is_some() {
         open_parent(app, asked.parent.as_deref()).await?;
     }
     let opened = receive::open(app, incoming).await?;
-    let (run, parent) = open_parent(app, asked.parent.as_deref()).await?;
+    let (attempt, parent) = open_parent(app, asked.parent.as_deref()).await?;
     let slug = asked.slug.clone().or_else(|| checks::slug_of(&opened.name));
     let slug = slug
         .or_else(|| checks::slug_of(&op.id))
         .ok_or_else(|| InvalidInput::new("slug", "can't be made from the file's name: give one"))?;
-    let upload = receive::begin(app, &op.id, &run);
+    let upload = receive::begin(app, &op.id, &attempt);
     let name = identities::operations::display_name(app, subject).await?;
     let author = Author { id: subject.to_owned(), name };
-    let asset = placed(author, asked, slug, &opened, op, parent.as_ref(), &upload, &run);
+    let asset = placed(author, asked, slug, &opened, op, parent.as_ref(), &upload, &attempt);
     let begun = match begin(app, asset, op, upload).await? {
         Ok(begun) => Begun { op: is_repeatable.then_some(op), ..begun },
         Err(applied) => return repeated(app, applied, op, opened).await,
@@ -140,21 +137,21 @@ pub(super) async fn create(
         settled(store::find_parent(app, parent).await?, parent)?;
         return Err(Error::unavailable("the parent was just being deleted").into());
     }
-    begun.fill(app, opened, &run).await
+    begun.fill(app, opened, &attempt).await
 }
 
-/// The parent as the new asset takes it over.
+/// The parent whose values the new asset copies.
 async fn open_parent(
     app: &App,
     parent: Option<&str>,
-) -> Result<(Run, Option<ParentDocument>), Stop<UploadAssetResult>> {
+) -> Result<(Attempt, Option<ParentDocument>), Stop<UploadAssetResult>> {
     let Some(id) = parent else { return Ok((app.begin().await?, None)) };
-    let (run, parent) = store::open_parent(app, id).await?;
-    Ok((run, Some(settled(parent, id)?)))
+    let (attempt, parent) = store::open_parent(app, id).await?;
+    Ok((attempt, Some(settled(parent, id)?)))
 }
 
-/// A parent that was found, where assets can be put into it. While its own creation or deletion isn't over nobody
-/// can say whether it is there: that is trouble, which passes, and no refusal.
+/// The parent, if assets can be placed in it. During its own creation or deletion its existence is undecided:
+/// that is a temporary error, not a refusal.
 fn settled(
     found: Option<ParentDocument>,
     id: &str,
@@ -175,7 +172,7 @@ fn placed(
     op: &Op,
     parent: Option<&ParentDocument>,
     upload: &Upload,
-    run: &Run,
+    attempt: &Attempt,
 ) -> AssetDocument {
     let inherited = || parent.map(|parent| parent.metadata.access.clone()).unwrap_or_default();
     AssetDocument {
@@ -188,7 +185,7 @@ fn placed(
             slug,
             title: asked.title.unwrap_or_else(|| opened.name.clone()),
             language: asked.language,
-            created: run.now(),
+            created: attempt.now(),
             author,
             tags: asked.tags,
             access: asked.access.unwrap_or_else(inherited),
@@ -197,7 +194,7 @@ fn placed(
         file: None,
         upload: Some(upload.clone()),
         outbox: Vec::new(),
-        published_at: asked.publish_at.unwrap_or(run.now()),
+        published_at: asked.publish_at.unwrap_or(attempt.now()),
         listed: Vec::new(),
         parent_cv: parent.map_or(0, |parent| parent.cv),
         deleting: None,
@@ -210,8 +207,8 @@ fn placed(
     }
 }
 
-/// Takes the slug, or takes over what a cut call of the same op has begun. `Err` where that op was
-/// applied.
+/// Reserves the slug, or takes over an interrupted attempt of the same op. The inner `Err` is the asset if
+/// the op was applied.
 async fn begin<'a>(
     app: &App,
     asset: AssetDocument,
@@ -256,7 +253,7 @@ async fn begin<'a>(
     Err(Error::unavailable("the slug is taken and freed again and again").into())
 }
 
-/// Holds a new asset against its parent once more; false where that is gone or going.
+/// Compares a new asset with its parent again; false if the parent is deleted or being deleted.
 async fn settle_place(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
     let Some(parent) = &asset.metadata.parent_id else { return Ok(true) };
     let parent = store::find_parent(app, parent).await?.filter(ParentDocument::stays);
@@ -268,7 +265,8 @@ async fn settle_place(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The answer to a call whose op was applied before: the asset as it now stands, if the file is the same.
+/// The answer if the op was applied before: the asset in its current state, provided that the file is the
+/// same.
 async fn repeated(
     app: &App,
     asset: AssetDocument,

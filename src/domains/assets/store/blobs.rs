@@ -12,7 +12,7 @@ use crate::{
     mongo::{Outcome, Stored, collection::List, gridfs::Chunks, indexes::Index},
 };
 
-/// The bytes of all blobs.
+/// The chunks of all blobs.
 pub(in super::super) fn chunks(app: &App) -> Chunks {
     Chunks::of(&app.collection::<ChunkDocument>())
 }
@@ -29,7 +29,7 @@ pub(in super::super) async fn find_blob(
     Ok(app.collection::<BlobDocument>().list(list).await?.pop())
 }
 
-/// Lets a blob go: it stays for as long as a download may take that has begun.
+/// Retires a blob: it stays for as long as a download that has begun may take.
 pub(in super::super) async fn retire(
     app: &App,
     id: ObjectId,
@@ -40,7 +40,7 @@ pub(in super::super) async fn retire(
     app.collection().guarded(kept, vec![set]).apply().await
 }
 
-/// Blobs that were let go, and that nobody can be reading any more.
+/// Retired blobs that no download can still be reading.
 pub(in super::super) async fn list_due_blobs(
     app: &App,
     now: DateTime,
@@ -51,12 +51,12 @@ pub(in super::super) async fn list_due_blobs(
     app.collection::<BlobDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
-/// Removes what says that a blob is a file; its chunks go before.
+/// Removes the document of a blob, after its chunks.
 pub(in super::super) async fn remove_blob(app: &App, id: ObjectId) -> Outcome<()> {
     app.collection::<BlobDocument>().remove(doc! { "_id": id }).await
 }
 
-/// Blobs of these ids that there is a document of, in order; and whether each was let go.
+/// The blobs in this range of ids that have a document, in order, and whether each is retired.
 pub(in super::super) async fn blob_ids(
     app: &App,
     ids: Range<ObjectId>,

@@ -1,4 +1,4 @@
-//! The lists of assets, each one range of one index.
+//! Lists of assets: each is one range of one index.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -13,46 +13,46 @@ use crate::{
     mongo::{audiences::read_by, collection::List, expression::both},
 };
 
-/// A way to list assets, checked.
+/// A checked request for a list of assets.
 #[derive(Debug, Clone)]
 pub(in super::super) enum Way {
-    /// Those with a tag, newest first.
+    /// Assets with a tag, newest first.
     Tag(String),
-    /// Those in a parent (none: the roots), newest first.
+    /// Assets in a parent, or at the root, newest first.
     Parent(Option<String>),
-    /// Those for which all conditions hold, in one parent or anywhere.
+    /// Assets for which all conditions hold, in one parent or anywhere.
     Attributes { all: Vec<Condition>, owner: Option<String> },
 }
 
-/// Which photos stand in a feed of content.
+/// The photos of a feed of content.
 #[derive(Debug, Clone, Copy)]
 pub enum PhotosBy<'a> {
-    /// Those with a tag.
+    /// Photos with a tag.
     Tag(&'a str),
-    /// Those in a folder or gallery.
+    /// Photos in a folder or gallery.
     Parent(&'a str),
-    /// Those anywhere below a path.
+    /// Photos anywhere below a path.
     In(&'a str),
 }
 
-/// What must hold of one attribute.
+/// A condition of one attribute.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Condition {
     pub key: String,
     pub test: Test,
 }
 
-/// What must hold of its value.
+/// A condition of its value.
 #[derive(Debug, Clone)]
 pub(in super::super) enum Test {
     Equals(Bson),
-    /// From, to; both of one type, and both included.
+    /// From, to: both of one type, both inclusive.
     Between(Option<Bson>, Option<Bson>),
     Exists,
 }
 
 impl Way {
-    /// Sort keys; the index has them behind what the filter fixes.
+    /// Sort keys; the index covers them after the fields that the filter fixes.
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
             Self::Tag(_) | Self::Parent(_) => vec![("publishedAt", -1), ("_id", 1)],
@@ -61,7 +61,7 @@ impl Way {
         Order { list: format!("assets {self:?}"), keys }
     }
 
-    /// The condition whose values are gone through in their order.
+    /// The condition that determines the range of the index.
     fn first(&self) -> Option<&Condition> {
         let Self::Attributes { all, .. } = self else { return None };
         all.first()
@@ -135,7 +135,7 @@ impl Condition {
 }
 
 impl Test {
-    /// Whether a value is one of a range, or may be one of any.
+    /// Whether a value passes the test.
     pub(in super::super) fn takes(&self, value: &Bson) -> bool {
         let is_ordered = |low: &Bson, high: &Bson| match (low, high) {
             (Bson::String(low), Bson::String(high)) => low <= high,
@@ -153,7 +153,7 @@ impl Test {
         }
     }
 
-    /// The values between which those are that it takes, both included.
+    /// The lowest and the highest value that match, both inclusive.
     fn ends(&self) -> (Bson, Bson) {
         match self {
             Self::Equals(only) => (only.clone(), only.clone()),
@@ -172,7 +172,7 @@ impl Test {
 }
 
 impl Condition {
-    /// Keys of the index from behind the cursor up to the end of what the test takes.
+    /// Index keys from the cursor to the end of the matching values.
     fn between(&self, page: &Page) -> Result<(Document, Document), Error> {
         let key = |value, id| {
             doc! { "attributes.key": &self.key, "attributes.value": value, "_id": id }
@@ -180,7 +180,7 @@ impl Condition {
         let (least, most) = self.test.ends();
         let first = match page.after() {
             None => key(least, Bson::MinKey),
-            // Nothing lies between a text and that text with a zero behind it.
+            // No text lies between a text and the same text followed by a zero.
             Some([value, Bson::String(id)]) if self.test.takes(value) => {
                 key(value.clone(), format!("{id}\0").into())
             }
@@ -190,18 +190,18 @@ impl Condition {
     }
 }
 
-/// What stands in a list and the caller may read.
+/// Filter: the list's entries that the caller may read.
 fn listed(requester: &Requester, list: &str, of: &str) -> Document {
     doc! { "listed": read_by(&requester.role_names(), list, of) }
 }
 
-/// Projection of what lists show: without what only flows and the discussion itself use.
+/// Projection of lists: without fields that only flows and the discussion use.
 fn shown() -> Document {
     doc! { "ops": 0, "discussion.entries": 0, "discussion.taken": 0 }
 }
 
-/// The photos of a feed that everyone with the caller's roles sees by now, editors included: what comes
-/// behind the page's cursor, in its order.
+/// The published photos of a feed that are open to the caller's roles, for editors too, after the page's
+/// cursor and in its order.
 pub(in super::super) async fn list_photos(
     app: &App,
     by: PhotosBy<'_>,
@@ -233,8 +233,8 @@ pub(in super::super) async fn list(
         filter = both(filter, is_due);
     }
     let list = match way.first() {
-        // The index has them in this order. The server can't know that of values in an array, so it isn't
-        // asked to sort; and it needs no time to find a plan.
+        // The index has this order. The server can't know that for values in an array, so it isn't asked to
+        // sort. The hint also saves the time for planning.
         Some(first) => List {
             filter,
             limit: i64::try_from(page.wanted()).unwrap_or(i64::MAX),

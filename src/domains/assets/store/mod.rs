@@ -22,14 +22,14 @@ use crate::{
     error::Error,
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
-        Outcome, Run, audiences,
+        Attempt, Outcome, audiences,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
         guarded::Guarded,
     },
 };
 
-/// The asset whose `key` is that, for readers, with the server's time.
+/// The asset with that value of `key`, for readers, with the server's time.
 pub(super) async fn find_by(
     app: &App,
     key: &'static str,
@@ -42,7 +42,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Option<AssetDocument>, E
     app.collection::<AssetDocument>().get_settled(id).await
 }
 
-/// What holds a slug in a parent, also where it isn't there for readers.
+/// The asset that has a slug in a parent, even if readers can't see it.
 pub(super) async fn find_slug(
     app: &App,
     parent: Option<&str>,
@@ -53,17 +53,17 @@ pub(super) async fn find_slug(
     Ok(app.collection::<AssetDocument>().list(list).await?.pop())
 }
 
-/// Whether any asset lies in a parent, one that is under way included.
+/// Whether a parent contains any asset, including one whose upload is in progress.
 pub(super) async fn is_parent(app: &App, parent: &str) -> Result<bool, Error> {
     let filter = doc! { "metadata.parentId": parent };
     Ok(app.collection::<AssetDocument>().count(filter, 1).await? > 0)
 }
 
-/// Opens a run with the content that an asset is to lie in.
+/// Begins an attempt by reading the content that is to contain an asset.
 pub(super) async fn open_parent(
     app: &App,
     id: &str,
-) -> Result<(Run, Option<ParentDocument>), Error> {
+) -> Result<(Attempt, Option<ParentDocument>), Error> {
     app.collection::<ParentDocument>().open(app.bounds(), id).await
 }
 
@@ -85,7 +85,7 @@ pub(super) async fn insert(app: &App, asset: AssetDocument) -> Outcome<()> {
     app.collection().insert(asset).await
 }
 
-/// Lets the assets of a parent (or `only` this one of them) that show an older path follow it.
+/// Updates the paths of the assets in a parent (or only of `only`) that have an older version.
 pub(super) async fn update_paths(
     app: &App,
     parent: &str,
@@ -105,18 +105,18 @@ pub(super) async fn update_paths(
     app.collection::<AssetDocument>().update_many(filter, vec![set, relist()], Vec::new()).await
 }
 
-/// What an edit changes; what is absent stays.
+/// The changes of an edit; absent fields stay unchanged.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub title: Option<String>,
     pub language: Option<LocaleTag>,
     pub access: Option<Vec<String>>,
     pub published_at: Option<DateTime>,
-    /// In the place of all that don't come from the file.
+    /// Replaces all attributes except those that are read from the file.
     pub attributes: Option<Vec<Attribute>>,
 }
 
-/// Edits an asset as it was read: its nonce is still that.
+/// Edits an asset if its nonce is still the one that was read.
 pub(super) async fn edit(
     app: &App,
     id: &str,
@@ -150,7 +150,7 @@ pub(super) async fn edit(
     change(app, id, condition, vec![doc! { "$set": set }]).apply().await
 }
 
-/// Adds and removes tags, in one order that is always the same. Refused where there would be too many.
+/// Adds and removes tags, which are kept in a fixed order. Refused if there would be too many.
 pub(super) async fn change_tags(
     app: &App,
     id: &str,
@@ -167,7 +167,7 @@ pub(super) async fn change_tags(
     change(app, id, room, vec![doc! { "$set": { "metadata.tags": sorted } }]).apply().await
 }
 
-/// A change of an asset that readers get.
+/// Changes an asset that readers can see.
 fn change(
     app: &App,
     id: &str,
@@ -179,8 +179,8 @@ fn change(
     app.collection().guarded(both(condition, there), stages)
 }
 
-/// Decides a deletion: from here on the asset is gone for everyone, and its blobs and comments are to be
-/// removed. What is left is a stone: its slug is free, and an insert that comes late finds its key taken.
+/// Commits a deletion: from here on the asset doesn't exist for anyone, and its blobs and comments are to be
+/// removed. A tombstone is left: its slug is free, and a late insert finds its key taken.
 pub(super) async fn mark_deleting(
     app: &App,
     id: &str,
@@ -196,7 +196,7 @@ pub(super) async fn mark_deleting(
         "deleting": "$$NOW",
         "deletedAt": "$$NOW",
         "outbox": let_go("file", true),
-        // In no parent, where its siblings are looked for.
+        // A parent of its own: it appears among no siblings.
         "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
         "metadata.path": "",
         "metadata.title": "",
@@ -208,7 +208,7 @@ pub(super) async fn mark_deleting(
     app.collection().guarded(guard, vec![gone, upload, unset, relist()]).apply().await
 }
 
-/// Notes that nothing of a deleted asset is left but its stone.
+/// Notes that only the tombstone of a deleted asset is left.
 pub(super) async fn settle_deletion(app: &App, id: &str) -> Outcome<AssetDocument> {
     let done = doc! {
         "_id": id, "deletedAt": { "$exists": true }, "deleting": { "$exists": true }, "outbox": [],
@@ -217,39 +217,39 @@ pub(super) async fn settle_deletion(app: &App, id: &str) -> Outcome<AssetDocumen
     app.collection().guarded(done, unset).apply().await
 }
 
-/// Removes the stones from before `before`; answers how many.
+/// Removes the tombstones from before `before`; returns how many.
 pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
     let due = doc! { "deletedAt": { "$lt": before }, "deleting": { "$exists": false } };
     app.collection::<AssetDocument>().remove_many(due).await
 }
 
-/// Expression of the outbox with the blob that `field` names, where there is one, in it too.
+/// Expression of the outbox, with the blob that `field` names added if there is one.
 fn let_go(field: &str, shown: bool) -> Bson {
     let entry = whole(doc! { "blob": format!("${field}.blob"), "shown": shown, "at": "$$NOW" });
     let none = doc! { "$eq": [{ "$type": format!("${field}.blob") }, "missing"] };
     choose(none, array("outbox"), append(array("outbox"), vec![entry]))
 }
 
-/// Expression of two arrays one behind the other.
+/// Expression of the concatenation of two arrays.
 fn concat(left: impl Into<Bson>, right: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$concatArrays": [left.into(), right.into()] })
 }
 
-/// Beginning of the keys of attributes that come from the file itself.
+/// Prefix of the keys of attributes that are read from the file.
 pub(super) const OF_FILE: &str = "exif:";
 
-/// Expression of those attributes that come from the file.
+/// Expression of the attributes that are read from the file.
 fn of_file(attributes: impl Into<Bson>) -> Bson {
     filter(attributes, doc! { "$eq": [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
 }
 
-/// Expression of those attributes that don't.
+/// Expression of the other attributes.
 fn of_people(attributes: impl Into<Bson>) -> Bson {
     filter(attributes, doc! { "$ne": [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
 }
 
-/// The stage that writes `listed` anew, as [`listed`](super::documents::listed) has it; an asset that
-/// readers don't get stands in no list.
+/// The stage that recomputes `listed`; see [`listed`](super::documents::listed). An asset that readers can't
+/// see is in no list.
 fn relist() -> Document {
     let each_in = |list: &str, of: Bson| map(of, doc! { "$concat": [list, " ", "$$this"] });
     let tags = |list: &str| each_in(list, "$metadata.tags".into());
@@ -265,7 +265,7 @@ fn relist() -> Document {
     doc! { "$set": { "listed": choose(hidden, Bson::Array(vec![]), all) } }
 }
 
-/// Expression of what stands above `metadata.path`: nothing, then each path from the root on.
+/// Expression of the levels above `metadata.path`: an empty string, then each path from the root on.
 fn above() -> Bson {
     let further = doc! { "$concat": [{ "$last": "$$value" }, "/", "$$this"] };
     let next = choose(doc! { "$eq": ["$$value", []] }, "", further);
@@ -280,7 +280,7 @@ fn above() -> Bson {
     } })
 }
 
-/// Assets with a field, `deleting` or `outbox.at`, from before `before`.
+/// Assets whose field, `deleting` or `outbox.at`, is before `before`.
 pub(super) async fn list_left_behind(
     app: &App,
     field: &'static str,

@@ -1,4 +1,4 @@
-//! Uploads: begun, renewed, and finished or given up by who has the token.
+//! Uploads: reserve, renew, commit and abort, guarded by the token.
 
 use mongodb::bson::{DateTime, Document, doc};
 
@@ -17,15 +17,15 @@ use crate::{
     },
 };
 
-/// Which version of an asset is meant.
+/// The version of an asset that a caller expects.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) enum Expected {
-    /// Whatever there is.
+    /// Any version.
     #[default]
     Any,
-    /// The one with this nonce.
+    /// The version with this nonce.
     Nonce(String),
-    /// One whose file has one of these digests.
+    /// A version whose file has one of these digests.
     Digest(Vec<String>),
 }
 
@@ -38,7 +38,7 @@ impl Expected {
         }
     }
 
-    /// Whether this is the version.
+    /// Whether the asset has the expected version.
     pub(in super::super) fn is(&self, asset: &AssetDocument) -> bool {
         match self {
             Self::Any => true,
@@ -50,20 +50,20 @@ impl Expected {
     }
 }
 
-/// What an upload is for.
+/// Purpose of an upload.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Purpose<'a> {
-    /// The first file of an asset, which was created by this input.
+    /// The first file of an asset that this input created.
     First {
         /// Digest of the input.
         input: &'a str,
     },
-    /// Another file for the version that is expected.
+    /// Replaces the file of the expected version.
     Replace(&'a Expected),
 }
 
-/// Begins an upload on an asset that is there and has none under way but one of the same op: that one
-/// is taken over, and what it has written is to be removed.
+/// Reserves the upload of an existing asset that has none in progress, except for one of the same op. That
+/// one is taken over, and its blob is added to the outbox.
 pub(in super::super) async fn take_upload(
     app: &App,
     id: &str,
@@ -90,7 +90,7 @@ pub(in super::super) async fn take_upload(
     app.collection().guarded(both(condition, there), vec![set]).apply().await
 }
 
-/// The upload goes on.
+/// Renews an upload that is in progress.
 pub(in super::super) async fn renew(app: &App, id: &str, token: &str) -> Outcome<AssetDocument> {
     let set = doc! { "$set": { "upload.at": "$$NOW" } };
     app.collection().guarded(mine(id, token), vec![set]).apply().await
@@ -100,22 +100,22 @@ fn mine(id: &str, token: &str) -> Document {
     doc! { "_id": id, "upload.token": token, "deleting": { "$exists": false } }
 }
 
-/// What a finished upload brings.
+/// The commit of a finished upload.
 #[derive(Debug)]
 pub(in super::super) struct Finish<'a> {
     pub id: &'a str,
     pub token: &'a str,
     pub file: &'a FileFacts,
     pub kind: AssetKind,
-    /// Attributes that come from the file.
+    /// Attributes that are read from the file.
     pub attributes: &'a [Attribute],
     pub nonce: &'a str,
     pub purpose: Purpose<'a>,
-    /// What was asked for, with a digest of the file; none where the caller gave no op id.
+    /// The op, with the file's digest in its input; `None` if the caller gave no op id.
     pub op: Option<&'a Op>,
 }
 
-/// Decides an upload: readers get the new file from here on, and the old one's blob is to be removed.
+/// Commits an upload: readers get the new file from here on, and the old blob is added to the outbox.
 pub(in super::super) async fn finish(app: &App, finish: Finish<'_>) -> Outcome<AssetDocument> {
     let Finish { id, token, file, kind, attributes, nonce, purpose, op } = finish;
     let file = doc! { "$mergeObjects": [literal(stored(file)), { "at": "$$NOW" }] };
@@ -143,8 +143,8 @@ pub(in super::super) async fn finish(app: &App, finish: Finish<'_>) -> Outcome<A
     app.collection().guarded(guard, stages).apply().await
 }
 
-/// Gives an upload up: who has the token can't finish it any more, and what was written is to be
-/// removed. With `stalled` only where it wasn't renewed for so many milliseconds.
+/// Aborts an upload: the owner of the token can't commit it any more, and its blob is added to the outbox.
+/// With `stalled`, only if it wasn't renewed for that many milliseconds.
 pub(in super::super) async fn abandon(
     app: &App,
     id: &str,
@@ -163,7 +163,7 @@ pub(in super::super) async fn abandon(
     app.collection().guarded(guard, vec![set, doc! { "$unset": "upload" }]).apply().await
 }
 
-/// Uploads that weren't renewed since.
+/// Uploads that weren't renewed since then.
 pub(in super::super) async fn list_stalled(
     app: &App,
     before: DateTime,
@@ -174,7 +174,7 @@ pub(in super::super) async fn list_stalled(
     app.collection::<AssetDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
-/// Notes that these outbox entries were carried out.
+/// Removes these entries from the outbox, after they were applied.
 pub(in super::super) async fn settle_removals(
     app: &App,
     asset: &AssetDocument,
@@ -184,8 +184,8 @@ pub(in super::super) async fn settle_removals(
     app.collection().guarded(doc! { "_id": &asset.id }, pull).apply().await
 }
 
-/// Removes an asset that never had a file and was given up, whose outbox was carried out: nothing comes
-/// into it any more.
+/// Removes an asset whose first upload was aborted, after its outbox was applied. Nothing is added to the
+/// outbox any more.
 pub(in super::super) async fn remove_settled(app: &App, id: &str) -> Outcome<()> {
     let gone = doc! {
         "_id": id, "deleting": { "$exists": true }, "deletedAt": { "$exists": false },

@@ -1,4 +1,4 @@
-//! An asset.
+//! GraphQL type of an asset.
 
 use async_graphql::{ID, Object, SimpleObject};
 use mongodb::bson::Bson;
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// A file with what is known of it.
+/// A file with its metadata.
 #[derive(Debug)]
 pub struct Asset(Box<AssetDocument>);
 
@@ -22,120 +22,123 @@ impl From<AssetDocument> for Asset {
     }
 }
 
-/// A file with what is known of it. Its bytes are at `url`, which also takes a new file by `PUT`.
+/// A file with its metadata. `GET` on `url` downloads the file, `PUT` replaces it.
 #[Object]
 impl Asset {
-    /// Its global id.
+    /// Global id of the asset.
     pub async fn id(&self) -> ID {
         NodeKind::Asset.id(&self.0.id)
     }
 
-    /// Changes with every edit and every replacement of the file.
+    /// Version of the asset; it changes with every edit and every replacement of the file. `editAsset` takes
+    /// it and refuses the edit of an asset that changed since it was read.
     async fn nonce(&self) -> ID {
         ID(self.0.metadata.nonce.clone())
     }
 
-    /// Its step in paths; no other asset in the same parent has it.
+    /// Slug, the last step of the path. It is unique among the assets of one parent.
     async fn slug(&self) -> &Slug {
         &self.0.metadata.slug
     }
 
-    /// The slugs from its root down to itself, such as `/travel/lisbon/tram`.
+    /// Path of slugs from the root to the asset, such as `/travel/lisbon/tram`.
     async fn path(&self) -> &str {
         &self.0.metadata.path
     }
 
-    /// Global id of the folder or gallery that it lies in; null for a root.
+    /// Global id of the folder or gallery that contains the asset; null for a root.
     async fn parent_id(&self) -> Option<ID> {
         self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
     }
 
-    /// Where its bytes are, relative to this gateway's address.
+    /// URL of the file, relative to the address of this gateway.
     async fn url(&self) -> String {
         format!("/assets{}", self.0.metadata.path)
     }
 
-    /// The title.
+    /// Title of the asset.
     async fn title(&self) -> &str {
         &self.0.metadata.title
     }
 
-    /// The language that it is in; null where it speaks none.
+    /// Language of the file; null if it has none or it is unknown.
     async fn language(&self) -> Option<&LocaleTag> {
         self.0.metadata.language.as_ref()
     }
 
-    /// Its tags, sorted.
+    /// Tags, sorted.
     async fn tags(&self) -> &[String] {
         &self.0.metadata.tags
     }
 
-    /// What else is known of it, such as what a camera wrote into the picture (keys with `exif:`).
+    /// Further attributes, such as those that a camera wrote into the picture (their keys begin with
+    /// `exif:`).
     async fn attributes(&self) -> Vec<Attribute> {
         self.0.attributes.iter().map(Attribute::from).collect()
     }
 
-    /// Subject of the token of whoever made it.
+    /// Subject of the author's token.
     async fn author(&self) -> &str {
         &self.0.metadata.author.id
     }
 
-    /// Whoever made it, by the name that is shown.
+    /// Name of the author that readers see.
     async fn author_name(&self) -> &str {
         &self.0.metadata.author.name
     }
 
-    /// Names of the roles that may read it; with none of them, everyone may. Editors always may.
+    /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all
+    /// assets.
     async fn access(&self) -> &[String] {
         &self.0.metadata.access
     }
 
-    /// What people say about it; null where no discussion was opened.
+    /// Discussion of the asset with its newest comments; null if none was opened.
     async fn discussion(&self) -> Option<Discussion> {
         self.0.discussion.clone().map(Discussion)
     }
 
-    /// When it was made.
+    /// Time at which the asset was created.
     async fn created_at(&self) -> DateTime {
         self.0.metadata.created.into()
     }
 
-    /// From when on readers see it; editors see it before.
+    /// Time from which readers see the asset. Editors see it before.
     async fn published_at(&self) -> DateTime {
         self.0.published_at.into()
     }
 
-    /// When its present file was whole.
+    /// Time at which the present file was complete.
     async fn replaced_at(&self) -> Option<DateTime> {
         self.file().map(|file| file.at.into())
     }
 
-    /// Media type, by the bytes: what the client had said doesn't count.
+    /// Media type of the file, detected from its bytes. The type that the client declared is ignored.
     async fn media_type(&self) -> Option<&str> {
         self.file().map(|file| file.media_type.as_str())
     }
 
-    /// What the file was called where it came from.
+    /// File name that the client sent with the file.
     async fn file_name(&self) -> Option<&str> {
         self.file().map(|file| file.name.as_str())
     }
 
-    /// Bytes.
+    /// Size of the file in bytes.
     async fn length(&self) -> Option<Long> {
         self.file().map(|file| Long(file.length))
     }
 
-    /// SHA-256 of the bytes, in hexadecimal digits.
+    /// SHA-256 hash of the file in hexadecimal digits.
     async fn sha256(&self) -> Option<&str> {
         self.file().map(|file| file.digest.as_str())
     }
 
-    /// Pixels of a picture.
+    /// Width in pixels; null unless the file is a picture.
     async fn width(&self) -> Option<Long> {
         self.file().and_then(|file| file.width).map(Long)
     }
 
-    /// Pixels of a picture.
+    /// Height in pixels; null unless the file is a picture.
     async fn height(&self) -> Option<Long> {
         self.file().and_then(|file| file.height).map(Long)
     }
@@ -147,18 +150,18 @@ impl Asset {
     }
 }
 
-/// One attribute. Of its values exactly one isn't null.
+/// Attribute of an asset. Exactly one of its values isn't null.
 #[derive(Debug, Clone, SimpleObject)]
 pub(in super::super) struct Attribute {
-    /// What it is about.
+    /// Key of the attribute.
     pub key: String,
-    /// A text.
+    /// Value, if it is a text.
     pub text: Option<String>,
-    /// A number.
+    /// Value, if it is a number.
     pub number: Option<f64>,
-    /// A moment.
+    /// Value, if it is a point in time.
     pub date: Option<DateTime>,
-    /// Yes or no.
+    /// Value, if it is true or false.
     pub flag: Option<bool>,
 }
 

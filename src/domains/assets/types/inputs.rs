@@ -1,4 +1,4 @@
-//! What clients give.
+//! Inputs of the queries and mutations of assets.
 
 use async_graphql::{ID, InputObject, OneofObject};
 
@@ -7,195 +7,201 @@ use crate::graphql::{
     upload::Upload,
 };
 
-/// The ways in which an asset can be looked up.
+/// Key of an asset; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum AssetBy {
-    /// By its global id.
+    /// Global id.
     Id(ID),
-    /// By its path, such as `/travel/lisbon/tram`.
+    /// Path, such as `/travel/lisbon/tram`.
     Path(String),
 }
 
-/// The ways in which assets can be listed.
+/// Filter and sort order of a list of assets; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum AssetsBy {
-    /// With this tag, newest first.
+    /// Assets with this tag, newest first.
     Tag(String),
-    /// In the folder or gallery with this global id, newest first.
+    /// Assets in the folder or gallery with this global id, newest first.
     Parent(ID),
-    /// True: those that lie in nothing, newest first.
+    /// `true` lists the assets that are in no folder or gallery, newest first.
     Root(bool),
-    /// With attributes for which all conditions hold.
+    /// Assets whose attributes meet all of some conditions.
     Attributes(AttributesFilter),
 }
 
-/// Conditions on attributes, all of which must hold.
+/// Conditions on attributes that must all be met.
 #[derive(Debug, InputObject)]
 pub struct AttributesFilter {
-    /// 1 to 5 conditions. The first with `eq`, else the first with `range`, else the first is looked up,
-    /// and what it finds is in its order; the others are looked at with each asset that it finds.
+    /// 1 to 5 conditions. One of them is looked up in the index and determines the order: the first with
+    /// `eq`, else the first with `range`, else the first. The others are checked for each asset that it
+    /// finds.
     pub all: Vec<AttributeCondition>,
-    /// Only in the folder or gallery with this global id.
+    /// Global id of the folder or gallery to search. Default: all assets.
     pub owner: Option<ID>,
 }
 
-/// What must hold of one attribute: exactly one of `eq`, `range` and `exists` is given.
+/// Condition on one attribute. Exactly one of `eq`, `range` and `exists` is given.
 #[derive(Debug, InputObject)]
 pub struct AttributeCondition {
-    /// The attribute's key.
+    /// Key of the attribute.
     pub key: String,
-    /// It has this value.
+    /// The attribute has this value.
     pub eq: Option<AttributeValueInput>,
-    /// Its value lies between two others.
+    /// The value of the attribute is in this range.
     pub range: Option<AttributeRange>,
-    /// True: it is there, whatever its value.
+    /// `true`: the attribute exists, whatever its value. `false` is refused.
     pub exists: Option<bool>,
 }
 
-/// A value, of one type.
+/// Value of an attribute; exactly one field is given.
 #[derive(Debug, Clone, OneofObject)]
 pub enum AttributeValueInput {
-    /// A text of at most 1000 characters.
+    /// Text of at most 1,000 characters.
     Text(String),
-    /// A number.
+    /// Number.
     Number(f64),
-    /// A moment.
+    /// Point in time.
     Date(DateTime),
-    /// Yes or no.
+    /// True or false.
     Flag(bool),
 }
 
-/// Values between two others of one type.
+/// Range of values of one type; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum AttributeRange {
-    /// Texts, in the order of their code points.
+    /// Range of texts, in the order of their code points.
     Text(TextRange),
-    /// Numbers.
+    /// Range of numbers.
     Number(NumberRange),
-    /// Moments.
+    /// Range of points in time.
     Date(DateRange),
 }
 
-/// Texts between two others. At least one of the two is given.
+/// Range of texts. At least one limit is given.
 #[derive(Debug, InputObject)]
 pub struct TextRange {
-    /// This one or those behind it.
+    /// Lower limit, included. Default: none.
     pub from: Option<String>,
-    /// This one or those before it.
+    /// Upper limit, included. Default: none.
     pub to: Option<String>,
 }
 
-/// Numbers between two others. At least one of the two is given.
+/// Range of numbers. At least one limit is given.
 #[derive(Debug, InputObject)]
 pub struct NumberRange {
-    /// This or more.
+    /// Lower limit, included. Default: none.
     pub from: Option<f64>,
-    /// This or less.
+    /// Upper limit, included. Default: none.
     pub to: Option<f64>,
 }
 
-/// Moments between two others. At least one of the two is given.
+/// Range of points in time. At least one limit is given.
 #[derive(Debug, InputObject)]
 pub struct DateRange {
-    /// This one or later.
+    /// Earliest time, included. Default: none.
     pub from: Option<DateTime>,
-    /// This one or before.
+    /// Latest time, included. Default: none.
     pub to: Option<DateTime>,
 }
 
-/// An attribute.
+/// Attribute of an asset.
 #[derive(Debug, Clone, InputObject)]
 pub struct AttributeInput {
-    /// What it is about: 1 to 100 characters that don't begin with `exif:`.
+    /// Key, 1 to 100 characters. It can't begin with `exif:`.
     pub key: String,
-    /// Its value.
+    /// Value of the attribute.
     pub value: AttributeValueInput,
 }
 
-/// A new asset.
+/// Input of `uploadAsset`.
 #[derive(Debug, InputObject)]
 pub(in super::super) struct UploadAssetInput {
-    /// The file.
+    /// File, sent as a part of the `multipart/form-data` request.
     pub file: Upload,
-    /// Global id of the folder or gallery that it goes into; without one it becomes a root.
+    /// Global id of the folder or gallery to put the asset into. Default: the asset becomes a root.
     pub parent: Option<ID>,
-    /// Its step in paths; made from the file's name when left out.
+    /// Slug, the last step of the path. Default: derived from the file name.
     pub slug: Option<Slug>,
-    /// The title, 1 to 300 characters; the file's name when left out.
+    /// Title, 1 to 300 characters. Default: the file name.
     pub title: Option<String>,
-    /// The language that it is in, where it speaks one.
+    /// Language of the file, if it has one.
     pub language: Option<LocaleTag>,
-    /// At most 30 tags of 1 to 64 characters on one line.
+    /// At most 30 tags of 1 to 64 characters each, without line breaks.
     #[graphql(default)]
     pub tags: Vec<String>,
-    /// At most 100 attributes, each key once.
+    /// At most 100 attributes with different keys.
     #[graphql(default)]
     pub attributes: Vec<AttributeInput>,
-    /// Names of the roles that may read it, such as `analyst`; none: everyone. What its parent has
-    /// when left out.
+    /// Names of the roles that may read the asset, such as `analyst`; an empty list permits everyone.
+    /// Default: the roles of the parent.
     pub access: Option<Vec<String>>,
-    /// From when on readers see it; from now on when left out.
+    /// Time from which readers see the asset. Default: now.
     pub publish_at: Option<DateTime>,
-    /// Your idempotency key: the same file sent again under it is uploaded once, and one that was cut
-    /// is begun anew.
+    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the asset that the first call
+    /// created, or starts an interrupted upload again.
     pub op_id: Option<ID>,
 }
 
-/// Another file for an asset.
+/// Input of `replaceAsset`.
 #[derive(Debug, InputObject)]
 pub(in super::super) struct ReplaceAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// The file.
+    /// New file, sent as a part of the `multipart/form-data` request.
     pub file: Upload,
-    /// Its nonce as you read it: then only that version is replaced.
+    /// `nonce` of the asset as the client read it. If the asset changed since, the call is refused with
+    /// `AssetConflict`. Default: any version is replaced.
     pub nonce: Option<ID>,
-    /// Your idempotency key.
+    /// Idempotency key, 1 to 128 characters. The file is replaced once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// What changes of an asset; what is left out stays.
+/// Input of `editAsset`. Fields that are left out don't change.
 #[derive(Debug, InputObject)]
 pub(in super::super) struct EditAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// Its nonce as you read it.
+    /// `nonce` of the asset as the client read it. If the asset changed since, the edit is refused with
+    /// `AssetConflict`.
     pub nonce: ID,
-    /// The title, 1 to 300 characters.
+    /// Title, 1 to 300 characters.
     pub title: Option<String>,
-    /// The language that it is in.
+    /// Language of the file.
     pub language: Option<LocaleTag>,
-    /// Names of the roles that may read it; an empty list: everyone.
+    /// Names of the roles that may read the asset; an empty list permits everyone.
     pub access: Option<Vec<String>>,
-    /// From when on readers see it.
+    /// Time from which readers see the asset.
     pub publish_at: Option<DateTime>,
-    /// All its attributes but those that come from the file.
+    /// All attributes of the asset except those that were read from the file.
     pub attributes: Option<Vec<AttributeInput>>,
 }
 
-/// Tags for an asset.
+/// Input of `tagAsset`.
 #[derive(Debug, InputObject)]
 pub(in super::super) struct TagAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// Tags of 1 to 64 characters on one line; those that it has stay. An asset has 30 at the most.
+    /// Tags of 1 to 64 characters each, without line breaks. Existing tags stay. An asset has at most 30
+    /// tags.
     pub tags: Vec<String>,
 }
 
-/// Tags that an asset no longer has.
+/// Input of `untagAsset`.
 #[derive(Debug, InputObject)]
 pub(in super::super) struct UntagAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// The tags; one that it hasn't is as good as removed.
+    /// Tags to remove. Tags that the asset doesn't have are ignored.
     pub tags: Vec<String>,
 }
 
-/// An asset to be deleted.
+/// Input of `deleteAsset`.
 #[derive(Debug, InputObject)]
 pub(in super::super) struct DeleteAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// Its nonce as you read it: then only that version is deleted.
+    /// `nonce` of the asset as the client read it. If the asset changed since, the call is refused with
+    /// `AssetConflict`. Default: any version is deleted.
     pub nonce: Option<ID>,
 }

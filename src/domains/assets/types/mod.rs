@@ -1,4 +1,4 @@
-//! What clients see of assets.
+//! GraphQL types of assets.
 
 mod asset;
 mod inputs;

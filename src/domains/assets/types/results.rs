@@ -1,4 +1,4 @@
-//! What became of mutations.
+//! Results of the mutations of assets, and their refusals.
 
 use async_graphql::{ID, SimpleObject, Union};
 
@@ -9,7 +9,9 @@ use crate::graphql::{
     scalars::Long,
 };
 
-/// What became of an upload.
+/// Result of `uploadAsset`: the asset, or a refusal. `NotFound`: there is no such folder or gallery.
+/// `AlreadyExists`: the parent has an asset with this slug. `InUse`: another upload to this path is under
+/// way. `Conflict`: this `opId` was used with another input, or its asset was deleted.
 #[derive(Union)]
 pub enum UploadAssetResult {
     Asset(Asset),
@@ -22,7 +24,8 @@ pub enum UploadAssetResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a replacement.
+/// Result of `replaceAsset`: the asset with its new file, or a refusal. `InUse`: another upload of this asset
+/// is under way. `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum ReplaceAssetResult {
     Asset(Asset),
@@ -35,7 +38,7 @@ pub enum ReplaceAssetResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of an edit.
+/// Result of `editAsset`: the asset after the edit, or a refusal.
 #[derive(Union)]
 pub enum EditAssetResult {
     Asset(Asset),
@@ -44,7 +47,8 @@ pub enum EditAssetResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of new tags.
+/// Result of `tagAsset`: the asset with its tags, or a refusal. `InvalidInput`: among others, it would have
+/// more than 30 tags.
 #[derive(Union)]
 pub enum TagAssetResult {
     Asset(Asset),
@@ -52,7 +56,7 @@ pub enum TagAssetResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of removed tags.
+/// Result of `untagAsset`: the asset with its remaining tags, or a refusal.
 #[derive(Union)]
 pub enum UntagAssetResult {
     Asset(Asset),
@@ -60,7 +64,7 @@ pub enum UntagAssetResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a deletion.
+/// Result of `deleteAsset`: the id of the deleted asset, or a refusal.
 #[derive(Union)]
 pub enum DeleteAssetResult {
     DeletedAsset(DeletedAsset),
@@ -69,10 +73,10 @@ pub enum DeleteAssetResult {
     InvalidInput(InvalidInput),
 }
 
-/// An asset that is gone.
+/// Result of a successful `deleteAsset`.
 #[derive(Debug, SimpleObject)]
 pub struct DeletedAsset {
-    /// Its global id.
+    /// Global id of the deleted asset.
     pub id: ID,
 }
 
@@ -100,45 +104,45 @@ impl From<String> for DeleteAssetResult {
     }
 }
 
-/// The asset was changed since you read it: merge with the current one and send again.
+/// The asset changed since it was read. Merge the edit with the current asset and send it with the new nonce.
 #[derive(Debug, SimpleObject)]
 pub struct AssetConflict {
-    /// `CONFLICT`.
+    /// Always `CONFLICT`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// The asset as it is now, with its nonce.
     pub current: Asset,
 }
 
 impl AssetConflict {
-    /// The nonce isn't the current one.
+    /// The nonce of the change isn't the current one.
     pub fn with(current: AssetDocument) -> Self {
         let message = "it was changed since you read it; merge and send again".to_owned();
         Self { code: ErrorCode::Conflict, message, current: current.into() }
     }
 }
 
-/// Who creates an asset has read none: there it can't come to this.
+/// Needed for the types only: an upload takes no nonce, so this conflict can't occur.
 impl From<AssetConflict> for UploadAssetResult {
     fn from(conflict: AssetConflict) -> Self {
         Self::Conflict(Conflict::because(&conflict.message))
     }
 }
 
-/// The file is larger than files may be here.
+/// The file exceeds the maximum size.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct FileTooLarge {
-    /// `FILE_TOO_LARGE`.
+    /// Always `FILE_TOO_LARGE`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// Bytes that a file may have.
+    /// Maximum size of a file in bytes.
     pub most: Long,
 }
 
 impl FileTooLarge {
-    /// Files may have so many bytes.
+    /// A file can have at most this many bytes.
     pub fn above(most: u64) -> Self {
         let message = format!("the file is larger than {most} bytes");
         let most = Long(i64::try_from(most).unwrap_or(i64::MAX));
@@ -146,21 +150,21 @@ impl FileTooLarge {
     }
 }
 
-/// Files of this media type aren't taken here.
+/// Files of this media type aren't accepted.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct MediaTypeNotAllowed {
-    /// `MEDIA_TYPE_NOT_ALLOWED`.
+    /// Always `MEDIA_TYPE_NOT_ALLOWED`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// What the file is, by its bytes.
+    /// Media type of the file, detected from its bytes.
     pub media_type: String,
-    /// What is taken, such as `image/*`.
+    /// Accepted media types, such as `image/*`.
     pub allowed: Vec<String>,
 }
 
 impl MediaTypeNotAllowed {
-    /// The file is a `media_type`; these are taken.
+    /// The file is a `media_type`; only the `allowed` ones are accepted.
     pub fn new(media_type: &str, allowed: &[String]) -> Self {
         let message =
             format!("by its bytes the file is {media_type}; taken is {}", allowed.join(", "));

@@ -1,5 +1,4 @@
-//! The cart's part of a checkout. The room of orders runs the flow; its decider is the cart, and
-//! these are the decisions.
+//! The commits and reads of a cart's checkout. The room of orders runs the flow; the cart is its decider.
 
 use mongodb::bson::DateTime;
 
@@ -10,86 +9,66 @@ use super::super::{
 use crate::{
     app::App,
     error::Error,
-    mongo::{Bounds, Run},
+    mongo::{Attempt, Bounds},
 };
 
-/// The sum of the lines in minor units. It can't overflow: see the bounds in the room's `mod.rs`.
+/// Sum of the lines in minor units. It can't overflow: the limits in the room's `mod.rs` exclude it.
 pub fn total(lines: &[CartLine]) -> i64 {
     lines.iter().map(|line| line.quantity * line.unit_price).sum()
 }
 
-/// Whether nothing that the run behind the checkout sent can be applied any more.
+/// Whether no write of the attempt behind the checkout can still be applied.
 pub fn is_overdue(checkout: &Checkout, now: DateTime, bounds: Bounds) -> bool {
     checkout.deadline < bounds.overdue_before(now)
 }
 
-/// Opens a run with its first read, the cart.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
-pub async fn open(app: &App, id: &str) -> Result<(Run, Option<CartDocument>), Error> {
+/// Begins an attempt with the cart as its first read.
+pub async fn open(app: &App, id: &str) -> Result<(Attempt, Option<CartDocument>), Error> {
     store::open(app, id).await
 }
 
-/// Begins a checkout: the lines are frozen. `None` when the cart isn't as it was read: it takes no
-/// checkout, or another one was quicker, or stock is still to be returned.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Begins a checkout and freezes the lines. Returns `None` if the cart isn't as it was read: it can't be
+/// checked out, another checkout was faster, or stock is still to be returned.
 pub async fn claim(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<CartDocument>, Error> {
-    checkout::claim(app, cart, checkout, run).await.decided()
+    checkout::claim(app, cart, checkout, attempt).await.decided()
 }
 
-/// Decides the checkout: from here it only goes forward, and the cart is the checkout's owner's. `None` when it was given up before.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Commits the checkout. From here it only goes forward, and the cart belongs to the checkout's owner.
+/// Returns `None` if the checkout was aborted before.
 pub async fn pay(app: &App, id: &str, checkout: &Checkout) -> Result<Option<CartDocument>, Error> {
     checkout::mark_paid(app, id, checkout).await.decided()
 }
 
-/// Gives the checkout up; says whether it is given up and still to be undone.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Aborts the checkout. Returns whether it is aborted and still has to be undone.
 pub async fn give_up(app: &App, id: &str, checkout: &str) -> Result<bool, Error> {
     if checkout::mark_voiding(app, id, checkout).await.decided()?.is_some() {
         return Ok(true);
     }
-    // Another one was quicker: it was paid, or given up, or that is undone already.
+    // The state had changed: the checkout was paid, aborted, or already undone.
     let (_, cart) = store::open(app, id).await?;
     Ok(cart.is_some_and(|cart| {
         cart.state == CartState::Voiding && cart.checkout.is_some_and(|own| own.id == checkout)
     }))
 }
 
-/// The cart takes changes again: everything that the checkout had taken was given back.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Makes the cart active again, after everything that the checkout had reserved was released.
 pub async fn reactivate(app: &App, id: &str, checkout: &str) -> Result<(), Error> {
     checkout::mark_active(app, id, checkout).await.decided()?;
     Ok(())
 }
 
-/// Closes the cart: everything that the checkout owed was given.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Closes the cart, after everything that the checkout owed was applied.
 pub async fn complete(app: &App, id: &str, checkout: &str) -> Result<(), Error> {
     checkout::mark_complete(app, id, checkout).await.decided()?;
     Ok(())
 }
 
-/// Carts with a checkout that nobody carries on any more, in each state.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Ids of the carts with an unfinished checkout whose attempt has ended.
 pub async fn overdue(app: &App, now: DateTime, limit: i64) -> Result<Vec<String>, Error> {
     let before = app.bounds().overdue_before(now);
     let mut overdue = Vec::new();
@@ -107,10 +86,7 @@ pub async fn overdue(app: &App, now: DateTime, limit: i64) -> Result<Vec<String>
     Ok(overdue)
 }
 
-/// Whether the payment is that of the cart's checkout, which is under way or done.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Whether the payment belongs to the cart's checkout, which is in progress or complete.
 pub async fn has_payment(app: &App, cart: &str, payment: &str) -> Result<bool, Error> {
     let checkout = store::find_settled(app, cart).await?.and_then(|cart| cart.checkout);
     Ok(checkout.is_some_and(|checkout| checkout.payment_id == payment))
@@ -119,7 +95,7 @@ pub async fn has_payment(app: &App, cart: &str, payment: &str) -> Result<bool, E
 /// Calls `each` for every cart, for the invariants.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`, or what `each` says.
+/// An error of a read, or of `each`.
 pub async fn for_each(
     app: &App,
     each: impl FnMut(CartDocument) -> Result<(), Error>,

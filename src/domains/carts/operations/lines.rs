@@ -1,8 +1,8 @@
-//! What shoppers do to lines: add, set, remove.
+//! Changes of a cart's lines: add, set, remove.
 //!
-//! Each try reads the cart, takes what is missing under a tag of its own, and decides. A try that
-//! was refused gives its tag up, releases what it took, and reads again: the cart then either
-//! explains the refusal, or is tried again as it is now.
+//! Each try reads the cart, reserves what is missing under its own tag, and commits. If the commit is
+//! refused, the try voids its tag, releases its reservation and reads the cart again. The cart then either
+//! explains the refusal, or the next try starts from its current state.
 
 use async_graphql::ID;
 
@@ -32,15 +32,12 @@ use crate::{
         requester::Requester,
     },
     mongo::{
-        Run,
+        Attempt,
         flow::{Op, Standing, is_full},
     },
 };
 
-/// Puts `quantity` more of a product into the cart.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Adds `quantity` of a product to the cart.
 pub async fn add_line(
     app: &App,
     requester: &Requester,
@@ -52,7 +49,7 @@ pub async fn add_line(
     let sku = input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
     let call = Call::new(app, requester, cart_id, "addCartLine", op_id, &(&sku, quantity))?;
-    let (run, mut now) = call.open().await?;
+    let (attempt, mut now) = call.open().await?;
     let mut offer = None;
     loop {
         let cart = match now {
@@ -64,17 +61,14 @@ pub async fn add_line(
         }
         let line = priced(offer.as_ref(), &cart, &sku, quantity)?;
         has_room(&cart, &sku, quantity)?;
-        if let Some(after) = call.add_once(&run, &cart, line).await? {
+        if let Some(after) = call.add_once(&attempt, &cart, line).await? {
             return Ok(after);
         }
-        now = call.again(&run).await?;
+        now = call.again(&attempt).await?;
     }
 }
 
-/// Sets how many of a product the cart has. Of two that come at once the last wins.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Sets the quantity of a product in the cart. Of two concurrent calls the last one wins.
 pub async fn set_line_quantity(
     app: &App,
     requester: &Requester,
@@ -87,7 +81,7 @@ pub async fn set_line_quantity(
     let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
     let input = (&sku, quantity);
     let call = Call::new(app, requester, cart_id, "setCartLineQuantity", op_id, &input)?;
-    let (run, mut now) = call.open().await?;
+    let (attempt, mut now) = call.open().await?;
     loop {
         let cart = match now {
             Stand::Applied(cart) => return Ok(cart),
@@ -95,21 +89,18 @@ pub async fn set_line_quantity(
         };
         let line = line_of(&cart, &sku).ok_or_else(|| NotFound::new("cart line", &sku))?;
         let done = if quantity > line.quantity {
-            call.raise_once(&run, &cart, line, quantity).await?
+            call.raise_once(&attempt, &cart, line, quantity).await?
         } else {
-            call.lower_once(&run, &cart, line, quantity).await?
+            call.lower_once(&attempt, &cart, line, quantity).await?
         };
         if let Some(after) = done {
             return Ok(after);
         }
-        now = call.again(&run).await?;
+        now = call.again(&attempt).await?;
     }
 }
 
-/// Takes a product out of the cart.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Removes a product from the cart.
 pub async fn remove_line(
     app: &App,
     requester: &Requester,
@@ -119,17 +110,17 @@ pub async fn remove_line(
 ) -> Result<CartDocument, Stop<RemoveCartLineResult>> {
     let sku = input::sku(sku)?;
     let call = Call::new(app, requester, cart_id, "removeCartLine", op_id, &sku)?;
-    let (run, mut now) = call.open().await?;
+    let (attempt, mut now) = call.open().await?;
     loop {
         let cart = match now {
             Stand::Applied(cart) => return Ok(cart),
             Stand::Open(cart) => cart,
         };
         let line = line_of(&cart, &sku).ok_or_else(|| NotFound::new("cart line", &sku))?;
-        if let Some(after) = call.lower_once(&run, &cart, line, 0).await? {
+        if let Some(after) = call.lower_once(&attempt, &cart, line, 0).await? {
             return Ok(after);
         }
-        now = call.again(&run).await?;
+        now = call.again(&attempt).await?;
     }
 }
 
@@ -141,11 +132,11 @@ struct Call<'a> {
     op: Op,
 }
 
-/// How the cart stands to a call.
+/// State of a cart relative to a call.
 enum Stand {
-    /// The call was applied before; this is the cart as it is now.
+    /// The call was applied before. This is the current cart.
     Applied(CartDocument),
-    /// The call can be tried.
+    /// The call can be tried on this cart.
     Open(CartDocument),
 }
 
@@ -163,28 +154,28 @@ impl<'a> Call<'a> {
         Ok(Self { app, requester, cart_id, op })
     }
 
-    /// Begins: the first read of the cart opens the run.
-    async fn open<U>(&self) -> Result<(Run, Stand), Stop<U>>
+    /// Begins an attempt with the cart as its first read.
+    async fn open<U>(&self) -> Result<(Attempt, Stand), Stop<U>>
     where
         U: From<NotFound> + From<Conflict> + From<CartNotActive>,
     {
-        let (run, cart) = store::open(self.app, &self.cart_id).await?;
-        Ok((run, self.stand(cart, &run)?))
+        let (attempt, cart) = store::open(self.app, &self.cart_id).await?;
+        Ok((attempt, self.stand(cart, &attempt)?))
     }
 
-    /// After a refusal: the cart as it is now, which may tell why.
-    async fn again<U>(&self, run: &Run) -> Result<Stand, Stop<U>>
+    /// Reads the cart again after a refusal, which it may explain.
+    async fn again<U>(&self, attempt: &Attempt) -> Result<Stand, Stop<U>>
     where
         U: From<NotFound> + From<Conflict> + From<CartNotActive>,
     {
-        let stand = self.stand(store::find_settled(self.app, &self.cart_id).await?, run)?;
+        let stand = self.stand(store::find_settled(self.app, &self.cart_id).await?, attempt)?;
         match stand {
-            Stand::Open(_) if run.is_over() => Err(run.overdue().into()),
+            Stand::Open(_) if attempt.is_over() => Err(attempt.overdue().into()),
             stand => Ok(stand),
         }
     }
 
-    fn stand<U>(&self, cart: Option<CartDocument>, run: &Run) -> Result<Stand, Stop<U>>
+    fn stand<U>(&self, cart: Option<CartDocument>, attempt: &Attempt) -> Result<Stand, Stop<U>>
     where
         U: From<NotFound> + From<Conflict> + From<CartNotActive>,
     {
@@ -197,14 +188,14 @@ impl<'a> Call<'a> {
         if cart.state != CartState::Active {
             return Err(CartNotActive::new(cart.state.name()).into());
         }
-        if is_full(&cart.ops, run.now(), store::bounds(self.app)) {
+        if is_full(&cart.ops, attempt.now(), store::bounds(self.app)) {
             return Err(Error::RateLimited("too many changes of this cart").into());
         }
         Ok(Stand::Open(cart))
     }
 
-    /// Tag of the next try: the op, and how many of its tries were given up. A repeat of a try that
-    /// was cut has its tag and finds its take; a tag that was given up is never used again.
+    /// Tag of the next try: the op, and the number of its tries that were aborted. The repeat of an
+    /// interrupted try has the same tag and finds its reservation. An aborted tag is never used again.
     fn tag(&self, cart: &CartDocument) -> String {
         let prefix = format!("{}/", self.op.id);
         let given_up = |tag: &str| tag.starts_with(&prefix);
@@ -214,7 +205,7 @@ impl<'a> Call<'a> {
 
     async fn add_once<U>(
         &self,
-        run: &Run,
+        attempt: &Attempt,
         cart: &CartDocument,
         line: CartLine,
     ) -> Result<Option<CartDocument>, Stop<U>>
@@ -222,9 +213,9 @@ impl<'a> Call<'a> {
         U: From<InsufficientStock>,
     {
         let tag = self.tag(cart);
-        let held = self.take(run, cart, &line.sku, line.quantity, None, &tag).await?;
+        let held = self.take(attempt, cart, &line.sku, line.quantity, None, &tag).await?;
         let more = CartLine { held, ..line };
-        let decided = store::add_to_line(self.app, cart, &more, &self.op, &tag, run).await;
+        let decided = store::add_to_line(self.app, cart, &more, &self.op, &tag, attempt).await;
         if let Some(after) = decided.decided()? {
             return Ok(Some(after));
         }
@@ -234,7 +225,7 @@ impl<'a> Call<'a> {
 
     async fn raise_once<U>(
         &self,
-        run: &Run,
+        attempt: &Attempt,
         cart: &CartDocument,
         line: &CartLine,
         quantity: i64,
@@ -242,39 +233,39 @@ impl<'a> Call<'a> {
     where
         U: From<InsufficientStock>,
     {
-        // The quantity read is part of the tag: another quantity is another take.
+        // The quantity as read is part of the tag: another quantity needs another reservation.
         let tag = format!("{}/{}", self.tag(cart), line.quantity);
         let more = quantity - line.quantity;
-        let taken = self.take(run, cart, &line.sku, more, Some(line), &tag).await?;
+        let taken = self.take(attempt, cart, &line.sku, more, Some(line), &tag).await?;
         let held = line.held + taken;
-        if let Some(after) = self.decide(run, cart, line, quantity, held, &tag).await? {
+        if let Some(after) = self.decide(attempt, cart, line, quantity, held, &tag).await? {
             return Ok(Some(after));
         }
         self.undo_take(&line.sku, &tag, taken).await?;
         Ok(None)
     }
 
-    /// The decision comes first: what is to be returned is its outbox. A set to what is there
-    /// already is decided all the same, so that its repeat changes nothing later.
+    /// Commits first, because the stock that is to be returned goes to the outbox. Setting the present
+    /// quantity is committed as well, so that a later repeat changes nothing.
     async fn lower_once(
         &self,
-        run: &Run,
+        attempt: &Attempt,
         cart: &CartDocument,
         line: &CartLine,
         quantity: i64,
     ) -> Result<Option<CartDocument>, Error> {
         let tag = format!("{}/{}", self.tag(cart), line.quantity);
         let held = line.held.min(quantity);
-        let decided = self.decide(run, cart, line, quantity, held, &tag).await?;
+        let decided = self.decide(attempt, cart, line, quantity, held, &tag).await?;
         if let Some(after) = &decided {
-            carry_out_outbox(self.app, after, run).await?;
+            carry_out_outbox(self.app, after, attempt).await?;
         }
         Ok(decided)
     }
 
     async fn decide(
         &self,
-        run: &Run,
+        attempt: &Attempt,
         cart: &CartDocument,
         read: &CartLine,
         quantity: i64,
@@ -282,15 +273,14 @@ impl<'a> Call<'a> {
         tag: &str,
     ) -> Result<Option<CartDocument>, Error> {
         let (app, op) = (self.app, &self.op);
-        store::set_line(app, cart, read, quantity, held, op, tag, run).await.decided()
+        store::set_line(app, cart, read, quantity, held, op, tag, attempt).await.decided()
     }
 
-    /// Takes what the cart's policy takes now; answers how much of it the cart then holds. What is
-    /// short is told in the caller's numbers: for a line that is raised these are those of the whole
-    /// line.
+    /// Reserves what the cart's policy demands now, and returns how much of it the cart then holds. A
+    /// shortage is reported in the caller's numbers: for a raised line, those of the whole line.
     async fn take<U>(
         &self,
-        run: &Run,
+        attempt: &Attempt,
         cart: &CartDocument,
         sku: &str,
         quantity: i64,
@@ -303,10 +293,11 @@ impl<'a> Call<'a> {
         if cart.policy == CartPolicy::AtCheckout {
             return Ok(0);
         }
-        // Shopping stops reserving at half the cap; the rest is for checkouts.
+        // Lines reserve up to half of the limit. The rest is left for checkouts.
         let cap = self.app.config().reservations_per_sku / 2;
         let taken =
-            inventory::operations::take(self.app, sku, &cart.id, tag, quantity, cap, run).await?;
+            inventory::operations::take(self.app, sku, &cart.id, tag, quantity, cap, attempt)
+                .await?;
         match taken {
             Taken::Taken => Ok(quantity),
             Taken::Full => Ok(0),
@@ -317,9 +308,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Undoes the take of a try whose decision was refused. First its tag is given up on the cart;
-    /// where that is refused it was given up before, or a repeat under the same tag was applied and
-    /// the take is its.
+    /// Undoes the reservation of a try whose commit was refused. First its tag is voided on the cart. If that
+    /// is refused, the tag was voided before, or a repeat under the same tag was applied and owns the
+    /// reservation.
     async fn undo_take(&self, sku: &str, tag: &str, taken: i64) -> Result<(), Error> {
         if taken == 0 {
             return Ok(());
@@ -338,7 +329,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The line to be added, at today's price.
+/// The new line at the current price.
 fn priced<U>(
     offer: Option<&Offer>,
     cart: &CartDocument,
@@ -365,7 +356,7 @@ where
     })
 }
 
-/// Whether the cart as read has room; the decision guards on the same.
+/// Whether the cart as read has room. The commit guards on the same condition.
 fn has_room(cart: &CartDocument, sku: &str, quantity: i64) -> Result<(), InvalidInput> {
     match line_of(cart, sku) {
         Some(line) if line.quantity > MOST_QUANTITY - quantity => {

@@ -1,4 +1,4 @@
-//! The rules of the carts.
+//! The business rules of carts.
 
 pub mod checkout;
 mod closing;
@@ -31,12 +31,9 @@ use crate::{
     mongo::Version,
 };
 
-/// Opens an empty cart; it belongs to the caller where there is a token, else to whoever knows its
-/// id. With an op id the cart's `_id` is made of it, so that a repeat finds the same cart. A repeat
-/// opens no other cart once that one is closed: it may be a call that came late.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Opens an empty cart. It belongs to the caller if there is a token; otherwise its id is the capability to
+/// use it. With an op id the cart's `_id` is derived from it, so a repeat finds the same cart. A repeat
+/// doesn't open another cart after that one was closed, since it may be a delayed call.
 pub async fn open(
     app: &App,
     requester: &Requester,
@@ -46,13 +43,13 @@ pub async fn open(
 ) -> Result<CartDocument, Stop<OpenCartResult>> {
     let owner = requester.subject.clone();
     if owner.is_none() && op_id.is_some() {
-        // Op ids are somebody's: an anonymous caller's would be everybody's, and so would the cart.
+        // Op ids are scoped by subject. All anonymous callers would share one scope, and so the cart.
         let reason = "takes a signed-in caller; without a token leave it out";
         return Err(InvalidInput::new("opId", reason).into());
     }
     let scope = [owner.as_deref().unwrap_or_default(), "openCart"];
     let op = input::op(app, &scope, op_id, &())?;
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let cart = CartDocument {
         id: op.id,
         owner,
@@ -64,8 +61,8 @@ pub async fn open(
         outbox: Vec::new(),
         checkout: None,
         attempts: 0,
-        opened_at: run.now(),
-        modified_at: run.now(),
+        opened_at: attempt.now(),
+        modified_at: attempt.now(),
         v: Version,
     };
     if store::insert(app, cart.clone()).await.decided()?.is_some() {
@@ -84,10 +81,7 @@ pub async fn open(
     }
 }
 
-/// The cart, where the caller may see it.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Returns the cart if the caller may read it.
 pub async fn cart(
     app: &App,
     requester: &Requester,
@@ -97,12 +91,12 @@ pub async fn cart(
     Ok(store::find(app, &id).await?.filter(|cart| may_use(cart, requester)))
 }
 
-/// A cart without an owner is for whoever knows its id.
+/// Whether the caller may use the cart. A cart without an owner may be used by anyone who knows its id.
 fn may_use(cart: &CartDocument, requester: &Requester) -> bool {
     cart.owner.as_deref().is_none_or(|owner| requester.is(owner)) || requester.has(Role::Service)
 }
 
-/// The cart, or that there is none for this caller.
+/// Returns the cart, or `NotFound` if this caller may not use it.
 fn visible(
     cart: Option<CartDocument>,
     requester: &Requester,

@@ -1,4 +1,4 @@
-//! Whose a cart is: finding one's own, and taking over one that has no owner.
+//! Ownership of carts: finding the caller's own cart, and claiming one that has no owner.
 
 use async_graphql::ID;
 
@@ -18,19 +18,16 @@ use crate::{
     },
 };
 
-/// Of the caller's active carts the one that changed last.
+/// Returns the most recently changed active cart of the caller.
 ///
 /// # Errors
-/// Not signed in, `Unavailable` or `Internal`.
+/// The caller has no token, or the read failed.
 pub async fn my_cart(app: &App, requester: &Requester) -> Result<Option<CartDocument>, Error> {
     store::find_active_of(app, requester.subject()?).await
 }
 
-/// Makes the caller the owner of an active cart without one. Repeatable as it is: a cart that is the
-/// caller's already is answered as it stands.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Makes the caller the owner of an active cart without one. A repeat is safe without an op id: a cart that
+/// already belongs to the caller is returned as it is.
 pub async fn claim(
     app: &App,
     requester: &Requester,
@@ -38,23 +35,23 @@ pub async fn claim(
 ) -> Result<CartDocument, Stop<ClaimCartResult>> {
     let owner = requester.subject()?;
     let id = &input::id(NodeKind::Cart, cart_id)?;
-    let (run, mut read) = store::open(app, id).await?;
+    let (attempt, mut read) = store::open(app, id).await?;
     loop {
         let cart = read.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
         match cart.owner.as_deref() {
             Some(own) if own == owner => return Ok(cart),
-            // Nobody takes a cart from its owner, whatever their role.
+            // No role allows a caller to take a cart from its owner.
             Some(_) => return Err(NotFound::of(NodeKind::Cart, id).into()),
             None if cart.state != CartState::Active => {
                 return Err(CartNotActive::new(cart.state.name()).into());
             }
             None => {}
         }
-        if let Some(owned) = store::mark_owned(app, id, owner, &run).await.decided()? {
+        if let Some(owned) = store::mark_owned(app, id, owner, &attempt).await.decided()? {
             return Ok(owned);
         }
-        if run.is_over() {
-            return Err(run.overdue().into());
+        if attempt.is_over() {
+            return Err(attempt.overdue().into());
         }
         read = store::find_settled(app, id).await?;
     }

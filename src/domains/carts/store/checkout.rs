@@ -1,5 +1,5 @@
-//! The guarded writes of a cart that is being checked out. All but the claim name the checkout that
-//! they belong to, so that whoever comes late from an earlier one changes nothing.
+//! The guarded writes of a cart's checkout. All but the claim name their checkout, so a late write of an
+//! earlier checkout changes nothing.
 
 use mongodb::bson::{DateTime, Document, doc};
 
@@ -8,7 +8,7 @@ use crate::{
     app::App,
     error::Error,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         expression::{literal, map, stored},
         guarded::Guarded,
@@ -16,15 +16,14 @@ use crate::{
     },
 };
 
-/// ACTIVE → PENDING: there are lines, nothing is still to be returned, no other checkout was begun
-/// since `attempts` was read, nobody took the cart over since, and the lines still cost the total that
-/// the payer was checked for.
-/// Freezes the lines by leaving ACTIVE.
+/// ACTIVE → PENDING. The guard: there are lines, nothing is still to be returned, no other checkout was begun
+/// since `attempts` was read, the owner hasn't changed since, and the lines still have the total for which
+/// the payer was checked. Leaving ACTIVE freezes the lines.
 pub(in super::super) async fn claim(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CartDocument> {
     let guard = doc! {
         "_id": &cart.id,
@@ -41,16 +40,16 @@ pub(in super::super) async fn claim(
         "attempts": { "$add": ["$attempts", 1] },
         "modifiedAt": "$$NOW",
     } }];
-    app.collection::<CartDocument>().guarded(guard, update).within(run).once().apply().await
+    app.collection::<CartDocument>().guarded(guard, update).within(attempt).once().apply().await
 }
 
-/// Sum of the lines: of Longs, an exact Long.
+/// Expression of the sum of the lines; of Longs, so an exact Long.
 fn total() -> Document {
     let line = doc! { "$multiply": ["$$this.quantity", "$$this.unitPrice"] };
     doc! { "$sum": map("$lines", line) }
 }
 
-/// PENDING → PAID: the decision of the checkout. The cart is now whoever's checked it out.
+/// PENDING → PAID: the commit of the checkout. The cart now belongs to the caller who checked it out.
 pub(in super::super) async fn mark_paid(
     app: &App,
     id: &str,
@@ -65,7 +64,7 @@ pub(in super::super) async fn mark_paid(
     app.collection::<CartDocument>().guarded(guard, update).once().apply().await
 }
 
-/// PENDING → VOIDING: the checkout can't be paid any more.
+/// PENDING → VOIDING: the abort. The checkout can't be paid any more.
 pub(in super::super) async fn mark_voiding(
     app: &App,
     id: &str,
@@ -74,12 +73,12 @@ pub(in super::super) async fn mark_voiding(
     turn(app, id, checkout, CartState::Pending, CartState::Voiding).once().apply().await
 }
 
-/// PAID → COMPLETE: everything was given.
+/// PAID → COMPLETE: everything was applied.
 pub(in super::super) async fn mark_complete(app: &App, id: &str, checkout: &str) -> Outcome<()> {
     turn(app, id, checkout, CartState::Paid, CartState::Complete).done().await
 }
 
-/// VOIDING → ACTIVE: nothing of the checkout is left.
+/// VOIDING → ACTIVE: everything that the checkout had reserved was released.
 pub(in super::super) async fn mark_active(app: &App, id: &str, checkout: &str) -> Outcome<()> {
     let guard = of_checkout(id, checkout, CartState::Voiding);
     let update = vec![
@@ -89,7 +88,8 @@ pub(in super::super) async fn mark_active(app: &App, id: &str, checkout: &str) -
     app.collection::<CartDocument>().guarded(guard, update).done().await
 }
 
-/// From one state to the next. `modifiedAt` moves as well: marks are retired a while after it.
+/// Changes the state. `modifiedAt` changes as well, because the time at which marks are retired depends on
+/// it.
 fn turn(
     app: &App,
     id: &str,
@@ -105,7 +105,7 @@ fn of_checkout(id: &str, checkout: &str, from: CartState) -> Document {
     doc! { "_id": id, "state": from, "checkout.id": checkout }
 }
 
-/// Carts in `of` whose checkout's deadline lies before `before`, behind `last`.
+/// Carts in the state `of` whose checkout has a deadline earlier than `before`, from behind `last` on.
 pub(in super::super) async fn list_overdue(
     app: &App,
     of: CartState,

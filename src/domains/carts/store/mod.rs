@@ -1,4 +1,4 @@
-//! Every MongoDB call of the carts.
+//! MongoDB access of the carts.
 
 pub(super) mod checkout;
 
@@ -12,25 +12,25 @@ use crate::{
     app::App,
     error::Error,
     mongo::{
-        Bounds, Outcome, Run,
+        Attempt, Bounds, Outcome,
         collection::List,
         expression::{append, both, changed, choose, filter, literal, map, older_than, whole},
         flow::{Op, void_guard, voided},
     },
 };
 
-/// For clients: as the primary has it.
+/// Read for clients, with the primary's state.
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<CartDocument>, Error> {
     app.collection::<CartDocument>().get(id).await
 }
 
-/// For flows: as a majority has it.
+/// Read for flows, with majority read concern.
 pub(super) async fn find_settled(app: &App, id: &str) -> Result<Option<CartDocument>, Error> {
     app.collection::<CartDocument>().get_settled(id).await
 }
 
-/// Opens a run with the cart.
-pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<CartDocument>), Error> {
+/// Begins an attempt with the cart as its first read.
+pub(super) async fn open(app: &App, id: &str) -> Result<(Attempt, Option<CartDocument>), Error> {
     app.collection::<CartDocument>().open(app.bounds(), id).await
 }
 
@@ -38,12 +38,12 @@ pub(super) async fn insert(app: &App, cart: CartDocument) -> Outcome<()> {
     app.collection().insert(cart).await
 }
 
-/// The bounds of changes of a cart.
+/// Limits of the cart's flows and op records.
 pub(super) fn bounds(app: &App) -> Bounds {
     app.bounds().remembering(MOST_CHANGES)
 }
 
-/// Of the owner's active carts the one that changed last.
+/// The owner's most recently changed active cart.
 pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<CartDocument>, Error> {
     let filter = doc! { "owner": owner, "state": CartState::Active };
     let sort = doc! { "modifiedAt": -1, "_id": -1 };
@@ -52,32 +52,37 @@ pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<Cart
     Ok(app.collection::<CartDocument>().list(read).await?.pop())
 }
 
-/// Makes `owner` the owner of an active cart that has none.
+/// Sets `owner` on an active cart that has none.
 pub(super) async fn mark_owned(
     app: &App,
     id: &str,
     owner: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CartDocument> {
     let guard = doc! { "_id": id, "state": CartState::Active, "owner": null };
     let update = doc! { "$set": { "owner": literal(owner), "modifiedAt": "$$NOW" } };
-    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).once().apply().await
+    app.collection::<CartDocument>()
+        .guarded(guard, vec![update])
+        .within(attempt)
+        .once()
+        .apply()
+        .await
 }
 
-/// The cart while it is active and its owner is as it was read.
+/// Guard: the cart is active and its owner is as it was read.
 fn active_as_read(cart: &CartDocument) -> Document {
     doc! { "_id": &cart.id, "state": CartState::Active, "owner": cart.owner.as_deref() }
 }
 
-/// Decides an addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is.
-/// A line that is there keeps its price.
+/// Commits an addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is. An existing
+/// line keeps its price.
 pub(super) async fn add_to_line(
     app: &App,
     cart: &CartDocument,
     more: &CartLine,
     op: &Op,
     tag: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CartDocument> {
     let last = format!("lines.{}", MOST_LINES - 1);
     let has_room = doc! { "$elemMatch": {
@@ -111,14 +116,14 @@ pub(super) async fn add_to_line(
     } };
     app.collection::<CartDocument>()
         .guarded(both(guard, op.guard(tag, bounds(app))), vec![update])
-        .within(run)
+        .within(attempt)
         .once()
         .apply()
         .await
 }
 
-/// Decides a new quantity, guarded by the line's being as it was read. What it held beyond `held`
-/// is written to the outbox; a line of nothing goes.
+/// Commits a new quantity, guarded by the line as it was read. What it held beyond `held` is written to the
+/// outbox. A line of quantity zero is removed.
 #[expect(clippy::too_many_arguments, reason = "the line before, the line after, and the flow")]
 pub(super) async fn set_line(
     app: &App,
@@ -128,7 +133,7 @@ pub(super) async fn set_line(
     held: i64,
     op: &Op,
     tag: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CartDocument> {
     let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.held };
     let guard = both(active_as_read(cart), doc! { "lines": { "$elemMatch": as_read } });
@@ -152,13 +157,13 @@ pub(super) async fn set_line(
     }
     app.collection::<CartDocument>()
         .guarded(both(guard, op.guard(tag, bounds(app))), vec![doc! { "$set": set }])
-        .within(run)
+        .within(attempt)
         .once()
         .apply()
         .await
 }
 
-/// Gives a tag up: it can't be decided any more. Refused where it was decided, or given up before.
+/// Voids a tag, so that it can't be committed any more. Refused if it was committed or voided before.
 pub(super) async fn void(app: &App, id: &str, tag: &str) -> Outcome<()> {
     let update = doc! { "$set": { "ops": voided(tag, bounds(app)) } };
     app.collection::<CartDocument>()
@@ -167,8 +172,8 @@ pub(super) async fn void(app: &App, id: &str, tag: &str) -> Outcome<()> {
         .await
 }
 
-/// Notes that an outbox entry was given. The time of the note is what the mark of the give is kept
-/// by: whoever read the entry before may still repeat it.
+/// Settles an outbox entry that was applied. The time of this write decides when the receiver's mark is
+/// retired: an attempt that read the entry before may still repeat the apply.
 pub(super) async fn note_return(app: &App, id: &str, tag: &str) -> Outcome<()> {
     let rest = filter("$outbox", doc! { "$ne": ["$$this.tag", literal(tag)] });
     let update = doc! { "$set": { "outbox": rest, "modifiedAt": "$$NOW" } };
@@ -178,31 +183,41 @@ pub(super) async fn note_return(app: &App, id: &str, tag: &str) -> Outcome<()> {
         .await
 }
 
-/// The shopper gives the cart up.
+/// Marks the cart as being cancelled by its shopper.
 pub(super) async fn mark_cancelling(
     app: &App,
     cart: &CartDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CartDocument> {
     let guard = active_as_read(cart);
     let update = doc! { "$set": { "state": CartState::Cancelling, "modifiedAt": "$$NOW" } };
-    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).once().apply().await
+    app.collection::<CartDocument>()
+        .guarded(guard, vec![update])
+        .within(attempt)
+        .once()
+        .apply()
+        .await
 }
 
-/// The cart expires, where it is still untouched for `idle_millis`.
+/// Marks the cart as expiring if it is still unchanged for `idle_millis`.
 pub(super) async fn mark_expiring(
     app: &App,
     id: &str,
     idle_millis: i64,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<CartDocument> {
     let guard =
         both(doc! { "_id": id, "state": CartState::Active }, older_than("modifiedAt", idle_millis));
     let update = doc! { "$set": { "state": CartState::Expiring, "modifiedAt": "$$NOW" } };
-    app.collection::<CartDocument>().guarded(guard, vec![update]).within(run).once().apply().await
+    app.collection::<CartDocument>()
+        .guarded(guard, vec![update])
+        .within(attempt)
+        .once()
+        .apply()
+        .await
 }
 
-/// Everything is returned: the cart goes from `from` to `to`.
+/// Changes the state from `from` to `to` after everything was returned.
 pub(super) async fn mark_closed(
     app: &App,
     id: &str,
@@ -220,7 +235,7 @@ pub(super) async fn remove_expired(app: &App, id: &str) -> Outcome<()> {
     app.collection::<CartDocument>().remove(guard).await
 }
 
-/// Carts in `state` that nothing touched since `before`, longest untouched first.
+/// Carts in `state` that weren't changed since `before`, least recently changed first.
 pub(super) async fn list_untouched(
     app: &App,
     state: CartState,
@@ -232,20 +247,20 @@ pub(super) async fn list_untouched(
     app.collection::<CartDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
-/// Carts with an outbox entry that is older than `before`.
+/// Carts with an outbox entry older than `before`.
 pub(super) async fn list_with_old_returns(
     app: &App,
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<CartDocument>, Error> {
     let filter = doc! { "outbox.at": { "$lt": before } };
-    // Unsorted: the index gives the oldest first, and a sort by an array's least element couldn't
-    // use it.
+    // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
+    // it.
     let hint = Some("outbox_at");
     app.collection::<CartDocument>().list(List { filter, limit, hint, ..List::default() }).await
 }
 
-/// The carts with these ids, as a majority has them.
+/// The carts with these ids, with majority read concern.
 pub(super) async fn list_of_ids(app: &App, ids: &[&str]) -> Result<Vec<CartDocument>, Error> {
     let filter = doc! { "_id": { "$in": ids } };
     let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
@@ -260,7 +275,7 @@ pub(super) async fn for_each(
     app.collection::<CartDocument>().for_each(each).await
 }
 
-/// The line `$$this` of the SKU.
+/// Expression: the line `$$this` is of the SKU.
 fn is_of(sku: &str) -> Document {
     doc! { "$eq": ["$$this.sku", literal(sku)] }
 }

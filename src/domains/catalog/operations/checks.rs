@@ -1,4 +1,4 @@
-//! What a product may be like.
+//! Checks of product input: content, prices and properties.
 
 use serde::Serialize;
 
@@ -14,14 +14,14 @@ use crate::{
     graphql::{input, refusals::InvalidInput, scalars::LocaleTag},
 };
 
-/// Largest price, in minor units.
+/// Maximum price, in minor units.
 const PRICE: i64 = 100_000_000_000;
-/// Largest weight, in grams.
+/// Maximum weight, in grams.
 const WEIGHT: i64 = 1_000_000_000;
-/// Types that have fields of their own.
+/// Types with fields of their own.
 const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
-/// A content that was checked, with what follows from it.
+/// A checked content, with its derived fields.
 #[derive(Debug, Clone, Serialize)]
 pub(in super::super) struct Content {
     pub(in super::super) kind: String,
@@ -29,8 +29,8 @@ pub(in super::super) struct Content {
     pub(in super::super) title_key: String,
     pub(in super::super) description: String,
     pub(in super::super) language: Option<LocaleTag>,
-    /// It follows from the language and the configuration: no part of what was asked for, by which a
-    /// repeat is known.
+    /// Derived from the language and the configuration. It isn't part of the input, whose digest identifies a
+    /// repeat.
     #[serde(skip)]
     pub(in super::super) stemming: &'static str,
     pub(in super::super) asin: Option<String>,
@@ -40,7 +40,7 @@ pub(in super::super) struct Content {
     pub(in super::super) properties: Vec<Property>,
 }
 
-/// Checks everything about a product that is edited as one piece.
+/// Checks the content of a product.
 pub(in super::super) fn checked_content(
     app: &App,
     content: &ProductContentInput,
@@ -63,7 +63,7 @@ pub(in super::super) fn checked_content(
     })
 }
 
-/// Checks prices: the list price is no lower than the retail price.
+/// Checks prices: the list price must not be lower than the retail price.
 pub(in super::super) fn checked_pricing(pricing: &PricingInput) -> Result<Pricing, InvalidInput> {
     let list = checked_price("pricing.list", pricing.list.0)?;
     let retail = checked_price("pricing.retail", pricing.retail.0)?;
@@ -180,7 +180,7 @@ fn checked_generic(generic: &GenericProductInput) -> Result<Typed, InvalidInput>
     Ok((kind.to_owned(), Details::default(), checked))
 }
 
-/// ISBN-10 or ISBN-13 with its check digit right; hyphens go.
+/// Checks the check digit of an ISBN-10 or ISBN-13, and removes hyphens.
 fn checked_isbn(isbn: &str) -> Result<String, InvalidInput> {
     let invalid = || InvalidInput::new("content.details.book.isbn", "isn't an ISBN-10 or ISBN-13");
     if isbn.len() > 20 {

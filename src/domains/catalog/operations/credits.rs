@@ -1,4 +1,4 @@
-//! Who made what.
+//! Credits: adding and removing contributors of a product.
 
 use super::{
     super::{
@@ -19,17 +19,14 @@ use crate::{
     },
 };
 
-/// Credits someone with a part in the product. Who has it already keeps it.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Credits a person with a role in the product. An existing credit stays as it is.
 pub async fn credit(
     app: &App,
     credit: &CreditPersonInput,
 ) -> Result<ProductDocument, Stop<CreditPersonResult>> {
     let sku = input::sku(&credit.sku)?;
     let id = input::id(NodeKind::Person, &credit.person_id)?;
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let person = names(app, std::slice::from_ref(&id)).await?.pop();
     let person = person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?;
     let role = credit.role.as_str();
@@ -42,34 +39,31 @@ pub async fn credit(
     if person.works >= WORKS {
         let product = explained(app, &sku).await?;
         if is_credited(&product, &contributor.person_id, role) {
-            return Ok(finish(app, &run, product).await?);
+            return Ok(finish(app, &attempt, product).await?);
         }
         let reason = format!("has {WORKS} works already");
         return Err(InvalidInput::new("personId", reason).into());
     }
     let token = app.ids().random();
     loop {
-        let credited = store::credit(app, &sku, &contributor, &token, &run).await;
+        let credited = store::credit(app, &sku, &contributor, &token, &attempt).await;
         if let Some(product) = credited.decided()? {
-            return Ok(finish(app, &run, product).await?);
+            return Ok(finish(app, &attempt, product).await?);
         }
         let product = explained(app, &sku).await?;
         if is_credited(&product, &contributor.person_id, role) {
-            return Ok(finish(app, &run, product).await?);
+            return Ok(finish(app, &attempt, product).await?);
         }
         if product.contributors.len() >= store::CONTRIBUTORS {
             let reason = format!("the product has {} contributors already", store::CONTRIBUTORS);
             return Err(InvalidInput::new("role", reason).into());
         }
-        // Else it was credited for a moment: once more.
-        uncrowded(&product, &run)?;
+        // The contributors have changed since the refusal: try again.
+        uncrowded(&product, &attempt)?;
     }
 }
 
-/// Takes a credit back. Who doesn't have it goes without it as before.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Removes a credit. If there is none, nothing changes.
 pub async fn uncredit(
     app: &App,
     credit: &UncreditPersonInput,
@@ -77,18 +71,18 @@ pub async fn uncredit(
     let sku = input::sku(&credit.sku)?;
     let id = input::id(NodeKind::Person, &credit.person_id)?;
     let role = credit.role.as_str();
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     loop {
-        let uncredited = store::uncredit(app, &sku, &id, role, &run).await;
+        let uncredited = store::uncredit(app, &sku, &id, role, &attempt).await;
         if let Some(product) = uncredited.decided()? {
-            return Ok(finish(app, &run, product).await?);
+            return Ok(finish(app, &attempt, product).await?);
         }
         let product = explained(app, &sku).await?;
         if !is_credited(&product, &id, role) {
-            return Ok(finish(app, &run, product).await?);
+            return Ok(finish(app, &attempt, product).await?);
         }
-        // It wasn't credited for a moment: once more.
-        uncrowded(&product, &run)?;
+        // The contributors have changed since the refusal: try again.
+        uncrowded(&product, &attempt)?;
     }
 }
 

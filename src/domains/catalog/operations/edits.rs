@@ -1,4 +1,4 @@
-//! Creating and changing products.
+//! Creation and changes of products.
 
 use async_graphql::ID;
 
@@ -24,16 +24,13 @@ use crate::{
         node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
     },
-    mongo::{Run, Version},
+    mongo::{Attempt, Version},
 };
 
-/// Categories that a product is in at the most.
+/// Maximum number of categories of a product.
 pub(in super::super) const CATEGORIES: usize = 20;
 
-/// A new product. The SKU is its key: the same call sent again is answered with the product.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Creates a product. The SKU is its key: a repeat of the call returns the product.
 pub async fn create(
     app: &App,
     new: &CreateProductInput,
@@ -43,19 +40,19 @@ pub async fn create(
     let pricing = checked_pricing(&new.pricing)?;
     let ids = category_ids(&new.categories)?;
     let origin = app.ids().op(&["createProduct"], None, &(&content, &pricing, &ids)).input;
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let categories = wanted_categories(app, &ids).await?;
-    let product = assembled(app, &run, &sku, content, pricing, categories, origin.clone());
+    let product = assembled(app, &attempt, &sku, content, pricing, categories, origin.clone());
     if store::insert(app, product.clone()).await.decided()?.is_some() {
-        return Ok(finish(app, &run, product).await?);
+        return Ok(finish(app, &attempt, product).await?);
     }
     match store::find(app, &sku).await? {
         Some(product) if product.deleted_at.is_some() => {
             let message = "a product of this SKU is being removed; try again in a minute";
             Err(InUse::because(message).into())
         }
-        // A repeat goes forward with what the first call left.
-        Some(product) if product.origin == origin => Ok(finish(app, &run, product).await?),
+        // A repeat finishes what the first call left.
+        Some(product) if product.origin == origin => Ok(finish(app, &attempt, product).await?),
         Some(_) => Err(AlreadyExists::new("product", sku).into()),
         None => Err(Error::unavailable("the SKU was free again a moment later").into()),
     }
@@ -63,7 +60,7 @@ pub async fn create(
 
 fn assembled(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     sku: &str,
     content: Content,
     pricing: Pricing,
@@ -71,8 +68,11 @@ fn assembled(
     origin: String,
 ) -> ProductDocument {
     let begun: Vec<String> = categories.iter().map(|copy| copy.id.clone()).collect();
-    let copying =
-        (!begun.is_empty()).then(|| Copying { token: app.ids().random(), at: run.now(), begun });
+    let copying = (!begun.is_empty()).then(|| Copying {
+        token: app.ids().random(),
+        at: attempt.now(),
+        begun,
+    });
     let plane =
         content.shipping.map(|shipping| [coordinate(pricing.retail), coordinate(shipping.weight)]);
     ProductDocument {
@@ -94,7 +94,7 @@ fn assembled(
         categories,
         contributors: Vec::new(),
         nonce: app.ids().random(),
-        version: run.now().timestamp_millis(),
+        version: attempt.now().timestamp_millis(),
         origin,
         outbox: Vec::new(),
         copying,
@@ -104,10 +104,7 @@ fn assembled(
     }
 }
 
-/// Another content, unless the product changed since its nonce was read.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Replaces the content, guarded by the nonce that the client read.
 pub async fn update(
     app: &App,
     change: &UpdateProductInput,
@@ -115,29 +112,26 @@ pub async fn update(
     let sku = input::sku(&change.sku)?;
     let nonce = input::verbatim("nonce", &change.nonce, 1..=128)?;
     let content = checked_content(app, &change.content)?;
-    // The next nonce comes from this one and the content, so that a repeat is known by it.
+    // The next nonce is derived from this one and the content, so it identifies a repeat.
     let digest = app.ids().op(&["updateProduct"], None, &content).input;
     let next = app.ids().derived(&["nonce", &sku, &nonce, &digest]);
-    let run = app.begin().await?;
-    let updated = store::update(app, &sku, &nonce, &next, &content, &run).await?;
+    let attempt = app.begin().await?;
+    let updated = store::update(app, &sku, &nonce, &next, &content, &attempt).await?;
     if let Some(product) = updated.decided()? {
-        return Ok(finish(app, &run, product).await?);
+        return Ok(finish(app, &attempt, product).await?);
     }
     let product = explained(app, &sku).await?;
     if product.nonce == next {
-        return Ok(finish(app, &run, product).await?);
+        return Ok(finish(app, &attempt, product).await?);
     }
     if product.nonce != nonce {
         return Err(Conflict::stale_nonce(product.nonce).into());
     }
-    uncrowded(&product, &run)?;
-    Err(run.overdue().into())
+    uncrowded(&product, &attempt)?;
+    Err(attempt.overdue().into())
 }
 
-/// Another price. What isn't given stays.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Changes prices. An absent price stays.
 pub async fn set_price(
     app: &App,
     change: &SetProductPriceInput,
@@ -149,19 +143,19 @@ pub async fn set_price(
         return Err(InvalidInput::new("retail", "is missing, and so is `list`").into());
     }
     let price = Price { list, retail, currency: change.currency };
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     loop {
-        if let Some(product) = store::set_price(app, &sku, price, &run).await.decided()? {
+        if let Some(product) = store::set_price(app, &sku, price, &attempt).await.decided()? {
             return Ok(product);
         }
         let product = explained(app, &sku).await?;
         fits_stored(price, product.pricing)?;
-        // The stored prices didn't fit for a moment: once more.
-        uncrowded(&product, &run)?;
+        // The stored prices have changed since the refusal: try again.
+        uncrowded(&product, &attempt)?;
     }
 }
 
-/// Whether a price goes together with what stays of the stored one.
+/// Checks that the new price and the rest of the stored one are consistent.
 fn fits_stored(price: Price, stored: Pricing) -> Result<(), InvalidInput> {
     let whole = price.list.is_some() && price.retail.is_some();
     if !whole && price.currency.is_some_and(|currency| currency != stored.currency) {
@@ -177,28 +171,25 @@ fn fits_stored(price: Price, stored: Pricing) -> Result<(), InvalidInput> {
     Ok(())
 }
 
-/// Other categories, instead of all that the product has.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Replaces all categories of the product.
 pub async fn categorize(
     app: &App,
     change: &CategorizeProductInput,
 ) -> Result<ProductDocument, Stop<CategorizeProductResult>> {
     let sku = input::sku(&change.sku)?;
     let ids = category_ids(&change.categories)?;
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let wanted = wanted_categories(app, &ids).await?;
     let token = app.ids().random();
-    let categorized = store::categorize(app, &sku, &wanted, &token, &run).await?;
+    let categorized = store::categorize(app, &sku, &wanted, &token, &attempt).await?;
     if let Some(product) = categorized.decided()? {
-        return Ok(finish(app, &run, product).await?);
+        return Ok(finish(app, &attempt, product).await?);
     }
     explained(app, &sku).await?;
-    Err(run.overdue().into())
+    Err(attempt.overdue().into())
 }
 
-/// The product after a refusal, to tell why.
+/// The product after a refusal, to explain it.
 pub(super) async fn explained<U>(app: &App, sku: &str) -> Result<ProductDocument, Stop<U>>
 where
     U: From<NotFound>,
@@ -207,15 +198,15 @@ where
     product.ok_or_else(|| NotFound::new("product", sku).into())
 }
 
-/// After a refusal that no other guard explains: whether there is room and time to try again.
-pub(super) fn uncrowded(product: &ProductDocument, run: &Run) -> Result<(), Error> {
+/// Checks after an unexplained refusal whether there is room and time for another try.
+pub(super) fn uncrowded(product: &ProductDocument, attempt: &Attempt) -> Result<(), Error> {
     if product.outbox.len() >= store::DUE {
         return Err(Error::RateLimited("too many changes of this product are still under way"));
     }
-    if run.is_over() { Err(run.overdue()) } else { Ok(()) }
+    if attempt.is_over() { Err(attempt.overdue()) } else { Ok(()) }
 }
 
-/// The `_id`s behind global ids of categories, each once.
+/// The `_id`s of the categories' global ids, each once.
 fn category_ids<U>(ids: &[ID]) -> Result<Vec<String>, Stop<U>>
 where
     U: From<InvalidInput> + From<NotFound>,
@@ -231,7 +222,7 @@ where
     Ok(keys)
 }
 
-/// The categories as they are now, all of them.
+/// Current copies of all of these categories.
 async fn wanted_categories<U>(app: &App, wanted: &[String]) -> Result<Vec<CategoryCopy>, Stop<U>>
 where
     U: From<NotFound>,

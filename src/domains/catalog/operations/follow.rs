@@ -1,5 +1,5 @@
-//! What every change of a product is followed by: a second look at what it copies, and its works
-//! to the people.
+//! The steps that follow every change of a product: checking its copies again, and writing its works to the
+//! people.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,38 +17,37 @@ use crate::{
         people::{self, Work},
     },
     error::Error,
-    mongo::Run,
+    mongo::Attempt,
 };
 
-/// Pause between two looks at a category whose deletion isn't decided.
+/// Polling interval while the deletion of a category isn't committed or refused yet.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Finishes what is still to be done about the product; the same for the first caller, a repeat
-/// and a sweep.
+/// Finishes the pending work of a product. The first caller, a repeat and a sweep do the same.
 ///
 /// # Errors
-/// Trouble; what is left stands in the product, and a repeat or the sweep goes on.
+/// Unfinished work is recorded in the product. A repeat or the sweep continues.
 pub(in super::super) async fn finish(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     product: ProductDocument,
 ) -> Result<ProductDocument, Error> {
     let product = match product.copying.clone() {
-        Some(mark) => look_again(app, run, &mark, product).await?,
+        Some(mark) => look_again(app, attempt, &mark, product).await?,
         None => product,
     };
     if product.outbox.is_empty() {
         return Ok(product);
     }
-    give_works(app, run, &product).await?;
+    give_works(app, attempt, &product).await?;
     let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
     Ok(store::settle(app, &product.sku, &versions).await.decided()?.unwrap_or(product))
 }
 
-/// Reads the records of the product's copies again, corrects what is older and takes the mark away.
+/// Reads the records of the product's copies again, corrects older copies and removes the mark.
 async fn look_again(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     mark: &Copying,
     product: ProductDocument,
 ) -> Result<ProductDocument, Error> {
@@ -58,7 +57,7 @@ async fn look_again(
         loop {
             match categories::operations::decided_copies(app, &ids, &mark.begun).await? {
                 Some(copies) => return Ok(copies),
-                None if run.is_over() => return Err(run.overdue()),
+                None if attempt.is_over() => return Err(attempt.overdue()),
                 None => tokio::time::sleep(LOOK).await,
             }
         }
@@ -66,18 +65,18 @@ async fn look_again(
     let (categories, people) =
         tokio::try_join!(categories, people::operations::names(app, &people))?;
     let there = |id: &String| categories.iter().any(|copy| copy.id == *id);
-    // One that the product was in before is only being deleted, which will be refused.
+    // A missing category that the product was in before is only marked for a deletion that will be refused.
     let gone: Vec<String> = mark.begun.iter().filter(|id| !there(id)).cloned().collect();
     let found = Corrections { categories: &categories, gone: &gone, people: &people };
     let corrected = store::correct(app, &product.sku, mark, &found).await?;
-    // Refused: a later write put its own mark there, and whoever wrote it looks again.
+    // A refusal means that a later write put its own mark there. Its caller checks the copies.
     Ok(corrected.decided()?.unwrap_or(product))
 }
 
-/// Writes the works that are due, as the product is now.
-async fn give_works(app: &App, run: &Run, product: &ProductDocument) -> Result<(), Error> {
+/// Writes the works that are due, computed from the product as read.
+async fn give_works(app: &App, attempt: &Attempt, product: &ProductDocument) -> Result<(), Error> {
     for (person, work) in due_works(product) {
-        people::operations::give_work(app, person, &work, run).await?;
+        people::operations::give_work(app, person, &work, attempt).await?;
     }
     Ok(())
 }
@@ -98,13 +97,13 @@ fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
     })
 }
 
-/// As [`finish`], of many products: those whose works are all new to their people together, the
-/// rest one by one.
+/// Like [`finish`], for many products. Works that are all new to their people are written together, the rest
+/// one by one.
 ///
 /// # Errors
-/// As [`finish`].
+/// Like [`finish`].
 pub(in super::super) async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let (looked_at, mut rest): (Vec<_>, Vec<_>) =
         store::list_unfinished(app, skus).await?.into_iter().partition(|one| one.copying.is_none());
     let mut works: BTreeMap<&str, Vec<Work>> = BTreeMap::new();
@@ -112,14 +111,14 @@ pub(in super::super) async fn finish_all(app: &App, skus: &[String]) -> Result<(
         works.entry(person).or_default().push(work);
     }
     let works: Vec<_> = works.into_iter().collect();
-    let together = people::operations::give_first_works(app, &works, &run).await?
-        && store::settle_all(app, &looked_at, &run).await?;
+    let together = people::operations::give_first_works(app, &works, &attempt).await?
+        && store::settle_all(app, &looked_at, &attempt).await?;
     if !together {
         rest.extend(looked_at);
     }
     for product in rest {
-        let run = app.begin().await?;
-        finish(app, &run, product).await?;
+        let attempt = app.begin().await?;
+        finish(app, &attempt, product).await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Which lists there are, and what may be asked of them.
+//! The lists of products and their arguments.
 
 use mongodb::bson::Bson;
 
@@ -19,10 +19,10 @@ use crate::{
     graphql::{input, node_id::NodeKind, page::Page, refusals::InvalidInput, scalars::LocaleTag},
 };
 
-/// A page of products, each with its place in the order.
+/// A page of products, each with its position in the sort order.
 ///
 /// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// `BadInput` with the invalid argument, or an error of the read.
 pub async fn products(
     app: &App,
     by: &ProductsBy,
@@ -76,7 +76,7 @@ fn checked(app: &App, by: &ProductsBy) -> Result<Way, InvalidInput> {
 fn credited(CreditFilter { by, role, kind }: &CreditFilter) -> Result<Way, InvalidInput> {
     let (field, who) = match by {
         CreditedPerson::Person(id) => {
-            // Nobody has an empty `_id`.
+            // No person has an empty `_id`.
             ("contributors.personId", input::id(NodeKind::Person, id).unwrap_or_default())
         }
         CreditedPerson::Name(name) => {
@@ -96,9 +96,9 @@ fn category(place: &CategoryFilter) -> Result<Way, InvalidInput> {
     Ok(Way::Category(place, path.clone()))
 }
 
-/// Two amounts that are neither negative nor in the wrong order.
+/// Checks a range of two amounts: neither is negative, and the minimum isn't greater than the maximum.
 fn range(field: &str, min: i64, max: i64) -> Result<[i64; 2], InvalidInput> {
-    /// No amount in the catalog is larger.
+    /// Greater than every amount in the catalog.
     const MOST: i64 = 1_000_000_000_000;
     let min = input::within(&format!("{field}.min"), min, 0..=MOST)?;
     let max = input::within(&format!("{field}.max"), max, min..=MOST)?;

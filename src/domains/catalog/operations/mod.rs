@@ -1,4 +1,4 @@
-//! The rules of the catalog.
+//! The business rules of the catalog.
 
 mod checks;
 mod credits;
@@ -27,15 +27,12 @@ use crate::{
 };
 
 /// The product, unless it was deleted.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
 pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
     let Ok(sku) = input::sku(sku) else { return Ok(None) };
     Ok(store::find_shown(app, &sku).await?.filter(|product| product.get().deleted_at.is_none()))
 }
 
-/// A product as a cart takes it up.
+/// The fields of a product that a cart copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// The SKU.
@@ -44,16 +41,13 @@ pub struct Offer {
     pub title: String,
     /// Type of the product.
     pub kind: String,
-    /// Retail price in minor units.
+    /// Retail price, in minor units.
     pub unit_price: i64,
-    /// Its currency.
+    /// Currency of the price.
     pub currency: CurrencyCode,
 }
 
-/// What the product is sold for now, unless it was deleted.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The current offer of a product, unless it was deleted.
 pub async fn offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
     let found = store::find_offer(app, sku).await?;
     Ok(found.map(|store::OfferedProduct { sku, title, kind, pricing, .. }| Offer {

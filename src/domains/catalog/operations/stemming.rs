@@ -1,14 +1,14 @@
-//! Text search of what is stored already goes by the site's language.
+//! Adjusts the text search of stored products to the site's language.
 
 use super::super::store;
 use crate::{app::App, error::Error, graphql::scalars::LocaleTag};
 
-/// Lets text search take products that don't say their language to be in the site's, also those that
-/// an earlier version or another configuration has stored. Answers how many it changed. It may be cut
+/// Sets the stemming of products without a language to the site's language, including those that an earlier
+/// version or another configuration has stored. Returns the number of changed products. It may be interrupted
 /// and repeated.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`; products before it was cut stay changed.
+/// Products that were changed before the failure stay changed.
 pub async fn follow_site_locale(app: &App) -> Result<u64, Error> {
     let stemming = LocaleTag::stemming_of(None, &app.config().site_locale);
     let (mut after, mut changed) = (String::new(), 0);

@@ -1,4 +1,4 @@
-//! Creating and changing products.
+//! Writes that create and change products.
 
 use mongodb::bson::{Bson, Document, doc, serialize_to_bson};
 
@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     graphql::scalars::CurrencyCode,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         expression::{array, both, choose, literal},
     },
 };
@@ -24,42 +24,42 @@ pub(in super::super) async fn insert(app: &App, product: ProductDocument) -> Out
     app.collection().insert(product).await
 }
 
-/// Replaces the content of a product whose nonce still is `nonce`. A new title is due in the works
-/// of everyone who had a part in the product.
+/// Replaces the content of a product whose nonce is still `nonce`. With a new title, the works of all
+/// contributors become due.
 pub(in super::super) async fn update(
     app: &App,
     sku: &str,
     nonce: &str,
     next_nonce: &str,
     content: &Content,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Outcome<ProductDocument>, Error> {
     let mut guard = both(there(sku), doc! { "nonce": nonce });
     guard = both(guard, outbox_has_room());
     let mut set = content_fields(content, None)?;
     set.insert("nonce", literal(next_nonce));
     let update = vec![doc! { "$set": set }, plane_stage()];
-    Ok(app.collection::<ProductDocument>().guarded(guard, update).within(run).apply().await)
+    Ok(app.collection::<ProductDocument>().guarded(guard, update).within(attempt).apply().await)
 }
 
-/// A new price; what is absent stays.
+/// A change of prices. An absent field stays.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Price {
     /// List price.
     pub(in super::super) list: Option<i64>,
-    /// Price at which it is sold.
+    /// Selling price.
     pub(in super::super) retail: Option<i64>,
-    /// Currency of both.
+    /// Currency of both prices.
     pub(in super::super) currency: Option<CurrencyCode>,
 }
 
-/// Sets the price and what follows from it: the retail price that results is no higher than the
-/// list price that results, and a price that stays keeps its currency.
+/// Sets prices and derived fields. The guard: the resulting retail price isn't higher than the resulting list
+/// price, and a price that stays keeps its currency.
 pub(in super::super) async fn set_price(
     app: &App,
     sku: &str,
     price: Price,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<ProductDocument> {
     let amount = |given: Option<i64>, field: &str| given.map_or(Bson::from(field), literal);
     let list = amount(price.list, "$pricing.list");
@@ -73,10 +73,10 @@ pub(in super::super) async fn set_price(
         pricing.insert("pricing.currency", literal(currency.code()));
     }
     let update = vec![doc! { "$set": pricing }, savings_stage(), plane_stage()];
-    app.collection::<ProductDocument>().guarded(guard, update).within(run).apply().await
+    app.collection::<ProductDocument>().guarded(guard, update).within(attempt).apply().await
 }
 
-/// Savings and percentage from the two prices.
+/// Pipeline stage that computes savings and percentage from the two prices.
 fn savings_stage() -> Document {
     let savings = doc! { "$subtract": ["$pricing.list", "$pricing.retail"] };
     let hundredfold = doc! { "$multiply": [savings.clone(), 100_i64] };
@@ -88,46 +88,50 @@ fn savings_stage() -> Document {
     } }
 }
 
-/// Replaces the categories; from then on the product is marked as copying them.
+/// Replaces the categories, and marks the product as copying them.
 pub(in super::super) async fn categorize(
     app: &App,
     sku: &str,
     categories: &[CategoryCopy],
     token: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Outcome<ProductDocument>, Error> {
     let mut set = doc! { "categories": literal(bson(&categories)?) };
     if !categories.is_empty() {
         set.insert("copying", copying(token, begun_of(categories)));
     }
     let update = vec![doc! { "$set": set }];
-    Ok(app.collection::<ProductDocument>().guarded(there(sku), update).within(run).apply().await)
+    Ok(app
+        .collection::<ProductDocument>()
+        .guarded(there(sku), update)
+        .within(attempt)
+        .apply()
+        .await)
 }
 
-/// One product of a bulk.
+/// One product of a bulk import.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Imported {
     /// The SKU.
     pub(in super::super) sku: String,
-    /// What it is.
+    /// Content.
     pub(in super::super) content: Content,
-    /// What it costs.
+    /// Prices.
     pub(in super::super) pricing: Pricing,
-    /// Its categories.
+    /// Copies of its categories.
     pub(in super::super) categories: Vec<CategoryCopy>,
-    /// Who made it; `None` leaves that as it is.
+    /// Contributors. With `None` those of the product stay.
     pub(in super::super) contributors: Option<Vec<Contributor>>,
     /// Digest of the line.
     pub(in super::super) origin: String,
-    /// For a product that isn't there yet: what tells it from an earlier one.
+    /// Generation, if the product doesn't exist yet.
     pub(in super::super) incarnation: String,
-    /// The nonce that it has afterwards.
+    /// The new nonce.
     pub(in super::super) nonce: String,
 }
 
-/// Inserts these products, or replaces content, price and categories of those that are there, and
-/// who made them where that is given.
-/// Answers the positions of those that are just being removed.
+/// Inserts products, or replaces content, price and categories of existing ones, and their contributors if
+/// given. Returns the positions of products that are being removed.
 pub(in super::super) async fn import(
     app: &App,
     products: &[Imported],
@@ -160,9 +164,9 @@ pub(in super::super) async fn import(
     app.collection::<ProductDocument>().upsert_each(updates).await
 }
 
-/// Takes the mark of one bulk away, once what its products copy was looked at again: their
-/// categories, and the names in the products of `renamed`. Others that copy names may have been
-/// marked for these before: they are looked at one by one.
+/// Removes the mark of one bulk import after its copies were checked: the categories, and the names in the
+/// products of `renamed`. Other products with copies of names may have been marked for these before, so they
+/// are checked one by one.
 pub(in super::super) async fn unmark_all(
     app: &App,
     skus: &[String],
@@ -176,8 +180,7 @@ pub(in super::super) async fn unmark_all(
     Ok(())
 }
 
-/// What is set for a content: its fields, and version and outbox where the title is a new one or
-/// other people made it.
+/// The fields to set for a content. `version` and `outbox` change if the title or the contributors change.
 fn content_fields(content: &Content, made_by: Option<&[Contributor]>) -> Result<Document, Error> {
     let retitled = doc! { "$ne": ["$title", literal(&content.title)] };
     let (works_change, concerned) = match made_by {

@@ -1,4 +1,4 @@
-//! Crediting, following what is copied, and removing.
+//! Writes of credits, copies, works and removal.
 
 use mongodb::bson::{Bson, DateTime, Document, doc, serialize_to_bson};
 
@@ -12,19 +12,19 @@ use crate::{
     domains::{categories::CategoryCopy, people::PersonName},
     error::Error,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map},
     },
 };
 
-/// Adds a contributor who isn't there in this role; the works of that person are due.
+/// Adds a contributor who isn't there in this role. The works of that person become due.
 pub(in super::super) async fn credit(
     app: &App,
     sku: &str,
     contributor: &Contributor,
     token: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<ProductDocument> {
     let Contributor { person_id, name, nv, role } = contributor;
     let same = doc! { "personId": person_id, "role": role };
@@ -43,16 +43,16 @@ pub(in super::super) async fn credit(
         "outbox": works_due(vec![literal(person_id)]),
         "copying": copying(token, begun()),
     } };
-    app.collection::<ProductDocument>().guarded(guard, vec![update]).within(run).apply().await
+    app.collection::<ProductDocument>().guarded(guard, vec![update]).within(attempt).apply().await
 }
 
-/// Removes a contributor who is there in this role; the works of that person are due.
+/// Removes a contributor who is there in this role. The works of that person become due.
 pub(in super::super) async fn uncredit(
     app: &App,
     sku: &str,
     person_id: &str,
     role: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<ProductDocument> {
     let same = doc! { "personId": person_id, "role": role };
     let guard = both(there(sku), doc! { "contributors": { "$elemMatch": same } });
@@ -67,24 +67,24 @@ pub(in super::super) async fn uncredit(
     } };
     app.collection::<ProductDocument>()
         .guarded(both(guard, outbox_has_room()), vec![update])
-        .within(run)
+        .within(attempt)
         .apply()
         .await
 }
 
-/// What a second look at the records of a product's copies found.
+/// The records of a product's copies as they were read again.
 #[derive(Debug)]
 pub(in super::super) struct Corrections<'a> {
-    /// Its categories as they are now.
+    /// Its categories, current.
     pub(in super::super) categories: &'a [CategoryCopy],
     /// Its categories that are gone.
     pub(in super::super) gone: &'a [String],
-    /// Its people as they are now.
+    /// Its people, current.
     pub(in super::super) people: &'a [PersonName],
 }
 
-/// Corrects copies of a lower version, withdraws categories that are gone, and takes the mark
-/// away, where it still is the same mark.
+/// Corrects copies of a lower version, withdraws categories that are gone, and removes the mark. Guarded by
+/// the mark being the same.
 pub(in super::super) async fn correct(
     app: &App,
     sku: &str,
@@ -108,8 +108,8 @@ pub(in super::super) async fn correct(
     Ok(app.collection::<ProductDocument>().guarded(marked(sku, mark), vec![update]).apply().await)
 }
 
-/// The copies, those replaced of which `records` has a higher version. Copies without a record
-/// there stay: another write may have added them since.
+/// Expression: the copies, with those replaced of which `records` has a higher version. Copies without a
+/// record stay, because another write may have added them since.
 fn renewed(copies: Bson, key: &str, version: &str, records: Bson) -> Bson {
     let record = doc! { "$first": { "$filter": {
         "input": literal(records),
@@ -124,7 +124,7 @@ fn renewed(copies: Bson, key: &str, version: &str, records: Bson) -> Bson {
     map(copies, copy)
 }
 
-/// Removes the outbox entries of these versions.
+/// Settles the outbox entries of these versions.
 pub(in super::super) async fn settle(
     app: &App,
     sku: &str,
@@ -134,11 +134,11 @@ pub(in super::super) async fn settle(
     app.collection::<ProductDocument>().guarded(doc! { "_id": sku }, update).apply().await
 }
 
-/// As [`settle`], of many products, all their entries as they were read.
+/// Like [`settle`], for many products with all of their outbox entries as they were read.
 pub(in super::super) async fn settle_all(
     app: &App,
     products: &[ProductDocument],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let updates = products.iter().map(|product| {
         let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
@@ -146,16 +146,16 @@ pub(in super::super) async fn settle_all(
         let left = filter(array("outbox"), doc! { "$not": [given] });
         (doc! { "_id": &product.sku }, vec![doc! { "$set": { "outbox": left } }])
     });
-    app.collection::<ProductDocument>().update_each(updates.collect(), run).await
+    app.collection::<ProductDocument>().update_each(updates.collect(), attempt).await
 }
 
-/// Marks this incarnation as deleted: nobody sees it any more, it is in no list of a category or a
-/// person, and the works of everyone who had a part in it are due.
+/// Marks this generation as deleted. No client sees it any more, no list of a category or a person contains
+/// it, and the works of all contributors become due.
 pub(in super::super) async fn mark_deleted(
     app: &App,
     sku: &str,
     incarnation: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<ProductDocument> {
     let update = doc! { "$set": {
         "deletedAt": "$$NOW",
@@ -166,16 +166,16 @@ pub(in super::super) async fn mark_deleted(
         "outbox": works_due(everyone()),
     } };
     let guard = both(there(sku), doc! { "incarnation": incarnation });
-    app.collection::<ProductDocument>().guarded(guard, vec![update]).within(run).apply().await
+    app.collection::<ProductDocument>().guarded(guard, vec![update]).within(attempt).apply().await
 }
 
-/// Removes a product that was deleted before `before` and has nothing left to give.
+/// Removes a product that was deleted before `before` and has an empty outbox.
 pub(in super::super) async fn remove(app: &App, sku: &str, before: DateTime) -> Outcome<()> {
     let guard = doc! { "_id": sku, "deletedAt": { "$lt": before }, "outbox": [] };
     app.collection::<ProductDocument>().remove(guard).await
 }
 
-/// Products whose copies nobody looked at again since `before`, oldest first.
+/// Products whose copies weren't checked again since `before`, oldest first.
 pub(in super::super) async fn list_copying(
     app: &App,
     before: DateTime,

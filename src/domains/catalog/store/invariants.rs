@@ -1,11 +1,11 @@
-//! What the check of the catalog reads.
+//! Queries of the catalog's invariants.
 
 use mongodb::bson::{Document, doc};
 
 use super::super::documents::ProductDocument;
 use crate::{app::App, domains::people::PersonDocument, error::Error};
 
-/// Every product, one after the other.
+/// Calls `each` for every product.
 pub(in super::super) async fn for_each(
     app: &App,
     each: impl FnMut(ProductDocument) -> Result<(), Error>,
@@ -13,7 +13,7 @@ pub(in super::super) async fn for_each(
     app.collection::<ProductDocument>().for_each(each).await
 }
 
-/// Contributions that the person's works don't have, or have otherwise.
+/// Contributions that are missing in the person's works or differ from them.
 pub(in super::super) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>, Error> {
     let works = doc! { "$filter": {
         "input": { "$ifNull": ["$works", []] }, "as": "work", "cond": { "$eq": ["$$work.sku", "$$sku"] },
@@ -48,7 +48,7 @@ pub(in super::super) async fn list_unwritten_works(app: &App) -> Result<Vec<Docu
         .await
 }
 
-/// Works of people whose product is gone, or doesn't know them.
+/// Works of people whose product is gone or doesn't credit them.
 pub(in super::super) async fn list_works_without_product(
     app: &App,
 ) -> Result<Vec<Document>, Error> {

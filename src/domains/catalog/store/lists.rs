@@ -1,4 +1,4 @@
-//! The lists of products, each one range of one index.
+//! The lists of products. Each list is one range of one index.
 
 use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
@@ -20,47 +20,47 @@ use crate::{
     },
 };
 
-/// A way to list products, checked.
+/// A checked selection of products.
 #[derive(Debug, Clone)]
 pub(in super::super) enum Way {
-    /// Savings of at least so many per cent.
+    /// Savings of at least this percentage.
     Discount(i32),
     /// Albums of a genre.
     Genre(String),
-    /// Someone, by id or by name, in a role, in products of a type.
+    /// A person, by id or by name, in a role, in products of a type.
     Credited { field: &'static str, who: String, role: String, kind: String },
-    /// Beginning of the title's key.
+    /// Prefix of the title's key.
     Title { prefix: String, kind: Option<String> },
-    /// Words, and the server's name of their language.
+    /// Search words, and MongoDB's name of their language.
     Text { query: String, language: &'static str },
-    /// A place in the tree.
+    /// A category path, and which categories it selects.
     Category(Place, String),
-    /// All of these.
+    /// All of these properties.
     Properties(Vec<Property>),
-    /// Currency, lowest and highest price.
+    /// Currency, minimum and maximum price.
     Price(CurrencyCode, [i64; 2]),
-    /// Currency, lowest and highest price, lowest and highest weight.
+    /// Currency, minimum and maximum price, minimum and maximum weight.
     Plane(CurrencyCode, [i64; 2], [i64; 2]),
 }
 
-/// Which categories a path means.
+/// The categories that a path selects.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Place {
-    /// The one of this path.
+    /// The category with this path.
     Exact,
     /// Its children.
     Children,
-    /// It and everything below it.
+    /// The category and all categories below it.
     Subtree,
 }
 
-/// Products that full text lists at the most.
+/// Maximum number of results of full text search.
 const BEST: i64 = 200;
-/// The server computes logarithms for itself: it may differ from us in the last digit.
+/// Tolerance for coordinates. MongoDB computes logarithms itself, and its last digit may differ.
 const EDGE: f64 = 1e-9;
 
 impl Way {
-    /// Sort keys; an index has them behind what the filter fixes.
+    /// Sort keys. The list's index has them after the fields that the filter fixes.
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
             Self::Discount(_) => vec![("pricing.pctSavings", -1), ("_id", 1)],
@@ -148,7 +148,7 @@ fn matching(properties: &[Property]) -> Vec<Document> {
     properties.iter().map(|property| doc! { "$elemMatch": one(property) }).collect()
 }
 
-/// The box on the plane; a little larger, the amounts themselves decide at its edge.
+/// The box on the plane, enlarged by a tolerance. The amounts themselves decide at its edge.
 fn corners(price: [i64; 2], weight: [i64; 2]) -> Vec<Bson> {
     let corner = |side: usize, edge: f64| {
         Bson::from(vec![coordinate(price[side]) + edge, coordinate(weight[side]) + edge])
@@ -171,7 +171,7 @@ pub(in super::super) async fn list(
     Ok(found.into_iter().map(|product| (way.position(product.get(), 0.0), product)).collect())
 }
 
-/// A page of the best matches. No index has them by score, so each page ranks them again.
+/// A page of the best matches. No index is sorted by score, so each page ranks them again.
 async fn rank(
     app: &App,
     way: &Way,

@@ -1,4 +1,4 @@
-//! Every MongoDB call of the catalog.
+//! MongoDB access of the catalog.
 
 mod edit;
 mod flow;
@@ -34,21 +34,21 @@ use crate::{
     },
 };
 
-/// Outbox entries that a product holds at the most: more come only while none can be given.
+/// Maximum number of outbox entries of a product. It is reached only while none can be applied.
 pub(super) const DUE: usize = 100;
-/// Contributors that a product has at the most.
+/// Maximum number of contributors of a product.
 pub(super) const CONTRIBUTORS: usize = 100;
 
 pub(super) async fn find(app: &App, sku: &str) -> Result<Option<ProductDocument>, Error> {
     app.collection::<ProductDocument>().get_settled(sku).await
 }
 
-/// The same, to be shown.
+/// Like [`find`], as a lazy document.
 pub(super) async fn find_shown(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
     app.collection::<StoredProduct>().get_settled(sku).await
 }
 
-/// These products, as far as something is still to be done about them.
+/// Those of these products that have a mark or outbox entries.
 pub(super) async fn list_unfinished(
     app: &App,
     skus: &[String],
@@ -64,7 +64,7 @@ pub(super) async fn list_unfinished(
         .await
 }
 
-/// What a cart needs to know of a product.
+/// The fields of a product that a cart copies.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct OfferedProduct {
     #[serde(rename = "_id")]
@@ -88,18 +88,18 @@ pub(super) async fn find_offer(app: &App, sku: &str) -> Result<Option<OfferedPro
     Ok(found.filter(|product| product.deleted_at.is_none()))
 }
 
-/// The product of that SKU, unless it was deleted.
+/// Guard: the product exists and isn't deleted.
 fn there(sku: &str) -> Document {
     doc! { "_id": sku, "deletedAt": { "$exists": false } }
 }
 
-/// The version that a change makes: higher than the one before, and than that of any product which
-/// had the SKU earlier.
+/// Expression of the next version: higher than the previous one, and higher than that of every earlier
+/// product with the SKU.
 fn next_version() -> Bson {
     Bson::Document(doc! { "$max": [{ "$add": ["$version", 1_i64] }, { "$toLong": "$$NOW" }] })
 }
 
-/// The outbox with the works of `people` (an expression) added, where there are any.
+/// Expression: the outbox with an entry for `people` (an expression), if there are any.
 fn works_due(people: impl Into<Bson>) -> Bson {
     let entry = whole(doc! { "version": next_version(), "people": "$$people", "at": "$$NOW" });
     let longer = append(array("outbox"), vec![entry]);
@@ -110,40 +110,40 @@ fn works_due(people: impl Into<Bson>) -> Bson {
     } })
 }
 
-/// Everyone who had a part in the product, each once.
+/// Expression: all contributors, each once.
 fn everyone() -> Bson {
     let people = doc! { "$ifNull": ["$contributors.personId", []] };
     Bson::Document(doc! { "$setUnion": [people, []] })
 }
 
-/// There is room for another outbox entry.
+/// Guard: there is room for another outbox entry.
 fn outbox_has_room() -> Document {
     doc! { format!("outbox.{}", DUE - 1): { "$exists": false } }
 }
 
-/// The mark of a write that begins to copy. What an earlier mark had begun is still open.
+/// Expression of the mark of a write that begins to copy.
 fn copying(token: &str, begun: impl Into<Bson>) -> Bson {
     whole(doc! { "token": literal(token), "at": "$$NOW", "begun": begun.into() })
 }
 
-/// Categories that were begun and not looked at again.
+/// Expression: the categories that were begun and not checked again.
 fn begun() -> Bson {
     array("copying.begun")
 }
 
-/// Categories among `categories` that the product isn't in for sure.
+/// Expression: those of `categories` that the product isn't certainly in.
 fn begun_of(categories: &[CategoryCopy]) -> Bson {
     let ids: Vec<Bson> = categories.iter().map(|copy| Bson::from(&copy.id)).collect();
     let sure = doc! { "$setDifference": [{ "$ifNull": ["$categories._id", []] }, begun()] };
     Bson::Document(doc! { "$setDifference": [literal(ids), sure] })
 }
 
-/// The mark as the filter of who may take it away.
+/// Guard: the product still has this mark.
 fn marked(sku: &str, mark: &Copying) -> Document {
     doc! { "_id": sku, "copying.token": &mark.token }
 }
 
-/// The last stage of an update that changes price or weight: the point on the plane.
+/// The last stage of an update that changes price or weight. It sets the point on the plane.
 fn plane_stage() -> Document {
     let weightless = doc! { "$eq": [{ "$type": "$shipping.weight" }, "missing"] };
     let coordinate = |field: &str| doc! { "$log": [{ "$add": [field, 1_i64] }, 2] };

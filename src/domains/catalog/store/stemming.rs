@@ -1,4 +1,4 @@
-//! Which language text search takes stored products to be in.
+//! Reads and writes of the language that text search assumes for stored products.
 
 use mongodb::bson::doc;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::{
     mongo::{Stored, collection::List, indexes::Index},
 };
 
-/// Products that are looked at by one command.
+/// Number of products per command.
 const BATCH: i64 = 1_000;
 
 /// A product's key alone.
@@ -25,7 +25,7 @@ impl Stored for ProductKey {
     const INDEXES: &'static [Index] = &[];
 }
 
-/// The last SKU of the batch behind `after`; none at the end.
+/// The last SKU of the batch after `after`; `None` at the end.
 pub(in super::super) async fn find_end_of_batch(
     app: &App,
     after: &str,
@@ -42,8 +42,8 @@ pub(in super::super) async fn find_end_of_batch(
     Ok(batch.pop().map(|last| last.sku))
 }
 
-/// Sets the stemming of the products behind `after` up to `upto` that don't say their language and have
-/// another; answers how many that were.
+/// Sets the stemming of the products after `after` up to `upto` that have no language and another stemming.
+/// Returns their number.
 pub(in super::super) async fn set_stemming(
     app: &App,
     after: &str,

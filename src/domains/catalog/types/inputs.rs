@@ -5,215 +5,219 @@ use serde::{Deserialize, Serialize};
 
 use crate::graphql::scalars::{CurrencyCode, Date, LocaleTag, Long, Slug};
 
-/// A new product.
+/// Input of `createProduct`.
 #[derive(Debug, InputObject)]
 pub struct CreateProductInput {
-    /// The SKU, its key from then on: 1 to 128 letters, digits, `-`, `_`, `~` or `:`.
+    /// SKU, the key of the product: 1 to 128 letters, digits, `-`, `_`, `~` or `:`. It can't be changed
+    /// later.
     pub sku: ID,
-    /// What the product is.
+    /// Title, description and the other data that `updateProduct` replaces as a whole.
     pub content: ProductContentInput,
-    /// What it costs.
+    /// List price, retail price and currency.
     pub pricing: PricingInput,
-    /// Global ids of its categories, at most 20.
+    /// Global ids of the product's categories, at most 20.
     #[graphql(default)]
     pub categories: Vec<ID>,
 }
 
-/// Everything about a product that is edited as one piece.
+/// Content of a product: everything that `updateProduct` replaces as a whole.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProductContentInput {
-    /// The title, 1 to 300 characters.
+    /// Title, 1 to 300 characters.
     pub title: String,
-    /// What it is, in plain text, up to 10,000 characters.
+    /// Description in plain text, up to 10,000 characters.
     pub description: Option<String>,
-    /// Language of title and description; text search reduces words to stems by it, and by the site's
-    /// language where it is left out.
+    /// Language of title and description. Text search stems words by the rules of this language; without one,
+    /// by those of the site's language.
     pub language: Option<LocaleTag>,
-    /// Number in another shop's catalog: ten capital letters or digits.
+    /// Amazon Standard Identification Number: ten capital letters or digits.
     pub asin: Option<String>,
-    /// Day on which it came out. Lists that show the newest first show products without one last.
+    /// Release date. Products without one come last in lists that are sorted newest first.
     pub issue_date: Option<Date>,
-    /// What a parcel of it is like.
+    /// Weight and size of the parcel.
     pub shipping: Option<ShippingInput>,
-    /// What depends on the type of the product.
+    /// Data that depends on the type of the product. The field that is given determines the type.
     pub details: ProductDetailsInput,
 }
 
-/// What a parcel of the product is like.
+/// Weight and size of the parcel.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShippingInput {
     /// Weight in grams, 0 to 1,000,000,000.
     pub weight: Long,
-    /// Its size.
+    /// Size of the parcel.
     pub dimensions: Option<DimensionsInput>,
 }
 
-/// A size in millimetres.
+/// Size in millimetres.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DimensionsInput {
-    /// From left to right, 1 to 1,000,000.
+    /// Width (left to right) in millimetres, 1 to 1,000,000.
     pub width: i32,
-    /// From bottom to top, 1 to 1,000,000.
+    /// Height (bottom to top) in millimetres, 1 to 1,000,000.
     pub height: i32,
-    /// From front to back, 1 to 1,000,000.
+    /// Depth (front to back) in millimetres, 1 to 1,000,000.
     pub depth: i32,
 }
 
-/// What depends on the type of the product.
+/// Data that depends on the type of the product; exactly one field is given.
 #[derive(Debug, Clone, OneofObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProductDetailsInput {
-    /// It is an album.
+    /// The product is an album.
     Album(AlbumInput),
-    /// It is a film.
+    /// The product is a film.
     Film(FilmInput),
-    /// It is a book.
+    /// The product is a book.
     Book(BookInput),
-    /// It is of any other type.
+    /// The product is of any other type.
     Generic(GenericProductInput),
 }
 
-/// What only albums have.
+/// Data of an album.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AlbumInput {
-    /// Kinds of music, at most 20 of 1 to 50 characters each.
+    /// Musical genres, at most 20 of 1 to 50 characters each.
     #[graphql(default)]
     #[serde(default)]
     pub genres: Vec<String>,
-    /// The record company, 1 to 200 characters.
+    /// Record label, 1 to 200 characters.
     pub label: Option<String>,
-    /// The pieces in their order, at most 100.
+    /// Tracks in playing order, at most 100.
     #[graphql(default)]
     #[serde(default)]
     pub tracks: Vec<TrackInput>,
 }
 
-/// One piece of an album.
+/// Track of an album.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrackInput {
-    /// Its title, 1 to 300 characters.
+    /// Title, 1 to 300 characters.
     pub title: String,
-    /// How long it is, 1 to 86,400.
+    /// Duration in seconds, 1 to 86,400.
     pub seconds: Option<i32>,
 }
 
-/// What only films have.
+/// Data of a film.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilmInput {
-    /// Kinds of story, at most 20 of 1 to 50 characters each.
+    /// Genres, at most 20 of 1 to 50 characters each.
     #[graphql(default)]
     #[serde(default)]
     pub genres: Vec<String>,
-    /// From which age on, 1 to 50 characters.
+    /// Age rating, 1 to 50 characters.
     pub certificate: Option<String>,
-    /// Width to height, such as `2.39:1`, 1 to 20 characters.
+    /// Ratio of width to height, such as `2.39:1`, 1 to 20 characters.
     pub aspect_ratio: Option<String>,
 }
 
-/// What only books have.
+/// Data of a book.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BookInput {
     /// ISBN-10 or ISBN-13, with or without hyphens.
     pub isbn: Option<String>,
-    /// How many pages, 1 to 100,000.
+    /// Number of pages, 1 to 100,000.
     pub pages: Option<i32>,
 }
 
-/// A product of a type without fields of its own.
+/// Data of a product whose type has no fields of its own.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GenericProductInput {
-    /// The type, such as `headphones`; not `album`, `film` or `book`.
+    /// Type of the product, such as `headphones`. `album`, `film` and `book` are refused.
     #[graphql(name = "type")]
     #[serde(rename = "type")]
     pub kind: Slug,
-    /// Its facts, at most 50.
+    /// Properties of the product, at most 50.
     #[graphql(default)]
     #[serde(default)]
     pub properties: Vec<PropertyInput>,
 }
 
-/// One fact about a product.
+/// Property of a product: a key with a value.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PropertyInput {
-    /// What the fact is about, such as `colour`, 1 to 64 characters.
+    /// Key, such as `colour`, 1 to 64 characters.
     pub key: String,
-    /// The fact, such as `black`, 1 to 300 characters.
+    /// Value, such as `black`, 1 to 300 characters.
     pub value: String,
 }
 
-/// What a product costs.
+/// List price, retail price and currency of a product.
 #[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PricingInput {
-    /// List price in minor units, 0 to 100,000,000,000.
+    /// List price in minor units of the currency, 0 to 100,000,000,000.
     pub list: Long,
-    /// Price at which it is sold, in minor units; at most the list price.
+    /// Retail price, at which the product is sold, in minor units of the currency. It can't exceed the list
+    /// price.
     pub retail: Long,
-    /// Currency of both.
+    /// Currency of both prices.
     pub currency: CurrencyCode,
 }
 
-/// Another content for a product.
+/// Input of `updateProduct`.
 #[derive(Debug, InputObject)]
 pub struct UpdateProductInput {
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
-    /// The `nonce` of the product as you read it: an update of something that changed meanwhile is
-    /// refused.
+    /// `nonce` of the product as the client read it. If the product's content changed since, the update is
+    /// refused with `Conflict`.
     pub nonce: ID,
-    /// The whole content: what is left out is removed.
+    /// The complete new content. Fields that are left out are removed from the product.
     pub content: ProductContentInput,
 }
 
-/// Another price for a product. What is left out stays.
+/// Input of `setProductPrice`. At least one of the two prices is given.
 #[derive(Debug, InputObject)]
 pub struct SetProductPriceInput {
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
-    /// List price in minor units, 0 to 100,000,000,000.
+    /// List price in minor units of the currency, 0 to 100,000,000,000. Default: the stored list price.
     pub list: Option<Long>,
-    /// Price at which it is sold, in minor units; at most the list price.
+    /// Retail price in minor units of the currency. It can't exceed the list price. Default: the stored
+    /// retail price.
     pub retail: Option<Long>,
-    /// Currency of both. Another currency than the stored one takes both prices.
+    /// Currency of both prices. Default: the stored currency. To change the currency, give both prices.
     pub currency: Option<CurrencyCode>,
 }
 
-/// Other categories for a product.
+/// Input of `categorizeProduct`.
 #[derive(Debug, InputObject)]
 pub struct CategorizeProductInput {
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
-    /// Global ids of all its categories, at most 20.
+    /// Global ids of all categories that the product is to be in, at most 20. An empty list removes it from
+    /// all.
     pub categories: Vec<ID>,
 }
 
-/// A part that someone had in making a product.
+/// Input of `creditPerson`.
 #[derive(Debug, InputObject)]
 pub struct CreditPersonInput {
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
-    /// Who, by global id.
+    /// Global id of the person.
     pub person_id: ID,
-    /// Which part, such as `author`.
+    /// Role of the person, such as `author`.
     pub role: Slug,
 }
 
-/// A part that someone didn't have in making a product.
+/// Input of `uncreditPerson`.
 #[derive(Debug, InputObject)]
 pub struct UncreditPersonInput {
-    /// Which product.
+    /// SKU of the product.
     pub sku: ID,
-    /// Who, by global id.
+    /// Global id of the person.
     pub person_id: ID,
-    /// Which part, such as `author`.
+    /// Role of the person, such as `author`.
     pub role: Slug,
 }

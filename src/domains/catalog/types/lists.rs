@@ -1,121 +1,121 @@
-//! The ways in which products can be listed: exactly those that have an index.
+//! Filters of the list of products. Each one is served by an index.
 
 use async_graphql::{ID, InputObject, OneofObject};
 
 use super::inputs::PropertyInput;
 use crate::graphql::scalars::{CurrencyCode, LocaleTag, Long, Slug};
 
-/// Which products, and in which order. There is no free-form filter: each of these is served by an
-/// index.
+/// Filter and sort order of a list of products; exactly one field is given. There is no free-form filter,
+/// because each of these is served by an index.
 #[derive(Debug, OneofObject)]
 pub enum ProductsBy {
-    /// Savings of at least so many per cent of the list price, 1 to 100; highest first.
+    /// Products whose savings are at least this percentage of the list price, 1 to 100. Highest percentage
+    /// first.
     DiscountAtLeast(i32),
-    /// Albums of a genre, newest first.
+    /// Albums of this genre, 1 to 50 characters. Newest release first.
     AlbumsByGenre(String),
-    /// Products in which someone had a part, newest first.
+    /// Products to which a person contributed in a certain role. Newest release first.
     Credited(CreditFilter),
-    /// Products whose title begins so, by title.
+    /// Products whose title begins with a prefix, sorted by title.
     TitleStartsWith(TitleFilter),
-    /// Products that have these words in their title, their description, the names of those who made
-    /// them, their genres or the titles of their tracks, best match first. A word in the title counts
-    /// most. Only the best 200 are listed. A product that changes its score between two pages may be
-    /// passed over or come twice.
+    /// Products with these words in the title, the description, the contributors' names, the genres or the
+    /// track titles. Best match first; words in the title count most. Only the best 200 matches are listed. A
+    /// product whose score changes between two pages may be skipped or listed twice.
     Text(TextFilter),
-    /// Products of a category, by title.
+    /// Products of a category, sorted by title.
     Category(CategoryFilter),
-    /// Products that have all of these properties, 1 to 5, by SKU. Put the rarest first: the others
-    /// are looked for among its products.
+    /// Products that have all of these properties, 1 to 5, sorted by SKU. Put the rarest property first: the
+    /// products that have it are searched for the others.
     Property(Vec<PropertyInput>),
-    /// Products sold between two prices, cheapest first.
+    /// Products whose retail price is in a range, cheapest first.
     PriceBetween(PriceRange),
-    /// Products within a box of price and weight, by SKU. The whole box is looked at for every
-    /// page: keep it small.
+    /// Products whose price and weight are both in a range, sorted by SKU. Every page reads all products in
+    /// the ranges, so keep them narrow.
     #[graphql(name = "box")]
     Within(PriceAndWeightBox),
 }
 
-/// Someone's part in a product.
+/// Contributor, role and product type that must all match.
 #[derive(Debug, InputObject)]
 pub struct CreditFilter {
-    /// Who.
+    /// The contributor.
     pub by: CreditedPerson,
-    /// Which part, such as `author`.
+    /// Role of the contributor, such as `author`.
     pub role: Slug,
     /// Type of the products, such as `book`.
     #[graphql(name = "type")]
     pub kind: Slug,
 }
 
-/// Someone, by id or by name.
+/// A contributor by id or by name; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum CreditedPerson {
-    /// Global id of a person.
+    /// Global id of the person.
     Person(ID),
-    /// A whole name as it is shown; different people may have it.
+    /// Complete name as it is displayed, 1 to 200 characters. Several people may have the same name.
     Name(String),
 }
 
-/// The beginning of a title.
+/// Prefix of a title.
 #[derive(Debug, InputObject)]
 pub struct TitleFilter {
-    /// How the title begins, in upper or lower case, 1 to 300 characters.
+    /// Beginning of the title, 1 to 300 characters. Upper and lower case are treated as equal.
     pub prefix: String,
-    /// Only products of this type.
+    /// Type of the products. Default: all types.
     #[graphql(name = "type")]
     pub kind: Option<Slug>,
 }
 
-/// Words to look for.
+/// Text search.
 #[derive(Debug, InputObject)]
 pub struct TextFilter {
-    /// The words, 1 to 200 characters. Any of them is enough; `"several words"` in quotes must
-    /// stand together, and no `-word` may be there.
+    /// Words to search for, 1 to 200 characters. A product matches if it has any of the words. Words in
+    /// double quotes must appear together. `-word` excludes products that contain the word.
     pub query: String,
-    /// Language of the words, by which they are reduced to stems; the site's when left out. Texts
-    /// in another language are found by words that have the same stem in both. A product that doesn't
-    /// say its language is in the site's.
+    /// Language of the words, by whose rules they are stemmed. Default: the site's language. A product in
+    /// another language matches if its words have the same stem in both. A product without a language counts
+    /// as written in the site's language.
     pub language: Option<LocaleTag>,
 }
 
-/// A place in the tree of categories, by path such as `/music/jazz`.
+/// A category by its path, such as `/music/jazz`; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum CategoryFilter {
     /// Products of this category itself.
     Exact(String),
-    /// Products of this category's children.
+    /// Products of this category's direct children.
     Children(String),
-    /// Products of this category and of everything below it.
+    /// Products of this category and of all its descendants.
     Subtree(String),
 }
 
-/// Two prices, both included.
+/// Range of prices; both limits are included.
 #[derive(Debug, InputObject)]
 pub struct PriceRange {
-    /// Currency of the prices.
+    /// Currency of the prices. Products with another currency don't match.
     pub currency: CurrencyCode,
-    /// Lowest price, in minor units.
+    /// Lowest price in minor units of the currency, 0 to 1,000,000,000,000.
     pub min: Long,
-    /// Highest price, in minor units.
+    /// Highest price in minor units of the currency, `min` to 1,000,000,000,000.
     pub max: Long,
 }
 
-/// A box on the plane of price and weight, edges included.
+/// Range of prices and range of weights; all limits are included.
 #[derive(Debug, InputObject)]
 pub struct PriceAndWeightBox {
-    /// Currency of the prices.
+    /// Currency of the prices. Products with another currency don't match.
     pub currency: CurrencyCode,
-    /// Retail price, in minor units.
+    /// Retail price in minor units of the currency.
     pub price: AmountRange,
-    /// Weight, in grams.
+    /// Weight in grams.
     pub weight: AmountRange,
 }
 
-/// Two amounts, both included.
+/// Range of numbers; both limits are included.
 #[derive(Debug, InputObject)]
 pub struct AmountRange {
-    /// The lowest.
+    /// Lowest number, 0 to 1,000,000,000,000.
     pub min: Long,
-    /// The highest.
+    /// Highest number, `min` to 1,000,000,000,000.
     pub max: Long,
 }

@@ -1,4 +1,4 @@
-//! What clients see of the catalog.
+//! GraphQL types of the catalog.
 
 mod inputs;
 mod lists;

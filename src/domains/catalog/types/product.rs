@@ -1,4 +1,4 @@
-//! Products as clients see them: what all have in common, stamped on each type.
+//! Products as clients see them. The fields that all products have are generated for each type.
 
 use async_graphql::{ID, Interface, Object, Result, SimpleObject};
 
@@ -17,10 +17,10 @@ use crate::{
         node_id::NodeKind,
         scalars::{Date, LocaleTag, Long, Money},
     },
-    mongo::view::Owned,
+    mongo::lazy_document::Owned,
 };
 
-/// A product, and the language that the list or field was asked in.
+/// A product, and the `locale` argument of the field that returned it.
 #[derive(Debug)]
 pub struct Shown {
     product: StoredProduct,
@@ -32,7 +32,7 @@ impl Shown {
         self.product.get()
     }
 
-    /// What only products of its type have.
+    /// Data that depends on the type of the product.
     fn details(&self) -> Result<DetailsView<'_>, Error> {
         Ok(self.product().details.get()?.unwrap_or_default())
     }
@@ -42,44 +42,56 @@ impl Shown {
 #[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
 #[derive(Interface)]
 #[graphql(
-    field(name = "id", ty = "ID", desc = "Global id."),
-    field(name = "sku", ty = "ID", desc = "Its key in the catalog, in stock, carts and orders."),
+    field(name = "id", ty = "ID", desc = "Global id of the product."),
+    field(
+        name = "sku",
+        ty = "ID",
+        desc = "SKU, the key of the product in the catalog, in stock, in carts and in orders."
+    ),
     field(
         name = "type",
         method = "kind",
         ty = "&str",
-        desc = "`album`, `film`, `book`, or any other type."
+        desc = "Type of the product: `album`, `film`, `book` or any other."
     ),
-    field(name = "title", ty = "&str", desc = "The title."),
-    field(name = "description", ty = "&str", desc = "What it is, in plain text; may be empty."),
+    field(name = "title", ty = "&str", desc = "Title of the product."),
+    field(name = "description", ty = "&str", desc = "Description in plain text; may be empty."),
     field(
         name = "language",
         ty = "Option<LocaleTag>",
-        desc = "Language of title and description."
+        desc = "Language of title and description; null if unknown."
     ),
-    field(name = "asin", ty = "Option<&str>", desc = "Number in another shop's catalog."),
-    field(name = "issue_date", ty = "Option<Date>", desc = "Day on which it came out."),
+    field(
+        name = "asin",
+        ty = "Option<&str>",
+        desc = "Amazon Standard Identification Number; null if the product has none."
+    ),
+    field(name = "issue_date", ty = "Option<Date>", desc = "Release date; null if unknown."),
     field(
         name = "shipping",
         ty = "Option<ProductShipping>",
-        desc = "What a parcel of it is like."
+        desc = "Weight and size of the parcel; null if unknown."
     ),
-    field(name = "pricing", ty = "Pricing", desc = "What it costs."),
+    field(name = "pricing", ty = "Pricing", desc = "Prices of the product."),
     field(
         name = "categories",
         ty = "Vec<ProductCategory<'_>>",
-        desc = "Where it stands in the tree of categories."
+        desc = "Categories that the product is in."
     ),
-    field(name = "contributors", ty = "Vec<Contributor<'_>>", desc = "Who made it."),
+    field(
+        name = "contributors",
+        ty = "Vec<Contributor<'_>>",
+        desc = "People who contributed to the product, with their roles."
+    ),
     field(
         name = "discussion",
         ty = "Option<Discussion>",
-        desc = "What people say about it; null where no discussion was opened."
+        desc = "Discussion of the product with its newest comments; null if none was opened."
     ),
     field(
         name = "nonce",
         ty = "ID",
-        desc = "Changes with the content; `updateProduct` takes it to refuse an update of something that changed meanwhile."
+        desc = "Version of the content; it changes with every update. `updateProduct` takes it and refuses the update of a product that changed since it was read."
     )
 )]
 pub enum Product {
@@ -90,7 +102,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// The product as its type shows it.
+    /// The product as an object of its GraphQL type.
     pub fn of(product: StoredProduct, locale: Option<LocaleTag>) -> Self {
         let shown = Shown { product, locale };
         match shown.product().kind {
@@ -102,7 +114,7 @@ impl Product {
     }
 }
 
-/// One type of product: what all have in common, and its own fields.
+/// A type of product: the common fields and its own.
 macro_rules! product_type {
     ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
         $(#[doc = $about])+
@@ -112,77 +124,77 @@ macro_rules! product_type {
         $(#[doc = $about])+
         #[Object]
         impl $name {
-            /// Global id.
+            /// Global id of the product.
             pub async fn id(&self) -> ID {
                 NodeKind::Product.id(self.0.product().sku)
             }
 
-            /// Its key in the catalog, in stock, carts and orders.
+            /// SKU, the key of the product in the catalog, in stock, in carts and in orders.
             async fn sku(&self) -> ID {
                 self.0.product().sku.into()
             }
 
-            /// `album`, `film`, `book`, or any other type.
+            /// Type of the product: `album`, `film`, `book` or any other.
             #[graphql(name = "type")]
             async fn kind(&self) -> &str {
                 self.0.product().kind
             }
 
-            /// The title.
+            /// Title of the product.
             async fn title(&self) -> &str {
                 self.0.product().title
             }
 
-            /// What it is, in plain text; may be empty.
+            /// Description in plain text; may be empty.
             async fn description(&self) -> &str {
                 self.0.product().description.unwrap_or_default()
             }
 
-            /// Language of title and description.
+            /// Language of title and description; null if unknown.
             async fn language(&self) -> Result<Option<LocaleTag>> {
                 Ok(self.0.product().language.get()?)
             }
 
-            /// Number in another shop's catalog.
+            /// Amazon Standard Identification Number; null if the product has none.
             async fn asin(&self) -> Option<&str> {
                 self.0.product().asin
             }
 
-            /// Day on which it came out.
+            /// Release date; null if unknown.
             async fn issue_date(&self) -> Option<Date> {
                 self.0.product().issued.and_then(Date::parse_date)
             }
 
-            /// What a parcel of it is like.
+            /// Weight and size of the parcel; null if unknown.
             async fn shipping(&self) -> Result<Option<ProductShipping>> {
                 Ok(self.0.product().shipping.get()?.map(ProductShipping::from))
             }
 
-            /// What it costs.
+            /// Prices of the product.
             async fn pricing(&self) -> Pricing {
                 Pricing(self.0.product().pricing)
             }
 
-            /// Where it stands in the tree of categories.
+            /// Categories that the product is in.
             async fn categories(&self) -> Result<Vec<ProductCategory<'_>>> {
                 let locale = self.0.locale.as_ref();
                 let shown = |copy| ProductCategory { copy, locale };
                 Ok(self.0.product().categories.get()?.into_iter().map(shown).collect())
             }
 
-            /// Who made it.
+            /// People who contributed to the product, with their roles.
             async fn contributors(&self) -> Result<Vec<Contributor<'_>>> {
                 let contributors = self.0.product().contributors.get()?;
                 Ok(contributors.into_iter().map(Contributor::from).collect())
             }
 
-            /// What people say about it; null where no discussion was opened.
+            /// Discussion of the product with its newest comments; null if none was opened.
             async fn discussion(&self) -> Result<Option<Discussion>> {
                 Ok(self.0.product().discussion.get()?.map(|Owned(summary)| Discussion(summary)))
             }
 
-            /// Changes with the content; `updateProduct` takes it to refuse an update of something
-            /// that changed meanwhile.
+            /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the
+            /// update of a product that changed since it was read.
             async fn nonce(&self) -> ID {
                 self.0.product().nonce.into()
             }
@@ -193,19 +205,19 @@ macro_rules! product_type {
 }
 
 product_type! {
-    /// An album.
+    /// A music album.
     Album {
-        /// Kinds of music.
+        /// Musical genres.
         async fn genres(&self) -> Result<Vec<&str>> {
             Ok(self.0.details()?.genres)
         }
 
-        /// The record company.
+        /// Record label; null if unknown.
         async fn label(&self) -> Result<Option<&str>> {
             Ok(self.0.details()?.label)
         }
 
-        /// The pieces in their order.
+        /// Tracks in playing order.
         async fn tracks(&self) -> Result<Vec<Track<'_>>> {
             Ok(self.0.details()?.tracks)
         }
@@ -215,17 +227,17 @@ product_type! {
 product_type! {
     /// A film.
     Film {
-        /// Kinds of story.
+        /// Genres.
         async fn genres(&self) -> Result<Vec<&str>> {
             Ok(self.0.details()?.genres)
         }
 
-        /// From which age on.
+        /// Age rating; null if unknown.
         async fn certificate(&self) -> Result<Option<&str>> {
             Ok(self.0.details()?.certificate)
         }
 
-        /// Width to height, such as `2.39:1`.
+        /// Ratio of width to height, such as `2.39:1`; null if unknown.
         async fn aspect_ratio(&self) -> Result<Option<&str>> {
             Ok(self.0.details()?.aspect_ratio)
         }
@@ -235,12 +247,12 @@ product_type! {
 product_type! {
     /// A book.
     Book {
-        /// ISBN-10 or ISBN-13, without hyphens.
+        /// ISBN-10 or ISBN-13 without hyphens; null if the book has none.
         async fn isbn(&self) -> Result<Option<&str>> {
             Ok(self.0.details()?.isbn)
         }
 
-        /// How many pages.
+        /// Number of pages; null if unknown.
         async fn pages(&self) -> Result<Option<i32>> {
             Ok(self.0.details()?.pages)
         }
@@ -248,20 +260,20 @@ product_type! {
 }
 
 product_type! {
-    /// A product of a type without fields of its own.
+    /// A product whose type has no fields of its own.
     GenericProduct {
-        /// Its facts.
+        /// Properties of the product.
         async fn properties(&self) -> Result<Vec<ProductProperty<'_>>> {
             Ok(self.0.product().properties.get()?)
         }
     }
 }
 
-/// What a product costs.
+/// Prices of a product.
 #[derive(Debug)]
 pub struct Pricing(documents::Pricing);
 
-/// What a product costs.
+/// Prices of a product.
 #[Object]
 impl Pricing {
     /// List price.
@@ -269,12 +281,12 @@ impl Pricing {
         Money::new(self.0.list, self.0.currency)
     }
 
-    /// Price at which it is sold.
+    /// Retail price, at which the product is sold.
     async fn retail(&self) -> Money {
         Money::new(self.0.retail, self.0.currency)
     }
 
-    /// What is saved by the list price.
+    /// List price minus retail price.
     async fn savings(&self) -> Money {
         Money::new(self.0.savings, self.0.currency)
     }
@@ -285,23 +297,23 @@ impl Pricing {
     }
 }
 
-/// What a parcel of the product is like.
+/// Weight and size of the parcel.
 #[derive(Debug, SimpleObject)]
 pub struct ProductShipping {
     /// Weight in grams.
     weight: Long,
-    /// Its size.
+    /// Size of the parcel; null if unknown.
     dimensions: Option<ProductDimensions>,
 }
 
-/// A size in millimetres.
+/// Size in millimetres.
 #[derive(Debug, SimpleObject)]
 pub struct ProductDimensions {
-    /// From left to right.
+    /// Width (left to right) in millimetres.
     width: i32,
-    /// From bottom to top.
+    /// Height (bottom to top) in millimetres.
     height: i32,
-    /// From front to back.
+    /// Depth (front to back) in millimetres.
     depth: i32,
 }
 
@@ -316,14 +328,14 @@ impl From<documents::Shipping> for ProductShipping {
     }
 }
 
-/// Someone who had a part in making a product.
+/// A person who contributed to a product.
 #[derive(Debug, SimpleObject)]
 pub struct Contributor<'a> {
     /// Global id of the person.
     person_id: ID,
-    /// The person's name.
+    /// Name of the person.
     name: &'a str,
-    /// Which part, such as `author`.
+    /// Role of the person, such as `author`.
     role: &'a str,
 }
 
@@ -334,14 +346,14 @@ impl<'a> From<ContributorView<'a>> for Contributor<'a> {
     }
 }
 
-/// A category, as a product carries it.
+/// A category as it is copied into a product.
 #[derive(Debug)]
 pub struct ProductCategory<'a> {
     copy: CategoryCopyView<'a>,
     locale: Option<&'a LocaleTag>,
 }
 
-/// A category, as a product carries it.
+/// A category of a product. It is a copy: a change of the category reaches it with a delay.
 #[Object]
 impl ProductCategory<'_> {
     /// Global id of the category.
@@ -349,33 +361,33 @@ impl ProductCategory<'_> {
         NodeKind::Category.id(self.copy.id)
     }
 
-    /// Last step of its path.
+    /// Slug, the last step of the path.
     async fn slug(&self) -> &str {
         self.copy.slug
     }
 
-    /// The way from the root, such as `/music/jazz`.
+    /// Path of slugs from the root, such as `/music/jazz`.
     async fn path(&self) -> &str {
         self.copy.path
     }
 
-    /// Path of the category above it, `/` for a root.
+    /// Path of the parent category; `/` for a root.
     async fn parent_path(&self) -> &str {
         self.copy.parent_path
     }
 
-    /// Paths from the root down to the category itself, the trail that leads to it.
+    /// Paths from the root down to the category itself.
     async fn breadcrumbs(&self) -> Result<Vec<&str>> {
         Ok(self.copy.within.get()?)
     }
 
-    /// Its name: in the language asked for, else in that language elsewhere, else in the site's
-    /// language, else in any.
+    /// Name of the category in a language: the name for exactly this tag, else for the language without
+    /// region, else for another region of the language, else for the site's default language, else any.
     async fn name(
         &self,
         context: &async_graphql::Context<'_>,
         #[graphql(
-            desc = "The language; when left out, the one that the field above was asked in."
+            desc = "Language of the name. Default: the `locale` argument of the field that returned the product."
         )]
         locale: Option<LocaleTag>,
     ) -> Result<&str> {

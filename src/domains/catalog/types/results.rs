@@ -1,4 +1,4 @@
-//! What became of the catalog's mutations: the product as its type shows it, or a refusal.
+//! Results of the catalog's mutations: the product as an object of its type, or a refusal.
 
 use async_graphql::Union;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::graphql::refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound};
 
-/// A result: the four types of product, and the refusals that can happen.
+/// A result: the four types of product, and the refusals of the mutation.
 macro_rules! product_result {
     ($(#[doc = $about:literal])+ $name:ident { $($refusal:ident),+ }) => {
         $(#[doc = $about])+
@@ -35,31 +35,38 @@ macro_rules! product_result {
 }
 
 product_result! {
-    /// What became of a new product.
+    /// Result of `createProduct`: the product, or a refusal. `AlreadyExists`: another product has this SKU.
+    /// `InUse`: a product with this SKU is being deleted; try again in a minute. `NotFound`: there is no such
+    /// category.
     CreateProductResult { AlreadyExists, InUse, NotFound, InvalidInput }
 }
 
 product_result! {
-    /// What became of another content.
+    /// Result of `updateProduct`: the product after the update, or a refusal. `Conflict`: the content changed
+    /// since `nonce` was read.
     UpdateProductResult { NotFound, Conflict, InvalidInput }
 }
 
 product_result! {
-    /// What became of another price.
+    /// Result of `setProductPrice`: the product with its new prices, or a refusal. `InvalidInput`: among
+    /// others, the retail price would exceed the list price.
     SetProductPriceResult { NotFound, InvalidInput }
 }
 
 product_result! {
-    /// What became of other categories.
+    /// Result of `categorizeProduct`: the product in its new categories, or a refusal. `NotFound`: there is
+    /// no such product or category.
     CategorizeProductResult { NotFound, InvalidInput }
 }
 
 product_result! {
-    /// What became of a credit.
+    /// Result of `creditPerson`: the product with the credit, or a refusal. `NotFound`: there is no such
+    /// product or person. `InvalidInput`: among others, the person has 2,000 works already or the product 100
+    /// contributors.
     CreditPersonResult { NotFound, InvalidInput }
 }
 
 product_result! {
-    /// What became of a credit that was taken back.
+    /// Result of `uncreditPerson`: the product without the credit, or a refusal.
     UncreditPersonResult { NotFound, InvalidInput }
 }

@@ -1,4 +1,4 @@
-//! Creation: written with what the parent shows, then held against the parent once more.
+//! Creates categories. The insert copies values from the parent; then the parent is read again and compared.
 
 use async_graphql::ID;
 
@@ -18,26 +18,23 @@ use crate::{
         scalars::{LocaleTag, Slug},
         trees::{planted, settled},
     },
-    mongo::{Run, Version, flow::Op},
+    mongo::{Attempt, Version, flow::Op},
 };
 
-/// A category to be created, as it was asked for.
+/// The input of a new category.
 #[derive(Debug)]
 pub struct NewCategory {
     /// Its step in paths.
     pub slug: Slug,
     /// Its names.
     pub names: Vec<(LocaleTag, String)>,
-    /// Global id of the category above it.
+    /// Global id of its parent.
     pub parent: Option<ID>,
     /// The caller's idempotency key.
     pub op_id: Option<ID>,
 }
 
-/// Creates a category. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Creates a category, once per op id.
 pub async fn create(
     app: &App,
     subject: &str,
@@ -50,7 +47,7 @@ pub async fn create(
     plant(app, op, new.slug, names, parent.as_deref()).await
 }
 
-/// Writes a category whose input was checked; its `_id` is that of the op.
+/// Creates a category from checked input; its `_id` is the op's id.
 pub(in crate::domains::categories) async fn plant(
     app: &App,
     op: Op,
@@ -59,14 +56,14 @@ pub(in crate::domains::categories) async fn plant(
     parent: Option<&str>,
 ) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
     let inserted = match open_parent(app, parent).await {
-        Ok((run, parent)) => {
-            let category = placed(op, slug, names, parent.as_ref(), &run);
+        Ok((attempt, parent)) => {
+            let category = placed(op, slug, names, parent.as_ref(), &attempt);
             match store::insert(app, category.clone()).await.decided()? {
                 Some(()) => category,
                 None => inserted_before(app, &category, parent.as_ref()).await?,
             }
         }
-        // A repeat whose first call was applied is answered, whatever became of the parent.
+        // If the first call was applied, a repeat returns its result, whatever became of the parent.
         Err(Stop::Refused(refusal)) => match store::find(app, &op.id).await? {
             Some(found) if found.input == op.input => found,
             _ => return Err(Stop::Refused(refusal)),
@@ -76,19 +73,19 @@ pub(in crate::domains::categories) async fn plant(
     planted(&store::tree(app), NodeKind::Category, inserted).await
 }
 
-/// The parent as the new category takes it over.
+/// The parent whose values the new category copies.
 async fn open_parent(
     app: &App,
     parent: Option<&str>,
-) -> Result<(Run, Option<CategoryDocument>), Stop<CreateCategoryResult>> {
+) -> Result<(Attempt, Option<CategoryDocument>), Stop<CreateCategoryResult>> {
     let Some(id) = parent else { return Ok((app.begin().await?, None)) };
-    let (run, parent) = store::open(app, id).await?;
+    let (attempt, parent) = store::open(app, id).await?;
     let parent = settled(parent, NodeKind::Category, id)?;
     if parent.ancestors.len() + 2 > DEPTH {
         let reason = format!("would make the tree deeper than {DEPTH} categories");
         return Err(InvalidInput::new("parent", reason).into());
     }
-    Ok((run, Some(parent)))
+    Ok((attempt, Some(parent)))
 }
 
 fn placed(
@@ -96,18 +93,18 @@ fn placed(
     slug: Slug,
     names: Names,
     parent: Option<&CategoryDocument>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> CategoryDocument {
     CategoryDocument {
         path: format!("{}/{}", parent.map_or("", |parent| &parent.path), slug.as_str()),
         parent_path: parent.map_or(TOP, |parent| &parent.path).to_owned(),
         parent_id: parent.map(|parent| parent.id.clone()),
         ancestors: parent.map(CategoryDocument::line).unwrap_or_default(),
-        cv: run.now().timestamp_millis(),
+        cv: attempt.now().timestamp_millis(),
         parent_cv: parent.map_or(0, |parent| parent.cv),
         outbox: Vec::new(),
-        // A root copies nothing.
-        copying: parent.map(|_| run.now()),
+        // A root copies nothing from a parent.
+        copying: parent.map(|_| attempt.now()),
         deleting: None,
         id: op.id,
         slug,
@@ -117,7 +114,7 @@ fn placed(
     }
 }
 
-/// What the op inserted before, where a unique key is taken.
+/// The category that the op inserted before, after a unique key was found taken.
 async fn inserted_before(
     app: &App,
     category: &CategoryDocument,

@@ -1,4 +1,4 @@
-//! Deletion: marked, then looked for what still needs it, then removed or unmarked.
+//! Deletes categories: marks the category, searches for what still uses it, then removes it or the mark.
 
 use async_graphql::ID;
 
@@ -14,40 +14,37 @@ use crate::{
         refusals::{InUse, Stop},
         trees::locked,
     },
-    mongo::Run,
+    mongo::Attempt,
 };
 
-/// Deletes a category that has neither children nor products; answers with its own id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Deletes a category that has neither children nor products; returns its `_id`.
 pub async fn delete(app: &App, category: &ID) -> Result<String, Stop<DeleteCategoryResult>> {
     let id = own_id(category)?;
-    locked::<Categories, _, _, _>(app, |run| delete_locked(app, id, run)).await
+    locked::<Categories, _, _, _>(app, |attempt| delete_locked(app, id, attempt)).await
 }
 
 async fn delete_locked(
     app: &App,
     id: String,
-    run: Run,
+    attempt: Attempt,
 ) -> Result<String, Stop<DeleteCategoryResult>> {
     let by = app.ids().random();
-    if store::mark_deleting(app, &id, &by, &run).await.decided()?.is_none() {
+    if store::mark_deleting(app, &id, &by, &attempt).await.decided()?.is_none() {
         return match store::find(app, &id).await? {
             None => Err(not_found(&id).into()),
-            Some(_) => Err(run.overdue().into()),
+            Some(_) => Err(attempt.overdue().into()),
         };
     }
-    // From the mark on nobody begins to build upon it; who began before is counted, or sees the
-    // mark when reading it again.
+    // From the mark on, no new child or product uses it. One that was begun before is counted here, or sees
+    // the mark when it reads the category again.
     if let Some(refusal) = in_use(app, &id).await? {
         store::tree(app).unmark_deleting(&id, &by).await.decided()?;
         return Err(refusal.into());
     }
-    if store::tree(app).remove(&id, &by, &run).await.decided()?.is_none()
+    if store::tree(app).remove(&id, &by, &attempt).await.decided()?.is_none()
         && store::find(app, &id).await?.is_some()
     {
-        return Err(run.overdue().into());
+        return Err(attempt.overdue().into());
     }
     Ok(id)
 }

@@ -31,19 +31,18 @@ use crate::{
     },
 };
 
-/// Categories from a root to the deepest, at the most. It is checked where a category is created or
-/// moved, against what is there at that moment: it bounds what an operation costs, and nothing
-/// else hangs on it.
+/// Maximum depth of the tree. It is checked when a category is created or moved, against the state at that
+/// moment. It limits the cost of an operation; nothing else depends on it.
 const DEPTH: usize = 16;
-/// Names of one category at the most.
+/// Maximum number of names of one category.
 const LOCALES: usize = 100;
-/// Characters of a name at the most.
+/// Maximum length of a name, in characters.
 const NAME: usize = 200;
 
 /// One category.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
     match by {
         CategoryBy::Slug(slug) => only_of_slug(app, &slug).await,
@@ -55,14 +54,14 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
     }
 }
 
-/// The category at a path. While a change of the tree is under way two may show the same path; the
-/// one of the higher version was changed last.
+/// The category at a path. During a change of the tree two may show the same path; the one with the higher
+/// version was changed last.
 async fn at_path(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
     let found = store::list_at(app, path).await?;
     Ok(found.into_iter().max_by(|left, right| (left.cv, &left.id).cmp(&(right.cv, &right.id))))
 }
 
-/// The category of a slug that only one has.
+/// The category with a slug that no other category has.
 async fn only_of_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>, Error> {
     let mut found = store::list_of_slug(app, slug, 2).await?;
     if found.len() > 1 {
@@ -71,16 +70,16 @@ async fn only_of_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>
     Ok(found.pop())
 }
 
-/// The refusal of a slug that another category has at that place.
+/// The refusal of a slug that another category has below that parent.
 fn taken(parent: Option<&CategoryDocument>, slug: &Slug) -> AlreadyExists {
     let above = parent.map_or("", |parent| parent.path.as_str());
     AlreadyExists::new("category", format!("{above}/{}", slug.as_str()))
 }
 
-/// A menu: the categories right below a path, by slug.
+/// A menu: the categories directly below a path, by slug.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn menu(
     app: &App,
     parent_path: &str,
@@ -97,7 +96,7 @@ pub async fn menu(
 /// Everything below a path, by path.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn subtree(
     app: &App,
     path: &str,
@@ -108,27 +107,21 @@ pub async fn subtree(
     let path = path_or_top("path", path)?;
     let order = Order { list: format!("categorySubtree {path}"), keys: vec![("path", 1)] };
     let page = Page::new(app, order, first, after)?;
-    // It sorts before all that is below it, so it can stand on the first page only.
+    // It sorts before everything below it, so it is only on the first page.
     let itself = include_self && path != TOP && after.is_none();
     let found = store::list_subtree(app, &page, path, itself).await?;
     Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category))
 }
 
-/// What products carry of these categories, in their order. Those that don't exist, aren't settled
-/// yet or are being deleted are absent. A product that begins to copy reads them again after its
-/// write.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The copies of these categories for products, in the same order. Categories that don't exist, whose
+/// creation isn't finished or that are being deleted are absent. A flow that adds copies to a product reads
+/// them again after its write.
 pub async fn copies(app: &App, ids: &[String]) -> Result<Vec<CategoryCopy>, Error> {
     Ok(decided_copies(app, ids, &[]).await?.unwrap_or_default())
 }
 
-/// As [`copies`]; `None` while one of `begun` is being deleted, which isn't decided yet: its deletion
-/// finds whoever began to build upon it before and is refused, or is done in a moment.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Like [`copies`]; `None` while one of `begun` is being deleted and that isn't committed yet. The deletion
+/// either finds the products that began to use the category and is refused, or is finished soon.
 pub async fn decided_copies(
     app: &App,
     ids: &[String],
@@ -142,10 +135,10 @@ pub async fn decided_copies(
     Ok(Some(ids.iter().filter_map(settled).map(CategoryDocument::copy).collect()))
 }
 
-/// As [`copies`], of the categories at these paths.
+/// Like [`copies`] for the categories at these paths.
 ///
 /// # Errors
-/// `Unavailable`, also while a change of the tree is under way and two show the same path. `Internal`.
+/// `Unavailable` also if two categories show the same path during a change of the tree.
 pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>, Error> {
     let found = store::list_by_paths(app, paths).await?;
     let mut shown = std::collections::HashSet::new();
@@ -155,7 +148,7 @@ pub async fn copies_at(app: &App, paths: &[String]) -> Result<Vec<CategoryCopy>,
     Ok(found.iter().filter(|found| found.is_settled()).map(CategoryDocument::copy).collect())
 }
 
-/// The one category at a path, for who builds upon it.
+/// The category at a path, for callers that depend on it; an error if two show the same path.
 pub(super) async fn one_at(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
     let mut found = store::list_at(app, path).await?;
     if found.len() > 1 { Err(two_at_once()) } else { Ok(found.pop()) }
@@ -165,7 +158,7 @@ fn two_at_once() -> Error {
     Error::unavailable("a change of the category tree is under way to one that has the same path")
 }
 
-/// The `_id` behind a global id that a client gave.
+/// The `_id` of a global id from a client.
 fn own_id(global: &str) -> Result<String, NotFound> {
     input::id(NodeKind::Category, global)
 }

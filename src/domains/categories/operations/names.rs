@@ -1,4 +1,4 @@
-//! Names and languages. They need no lock: a name is the category's own, and the last write wins.
+//! Changes of names. They need no lock: a name belongs to one category, and the last write wins.
 
 use async_graphql::ID;
 
@@ -18,10 +18,7 @@ use crate::{
     },
 };
 
-/// Changes the name in a language that the category has.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Changes the name in a language in which the category has one.
 pub async fn rename(
     app: &App,
     category: &ID,
@@ -38,10 +35,7 @@ pub async fn rename(
     Err(NotFound::new("translation", locale.as_str()).into())
 }
 
-/// Adds a name in a language that the category hasn't.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Adds a name in a language in which the category has none.
 pub async fn add_translation(
     app: &App,
     category: &ID,
@@ -62,10 +56,7 @@ pub async fn add_translation(
     Err(InvalidInput::new("locale", reason).into())
 }
 
-/// Removes the name in a language; one that isn't there is as good as removed.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Removes the name in a language; a missing one is ignored.
 pub async fn remove_translation(
     app: &App,
     category: &ID,
@@ -82,7 +73,7 @@ pub async fn remove_translation(
     Ok(category)
 }
 
-/// The category, where it takes changes.
+/// The category, if it can be changed.
 async fn there<U: From<NotFound>>(app: &App, id: &str) -> Result<CategoryDocument, Stop<U>> {
     settled(store::find(app, id).await?, NodeKind::Category, id)
 }

@@ -1,4 +1,4 @@
-//! Moves and changes of slug.
+//! Moves categories and changes their slugs.
 
 use async_graphql::ID;
 
@@ -18,22 +18,19 @@ use crate::{
         trees::{carry, locked, settled},
     },
     mongo::{
-        Run,
+        Attempt,
         tree::{Child, taken_up},
     },
 };
 
-/// Changes the slug; paths below follow.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Changes the slug; the paths below are updated.
 pub async fn change_slug(
     app: &App,
     category: &ID,
     slug: &Slug,
 ) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
     let id = own_id(category)?;
-    let work = |run| change_slug_locked(app, &id, slug, run);
+    let work = |attempt| change_slug_locked(app, &id, slug, attempt);
     let changed = locked::<Categories, _, _, _>(app, work).await?;
     Ok(carry(app, Categories(app.clone()), changed).await?)
 }
@@ -42,11 +39,11 @@ async fn change_slug_locked(
     app: &App,
     id: &str,
     slug: &Slug,
-    run: Run,
+    attempt: Attempt,
 ) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
     let found = taken_up(&store::tree(app), id).await?;
     let found = settled::<_, ChangeCategorySlugResult>(found, NodeKind::Category, id)?;
-    if let Some(changed) = store::set_slug(app, id, slug, &run).await.decided()? {
+    if let Some(changed) = store::set_slug(app, id, slug, &attempt).await.decided()? {
         return Ok(changed);
     }
     let parent = found.parent_id.as_deref();
@@ -57,7 +54,7 @@ async fn change_slug_locked(
         };
         return Err(taken(above.as_ref(), slug).into());
     }
-    Err(run.overdue().into())
+    Err(attempt.overdue().into())
 }
 
 /// Whether another category than `id` has the slug below that parent.
@@ -67,9 +64,6 @@ async fn is_taken(app: &App, parent: Option<&str>, slug: &Slug, id: &str) -> Res
 }
 
 /// Moves a category with everything below it.
-///
-/// # Errors
-/// A refusal, or trouble.
 pub async fn move_below(
     app: &App,
     category: &ID,
@@ -77,7 +71,7 @@ pub async fn move_below(
 ) -> Result<CategoryDocument, Stop<MoveCategoryResult>> {
     let id = own_id(category)?;
     let parent = parent.map(|parent| own_id(parent)).transpose()?;
-    let work = |run| move_locked(app, &id, parent.as_deref(), run);
+    let work = |attempt| move_locked(app, &id, parent.as_deref(), attempt);
     let moved = locked::<Categories, _, _, _>(app, work).await?;
     Ok(carry(app, Categories(app.clone()), moved).await?)
 }
@@ -88,7 +82,7 @@ async fn move_locked(
     app: &App,
     id: &str,
     parent: Option<&str>,
-    run: Run,
+    attempt: Attempt,
 ) -> Result<CategoryDocument, Stop<Refused>> {
     let tree = store::tree(app);
     let category = settled::<_, Refused>(taken_up(&tree, id).await?, NodeKind::Category, id)?;
@@ -109,12 +103,12 @@ async fn move_locked(
             return Err(InvalidInput::new("parent", reason).into());
         }
     }
-    match store::set_parent(app, id, parent.as_ref(), &run).await.decided()? {
+    match store::set_parent(app, id, parent.as_ref(), &attempt).await.decided()? {
         Some(moved) => Ok(moved),
         None if is_taken(app, parent.as_ref().map(Child::id), &category.slug, id).await? => {
             Err(taken(parent.as_ref(), &category.slug).into())
         }
-        // Nobody else deletes it or changes the shape as long as the run lasts.
-        None => Err(run.overdue().into()),
+        // The lease excludes other changes of the tree, so only the attempt's deadline can be the cause.
+        None => Err(attempt.overdue().into()),
     }
 }

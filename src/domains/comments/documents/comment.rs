@@ -1,4 +1,4 @@
-//! Comments as they are stored: one shape in every layout.
+//! Stored comments: one shape in every layout.
 
 use async_graphql::Enum;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
@@ -15,34 +15,34 @@ use crate::mongo::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentDocument {
-    /// The id and the epoch of the store that it is in.
+    /// The comment's id and the epoch of its store.
     #[serde(rename = "_id")]
     pub key: String,
-    /// Made from the op id that posted it; a review's from its author.
+    /// Derived from the op id of the post; for a review from its author.
     pub id: String,
-    /// The store that it is in: the discussion and its epoch.
+    /// Its store: the discussion and the epoch.
     pub on: String,
-    /// What is discussed.
+    /// The discussed document.
     pub parent: Parent,
     /// Its place in the discussion: a short name for each level, from the root down.
     pub slug: String,
-    /// Slug of the comment that it replies to; empty where it replies to none.
+    /// Slug of the comment that it replies to; empty at the top level.
     pub reply_to: String,
     /// Its place in the order of threads: for each level the time in milliseconds and the short name, each
-    /// with a `/` behind it.
+    /// followed by a `/`.
     pub sort_key: String,
     /// Server time at which it was posted.
     pub at: DateTime,
-    /// Subject of who wrote it.
+    /// Subject of the author.
     pub author: String,
-    /// What it says; empty where it was removed.
+    /// The text; empty if the comment was removed.
     pub text: String,
-    /// One to five, of a review.
+    /// Stars of a review, one to five.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stars: Option<i32>,
     /// Changes with the text.
     pub nonce: String,
-    /// Rises with every change; copies go by it.
+    /// Rises with every change; copies are compared by it.
     pub version: i64,
     /// Server time of the last edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,43 +50,43 @@ pub struct CommentDocument {
     /// Set when it was removed; the place in the thread stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<Removed>,
-    /// Digest of the input that posted it, by which a repeat is known.
+    /// Digest of the input of the post, which identifies a repeat.
     pub origin: String,
-    /// What the discussed document still has to be told.
+    /// The outbox: the pending entry for the discussed document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Due>,
-    /// When the run began that settled what was due last.
+    /// When the attempt began that emptied the outbox last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_at: Option<DateTime>,
-    /// Set where the discussion moves to another layout: this one changes no more.
+    /// Set when the discussion moves to another layout: this document doesn't change any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sealed: bool,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
-/// Outbox of a comment: what the discussed document has to be told of it. One at a time.
+/// The outbox of a comment: one entry for the discussed document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Due {
-    /// What happened to it.
+    /// Kind of the change.
     pub kind: DueKind,
-    /// By which the discussed document knows that it was told.
+    /// The mark in the discussed document that shows that the entry was applied.
     pub tag: String,
-    /// When the run began that made it due.
+    /// When the attempt began that wrote the entry.
     pub at: DateTime,
-    /// By how much the number of comments changes.
+    /// Change of the number of comments.
     pub count: i32,
-    /// By how much the number of reviews changes.
+    /// Change of the number of reviews.
     pub reviews: i32,
-    /// By how much the sum of stars changes.
+    /// Change of the sum of stars.
     pub stars: i32,
 }
 
-/// What happened to a comment.
+/// A change of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DueKind {
-    /// It is to be posted; until then nobody sees it.
+    /// It is to be posted; until then it is invisible.
     Post,
     /// It was edited.
     Edit,
@@ -94,28 +94,28 @@ pub enum DueKind {
     Remove,
 }
 
-/// When and by whom a comment was removed.
+/// Time and origin of a comment's removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
-    /// Server time.
+    /// Server time of the removal.
     pub at: DateTime,
-    /// By whom.
+    /// The kind of person who removed it.
     pub by: Remover,
 }
 
-/// Who removed a comment.
+/// Indicates who removed a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[graphql(name = "CommentRemover")]
 pub enum Remover {
-    /// Who wrote it.
+    /// The author of the comment removed it.
     Author,
-    /// A moderator.
+    /// A moderator removed it.
     Moderator,
 }
 
 impl CommentDocument {
-    /// A short name made from a comment's id, of up to 32 characters.
+    /// A short name derived from a comment's id, of up to 32 characters.
     pub fn short(id: &str, length: usize) -> String {
         // Ids of comments are 128 bits in base64url.
         let mut name = hex::encode(BASE64.decode(id).unwrap_or_else(|_| id.as_bytes().to_vec()));
@@ -123,8 +123,8 @@ impl CommentDocument {
         name
     }
 
-    /// The last level of a sort key. Milliseconds have 13 digits from 2001 to 2286, so that text sorts as
-    /// time does.
+    /// The last level of a sort key. Milliseconds have 13 digits from 2001 to 2286, so the order of the texts
+    /// is the order of time.
     pub fn level(at: DateTime, name: &str) -> String {
         format!("{:013}.{name}/", at.timestamp_millis())
     }
@@ -134,18 +134,18 @@ impl CommentDocument {
         self.slug.rsplit_once('/').map_or(&self.slug, |(_, name)| name)
     }
 
-    /// Sort key of the comment that it replies to; empty where it replies to none.
+    /// Sort key of the comment that it replies to; empty at the top level.
     pub fn above(&self) -> &str {
         let levels = self.sort_key.strip_suffix('/').unwrap_or(&self.sort_key);
         levels.rfind('/').map_or("", |end| &self.sort_key[..=end])
     }
 
-    /// Whether a discussion that took these counts it: also while it is still to be settled.
+    /// Whether a discussion with these marks counts it. A settled comment has no mark and is counted.
     pub fn is_taken<Tag: AsRef<str>>(&self, taken: &[Tag]) -> bool {
         !self.is_unposted() || taken.iter().any(|tag| tag.as_ref() == self.id)
     }
 
-    /// Whether nobody sees it yet.
+    /// Whether it has a pending POST.
     pub fn is_unposted(&self) -> bool {
         self.due.as_ref().is_some_and(|due| due.kind == DueKind::Post)
     }
@@ -193,29 +193,29 @@ impl Stored for CommentDocument {
     ];
 }
 
-/// Up to 100 comments in the order in which they came.
+/// A page: up to 100 comments in the order of their posts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageDocument {
-    /// The store and the number.
+    /// The store and the number of the page.
     #[serde(rename = "_id")]
     pub key: String,
     /// The store: the discussion and its epoch.
     pub on: String,
-    /// From 0; a page's comments all came before those of the next.
+    /// Number of the page, from 0. Its comments are older than those of the next page.
     pub page: i64,
-    /// Whether it takes no more.
+    /// Whether it accepts no more comments.
     pub full: bool,
     /// Time of its last comment, which may have been withdrawn since.
     pub until: DateTime,
     /// Id of its last comment.
     pub until_id: String,
-    /// The comments, never none.
+    /// The comments, at least one.
     pub entries: Vec<CommentDocument>,
-    /// Set where the discussion moves to another layout: this page changes no more.
+    /// Set when the discussion moves to another layout: this page doesn't change any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sealed: bool,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
@@ -261,17 +261,17 @@ impl Stored for PageDocument {
     ];
 }
 
-/// Copy of a comment that isn't a document of its own, for the list of its author's.
+/// Copy of a comment without a document of its own, for the lists by author.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AuthoredComment {
-    /// The comment.
+    /// Id of the comment.
     #[serde(rename = "_id")]
     pub key: String,
-    /// The same.
+    /// The same id.
     pub id: String,
     /// Its discussion.
     pub discussion: String,
-    /// Subject of who wrote it.
+    /// Subject of the author.
     pub author: String,
     /// Server time of the comment.
     pub at: DateTime,
@@ -279,7 +279,7 @@ pub struct AuthoredComment {
     pub version: i64,
     /// The comment.
     pub comment: CommentDocument,
-    /// Version of the shape.
+    /// Version of the document's shape.
     pub v: Version<1>,
 }
 

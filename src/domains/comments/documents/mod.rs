@@ -1,7 +1,7 @@
-//! What MongoDB sees of comments.
+//! Stored documents of comments.
 //!
-//! Any document can have a discussion: it then carries one field more, `discussion`. Other rooms embed it as
-//! `Option<Box<DiscussionSummary>>`, which costs nothing where there is none, and never write it themselves.
+//! Any document can have a discussion in its field `discussion`. Other rooms embed it as
+//! `Option<Box<DiscussionSummary>>`, which costs nothing if there is none, and never write it.
 
 mod comment;
 mod parent;
@@ -22,7 +22,7 @@ use crate::{
     mongo::indexes::{self, Index, Key},
 };
 
-/// Index that a collection needs whose documents have discussions.
+/// The index that every collection of discussed documents needs.
 pub const TOUCHED: Index = Index {
     name: "discussion_touched",
     keys: &[("discussion.touchedAt", Key::Up)],
@@ -30,16 +30,19 @@ pub const TOUCHED: Index = Index {
     serves: "the sweep of discussions in which something is left to be done",
 };
 
-/// How the comments of a discussion are stored.
+/// How the comments of a discussion are stored. It decides how many comments the discussion can have, and
+/// whether threads can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[graphql(name = "DiscussionLayout")]
 pub enum Layout {
-    /// One document per comment: discussions of any size, with threads.
+    /// One document per comment: for discussions of any size. All lists are available.
     PerDocument,
-    /// Up to 100 comments per document: many comments in few reads, without threads.
+    /// Up to 100 comments per document: large discussions are read in few steps. Lists of threads and replies
+    /// aren't available.
     Paged,
-    /// Inside the document that is discussed: up to 100 comments, with threads, read along with it.
+    /// Comments are stored inside the discussed document and read with it: up to 100 comments. All lists are
+    /// available.
     Embedded,
 }
 
@@ -53,43 +56,43 @@ impl From<DiscussionLayout> for Layout {
     }
 }
 
-/// All of them.
+/// All layouts.
 pub(super) const LAYOUTS: [Layout; 3] = [Layout::PerDocument, Layout::Paged, Layout::Embedded];
 
-/// The discussion of a document, as far as the document shows it.
+/// The part of a discussion that other rooms show.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscussionSummary {
-    /// Which discussion it is; its comments carry it.
+    /// Id of the discussion; its comments carry it.
     pub id: String,
     /// How its comments are stored.
     pub layout: Layout,
-    /// Raised whenever its layout changes.
+    /// Raised by each change of the layout.
     pub epoch: i64,
-    /// Comments, without those that were removed.
+    /// Number of comments without the removed ones.
     pub count: i64,
     /// The newest ten of these, newest first.
     pub latest: Vec<CommentExcerpt>,
-    /// What reviewers think; absent where nobody has reviewed.
+    /// Number and sum of the reviews' stars; absent if there is no review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
-    /// Server time at which it was opened.
+    /// Server time of the opening.
     pub opened_at: DateTime,
 }
 
-/// A comment as the discussed document carries it.
+/// Excerpt of a comment, as the discussed document carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentExcerpt {
-    /// The comment.
+    /// Id of the comment.
     pub id: String,
     /// Its place in the discussion.
     pub slug: String,
-    /// Subject of who wrote it.
+    /// Subject of the author.
     pub author: String,
-    /// How it begins.
+    /// The first characters of the text.
     pub text: String,
-    /// Whether it goes on.
+    /// Whether the text is longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
     /// Stars of a review.
@@ -99,10 +102,10 @@ pub struct CommentExcerpt {
     pub at: DateTime,
 }
 
-/// The stars of all reviews that weren't removed.
+/// The stars of all reviews that aren't removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rating {
-    /// How many reviews.
+    /// Number of reviews.
     pub count: i64,
     /// Sum of their stars.
     pub sum: i64,

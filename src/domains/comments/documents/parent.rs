@@ -1,4 +1,4 @@
-//! What can be discussed, and the discussion as this room sees it inside the discussed document.
+//! The kinds of discussed documents, and the discussion as this room stores it inside them.
 
 use std::marker::PhantomData;
 
@@ -21,17 +21,17 @@ use crate::{
 pub enum ParentKind {
     /// A product.
     Product,
-    /// A page, an entry of a blog, and what groups them.
+    /// A page, an entry of a blog, or a group of them.
     Content,
     /// A picture or another file.
     Asset,
 }
 
-/// A kind of documents that can be discussed, as a type.
+/// A kind of discussed documents, as a type.
 pub(in super::super) trait Kind: Send + Sync + 'static {
-    /// Which.
+    /// The kind.
     const KIND: ParentKind;
-    /// Where they are.
+    /// The collection of its documents.
     const COLLECTION: &'static str;
 }
 
@@ -54,7 +54,7 @@ kinds! {
     Assets of Asset in "assetEntries",
 }
 
-/// Does something with the document type `Own` of a kind.
+/// Evaluates an expression with the document type `Own` of a kind.
 macro_rules! of_kind {
     ($kind:expr, $own:ident => $does:expr) => {{
         use $crate::domains::comments::documents::{
@@ -79,10 +79,10 @@ macro_rules! of_kind {
 pub(in super::super) use of_kind;
 
 impl ParentKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Product, Self::Content, Self::Asset];
 
-    /// Its global ids are of this kind.
+    /// The kind of its global ids.
     fn node(self) -> NodeKind {
         match self {
             Self::Product => NodeKind::Product,
@@ -91,17 +91,17 @@ impl ParentKind {
         }
     }
 
-    /// For people.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         self.node().name()
     }
 
-    /// Where its documents are.
+    /// The collection of its documents.
     pub fn collection(self) -> &'static str {
         of_kind!(self, Own => Own::COLLECTION)
     }
 
-    /// Who may open a discussion of it.
+    /// The role that may open a discussion of it.
     pub fn role(self) -> Role {
         match self {
             Self::Product => Role::Merchant,
@@ -109,7 +109,7 @@ impl ParentKind {
         }
     }
 
-    /// Guard: the caller may see it.
+    /// Guard: the caller can see the document.
     pub fn seen_by(self, requester: &Requester) -> Document {
         let is_due = |field: &str| {
             let due = doc! { "$lte": [format!("${field}"), "$$NOW"] };
@@ -135,7 +135,7 @@ impl ParentKind {
     }
 }
 
-/// What is discussed.
+/// The discussed document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parent {
     /// Its kind.
@@ -145,7 +145,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// The one of a global id; `None` where that isn't one of something that can be discussed.
+    /// The document of a global id; `None` if it can't be discussed.
     pub fn of(id: &str) -> Option<Self> {
         let (node, key) = node_id::decode(id)?;
         let kind = ParentKind::ALL.into_iter().find(|kind| kind.node() == node)?;
@@ -158,11 +158,11 @@ impl Parent {
     }
 }
 
-/// A discussed document, as far as this room reads and writes it.
+/// A discussed document with the fields that this room reads or writes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "")]
 pub(in super::super) struct ParentDocument<K: Kind> {
-    /// Its key.
+    /// Its `_id`.
     #[serde(rename = "_id")]
     pub(in super::super) key: String,
     /// Its discussion, if one was opened.
@@ -174,40 +174,40 @@ pub(in super::super) struct ParentDocument<K: Kind> {
     /// Of an asset: set when it was given up or deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleting: Option<Bson>,
-    /// Of content and assets: who may see it.
+    /// Of content and assets: the roles that can see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metadata: Option<Access>,
-    /// Of content: what readers see from a time on.
+    /// Of content: the current edition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     live: Option<Edition>,
-    /// Of content: what readers see after that.
+    /// Of content: the next edition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<Edition>,
     /// Of an asset: its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<Document>,
-    /// Of an asset: from when on readers see it.
+    /// Of an asset: when it becomes visible to readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     published_at: Option<DateTime>,
     #[serde(skip)]
     kind: PhantomData<fn() -> K>,
 }
 
-/// Names of the roles that may see something; of none: everyone.
+/// Names of the roles that can see the document; everyone can if it is empty.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Access {
     #[serde(default)]
     access: Vec<String>,
 }
 
-/// From when on readers see something.
+/// When an edition becomes visible to readers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Edition {
     at: DateTime,
 }
 
 impl<K: Kind> ParentDocument<K> {
-    /// What lists need of it: not what it was told lately.
+    /// Fields that lists need: all but the marks.
     pub(in super::super) const FIELDS: &'static [&'static str] = &[
         "_id",
         "deletedAt",
@@ -227,11 +227,10 @@ impl<K: Kind> ParentDocument<K> {
         "discussion.migration.at",
         "discussion.migration.copiedAt",
     ];
-    /// Whether the server's time tells who may see it.
+    /// Whether visibility depends on the server's time.
     pub(in super::super) const IS_TIMED: bool = !matches!(K::KIND, ParentKind::Product);
 
-    /// Whether the caller may see it at that time of the server's; the same as
-    /// [`ParentKind::seen_by`].
+    /// Whether the caller can see it at that server time; the same rule as [`ParentKind::seen_by`].
     pub(in super::super) fn is_seen_by(
         &self,
         requester: &Requester,
@@ -261,61 +260,61 @@ impl<K: Kind> Stored for ParentDocument<K> {
     const INDEXES: &'static [Index] = &[];
 }
 
-/// A discussion, whole. See [`super::DiscussionSummary`] for what other rooms see of it.
+/// A complete discussion. [`super::DiscussionSummary`] is the part that other rooms see.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenDiscussion {
-    /// Which discussion it is.
+    /// Id of the discussion.
     pub id: String,
     /// How its comments are stored.
     pub layout: Layout,
-    /// Raised whenever its layout changes.
+    /// Raised by each change of the layout.
     pub epoch: i64,
-    /// Comments, without those that were removed.
+    /// Number of comments without the removed ones.
     pub count: i64,
     /// The newest ten of these, newest first.
     pub latest: Vec<CommentExcerpt>,
-    /// What reviewers think.
+    /// Number and sum of the reviews' stars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
-    /// Server time at which it was opened.
+    /// Server time of the opening.
     pub opened_at: DateTime,
-    /// Comments with those that were removed.
+    /// Number of comments including the removed ones.
     pub total: i64,
-    /// Rises when a comment was edited or removed: what was read before isn't put into `latest` after.
+    /// Raised by edits and removals, so that an outdated read isn't written into `latest`.
     pub version: i64,
-    /// Server time of the last change of layout: what is posted in it is younger.
+    /// Server time of the last change of layout: comments in the new store are younger.
     pub since: DateTime,
-    /// Number of the first page that was posted to and not copied.
+    /// Number of the first page that holds new comments instead of copies.
     pub first_page: i64,
-    /// What it was told lately.
+    /// Marks of entries that were applied recently.
     #[serde(default)]
     pub taken: Vec<Taken>,
-    /// The comments, where they are embedded.
+    /// The comments of the layout `EMBEDDED`.
     #[serde(default)]
     pub entries: Vec<CommentDocument>,
-    /// The layout that its comments are being moved from.
+    /// The migration, while there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
-    /// Set while something may be left to be done: when the oldest of it was begun, or earlier.
+    /// Set while work may be left: when the oldest of it began, or earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_at: Option<DateTime>,
 }
 
-/// Something that a discussion was told: it isn't told twice.
+/// A mark: an entry with this tag isn't applied again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// What.
+    /// The tag: the comment's id, for an edit or a removal with its version.
     pub tag: String,
-    /// When the run began that told it.
+    /// When the attempt began that wrote the mark.
     pub at: DateTime,
-    /// Set where it was given up: it can't be told any more.
+    /// Set if the tag was given up: it can't be committed any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub void: bool,
 }
 
 impl Taken {
-    /// What a run that began then has told.
+    /// The mark of an attempt that began then.
     pub fn of(tag: &str, at: DateTime) -> Self {
         Self { tag: tag.to_owned(), at, void: false }
     }
@@ -325,12 +324,12 @@ impl Taken {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Migration {
-    /// The layout before; its store is of the epoch before.
+    /// The previous layout; its store has the previous epoch.
     pub from: Layout,
-    /// Server time of the decision.
+    /// Server time of the commit.
     pub at: DateTime,
-    /// What had been told by then: of the comments that nobody saw yet, these are copied and the others are
-    /// posted anew.
+    /// Tags that were marked by then. Of the unsettled comments, those with a mark are copied and the others
+    /// are posted anew.
     #[serde(default)]
     pub taken: Vec<String>,
     /// Server time at which everything was copied.
@@ -339,18 +338,18 @@ pub struct Migration {
 }
 
 impl OpenDiscussion {
-    /// What became of something that it was to be told.
+    /// The mark of a tag.
     pub fn taken(&self, tag: &str) -> Option<&Taken> {
         self.taken.iter().find(|taken| taken.tag == tag)
     }
 
-    /// Ids of the comments that it was told of lately.
+    /// Ids of the comments with a mark.
     pub fn taken_ids(&self) -> Vec<&str> {
-        // The tags of edits and removals are no ids: they have a version.
+        // Tags of edits and removals aren't ids: they contain a version.
         self.taken.iter().filter(|taken| !taken.void).map(|taken| taken.tag.as_str()).collect()
     }
 
-    /// The layout before, where not everything is copied yet.
+    /// The migration, while not everything is copied.
     pub fn uncopied(&self) -> Option<&Migration> {
         self.migration.as_ref().filter(|migration| migration.copied_at.is_none())
     }

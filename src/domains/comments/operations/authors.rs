@@ -1,4 +1,4 @@
-//! The comments of one author, of those that the caller may see: a comment is seen by who may see what it is on.
+//! Lists the comments of one author that the caller can see: those whose discussed document is visible.
 
 use std::collections::HashSet;
 
@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// The comments of an author, newest first. Own comments only, but for moderators.
+/// The comments of an author, newest first. Only moderators may list those of others.
 ///
 /// # Errors
-/// `BadInput` naming the argument, `Forbidden`, or trouble.
+/// `BadInput` that names the argument, or `Forbidden`.
 pub async fn comments_by(
     app: &App,
     requester: &Requester,
@@ -44,7 +44,7 @@ pub async fn comments_by(
         let last = written.last().map(position);
         listed.extend(seen(app, requester, written).await?);
         match last {
-            // What was left out makes room for what comes behind it.
+            // Invisible comments were left out: read on until the page is full.
             Some(last) if !is_end && listed.len() < page.wanted() => part = page.further(last),
             _ => break,
         }
@@ -57,10 +57,10 @@ fn position(comment: &CommentDocument) -> Vec<Bson> {
     vec![comment.at.into(), Bson::from(&comment.id)]
 }
 
-/// A page of what the author wrote, and one comment more, whoever may see it.
+/// A page of the author's comments and one more, without a check of visibility.
 async fn written(app: &App, author: &str, page: &Page) -> Result<Vec<CommentDocument>, Error> {
     let mut found = store::list_authored(app, author, page).await?;
-    // While a discussion moves a comment may come from both; what was changed last is right.
+    // While a discussion is migrated, a comment may come from both collections; the later version is kept.
     found.sort_by(|left, right| {
         (right.at, &right.id, right.version).cmp(&(left.at, &left.id, left.version))
     });
@@ -69,7 +69,7 @@ async fn written(app: &App, author: &str, page: &Page) -> Result<Vec<CommentDocu
     Ok(found)
 }
 
-/// Those on something that the caller may see.
+/// Keeps the comments whose discussed document the caller can see.
 async fn seen(
     app: &App,
     requester: &Requester,

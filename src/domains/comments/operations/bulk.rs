@@ -1,13 +1,14 @@
-//! Posting many comments on one product at once, as if they had been posted at their own times.
+//! Posts many comments on one product at once, as if they had been posted at their own times.
 //!
-//! It is the flow of a single post with its commands shared: the comments are inserted `due`, which nobody
-//! sees, one update of the product takes all of them, then the marks go. A cut leaves comments that the
-//! sweep posts one by one, or that a repeat of the import takes.
+//! It is the flow of a single post with shared commands: the comments are inserted with an outbox entry and
+//! are still invisible, one update of the product commits all of them, then their outboxes are emptied. An
+//! interruption leaves comments that the sweep posts one by one, or that a repeat of the import commits.
 //!
-//! What the product was told is forgotten at once, so that a long import doesn't fill it with marks. That is
-//! safe for comments that this very run has inserted: nobody else can take them. A sweep looks at what is
-//! due only when this run is over, other imports wait for the lease, and a review by the same author at the
-//! same time has another origin. Marks of comments that an earlier run has left are the sweep's.
+//! The marks on the product are removed at once, so that a long import doesn't fill it with marks. That is
+//! safe for comments that this attempt has inserted: nothing else can commit them. A sweep reads pending
+//! comments only after this attempt is over, other imports wait for the lease, and a review by the same
+//! author at the same time has another origin. Marks of comments that an earlier attempt has left are removed
+//! by the sweep.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,15 +25,15 @@ use crate::{
     app::App,
     error::Error,
     graphql::{refusals::InvalidInput, requester::Requester},
-    mongo::{Run, Version},
+    mongo::{Attempt, Version},
 };
 
-/// By what a comment on a product is known again.
+/// Identity of a comment on a product across imports.
 #[derive(Debug, Clone)]
 pub(in super::super) enum Known {
-    /// The key under which it was imported.
+    /// A comment: the key under which it was imported.
     Comment(String),
-    /// The author of a review.
+    /// A review: its author.
     Review(String),
 }
 
@@ -44,7 +45,7 @@ impl Known {
         }
     }
 
-    /// Another one is known by the same.
+    /// The error of a line whose identity another comment has.
     fn taken(&self) -> InvalidInput {
         match self {
             Self::Comment(_) => {
@@ -62,51 +63,51 @@ impl Known {
     }
 }
 
-/// A comment that is to be posted, checked.
+/// A checked comment that is to be posted.
 #[derive(Debug)]
 pub(in super::super) struct Line {
-    /// Where it stands in the batch.
+    /// Position in the batch.
     pub(in super::super) position: usize,
-    /// By what it is known again.
+    /// Its identity.
     pub(in super::super) known: Known,
-    /// Subject of who wrote it.
+    /// Subject of the author.
     pub(in super::super) author: String,
-    /// When.
+    /// Time of the comment.
     pub(in super::super) at: DateTime,
-    /// What it says.
+    /// Text of the comment.
     pub(in super::super) text: String,
-    /// Of a review.
+    /// Stars of a review.
     pub(in super::super) stars: Option<i32>,
-    /// What it replies to.
+    /// The comment that it replies to.
     pub(in super::super) reply_to: Option<Known>,
     /// Digest of the line.
     pub(in super::super) origin: String,
 }
 
-/// Characters of the short name in a slug: long enough for any number of comments, as a name that is taken
-/// can't be told from a repeat here.
+/// Length of the short name in a slug. It is long enough for any number of comments: a name collision can't
+/// be distinguished from a repeat here.
 const NAME: usize = 16;
 
-/// Posts the lines of one product under the lease of imports; answers with the positions of those that
-/// can't be used, and why. What was posted before stays.
+/// Posts the lines of one product under the lease of imports. Returns the positions of the lines that can't
+/// be used, each with the reason. Comments that were posted before stay.
 ///
 /// # Errors
-/// Trouble: the same lines may be posted again.
+/// The same lines may be posted again.
 pub(in super::super) async fn post_all(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     sku: &str,
     lines: Vec<Line>,
 ) -> Result<Vec<(usize, InvalidInput)>, Error> {
     let parent = Parent { kind: ParentKind::Product, key: sku.to_owned() };
-    let discussion = match opened(app, run, &parent).await? {
+    let discussion = match opened(app, attempt, &parent).await? {
         Ok(discussion) => discussion,
         Err(reason) => {
             let refused = |line: Line| (line.position, InvalidInput::new("sku", reason));
             return Ok(lines.into_iter().map(refused).collect());
         }
     };
-    let mut bulk = Bulk::read(app, run, parent, discussion, &lines).await?;
+    let mut bulk = Bulk::read(app, attempt, parent, discussion, &lines).await?;
     let mut refused = Vec::new();
     for line in lines {
         let position = line.position;
@@ -118,10 +119,10 @@ pub(in super::super) async fn post_all(
     Ok(refused)
 }
 
-/// The product's discussion, opened where there is none; or why nothing can be posted to it.
+/// The product's discussion, opened if there is none, or the reason why nothing can be posted to it.
 async fn opened(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     parent: &Parent,
 ) -> Result<Result<OpenDiscussion, &'static str>, Error> {
     let anyone = anyone();
@@ -130,7 +131,8 @@ async fn opened(
         Some(Some(discussion)) => discussion,
         Some(None) => {
             let seen = parent.kind.seen_by(&anyone);
-            let opened = store::open_discussion(app, parent, Layout::PerDocument, seen, run).await;
+            let opened =
+                store::open_discussion(app, parent, Layout::PerDocument, seen, attempt).await;
             opened.decided()?.ok_or_else(meanwhile)?
         }
     };
@@ -152,25 +154,25 @@ fn meanwhile() -> Error {
     Error::unavailable("the discussion changed while comments were imported")
 }
 
-/// The comments of one product that are posted together.
+/// Comments of one product that are posted together.
 struct Bulk<'a> {
     app: &'a App,
-    run: &'a Run,
+    attempt: &'a Attempt,
     parent: Parent,
     discussion: OpenDiscussion,
     place: Place,
-    /// Comments that are there and of which the lines speak, and those that are added.
+    /// Stored comments that the lines refer to, and the ones that are added.
     there: HashMap<String, CommentDocument>,
-    /// Those that are to be inserted.
+    /// Comments to insert.
     fresh: Vec<CommentDocument>,
-    /// Those that were inserted before and that nobody sees yet.
+    /// Comments that were inserted before and aren't committed yet.
     left: HashSet<String>,
 }
 
 impl<'a> Bulk<'a> {
     async fn read(
         app: &'a App,
-        run: &'a Run,
+        attempt: &'a Attempt,
         parent: Parent,
         discussion: OpenDiscussion,
         lines: &[Line],
@@ -183,10 +185,10 @@ impl<'a> Bulk<'a> {
         let there = place.storage().find_all(app, &place, &ids).await?;
         let there = there.into_iter().map(|comment| (comment.id.clone(), comment)).collect();
         let (fresh, left) = (Vec::new(), HashSet::new());
-        Ok(Self { app, run, parent, discussion, place, there, fresh, left })
+        Ok(Self { app, attempt, parent, discussion, place, there, fresh, left })
     }
 
-    /// Takes a line up, or says why it can't be used.
+    /// Adds a line, or returns why it can't be used.
     fn add(&mut self, line: Line) -> Result<(), InvalidInput> {
         let id = line.known.id(self.app, &self.discussion.id);
         match self.there.get(&id) {
@@ -210,7 +212,7 @@ impl<'a> Bulk<'a> {
         Ok(())
     }
 
-    /// Slug and sort key of the comment that is replied to.
+    /// Slug and sort key of the parent comment.
     fn replied_to(&self, known: &Known) -> Result<(String, String), InvalidInput> {
         let invalid = |reason: String| InvalidInput::new(known.field(), reason);
         let id = known.id(self.app, &self.discussion.id);
@@ -238,7 +240,7 @@ impl<'a> Bulk<'a> {
         let due = Due {
             kind: DueKind::Post,
             tag: id.clone(),
-            at: self.run.now(),
+            at: self.attempt.now(),
             count: 1,
             reviews: i32::from(line.stars.is_some()),
             stars: line.stars.unwrap_or_default(),
@@ -267,9 +269,9 @@ impl<'a> Bulk<'a> {
         }
     }
 
-    /// Inserts, takes and settles.
+    /// Inserts, commits and settles.
     async fn post(self) -> Result<(), Error> {
-        let (app, run, parent) = (self.app, self.run, &self.parent);
+        let (app, attempt, parent) = (self.app, self.attempt, &self.parent);
         if !store::insert_all(app, &self.fresh).await? {
             return Err(meanwhile());
         }
@@ -286,15 +288,16 @@ impl<'a> Bulk<'a> {
             due.iter().copied().filter(|comment| taken(comment).is_none()).collect();
         if !untaken.is_empty() {
             let seen = parent.kind.seen_by(&anyone());
-            let taken = store::take_all(app, parent, &self.discussion, &untaken, seen, run).await;
+            let taken =
+                store::take_all(app, parent, &self.discussion, &untaken, seen, attempt).await;
             taken.decided()?.ok_or_else(meanwhile)?;
         }
-        if !store::settle_all(app, &self.place, &due, run).await? {
+        if !store::settle_all(app, &self.place, &due, attempt).await? {
             return Err(meanwhile());
         }
         let tags: Vec<String> = self.fresh.iter().map(|comment| comment.id.clone()).collect();
         if !tags.is_empty() {
-            store::forget_taken(app, parent, &self.discussion, &tags, run).await.decided()?;
+            store::forget_taken(app, parent, &self.discussion, &tags, attempt).await.decided()?;
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Editing and removing comments. The comment decides; what the discussed document has to be told is its
-//! outbox, which holds one entry: who finds one there carries it out first.
+//! Edits and removes comments. The comment is the decider. Its outbox holds one entry for the discussed
+//! document; an entry that is still there is applied before the next change.
 
 use async_graphql::ID;
 use mongodb::bson::{DateTime, Document};
@@ -26,13 +26,10 @@ use crate::{
         refusals::{InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
     },
-    mongo::Run,
+    mongo::Attempt,
 };
 
-/// Another text, and other stars for a review, by the author and while the edit window is open.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Changes the text, and the stars of a review. Only the author may do so, and only within the edit window.
 pub async fn edit(
     app: &App,
     requester: &Requester,
@@ -46,11 +43,11 @@ pub async fn edit(
     if let Some(stars) = change.stars {
         input::within("stars", stars.into(), 1..=5)?;
     }
-    // The next nonce comes from this one and the content, so that a repeat is known by it.
+    // The next nonce is derived from this one and the content, so that a repeat is recognised by it.
     let digest = app.ids().op(&["editComment"], None, &(&text, change.stars)).input;
     let next = app.ids().derived(&["nonce", &slug, author, &nonce, &digest]);
-    let (run, discussion) = begin(app, &parent, requester).await?;
-    let mut desk = Desk { app, run, parent, discussion: discussion?, slug };
+    let (attempt, discussion) = begin(app, &parent, requester).await?;
+    let mut desk = Desk { app, attempt, parent, discussion: discussion?, slug };
     loop {
         let old = desk.comment().await?.filter(|comment| comment.author == author);
         let Some(old) = old else { return Err(no_comment(&desk.slug).into()) };
@@ -67,31 +64,28 @@ pub async fn edit(
             if change.stars.is_some() && old.stars.is_none() {
                 return Err(InvalidInput::new("stars", "are for reviews only").into());
             }
-            let earliest = earliest(app, &desk.run);
+            let earliest = earliest(app, &desk.attempt);
             if old.at <= earliest {
                 return Err(EditWindowOver::new(app.config().comment_edit_seconds).into());
             }
             uncrowded(&desk.discussion)?;
-            let new = edited(&desk.run, &old, &text, change.stars, &next);
+            let new = edited(&desk.attempt, &old, &text, change.stars, &next);
             let place = Place::now(&desk.parent, &desk.discussion);
-            let edit = place.storage().edit(app, &place, &old, &new, earliest, &desk.run).await;
+            let edit = place.storage().edit(app, &place, &old, &new, earliest, &desk.attempt).await;
             if let Some(edited) = edit.decided()?
                 && let Some(done) = desk.finish(edited).await?
             {
                 return Ok(done);
             }
         } else {
-            // What was begun before goes first.
+            // An earlier change is finished first.
             desk.finish(old).await?;
         }
         desk.again().await?;
     }
 }
 
-/// Takes a comment away; its place in the thread stays. By the author or a moderator.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Removes a comment; its place in the thread stays. The author or a moderator may do so.
 pub async fn remove(
     app: &App,
     requester: &Requester,
@@ -101,8 +95,8 @@ pub async fn remove(
     let subject = requester.subject()?;
     let parent = parent_of(on)?;
     let slug = checked_slug(slug)?;
-    let (run, discussion) = begin(app, &parent, requester).await?;
-    let mut desk = Desk { app, run, parent, discussion: discussion?, slug };
+    let (attempt, discussion) = begin(app, &parent, requester).await?;
+    let mut desk = Desk { app, attempt, parent, discussion: discussion?, slug };
     loop {
         let old = desk
             .comment()
@@ -115,9 +109,9 @@ pub async fn remove(
             }
             let by = if old.author == subject { Remover::Author } else { Remover::Moderator };
             uncrowded(&desk.discussion)?;
-            let new = blank(app, &desk.run, &old, by);
+            let new = blank(app, &desk.attempt, &old, by);
             let place = Place::now(&desk.parent, &desk.discussion);
-            let removal = place.storage().blank(app, &place, &old, &new, &desk.run).await;
+            let removal = place.storage().blank(app, &place, &old, &new, &desk.attempt).await;
             if let Some(removed) = removal.decided()?
                 && let Some(done) = desk.finish(removed).await?
             {
@@ -130,31 +124,32 @@ pub async fn remove(
     }
 }
 
-/// What a change of one comment works on.
+/// State of the change of one comment.
 struct Desk<'a> {
     app: &'a App,
-    run: Run,
+    attempt: Attempt,
     parent: Parent,
     discussion: OpenDiscussion,
     slug: String,
 }
 
 impl Desk<'_> {
-    /// The comment in the store where it can be changed; none that nobody sees yet.
+    /// The comment in the store where it can be changed; `None` if it isn't posted yet.
     async fn comment(&mut self) -> Result<Option<CommentDocument>, Error> {
         if self.discussion.uncopied().is_some() {
-            self.discussion = carry(self.app, &self.run, &self.parent, &self.discussion).await?;
+            self.discussion =
+                carry(self.app, &self.attempt, &self.parent, &self.discussion).await?;
         }
         let place = Place::now(&self.parent, &self.discussion);
         let found = place.storage().find(self.app, &place, By::Slug(&self.slug)).await?;
         Ok(found.filter(|comment| !comment.is_unposted()))
     }
 
-    /// Carries out what is due; `None` where the discussion moved meanwhile and the comment with it.
+    /// Applies the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
     async fn finish(&mut self, comment: CommentDocument) -> Result<Option<CommentDocument>, Error> {
-        let (app, run, parent) = (self.app, &self.run, &self.parent);
+        let (app, attempt, parent) = (self.app, &self.attempt, &self.parent);
         let seen = Document::new();
-        match finish(app, run, parent, &self.discussion, comment, seen).await? {
+        match finish(app, attempt, parent, &self.discussion, comment, seen).await? {
             Finished::Done(comment) => Ok(Some(comment)),
             Finished::Moved(moved) => {
                 self.discussion = moved;
@@ -166,10 +161,10 @@ impl Desk<'_> {
         }
     }
 
-    /// After a refusal, or behind what was begun before: reads the discussion again.
+    /// Reads the discussion again, after a refusal or after an earlier change was finished.
     async fn again<U: From<NotFound>>(&mut self) -> Result<(), Stop<U>> {
-        if self.run.is_over() {
-            return Err(self.run.overdue().into());
+        if self.attempt.is_over() {
+            return Err(self.attempt.overdue().into());
         }
         let now = store::settled(self.app, &self.parent).await?;
         let same = now.filter(|now| now.id == self.discussion.id);
@@ -179,15 +174,15 @@ impl Desk<'_> {
     }
 }
 
-/// Comments that were posted before this can't be edited any more.
-fn earliest(app: &App, run: &Run) -> DateTime {
+/// Time before which comments can't be edited any more.
+fn earliest(app: &App, attempt: &Attempt) -> DateTime {
     let window = i64::try_from(app.config().comment_edit_seconds).unwrap_or(i64::MAX);
     let window = window.saturating_mul(1_000);
-    DateTime::from_millis(run.now().timestamp_millis().saturating_sub(window))
+    DateTime::from_millis(attempt.now().timestamp_millis().saturating_sub(window))
 }
 
 fn edited(
-    run: &Run,
+    attempt: &Attempt,
     old: &CommentDocument,
     text: &str,
     stars: Option<i32>,
@@ -198,7 +193,7 @@ fn edited(
     let due = Due {
         kind: DueKind::Edit,
         tag: format!("{}:{version}", old.id),
-        at: run.now(),
+        at: attempt.now(),
         count: 0,
         reviews: 0,
         stars: stars.unwrap_or_default() - old.stars.unwrap_or_default(),
@@ -208,18 +203,18 @@ fn edited(
         stars,
         nonce: nonce.to_owned(),
         version,
-        edited_at: Some(run.now()),
+        edited_at: Some(attempt.now()),
         due: Some(due),
         ..old.clone()
     }
 }
 
-fn blank(app: &App, run: &Run, old: &CommentDocument, by: Remover) -> CommentDocument {
+fn blank(app: &App, attempt: &Attempt, old: &CommentDocument, by: Remover) -> CommentDocument {
     let version = old.version + 1;
     let due = Due {
         kind: DueKind::Remove,
         tag: format!("{}:{version}", old.id),
-        at: run.now(),
+        at: attempt.now(),
         count: -1,
         reviews: -i32::from(old.stars.is_some()),
         stars: -old.stars.unwrap_or_default(),
@@ -229,7 +224,7 @@ fn blank(app: &App, run: &Run, old: &CommentDocument, by: Remover) -> CommentDoc
         stars: None,
         nonce: app.ids().random(),
         version,
-        removed: Some(Removed { at: run.now(), by }),
+        removed: Some(Removed { at: attempt.now(), by }),
         due: Some(due),
         ..old.clone()
     }

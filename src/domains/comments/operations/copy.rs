@@ -1,4 +1,4 @@
-//! The copying of what was posted, from the store that a discussion leaves to the one that it moves to.
+//! Copies posted comments from the old store of a discussion to the new one.
 
 use mongodb::bson::DateTime;
 
@@ -6,16 +6,16 @@ use super::super::{
     documents::{CommentDocument, OpenDiscussion, Parent},
     store::{self, BATCH, Place},
 };
-use crate::{app::App, error::Error, mongo::Run};
+use crate::{app::App, error::Error, mongo::Attempt};
 
-/// Seals the old store and copies what was posted to it. Everyone who does this writes the same: sealed
-/// comments don't change, and which are copied was decided when the discussion began to move.
+/// Seals the old store and copies the comments that were posted to it. Concurrent copiers write the same:
+/// sealed comments don't change, and the set of comments to copy was fixed when the migration began.
 ///
 /// # Errors
-/// Trouble; whoever comes next begins anew, and what is there stays.
+/// A repeat starts again from the beginning; copies that exist are kept.
 pub(super) async fn carry(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     parent: &Parent,
     discussion: &OpenDiscussion,
 ) -> Result<OpenDiscussion, Error> {
@@ -26,7 +26,7 @@ pub(super) async fn carry(
     let (old, new) = (before.storage(), now.storage());
     old.seal(app, &before).await?;
     let size = usize::try_from(BATCH).unwrap_or(usize::MAX);
-    let mut run = *run;
+    let mut attempt = *attempt;
     let (mut after, mut number): (Option<(DateTime, String)>, i64) = (None, 0);
     let mut kept: Vec<CommentDocument> = Vec::new();
     loop {
@@ -49,30 +49,31 @@ pub(super) async fn carry(
             if !new.lists_authors() {
                 store::put_authored(app, &now.discussion, &comments).await?;
             }
-            new.copy(app, &now, number, comments, &run).await?;
+            new.copy(app, &now, number, comments, &attempt).await?;
             number += 1;
         }
         if is_end {
             break;
         }
-        // A run is long enough for most discussions; in a large one, is it still this migration?
-        if run.is_over() {
-            run = app.begin().await?;
+        // One attempt is long enough for most discussions. In a large one, check that the migration is the
+        // same.
+        if attempt.is_over() {
+            attempt = app.begin().await?;
             match store::settled(app, parent).await? {
                 Some(still) if still.id == discussion.id && still.epoch == discussion.epoch => {}
                 _ => return Err(Error::unavailable("the discussion moved on meanwhile")),
             }
         }
     }
-    if run.is_over() {
-        run = app.begin().await?;
+    if attempt.is_over() {
+        attempt = app.begin().await?;
     }
-    let marked = store::mark_copied(app, parent, discussion, &run).await;
+    let marked = store::mark_copied(app, parent, discussion, &attempt).await;
     if let Some(marked) = marked.decided()? {
         return Ok(marked);
     }
     match store::settled(app, parent).await? {
         Some(still) if still.id == discussion.id && still.uncopied().is_none() => Ok(*still),
-        _ => Err(run.overdue()),
+        _ => Err(attempt.overdue()),
     }
 }

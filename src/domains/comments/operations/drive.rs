@@ -1,4 +1,4 @@
-//! What the sweep found due of a comment, wherever its discussion has moved since.
+//! Applies the outbox of a comment that the sweep found, even if its discussion has moved since.
 
 use mongodb::bson::Document;
 
@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{app::App, error::Error};
 
-/// Finishes what the sweep found due in a store of that layout. Says whether anything was done.
-///
-/// # Errors
-/// Trouble: the next pass goes on.
+/// Finishes a comment that the sweep found in a store of that layout. Returns whether anything was changed.
 pub(in super::super) async fn drive(
     app: &App,
     layout: Layout,
@@ -25,10 +22,10 @@ pub(in super::super) async fn drive(
     let Some(place) = Place::of(&found, layout) else {
         return Err(Error::internal("a comment whose store has no epoch"));
     };
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let discussion = store::settled(app, &found.parent).await?;
     let Some(discussion) = discussion.filter(|discussion| discussion.id == place.discussion) else {
-        // Nobody can take it any more.
+        // The discussion is gone: nothing can commit the comment any more.
         return withdraw(app, &place, &found.id).await;
     };
     let now = Place::now(&place.parent, &discussion);
@@ -38,19 +35,19 @@ pub(in super::super) async fn drive(
             return Ok(false);
         };
         let seen = Document::new();
-        finish(app, &run, &place.parent, &discussion, comment, seen).await?;
+        finish(app, &attempt, &place.parent, &discussion, comment, seen).await?;
         return Ok(true);
     }
     if let Some(migration) = &discussion.migration {
         if migration.copied_at.is_none() {
-            carry(app, &run, &place.parent, &discussion).await?;
+            carry(app, &attempt, &place.parent, &discussion).await?;
         }
-        // What was taken before is copied, with what is due of it.
+        // Comments that were committed before the migration are copied with their outbox.
         if found.is_taken(&migration.taken) {
             return Ok(false);
         }
     }
-    repost(app, &run, &place.parent, *discussion, &found).await?;
+    repost(app, &attempt, &place.parent, *discussion, &found).await?;
     withdraw(app, &place, &found.id).await
 }
 

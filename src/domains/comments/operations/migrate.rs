@@ -1,9 +1,10 @@
-//! Moving a discussion to another layout while comments arrive.
+//! Moves a discussion to another layout while comments arrive.
 //!
-//! One update of the discussed document decides: the epoch rises, and from then on comments are posted to the
-//! next store. The old one is sealed and copied in order of time. What had been taken by then is copied,
-//! also where its author wasn't answered yet; what hadn't been is posted anew by whoever finds it. The old
-//! store goes when nobody can still be reading it and nothing in it waits to be posted.
+//! One update of the discussed document commits: the epoch rises, and from then on comments are posted to the
+//! new store. The old one is sealed and copied in order of time. Comments that were committed by then are
+//! copied, even if their authors haven't been answered yet. Uncommitted ones are posted anew by any attempt
+//! that finds them. The old store is removed when no attempt can still read it and no comment in it waits to
+//! be posted.
 
 use async_graphql::ID;
 use mongodb::bson::DateTime;
@@ -27,13 +28,10 @@ use crate::{
         refusals::{InUse, Stop},
         requester::Requester,
     },
-    mongo::Run,
+    mongo::Attempt,
 };
 
-/// Moves a discussion. The same call sent again goes forward with what the first left.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Moves a discussion. A repeat of the same call continues an unfinished migration.
 pub async fn migrate(
     app: &App,
     requester: &Requester,
@@ -42,29 +40,29 @@ pub async fn migrate(
 ) -> Result<OpenDiscussion, Stop<MigrateDiscussionResult>> {
     let parent = parent_of(on)?;
     may_write(&parent, requester)?;
-    let (run, discussion) = begin(app, &parent, requester).await?;
+    let (attempt, discussion) = begin(app, &parent, requester).await?;
     let mut discussion = discussion?;
     if discussion.layout != to {
         let seen = parent.kind.seen_by(requester);
-        let moved = store::migrate(app, &parent, &discussion, to, seen, &run).await;
+        let moved = store::migrate(app, &parent, &discussion, to, seen, &attempt).await;
         match moved.decided()? {
             Some(moved) => discussion = moved,
-            None => discussion = explained(app, requester, &parent, to, &run).await?,
+            None => discussion = explained(app, requester, &parent, to, &attempt).await?,
         }
     }
     if discussion.uncopied().is_some() {
-        discussion = carry(app, &run, &parent, &discussion).await?;
+        discussion = carry(app, &attempt, &parent, &discussion).await?;
     }
     Ok(discussion)
 }
 
-/// Why a discussion didn't begin to move.
+/// Why the migration of a discussion was refused.
 async fn explained(
     app: &App,
     requester: &Requester,
     parent: &Parent,
     to: Layout,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<OpenDiscussion, Stop<MigrateDiscussionResult>> {
     let now = begin(app, parent, requester).await?.1?;
     if now.layout == to {
@@ -77,14 +75,12 @@ async fn explained(
     if to == Layout::Embedded && now.total > CAP {
         return Err(DiscussionFull::new(now.total).into());
     }
-    Err(run.overdue().into())
+    Err(attempt.overdue().into())
 }
 
-/// Brings a migration to its end that the sweep found: copies what isn't copied, and removes the old store
-/// once nobody reads it any more and nothing in it waits to be posted. Says whether anything was done.
-///
-/// # Errors
-/// Trouble: the next pass goes on.
+/// Finishes a migration that the sweep found: copies the remaining comments, and removes the old store when
+/// no attempt reads it any more and no comment in it waits to be posted. Returns whether anything was
+/// changed.
 pub(in super::super) async fn settle(
     app: &App,
     parent: &Parent,
@@ -95,9 +91,9 @@ pub(in super::super) async fn settle(
     else {
         return Ok(false);
     };
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let Some(copied_at) = migration.copied_at else {
-        carry(app, &run, parent, discussion).await?;
+        carry(app, &attempt, parent, discussion).await?;
         return Ok(true);
     };
     if copied_at >= before {
@@ -110,7 +106,7 @@ pub(in super::super) async fn settle(
         after = Some((last.at, last.id.clone()));
         for comment in batch {
             if !comment.is_taken(&migration.taken) {
-                repost(app, &run, parent, discussion.clone(), &comment).await?;
+                repost(app, &attempt, parent, discussion.clone(), &comment).await?;
             }
         }
     }
@@ -118,6 +114,6 @@ pub(in super::super) async fn settle(
     if Place::now(parent, discussion).storage().lists_authors() {
         store::remove_authored(app, &discussion.id).await?;
     }
-    let run = app.begin().await?;
-    Ok(store::close(app, parent, discussion, &run).await.decided()?.is_some())
+    let attempt = app.begin().await?;
+    Ok(store::close(app, parent, discussion, &attempt).await.decided()?.is_some())
 }

@@ -31,26 +31,26 @@ use crate::{
     app::App,
     error::Error,
     graphql::{input, refusals::NotFound, requester::Requester},
-    mongo::Run,
+    mongo::Attempt,
 };
 
-/// Longest comment, in characters.
+/// Maximum length of a comment, in characters.
 pub(super) const TEXT: usize = 4_000;
-/// Levels of a thread at the most: a sort key has some 25 bytes for each.
+/// Maximum depth of a thread: a sort key has about 25 bytes for each level.
 pub const LEVELS: usize = 250;
-/// What a discussion keeps of what it was told lately, at the most; those who look before they tell it may
-/// be a few more together.
+/// Maximum number of marks of a discussion. It is checked before a mark is written, so concurrent attempts
+/// may exceed it by a few.
 const TAKEN: usize = 1_000;
-/// Longest slug: a name of 32 characters for each level.
+/// Maximum length of a slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;
 
-/// What a global id says is discussed. A text that is no such id is as good as the id of nothing.
+/// The discussed document of a global id. A malformed id is treated like the id of nothing.
 pub(super) fn parent_of(id: &ID) -> Result<Parent, NotFound> {
     let parent = Parent::of(id).filter(|parent| input::is_key(&parent.key));
     parent.ok_or_else(|| NotFound::given("discussion", id))
 }
 
-/// The slug of a comment. A text that can't be one is as good as the slug of no comment.
+/// The slug of a comment. A malformed slug is treated like the slug of no comment.
 fn checked_slug(slug: &str) -> Result<String, NotFound> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
     if slug.is_empty() || slug.len() > SLUG || !slug.bytes().all(fits) {
@@ -59,17 +59,17 @@ fn checked_slug(slug: &str) -> Result<String, NotFound> {
     Ok(slug.to_owned())
 }
 
-/// Nothing like that is there, or not for this caller.
+/// The error for a document that doesn't exist or that this caller can't see.
 fn no_parent(parent: &Parent) -> NotFound {
     NotFound::new(parent.kind.name(), parent.id().0)
 }
 
-/// No such comment, or not for this caller.
+/// The error for a comment that doesn't exist or that this caller can't see.
 fn no_comment(slug: &str) -> NotFound {
     NotFound::new("comment", slug)
 }
 
-/// There is room to tell the discussion something.
+/// Checks that the discussion has room for another mark.
 fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
     if discussion.taken.len() >= TAKEN {
         return Err(Error::RateLimited("too many comments on this are still being settled"));
@@ -77,23 +77,23 @@ fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
     Ok(())
 }
 
-/// Begins a run with the discussion of something that the caller may see.
+/// Begins an attempt by reading the discussion of a document that the caller can see.
 async fn begin(
     app: &App,
     parent: &Parent,
     requester: &Requester,
-) -> Result<(Run, Result<OpenDiscussion, NotFound>), Error> {
-    let (run, found) = store::open(app, parent, requester).await?;
+) -> Result<(Attempt, Result<OpenDiscussion, NotFound>), Error> {
+    let (attempt, found) = store::open(app, parent, requester).await?;
     let discussion = match found {
         Some(Some(discussion)) => Ok(discussion),
         Some(None) => Err(NotFound::new("discussion", parent.id().0)),
         None => Err(no_parent(parent)),
     };
-    Ok((run, discussion))
+    Ok((attempt, discussion))
 }
 
-/// A comment that anybody sees, wherever it is just now: while a discussion moves, one that isn't in the
-/// new store is still in the old one.
+/// Finds a posted comment in either store: during a migration, a comment that isn't in the new store is still
+/// in the old one.
 async fn find(
     app: &App,
     parent: &Parent,

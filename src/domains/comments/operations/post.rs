@@ -1,4 +1,4 @@
-//! Posting comments and reviews.
+//! Posts comments and reviews.
 
 use mongodb::bson::{DateTime, Document};
 
@@ -28,7 +28,7 @@ use crate::{
         refusals::{AlreadyExists, Conflict, InvalidInput, NotFound, Stop},
         requester::Requester,
     },
-    mongo::{Run, Version},
+    mongo::{Attempt, Version},
 };
 
 /// A comment that is to be posted.
@@ -39,7 +39,7 @@ struct Posting {
     author: String,
     text: String,
     stars: Option<i32>,
-    /// Slug and sort key of the comment that it replies to; empty where it replies to none.
+    /// Slug and sort key of the comment that it replies to; both empty at the top level.
     reply_to: (String, String),
     nonce: String,
 }
@@ -52,10 +52,7 @@ enum Unposted {
     OtherInput,
 }
 
-/// Posts a comment. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Posts a comment, once per op id.
 pub async fn post(
     app: &App,
     requester: &Requester,
@@ -67,7 +64,7 @@ pub async fn post(
     let slug = new.parent_slug.as_ref();
     let slug = slug.map(|slug| checked_slug(slug)).transpose()?;
     let op_id = input::op_id(new.op_id.as_ref())?;
-    let (run, discussion) = begin(app, &parent, requester).await?;
+    let (attempt, discussion) = begin(app, &parent, requester).await?;
     let discussion = discussion?;
     let scope = [author, "postComment", &discussion.id];
     let op = app.ids().op(&scope, op_id.as_deref(), &(&slug, &text));
@@ -79,7 +76,7 @@ pub async fn post(
     let author = author.to_owned();
     let posting = Posting { id, origin, author, text, stars: None, reply_to, nonce };
     let seen = parent.kind.seen_by(requester);
-    match place(app, &run, &parent, discussion, &posting, seen).await? {
+    match place(app, &attempt, &parent, discussion, &posting, seen).await? {
         Ok(comment) => Ok(comment),
         Err(Unposted::Full(total)) => Err(DiscussionFull::new(total).into()),
         Err(Unposted::Gone) => Err(no_parent(&parent).into()),
@@ -88,11 +85,8 @@ pub async fn post(
     }
 }
 
-/// Reviews a product. Once per author; the same call sent again is answered with the review. The first review
-/// of a product opens its discussion.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Reviews a product, once per author; a repeat of the same call returns the review. The first review of a
+/// product opens its discussion.
 pub async fn review(
     app: &App,
     requester: &Requester,
@@ -104,7 +98,7 @@ pub async fn review(
     let text = input::text("text", &new.text, 1..=TEXT)?;
     let on = NodeKind::Product.id(&sku);
     let parent = parent_of(&on)?;
-    let (run, discussion) = begin_or_open(app, &parent, requester).await?;
+    let (attempt, discussion) = begin_or_open(app, &parent, requester).await?;
     let discussion = discussion?;
     let id = review_id(app, &discussion.id, author);
     let origin = app.ids().op(&["reviewProduct"], None, &(&new.stars, &text)).input;
@@ -118,7 +112,7 @@ pub async fn review(
         nonce: app.ids().random(),
     };
     let seen = parent.kind.seen_by(requester);
-    match place(app, &run, &parent, discussion, &posting, seen).await? {
+    match place(app, &attempt, &parent, discussion, &posting, seen).await? {
         Ok(comment) => Ok(comment),
         Err(Unposted::Full(total)) => Err(DiscussionFull::new(total).into()),
         Err(Unposted::Gone) => Err(NotFound::of(NodeKind::Product, &sku).into()),
@@ -129,13 +123,13 @@ pub async fn review(
     }
 }
 
-/// The id of an author's review in a discussion: there is one.
+/// The id of an author's only review in a discussion.
 pub(super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
     app.ids().derived(&["review", discussion, author])
 }
 
-/// Slug and sort key of the comment that is replied to. A reply that is there already stays, whatever has
-/// become of the comment and of the layout since.
+/// Slug and sort key of the parent comment. A reply that is already stored keeps its place, whatever has
+/// become of the parent and of the layout since.
 async fn replied_to(
     app: &App,
     parent: &Parent,
@@ -163,44 +157,44 @@ async fn replied_to(
     Ok((slug, comment.sort_key))
 }
 
-/// Posts, whatever the discussion's layout is and becomes meanwhile.
+/// Posts a comment, even if the discussion moves to another layout meanwhile.
 async fn place(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     parent: &Parent,
     mut discussion: OpenDiscussion,
     posting: &Posting,
     seen: Document,
 ) -> Result<Result<CommentDocument, Unposted>, Error> {
-    // A longer name is taken where another comment has the shorter one.
+    // A longer name is used if another comment has the shorter one.
     let mut length = 8;
     let mut left: Option<Place> = None;
     loop {
         uncrowded(&discussion)?;
-        // A repeat while the discussion moves: what was posted is copied before anything is posted anew.
+        // A repeat during a migration: committed comments are copied before the comment is posted anew.
         if let Some(migration) = discussion.uncopied()
             && let Some(before) = Place::before(parent, &discussion)
             && let Some(old) = before.storage().find(app, &before, By::Id(&posting.id)).await?
         {
             if old.is_taken(&migration.taken) {
-                discussion = carry(app, run, parent, &discussion).await?;
+                discussion = carry(app, attempt, parent, &discussion).await?;
             } else {
                 left = Some(before);
             }
         }
         let now = Place::now(parent, &discussion);
         let name = CommentDocument::short(&posting.id, length);
-        let comment = posting.comment(&now, &name, run.now());
+        let comment = posting.comment(&now, &name, attempt.now());
         let storage = now.storage();
         let inserted = if is_named_before(app, parent, &discussion, &comment).await? {
             Inserted::SlugTaken
         } else {
-            storage.insert(app, &now, &discussion, comment, seen.clone(), run).await?
+            storage.insert(app, &now, &discussion, comment, seen.clone(), attempt).await?
         };
         let comment = match inserted {
             Inserted::Unposted(comment) => comment,
             Inserted::Taken(comment) => {
-                discussion.taken.push(Taken::of(&comment.id, run.now()));
+                discussion.taken.push(Taken::of(&comment.id, attempt.now()));
                 comment
             }
             Inserted::Exists(there) if there.origin != posting.origin => {
@@ -230,11 +224,11 @@ async fn place(
                 Some(given_up) if given_up.taken(&posting.id).is_some() => {
                     return Ok(Err(Unposted::GivenUp));
                 }
-                _ if run.is_over() => return Err(run.overdue()),
+                _ if attempt.is_over() => return Err(attempt.overdue()),
                 _ => return Ok(Err(Unposted::Gone)),
             },
         };
-        match finish(app, run, parent, &discussion, comment, seen.clone()).await? {
+        match finish(app, attempt, parent, &discussion, comment, seen.clone()).await? {
             Finished::Done(comment) => {
                 withdraw(app, left.as_ref(), &posting.id).await?;
                 return Ok(Ok(comment));
@@ -246,13 +240,13 @@ async fn place(
             Finished::Withdrawn => return Ok(Err(Unposted::Gone)),
             Finished::GivenUp => return Ok(Err(Unposted::GivenUp)),
         }
-        if run.is_over() {
-            return Err(run.overdue());
+        if attempt.is_over() {
+            return Err(attempt.overdue());
         }
     }
 }
 
-/// Whether another comment has its slug that isn't copied to this store yet.
+/// Whether another comment that isn't copied to this store yet has its slug.
 async fn is_named_before(
     app: &App,
     parent: &Parent,
@@ -267,7 +261,7 @@ async fn is_named_before(
     Ok(there.is_some_and(|there| there.id != comment.id && there.is_taken(&migration.taken)))
 }
 
-/// Takes the comment out of the store that it was to be posted in before the discussion moved.
+/// Removes the comment from the store that it was inserted into before the discussion moved.
 async fn withdraw(app: &App, left: Option<&Place>, id: &str) -> Result<(), Error> {
     if let Some(left) = left {
         let _gone = left.storage().withdraw(app, left, id).await.decided()?;
@@ -275,13 +269,10 @@ async fn withdraw(app: &App, left: Option<&Place>, id: &str) -> Result<(), Error
     Ok(())
 }
 
-/// Posts a comment to the present store that an old one holds and nobody saw.
-///
-/// # Errors
-/// Trouble: the next pass goes on.
+/// Posts a comment to the current store that was left uncommitted in an old one.
 pub(super) async fn repost(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     parent: &Parent,
     discussion: OpenDiscussion,
     found: &CommentDocument,
@@ -295,8 +286,8 @@ pub(super) async fn repost(
         reply_to: (found.reply_to.clone(), found.above().to_owned()),
         nonce: found.nonce.clone(),
     };
-    // Full, gone or given up: nobody was told that it was posted.
-    let _posted = place(app, run, parent, discussion, &posting, Document::new()).await?;
+    // A full or missing discussion and an aborted post are no errors: no caller was told that it was posted.
+    let _posted = place(app, attempt, parent, discussion, &posting, Document::new()).await?;
     Ok(())
 }
 

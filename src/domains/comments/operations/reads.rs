@@ -1,5 +1,5 @@
-//! Reads: the discussed document tells who may see the discussion and how it is stored, then one range is
-//! read; where the comments are embedded, the document is all.
+//! Reads comments. The discussed document determines who can see the discussion and how it is stored; then
+//! one range is read. Embedded comments need no further read.
 
 use std::time::Instant;
 
@@ -20,16 +20,13 @@ use crate::{
     graphql::{page::Page, requester::Requester},
 };
 
-/// What no comment's slug is: between slashes stand names.
+/// A slug that no comment has: the names between slashes aren't empty.
 const NO_SLUG: &str = "/";
 
-/// A page of a list, and its comments, each with its place in the order.
+/// A page of a list, and its comments, each with its position in the order.
 pub type Listed = (Page, Vec<(Vec<Bson>, CommentDocument)>);
 
-/// The discussion of something that the caller may see.
-///
-/// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// The discussion of a document that the caller can see.
 pub async fn discussion(
     app: &App,
     requester: &Requester,
@@ -42,7 +39,7 @@ pub async fn discussion(
 /// All comments of a discussion.
 ///
 /// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// `BadInput` that names the argument.
 pub async fn comments(
     app: &App,
     requester: &Requester,
@@ -58,10 +55,10 @@ pub async fn comments(
     list(app, requester, on, "order", &Asked::For(way), first, after).await
 }
 
-/// What was replied to a comment, or without one what replies to nothing.
+/// The replies to a comment; without `slug` the comments at the top level.
 ///
 /// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// `BadInput` that names the argument.
 pub async fn replies(
     app: &App,
     requester: &Requester,
@@ -78,7 +75,7 @@ pub async fn replies(
 /// A comment and everything below it.
 ///
 /// # Errors
-/// `BadInput` naming the argument, or trouble.
+/// `BadInput` that names the argument.
 pub async fn subthread(
     app: &App,
     requester: &Requester,
@@ -92,9 +89,6 @@ pub async fn subthread(
 }
 
 /// One comment.
-///
-/// # Errors
-/// `BadInput` naming the argument, or trouble.
 pub async fn comment(
     app: &App,
     requester: &Requester,
@@ -108,13 +102,13 @@ pub async fn comment(
             return Ok(None);
         };
         let found = one(app, &parent, &discussion, &slug).await?;
-        if found.is_some() || since.elapsed() < app.bounds().one() {
+        if found.is_some() || since.elapsed() < app.bounds().grace_period() {
             return Ok(found);
         }
     }
 }
 
-/// The comment of that slug of a discussion that was read just now.
+/// Finds a comment by its slug in a discussion that was just read.
 async fn one(
     app: &App,
     parent: &Parent,
@@ -129,22 +123,23 @@ async fn one(
     find(app, parent, discussion, By::Slug(slug)).await
 }
 
-/// Collection and key of what is followed by those who follow a discussion; an empty key, which nothing has,
-/// where there can be none.
+/// Collection and key of the document that subscribers of a discussion watch. If `on` is no valid id, the key
+/// is empty, which no document has.
 pub fn followed(on: &ID) -> (&'static str, String) {
     let nothing = || (ParentKind::Product.collection(), String::new());
     parent_of(on).map_or_else(|_| nothing(), |parent| (parent.kind.collection(), parent.key))
 }
 
-/// What is asked for.
+/// The requested list.
 enum Asked {
-    /// A list as it is.
+    /// A list that needs no further read.
     For(Way),
-    /// The comment of that slug and what is below it.
+    /// The comment with that slug and everything below it.
     Below(String),
 }
 
-/// A page of one discussion's list. `field` is the argument to blame where its layout can't serve the list.
+/// A page of one discussion's list. `field` is the argument that the error names if the layout can't serve
+/// the list.
 async fn list(
     app: &App,
     requester: &Requester,
@@ -187,16 +182,16 @@ async fn list(
                 merged(&way, &page, now, before)
             }
         };
-        // A store that isn't used any more goes two bounds after it was left: what took longer to read may
-        // have missed it.
-        if since.elapsed() < app.bounds().one() {
+        // An old store is removed two grace periods after it was left: a read that took longer may have
+        // missed it.
+        if since.elapsed() < app.bounds().grace_period() {
             let placed = found.into_iter().map(|comment| (way.position(&comment), comment));
             return Ok(Some((page, placed.collect())));
         }
     }
 }
 
-/// The comments of two stores as one list. What is in both is shown as the new one has it.
+/// Merges the comments of two stores. Of a comment in both, the new store's is kept.
 fn merged(
     way: &Way,
     page: &Page,
@@ -214,21 +209,21 @@ fn merged(
     all
 }
 
-/// The newest comments of a discussion, also while it moves.
+/// The newest comments of a discussion, also during a migration.
 pub(super) async fn newest(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
 ) -> Result<Vec<CommentDocument>, Error> {
-    /// As many as the discussed document carries, and the one that was removed.
+    /// The number that the discussed document carries, and one for the removed comment.
     const NEWEST: i64 = 11;
     let now = Place::now(parent, discussion);
     let mut newest = now.storage().newest(app, &now, &discussion.taken_ids(), NEWEST).await?;
     if let Some(migration) = discussion.uncopied()
         && let Some(before) = Place::before(parent, discussion)
     {
-        // What was taken since is in the new store. Something of the same id may be left in the old one: it
-        // waits to be withdrawn, and has another time.
+        // Comments that were committed since are in the new store. The old store may hold an uncommitted copy
+        // of one, with another time, until it is withdrawn.
         let taken: Vec<_> = migration.taken.iter().map(String::as_str).collect();
         for comment in before.storage().newest(app, &before, &taken, NEWEST).await? {
             if !newest.iter().any(|other| other.id == comment.id) {

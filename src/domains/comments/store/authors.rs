@@ -1,5 +1,4 @@
-//! The comments of one author: in `comments` themselves, and the copies of those that aren't documents of
-//! their own.
+//! Lists of comments by author: from `comments` itself, and from the copies of comments in other layouts.
 
 use mongodb::bson::doc;
 
@@ -18,7 +17,8 @@ use crate::{
     },
 };
 
-/// A page of the author's comments from either collection, newest first, side by side; some may be in both.
+/// A page of the author's comments, newest first. Both collections are read in parallel; a comment may be in
+/// both.
 pub(in super::super) async fn list_authored(
     app: &App,
     author: &str,
@@ -33,7 +33,7 @@ pub(in super::super) async fn list_authored(
     Ok(own.into_iter().chain(copied.into_iter().map(|copy| copy.comment)).collect())
 }
 
-/// Writes copies of these comments whole, where no copy of their version is there.
+/// Writes copies of these comments, unless a copy of the same or a later version exists.
 pub(in super::super) async fn put_authored(
     app: &App,
     discussion: &str,
@@ -41,7 +41,7 @@ pub(in super::super) async fn put_authored(
 ) -> Result<(), Error> {
     let updates = comments.iter().map(|comment| {
         let CommentDocument { id, author, at, version, .. } = comment.clone();
-        // What is due is of no concern to who reads.
+        // Readers don't need the outbox.
         let comment = CommentDocument { due: None, ..comment.clone() };
         let key = id.clone();
         let discussion = discussion.to_owned();
@@ -50,7 +50,7 @@ pub(in super::super) async fn put_authored(
             AuthoredComment { key, id, discussion, author, at, version, comment, v: Version };
         (older, vec![doc! { "$replaceWith": literal(stored(&copy)) }])
     });
-    // One that is refused is there in that version or a later one.
+    // A refused copy exists in that version or a later one.
     let _there = app.collection::<AuthoredComment>().upsert_each(updates.collect()).await?;
     Ok(())
 }

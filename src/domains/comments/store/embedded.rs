@@ -1,7 +1,7 @@
-//! Comments inside the discussed document: few, and read along with it.
+//! The layout `EMBEDDED`: comments inside the discussed document, up to 100, read along with it.
 //!
-//! A comment is put in and taken by one update. The store is sealed by the update that raises the
-//! discussion's epoch.
+//! One update inserts a comment and commits it. The update that raises the discussion's epoch also seals the
+//! store.
 
 use async_trait::async_trait;
 use mongodb::bson::{DateTime, Document, doc};
@@ -16,7 +16,7 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         expression::{both, stored},
     },
 };
@@ -24,7 +24,7 @@ use crate::{
 /// The layout; its comments are in `discussion.entries` of the discussed document.
 pub(super) struct Embedded;
 
-/// The discussed document, while this store is the one that is posted to.
+/// Filter: the discussed document, while this store is the current one.
 fn there(place: &Place) -> Document {
     doc! {
         "_id": &place.parent.key,
@@ -33,7 +33,7 @@ fn there(place: &Place) -> Document {
     }
 }
 
-/// The comments that are there.
+/// The comments of the store.
 async fn entries(app: &App, place: &Place) -> Result<Vec<CommentDocument>, Error> {
     let found = parents::settled(app, &place.parent).await?;
     let own = found.filter(|discussion| discussion.id == place.discussion);
@@ -45,7 +45,7 @@ fn entries_of(place: &Place, discussion: OpenDiscussion) -> Vec<CommentDocument>
     discussion.entries.into_iter().filter(|comment| comment.on == on).collect()
 }
 
-/// Updates the discussed document and picks a comment of it.
+/// Updates the discussed document and returns one of its comments.
 async fn update(
     app: &App,
     place: &Place,
@@ -53,15 +53,15 @@ async fn update(
     update: Document,
     array_filters: Vec<Document>,
     id: &str,
-    run: Option<&Run>,
+    attempt: Option<&Attempt>,
 ) -> Outcome<Option<CommentDocument>> {
     of_kind!(place.parent.kind, Own => {
         let mut write = app.collection::<Own>().guarded(filter, update);
         if !array_filters.is_empty() {
             write = write.array_filters(array_filters);
         }
-        if let Some(run) = run {
-            write = write.within(run);
+        if let Some(attempt) = attempt {
+            write = write.within(attempt);
         }
         let fields: Document =
             Own::FIELDS.iter().map(|field| ((*field).to_owned(), 1.into())).collect();
@@ -97,9 +97,9 @@ impl Storage for Embedded {
         _discussion: &OpenDiscussion,
         comment: CommentDocument,
         guard: Document,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<Inserted, Error> {
-        let (untaken, mut take) = taking(&comment, run);
+        let (untaken, mut take) = taking(&comment, attempt);
         let mut filter = both(both(there(place), guard), untaken);
         filter = both(
             filter,
@@ -112,7 +112,7 @@ impl Storage for Embedded {
         if let Ok(push) = take.get_document_mut("$push") {
             push.insert("discussion.entries", stored(&comment));
         }
-        let written = update(app, place, filter, take, vec![], &comment.id, Some(run)).await;
+        let written = update(app, place, filter, take, vec![], &comment.id, Some(attempt)).await;
         if let Some(there) = written.decided()? {
             let gone = || Error::internal("an embedded comment isn't where it was put");
             return there.map(Inserted::Taken).ok_or_else(gone);
@@ -151,15 +151,15 @@ impl Storage for Embedded {
         id: &str,
         guard: Document,
         change: Change,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<CommentDocument> {
         let comment = both(By::Id(id).filter(), guard);
         let filter = both(there(place), doc! { "discussion.entries": { "$elemMatch": comment } });
         let mut change = change.at("discussion.entries.$[comment].");
-        // Who looks for what is due finds it by the discussion.
-        change.insert("$min", parents::touch(run));
+        // The sweep finds the comment by the discussion's `touchedAt`.
+        change.insert("$min", parents::touch(attempt));
         let which = vec![doc! { "comment.id": id }];
-        match update(app, place, filter, change, which, id, Some(run)).await {
+        match update(app, place, filter, change, which, id, Some(attempt)).await {
             Outcome::Applied(Some(comment)) => Outcome::Applied(comment),
             Outcome::Applied(None) => {
                 Outcome::Unknown(Error::internal("an embedded comment isn't where it was"))
@@ -196,7 +196,7 @@ impl Storage for Embedded {
     }
 
     async fn withdraw(&self, _app: &App, _place: &Place, _id: &str) -> Outcome<()> {
-        // What is embedded was taken in the same update: it is never withdrawn.
+        // An embedded comment is committed by its insert and never withdrawn.
         Outcome::Refused
     }
 
@@ -224,19 +224,19 @@ impl Storage for Embedded {
         place: &Place,
         _number: i64,
         comments: Vec<CommentDocument>,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<(), Error> {
         let ids: Vec<_> = comments.iter().map(|comment| comment.id.as_str()).collect();
-        // One batch holds all: either it was copied, or nothing of it.
+        // One batch holds all comments: either all were copied or none.
         let filter = both(there(place), doc! { "discussion.entries.id": { "$nin": ids } });
         let entries: Vec<_> = comments.iter().map(stored).collect();
         let push = doc! { "$push": { "discussion.entries": { "$each": entries } } };
-        if update(app, place, filter, push, vec![], "", Some(run)).await.decided()?.is_some() {
+        if update(app, place, filter, push, vec![], "", Some(attempt)).await.decided()?.is_some() {
             return Ok(());
         }
         let wanted: Vec<_> = comments.into_iter().map(|comment| comment.id).collect();
         let there = self.find_all(app, place, &wanted).await?;
-        if there.len() == wanted.len() { Ok(()) } else { Err(run.overdue()) }
+        if there.len() == wanted.len() { Ok(()) } else { Err(attempt.overdue()) }
     }
 
     async fn list_due(
@@ -255,7 +255,7 @@ impl Storage for Embedded {
     }
 
     async fn remove(&self, _app: &App, _place: &Place) -> Result<(), Error> {
-        // They go with the note of the migration: see `parents::close`.
+        // They are removed with the discussion's `migration`: see `parents::close`.
         Ok(())
     }
 

@@ -1,11 +1,11 @@
-//! What is looked at to verify the invariants.
+//! Reads for the check of the invariants.
 
 use mongodb::bson::{Document, doc};
 
 use super::super::documents::{AuthoredComment, CommentDocument, Layout, PageDocument};
 use crate::{app::App, error::Error};
 
-/// The stores that have documents of their own, with their layouts.
+/// All stores with documents of their own, and their layouts.
 pub(in super::super) async fn list_stores(app: &App) -> Result<Vec<(String, Layout)>, Error> {
     let each = || vec![doc! { "$group": { "_id": "$on" } }];
     let comments = app.collection::<CommentDocument>().aggregate(each()).await?;
@@ -17,7 +17,7 @@ pub(in super::super) async fn list_stores(app: &App) -> Result<Vec<(String, Layo
     Ok(comments.chain(pages.into_iter().map(named(Layout::Paged))).collect())
 }
 
-/// Pages that hold too many comments or none, or don't say right what they hold.
+/// Pages with more than 100 comments or none, or whose fields contradict their comments.
 pub(in super::super) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>, Error> {
     let size = doc! { "$size": "$entries" };
     let wrong = doc! { "$or": [
@@ -35,7 +35,7 @@ pub(in super::super) async fn list_wrong_pages(app: &App) -> Result<Vec<Document
         .await
 }
 
-/// Every copy of a comment for its author's list.
+/// Every copy of a comment for the lists by author.
 pub(in super::super) async fn list_copies(app: &App) -> Result<Vec<AuthoredComment>, Error> {
     let mut copies = Vec::new();
     let all = app.collection::<AuthoredComment>();

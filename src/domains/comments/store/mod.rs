@@ -28,26 +28,26 @@ use crate::{
     error::Error,
     graphql::page::{Order, Page},
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         expression::{starts_with, stored},
     },
 };
 
-/// Where the comments of one discussion are in one of its epochs.
+/// The store of a discussion's comments in one of its epochs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// What is discussed.
+    /// The discussed document.
     pub(super) parent: Parent,
-    /// The discussion.
+    /// Id of the discussion.
     pub(super) discussion: String,
-    /// Its epoch: each has a store of its own.
+    /// The epoch: each has its own store.
     pub(super) epoch: i64,
-    /// How they are stored.
+    /// The layout of the store.
     pub(super) layout: Layout,
 }
 
 impl Place {
-    /// Where comments are posted now.
+    /// The store that comments are posted to now.
     pub(super) fn now(parent: &Parent, discussion: &OpenDiscussion) -> Self {
         Self {
             parent: parent.clone(),
@@ -57,46 +57,46 @@ impl Place {
         }
     }
 
-    /// Where they were before, while the discussion moves.
+    /// The previous store, during a migration.
     pub(super) fn before(parent: &Parent, discussion: &OpenDiscussion) -> Option<Self> {
         let layout = discussion.migration.as_ref()?.from;
         Some(Self { layout, epoch: discussion.epoch - 1, ..Self::now(parent, discussion) })
     }
 
-    /// Where a comment is that was found in a store of that layout.
+    /// The store of a comment that was found in that layout.
     pub(super) fn of(comment: &CommentDocument, layout: Layout) -> Option<Self> {
         let (discussion, epoch) = comment.on.rsplit_once('.')?;
         let (discussion, epoch) = (discussion.to_owned(), epoch.parse().ok()?);
         Some(Self { parent: comment.parent.clone(), discussion, epoch, layout })
     }
 
-    /// What its comments carry as `on`.
+    /// The value of `on` in the store's comments.
     pub(super) fn on(&self) -> String {
         format!("{}.{}", self.discussion, self.epoch)
     }
 
-    /// `_id` of the comment in this store.
+    /// `_id` of a comment in this store.
     pub(super) fn key(&self, id: &str) -> String {
         format!("{id}.{}", self.epoch)
     }
 
-    /// How it is spoken to.
+    /// The implementation of its layout.
     pub(super) fn storage(&self) -> &'static dyn Storage {
         storage(self.layout)
     }
 }
 
-/// Comments that a discussion with embedded comments has at the most, and a page.
+/// Maximum number of comments of a page, and of a discussion with embedded comments.
 pub(super) const CAP: i64 = 100;
 /// Comments that are copied at once.
 pub(super) const BATCH: i64 = 100;
 
-/// By what a comment is found.
+/// Key of a lookup of one comment.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum By<'a> {
-    /// Its id.
+    /// By id.
     Id(&'a str),
-    /// Its place in the discussion.
+    /// By slug.
     Slug(&'a str),
 }
 
@@ -116,21 +116,21 @@ impl By<'_> {
     }
 }
 
-/// Which comments of a discussion are listed, and in which order.
+/// A list of comments with its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Way {
-    /// All, by time.
+    /// All comments, by time.
     Chronological,
-    /// All, each followed by what was replied to it.
+    /// All comments, each followed by its replies.
     Threaded,
-    /// Replies to the comment of that slug, by time; of an empty one, those that reply to none.
+    /// Replies to the comment with that slug, by time; of an empty slug, the comments at the top level.
     Replies(String),
-    /// What has that sort key and what is below it.
+    /// The comment with that sort key and everything below it.
     Subthread(String),
 }
 
 impl Way {
-    /// Sort keys; in a store of one document per comment an index has them.
+    /// The sort keys of the list; in the layout `PER_DOCUMENT` an index covers them.
     pub(super) fn order(&self, discussion: &str) -> Order {
         let keys = match self {
             Self::Chronological | Self::Replies(_) => vec![("at", 1), ("id", 1)],
@@ -149,7 +149,7 @@ impl Way {
         }
     }
 
-    /// Whether the comment is listed.
+    /// Whether the comment belongs to the list.
     fn holds(&self, comment: &CommentDocument) -> bool {
         !comment.is_unposted()
             && match self {
@@ -159,7 +159,7 @@ impl Way {
             }
     }
 
-    /// What of `comments` comes on the page, in order, and one more.
+    /// The part of `comments` that the page shows, in order, and one more.
     pub(super) fn page_of(
         &self,
         page: &Page,
@@ -187,7 +187,7 @@ impl Way {
         }
     }
 
-    /// Whether the comment comes behind the page's cursor.
+    /// Whether the comment comes after the page's cursor.
     fn is_behind(page: &Page, comment: &CommentDocument) -> bool {
         match page.after() {
             None => true,
@@ -198,17 +198,17 @@ impl Way {
     }
 }
 
-/// A change of one comment, wherever it is stored.
+/// A change of one comment, independent of its layout.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Change {
     /// Fields with their new values.
     pub(super) set: Document,
-    /// Fields that go.
+    /// Fields that are removed.
     pub(super) unset: Vec<&'static str>,
 }
 
 impl Change {
-    /// As an update of what lies at `path`, which ends in a dot or is empty.
+    /// The update of the element at `path`, which ends in a dot or is empty.
     fn at(self, path: &str) -> Document {
         let set: Document =
             self.set.into_iter().map(|(field, value)| (format!("{path}{field}"), value)).collect();
@@ -224,29 +224,29 @@ impl Change {
     }
 }
 
-/// What became of an insert.
+/// Result of an insert.
 #[derive(Debug)]
 pub(super) enum Inserted {
-    /// It is there, and nobody sees it yet.
+    /// It was inserted and isn't committed yet.
     Unposted(CommentDocument),
-    /// It is there, and the discussed document knows of it already.
+    /// It was inserted and committed.
     Taken(CommentDocument),
-    /// It was there before, or another of its id.
+    /// A comment with its id was there before.
     Exists(CommentDocument),
     /// Another comment has its slug.
     SlugTaken,
-    /// The store takes nothing: the discussion moved on, can't be seen any more, or is full.
+    /// The store accepts nothing: the discussion has moved, can't be seen any more, or is full.
     Refused,
 }
 
-/// A layout: how the comments of a discussion are stored. A store belongs to one epoch; once the next has
-/// begun it is sealed, and nothing in it changes any more.
+/// A layout: how the comments of a discussion are stored. A store belongs to one epoch. Once the next epoch
+/// has begun it is sealed, and nothing in it changes any more.
 #[async_trait]
 pub(super) trait Storage: Send + Sync {
-    /// Whether it can list in that way.
+    /// Whether it can serve that list.
     fn serves(&self, way: &Way) -> bool;
 
-    /// Whether the comments of an author can be listed from it.
+    /// Whether lists by author read it directly, without copies.
     fn lists_authors(&self) -> bool;
 
     /// Inserts a comment that is to be posted.
@@ -257,10 +257,10 @@ pub(super) trait Storage: Send + Sync {
         discussion: &OpenDiscussion,
         comment: CommentDocument,
         guard: Document,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<Inserted, Error>;
 
-    /// One comment.
+    /// Finds one comment.
     async fn find(
         &self,
         app: &App,
@@ -268,7 +268,7 @@ pub(super) trait Storage: Send + Sync {
         by: By<'_>,
     ) -> Result<Option<CommentDocument>, Error>;
 
-    /// These comments.
+    /// Finds comments by their ids.
     async fn find_all(
         &self,
         app: &App,
@@ -276,7 +276,7 @@ pub(super) trait Storage: Send + Sync {
         ids: &[String],
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// Changes a comment where `guard` holds of it and the store isn't sealed.
+    /// Changes a comment if `guard` holds and the store isn't sealed.
     async fn change(
         &self,
         app: &App,
@@ -284,24 +284,24 @@ pub(super) trait Storage: Send + Sync {
         id: &str,
         guard: Document,
         change: Change,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<CommentDocument>;
 
-    /// Empties the outbox of a comment where it still holds that.
+    /// Empties the outbox of a comment if it still holds this entry.
     async fn settle(
         &self,
         app: &App,
         place: &Place,
         id: &str,
         tag: &str,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<CommentDocument> {
-        let set = doc! { "settledAt": run.now() };
+        let set = doc! { "settledAt": attempt.now() };
         let change = Change { set, unset: vec!["due"] };
-        self.change(app, place, id, doc! { "due.tag": tag }, change, run).await
+        self.change(app, place, id, doc! { "due.tag": tag }, change, attempt).await
     }
 
-    /// Edits a comment of that author, as it was read, while nothing else is due of it.
+    /// Edits a comment of that author if it is unchanged since it was read and its outbox is empty.
     async fn edit(
         &self,
         app: &App,
@@ -309,7 +309,7 @@ pub(super) trait Storage: Send + Sync {
         old: &CommentDocument,
         new: &CommentDocument,
         earliest: DateTime,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<CommentDocument> {
         let guard = doc! {
             "author": &old.author,
@@ -327,17 +327,18 @@ pub(super) trait Storage: Send + Sync {
             "editedAt": new.edited_at,
             "due": stored(&new.due),
         };
-        self.change(app, place, &old.id, guard, without_null(set), run).await
+        self.change(app, place, &old.id, guard, without_null(set), attempt).await
     }
 
-    /// Removes a comment as it was read, while nothing else is due of it; its place stays.
+    /// Removes the text of a comment if it is unchanged since it was read and its outbox is empty; its place
+    /// stays.
     async fn blank(
         &self,
         app: &App,
         place: &Place,
         old: &CommentDocument,
         new: &CommentDocument,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<CommentDocument> {
         let guard = doc! {
             "version": old.version,
@@ -352,10 +353,10 @@ pub(super) trait Storage: Send + Sync {
             "due": stored(&new.due),
         };
         let change = Change { set, unset: vec!["stars"] };
-        self.change(app, place, &old.id, guard, change, run).await
+        self.change(app, place, &old.id, guard, change, attempt).await
     }
 
-    /// A page of a list, and one comment more. `discussion` was read just now.
+    /// A page of a list, and one comment more. `discussion` was just read.
     async fn list(
         &self,
         app: &App,
@@ -365,8 +366,8 @@ pub(super) trait Storage: Send + Sync {
         page: &Page,
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// The newest comments that aren't removed, at most `limit`, newest first. Of those that are still to be
-    /// settled, the ones whose ids are in `taken`.
+    /// The newest comments that aren't removed, at most `limit`, newest first. Of the unsettled ones, only
+    /// those whose ids are in `taken`.
     async fn newest(
         &self,
         app: &App,
@@ -375,7 +376,7 @@ pub(super) trait Storage: Send + Sync {
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// Takes a comment out that is still to be posted.
+    /// Deletes a comment that isn't posted yet.
     async fn withdraw(&self, app: &App, place: &Place, id: &str) -> Outcome<()>;
 
     /// Seals the store: no comment in it changes any more.
@@ -389,17 +390,17 @@ pub(super) trait Storage: Send + Sync {
         after: Option<&(DateTime, String)>,
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// Puts copies in, the `number`th batch of them; those that are there stay.
+    /// Inserts the `number`th batch of copies; copies that exist stay.
     async fn copy(
         &self,
         app: &App,
         place: &Place,
         number: i64,
         comments: Vec<CommentDocument>,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<(), Error>;
 
-    /// Comments in any store of this layout in which something was due before `before`, oldest first.
+    /// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
     async fn list_due(
         &self,
         app: &App,
@@ -407,14 +408,14 @@ pub(super) trait Storage: Send + Sync {
         limit: i64,
     ) -> Result<Vec<CommentDocument>, Error>;
 
-    /// Removes the store with all that is in it.
+    /// Removes the store with all its comments.
     async fn remove(&self, app: &App, place: &Place) -> Result<(), Error>;
 
-    /// Removes all stores of a discussion that is gone.
+    /// Removes all stores of a deleted discussion.
     async fn remove_all(&self, app: &App, discussion: &str) -> Result<(), Error>;
 }
 
-/// How a layout is spoken to.
+/// The implementation of a layout.
 pub(super) fn storage(layout: Layout) -> &'static dyn Storage {
     match layout {
         Layout::PerDocument => &per_document::PerDocument,
@@ -423,18 +424,18 @@ pub(super) fn storage(layout: Layout) -> &'static dyn Storage {
     }
 }
 
-/// What has a value is set.
+/// A change that sets only the fields with a value.
 fn without_null(fields: Document) -> Change {
     let set = fields.into_iter().filter(|(_, value)| *value != Bson::Null).collect();
     Change { set, unset: Vec::new() }
 }
 
-/// Condition of what is posted.
+/// Filter: the comment is posted.
 fn posted() -> Document {
     doc! { "due.kind": { "$ne": "POST" } }
 }
 
-/// Stores of a discussion, as a range of their names.
+/// Filter: all stores of a discussion, as a range of `on`.
 fn stores_of(discussion: &str) -> Document {
     starts_with(&format!("{discussion}."))
 }

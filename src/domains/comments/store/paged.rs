@@ -1,7 +1,7 @@
-//! Pages of up to 100 comments.
+//! The layout `PAGED`: documents with up to 100 comments each.
 //!
-//! A page takes a comment by one update whose guard counts what is there. The time of a comment is that at
-//! which its page takes it, and later than that of the one before, so that pages follow each other in time.
+//! One update adds a comment to a page; its guard counts the comments of the page. The time of a comment is
+//! that of this update, and later than the time of the comment before, so that pages are ordered by time.
 
 use async_trait::async_trait;
 use mongodb::bson::{Bson, DateTime, Document, doc};
@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Collection, Outcome, Run, Version,
+        Attempt, Collection, Outcome, Version,
         collection::List,
         expression::{both, literal, stored},
         keyset,
@@ -25,14 +25,14 @@ use crate::{
 /// The layout; its collection is `commentPages`.
 pub(super) struct Paged;
 
-/// Pages that are read at once for a list: a list's page seldom reaches over more.
+/// Pages that one command of a list reads: a page of a list rarely spans more.
 const PAGES: i64 = 2;
 
 fn pages(app: &App) -> Collection<PageDocument> {
     app.collection()
 }
 
-/// The pages behind those values of their last comment, in that direction of time.
+/// The pages after the given values of a last comment, in that direction of time.
 fn behind(place: &Place, direction: i32, from: Option<&[Bson]>) -> List {
     let keys = [("until", direction), ("untilId", direction)];
     let filter = doc! { "on": place.on() };
@@ -53,17 +53,17 @@ fn pick(page: PageDocument, by: By<'_>) -> Option<CommentDocument> {
     page.entries.into_iter().find(|comment| by.is(comment))
 }
 
-/// The moment after.
+/// The next millisecond.
 fn next(moment: DateTime) -> DateTime {
     DateTime::from_millis(moment.timestamp_millis() + 1)
 }
 
-/// Adds the comment to the page that takes more.
+/// Adds the comment to the page that still has room.
 async fn push(
     app: &App,
     place: &Place,
     comment: &CommentDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<CommentDocument>, Error> {
     let filter = doc! {
         "on": place.on(),
@@ -74,7 +74,7 @@ async fn push(
         "entries.slug": { "$ne": &comment.slug },
     };
     let at = doc! { "$max": ["$$NOW", { "$add": ["$until", 1_i64] }] };
-    // As `CommentDocument::level` writes it.
+    // The same format as in `CommentDocument::level`.
     let millis = doc! { "$toString": { "$toLong": "$until" } };
     let (above, name) = (literal(comment.above()), literal(comment.name()));
     let sort_key = doc! { "$concat": [above, millis, ".", name, "/"] };
@@ -86,7 +86,7 @@ async fn push(
         doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
         doc! { "$set": { "full": is_full } },
     ];
-    let page = pages(app).guarded(filter, update).within(run).apply().await.decided()?;
+    let page = pages(app).guarded(filter, update).within(attempt).apply().await.decided()?;
     Ok(page.and_then(|page| pick(page, By::Id(&comment.id))))
 }
 
@@ -98,18 +98,18 @@ async fn last(app: &App, place: &Place) -> Result<Option<PageDocument>, Error> {
     Ok(pages(app).list(list).await?.pop())
 }
 
-/// Begins the page behind `last` with the comment.
+/// Begins the page after `last` with the comment.
 async fn begin(
     app: &App,
     place: &Place,
     discussion: &OpenDiscussion,
     last: Option<&PageDocument>,
     comment: &CommentDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<CommentDocument>, Error> {
     let number = last.map_or(0, |last| last.page + 1).max(discussion.first_page);
     let earliest = last.map_or(discussion.since, |last| next(last.until).max(discussion.since));
-    let at = run.now().max(earliest);
+    let at = attempt.now().max(earliest);
     let level = CommentDocument::level(at, comment.name());
     let sort_key = [comment.above(), &level].concat();
     let comment = CommentDocument { sort_key, at, ..comment.clone() };
@@ -117,7 +117,7 @@ async fn begin(
     Ok(pages(app).insert(page).await.decided()?.map(|()| comment))
 }
 
-/// What is in the way of a comment that no page takes: itself, or another of its slug.
+/// Why no page accepts the comment: it exists, or another comment has its slug.
 async fn clash(
     app: &App,
     place: &Place,
@@ -170,20 +170,21 @@ impl Storage for Paged {
         discussion: &OpenDiscussion,
         comment: CommentDocument,
         _guard: Document,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Result<Inserted, Error> {
-        while !run.is_over() {
-            if let Some(there) = push(app, place, &comment, run).await? {
+        while !attempt.is_over() {
+            if let Some(there) = push(app, place, &comment, attempt).await? {
                 return Ok(Inserted::Unposted(there));
             }
             let last = last(app, place).await?;
             let is_open = |page: &PageDocument| page.page >= discussion.first_page && !page.full;
             match last {
                 Some(page) if is_open(&page) && page.sealed => return Ok(Inserted::Refused),
-                // It has room: the comment may be there already.
+                // It has room: the comment may already exist.
                 Some(page) if is_open(&page) => {}
                 last => {
-                    let begun = begin(app, place, discussion, last.as_ref(), &comment, run).await?;
+                    let begun =
+                        begin(app, place, discussion, last.as_ref(), &comment, attempt).await?;
                     if let Some(there) = begun {
                         return Ok(Inserted::Unposted(there));
                     }
@@ -193,7 +194,7 @@ impl Storage for Paged {
                 return Ok(clash);
             }
         }
-        Err(run.overdue())
+        Err(attempt.overdue())
     }
 
     async fn find(
@@ -231,7 +232,7 @@ impl Storage for Paged {
         id: &str,
         guard: Document,
         change: Change,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<CommentDocument> {
         let comment = both(By::Id(id).filter(), guard);
         let filter = doc! {
@@ -243,7 +244,7 @@ impl Storage for Paged {
         let changed = pages(app)
             .guarded(filter, change.at("entries.$[comment]."))
             .array_filters(vec![doc! { "comment.id": id }])
-            .within(run)
+            .within(attempt)
             .apply()
             .await;
         match changed {
@@ -313,7 +314,7 @@ impl Storage for Paged {
         let pull = doc! { "$pull": { "entries": &unposted } };
         match pages(app).guarded(with_others, pull).apply().await {
             Outcome::Applied(_) => Outcome::Applied(()),
-            // Alone on its page: pages are never empty.
+            // It is alone on its page, and pages are never empty: the page is removed.
             Outcome::Refused => {
                 let alone = doc! {
                     "on": on, "entries.id": id, "entries": { "$elemMatch": unposted },
@@ -341,7 +342,7 @@ impl Storage for Paged {
         loop {
             let list = List { limit: 1, ..behind(place, 1, from.as_deref()) };
             let Some(page) = pages(app).list(list).await?.pop() else { return Ok(Vec::new()) };
-            // Where its last comment was withdrawn, a page ends later than what is left on it.
+            // If the last comment of a page was withdrawn, `until` is later than the remaining comments.
             from = Some(end(&page));
             let is_next = |comment: &CommentDocument| {
                 after.is_none_or(|(at, id)| (comment.at, &comment.id) > (*at, id))
@@ -359,9 +360,9 @@ impl Storage for Paged {
         place: &Place,
         number: i64,
         comments: Vec<CommentDocument>,
-        _run: &Run,
+        _run: &Attempt,
     ) -> Result<(), Error> {
-        // It takes no more: what is posted meanwhile begins pages of its own.
+        // The page is full from the start: comments that are posted meanwhile begin their own pages.
         let page = PageDocument { full: true, ..page_of(place, number, comments) };
         pages(app).insert_many(vec![page]).await?;
         Ok(())

@@ -1,4 +1,4 @@
-//! The discussed documents: what they are told, and the discussions in which something is left to be done.
+//! The discussed documents: commits and applies of comments, and discussions with unfinished work.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -13,18 +13,18 @@ use crate::{
     app::App,
     error::Error,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
     },
 };
 
-/// Newest comments that a discussed document carries.
+/// Number of newest comments that a discussed document carries.
 pub(in super::super) const LATEST: i32 = 10;
-/// Characters of a comment that it carries.
+/// Characters of a comment in the discussed document.
 const EXCERPT: usize = 280;
 
-/// The discussion, whoever may see it.
+/// The discussion, without a check of visibility.
 pub(in super::super) async fn settled(
     app: &App,
     parent: &Parent,
@@ -35,17 +35,17 @@ pub(in super::super) async fn settled(
     })
 }
 
-/// Writes into the discussed document; answers the discussion after.
+/// Writes into the discussed document; returns the discussion after the update.
 pub(super) async fn write(
     app: &App,
     parent: &Parent,
     guard: Document,
     update: impl Into<mongodb::options::UpdateModifications>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let filter = both(doc! { "_id": &parent.key }, guard);
     of_kind!(parent.kind, Own => {
-        let write = app.collection::<Own>().guarded(filter, update).within(run);
+        let write = app.collection::<Own>().guarded(filter, update).within(attempt);
         match write.apply().await {
             Outcome::Applied(after) => match after.discussion {
                 Some(discussion) => Outcome::Applied(*discussion),
@@ -57,13 +57,13 @@ pub(super) async fn write(
     })
 }
 
-/// Opens a discussion where there is none.
+/// Opens a discussion if there is none.
 pub(in super::super) async fn open_discussion(
     app: &App,
     parent: &Parent,
     layout: Layout,
     seen: Document,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let guard = both(seen, doc! { "discussion": { "$exists": false } });
     let discussion = OpenDiscussion {
@@ -73,32 +73,31 @@ pub(in super::super) async fn open_discussion(
         count: 0,
         latest: Vec::new(),
         rating: None,
-        opened_at: run.now(),
+        opened_at: attempt.now(),
         total: 0,
         version: 1,
-        since: run.now(),
+        since: attempt.now(),
         first_page: 0,
         taken: Vec::new(),
         entries: Vec::new(),
         migration: None,
         touched_at: None,
     };
-    write(app, parent, guard, doc! { "$set": { "discussion": stored(&discussion) } }, run).await
+    write(app, parent, guard, doc! { "$set": { "discussion": stored(&discussion) } }, attempt).await
 }
 
-/// What `$min` writes into a discussion in which something is left to be done: when it was begun, where
-/// nothing older is left.
-pub(super) fn touch(run: &Run) -> Document {
-    doc! { "discussion.touchedAt": run.now() }
+/// The `$min` of each update that leaves unfinished work: `touchedAt` is the time at which the oldest began.
+pub(super) fn touch(attempt: &Attempt) -> Document {
+    doc! { "discussion.touchedAt": attempt.now() }
 }
 
-/// What takes a comment: a guard against doing it twice, and the update.
-pub(super) fn taking(comment: &CommentDocument, run: &Run) -> (Document, Document) {
-    taking_all(&[comment], run)
+/// The commit of a comment: a guard against a second one, and the update.
+pub(super) fn taking(comment: &CommentDocument, attempt: &Attempt) -> (Document, Document) {
+    taking_all(&[comment], attempt)
 }
 
-/// The same of several comments.
-fn taking_all(comments: &[&CommentDocument], run: &Run) -> (Document, Document) {
+/// The same for several comments.
+fn taking_all(comments: &[&CommentDocument], attempt: &Attempt) -> (Document, Document) {
     let count = i64::try_from(comments.len()).unwrap_or(i64::MAX);
     let mut increase = doc! { "discussion.count": count, "discussion.total": count };
     let stars: Vec<_> = comments.iter().filter_map(|comment| comment.stars).collect();
@@ -113,17 +112,17 @@ fn taking_all(comments: &[&CommentDocument], run: &Run) -> (Document, Document) 
     let newest: Vec<_> = newest.into_iter().map(|comment| stored(&excerpt(comment))).collect();
     let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": LATEST };
     let tags: Vec<_> = comments.iter().map(|comment| comment.id.as_str()).collect();
-    let mark = |tag: &&str| doc! { "tag": *tag, "at": run.now() };
+    let mark = |tag: &&str| doc! { "tag": *tag, "at": attempt.now() };
     let taken: Vec<_> = tags.iter().map(mark).collect();
     let update = doc! {
         "$inc": increase,
         "$push": { "discussion.latest": latest, "discussion.taken": { "$each": taken } },
-        "$min": touch(run),
+        "$min": touch(attempt),
     };
     (doc! { "discussion.taken.tag": { "$nin": tags } }, update)
 }
 
-/// A comment as the discussed document carries it.
+/// The excerpt of a comment for the discussed document.
 pub(in super::super) fn excerpt(comment: &CommentDocument) -> CommentExcerpt {
     let CommentDocument { id, slug, author, text, stars, at, .. } = comment.clone();
     let end = text.char_indices().nth(EXCERPT).map(|(end, _)| end);
@@ -132,60 +131,60 @@ pub(in super::super) fn excerpt(comment: &CommentDocument) -> CommentExcerpt {
     CommentExcerpt { id, slug, author, text, is_cut, stars, at }
 }
 
-/// Takes a comment: counts it and puts it among the newest, while the epoch is that of its store.
+/// Commits a post: counts the comment and adds it to the newest, if the epoch is still that of its store.
 pub(in super::super) async fn take(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
     comment: &CommentDocument,
     seen: Document,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
-    take_all(app, parent, discussion, &[comment], seen, run).await
+    take_all(app, parent, discussion, &[comment], seen, attempt).await
 }
 
-/// As [`take`], of several comments at once, none of which was taken before.
+/// Like [`take`] for several comments, none of which is committed.
 pub(in super::super) async fn take_all(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
     comments: &[&CommentDocument],
     seen: Document,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
-    let (untaken, update) = taking_all(comments, run);
+    let (untaken, update) = taking_all(comments, attempt);
     let now = doc! { "discussion.id": &discussion.id, "discussion.epoch": discussion.epoch };
-    write(app, parent, both(both(seen, now), untaken), update, run).await
+    write(app, parent, both(both(seen, now), untaken), update, attempt).await
 }
 
-/// Gives up what has that tag, where it wasn't told.
+/// Marks a tag as void, unless it is already marked.
 pub(in super::super) async fn void(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
     tag: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let guard = doc! {
         "discussion.id": &discussion.id, "discussion.taken.tag": { "$ne": tag },
     };
-    let void = doc! { "tag": tag, "at": run.now(), "void": true };
+    let void = doc! { "tag": tag, "at": attempt.now(), "void": true };
     let update = doc! {
         "$push": { "discussion.taken": void },
-        "$min": touch(run),
+        "$min": touch(attempt),
     };
-    write(app, parent, guard, update, run).await
+    write(app, parent, guard, update, attempt).await
 }
 
-/// Tells of an edit or a removal. `newest` are the newest comments as they were read when the discussion
-/// had this version and this number of comments; the removed one makes room for one of them.
+/// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
+/// and this number of comments; one of them replaces the removed comment.
 pub(in super::super) async fn give(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
     comment: &CommentDocument,
     newest: &[CommentDocument],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let Some(due) = &comment.due else { return Outcome::Refused };
     let mut guard = doc! {
@@ -194,7 +193,7 @@ pub(in super::super) async fn give(
         "discussion.taken.tag": { "$ne": &due.tag },
     };
     if comment.removed.is_some() {
-        // One that was taken since may be the one that there is room for.
+        // A comment that was committed since might be the one to add.
         guard.insert("discussion.total", discussion.total);
     }
     let same = doc! { "$eq": ["$$this.id", literal(&comment.id)] };
@@ -213,13 +212,13 @@ pub(in super::super) async fn give(
     } else {
         map("$discussion.latest", choose(same, literal(stored(&excerpt(comment))), "$$this"))
     };
-    let taken = whole(doc! { "tag": literal(&due.tag), "at": run.now() });
+    let taken = whole(doc! { "tag": literal(&due.tag), "at": attempt.now() });
     let mut set = doc! {
         "discussion.count": { "$add": ["$discussion.count", i64::from(due.count)] },
         "discussion.latest": latest,
         "discussion.version": { "$add": ["$discussion.version", 1_i64] },
         "discussion.taken": append(array("discussion.taken"), vec![taken]),
-        "discussion.touchedAt": { "$min": ["$discussion.touchedAt", run.now()] },
+        "discussion.touchedAt": { "$min": ["$discussion.touchedAt", attempt.now()] },
     };
     if due.reviews != 0 || due.stars != 0 {
         for (field, change) in [("count", due.reviews), ("sum", due.stars)] {
@@ -228,7 +227,7 @@ pub(in super::super) async fn give(
             set.insert(field, sum);
         }
     }
-    write(app, parent, guard, vec![doc! { "$set": set }], run).await
+    write(app, parent, guard, vec![doc! { "$set": set }], attempt).await
 }
 
 /// Changes the layout: from now on comments are posted to a store of the next epoch.
@@ -238,14 +237,14 @@ pub(in super::super) async fn migrate(
     discussion: &OpenDiscussion,
     to: Layout,
     seen: Document,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let mut guard = doc! {
         "discussion.id": &discussion.id,
         "discussion.epoch": discussion.epoch,
         "discussion.migration": { "$exists": false },
     };
-    // What was given up isn't copied.
+    // Void tags aren't copied.
     let taken = filter(array("discussion.taken"), doc! { "$ne": ["$$this.void", true] });
     let mut set = doc! {
         "discussion.migration": whole(doc! {
@@ -267,7 +266,7 @@ pub(in super::super) async fn migrate(
         guard.insert("discussion.total", doc! { "$lte": CAP });
         set.insert("discussion.entries", Bson::Array(vec![]));
     }
-    write(app, parent, both(seen, guard), vec![doc! { "$set": set }], run).await
+    write(app, parent, both(seen, guard), vec![doc! { "$set": set }], attempt).await
 }
 
 /// Notes that everything is copied.
@@ -275,7 +274,7 @@ pub(in super::super) async fn mark_copied(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let guard = doc! {
         "discussion.id": &discussion.id,
@@ -284,15 +283,15 @@ pub(in super::super) async fn mark_copied(
         "discussion.migration.copiedAt": { "$exists": false },
     };
     let update = vec![doc! { "$set": { "discussion.migration.copiedAt": "$$NOW" } }];
-    write(app, parent, guard, update, run).await
+    write(app, parent, guard, update, attempt).await
 }
 
-/// Takes the note of a migration away whose old store is gone; embedded comments go with it.
+/// Removes the note of a migration whose old store is gone, together with the comments of an embedded store.
 pub(in super::super) async fn close(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let guard = doc! {
         "discussion.id": &discussion.id,
@@ -303,17 +302,16 @@ pub(in super::super) async fn close(
     if discussion.layout != Layout::Embedded {
         gone.insert("discussion.entries", 1);
     }
-    write(app, parent, guard, doc! { "$unset": gone }, run).await
+    write(app, parent, guard, doc! { "$unset": gone }, attempt).await
 }
 
-/// Forgets what it was told under these tags. From then on the oldest of what is left tells when something
-/// is to be done.
+/// Removes the marks with these tags, and sets `touchedAt` to the oldest work that is left.
 pub(in super::super) async fn forget_taken(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
     tags: &[String],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let guard = doc! { "discussion.id": &discussion.id };
     let told = doc! { "$in": ["$$this.tag", literal(tags)] };
@@ -324,15 +322,15 @@ pub(in super::super) async fn forget_taken(
         doc! { "$set": { "discussion.taken": left } },
         doc! { "$set": { "discussion.touchedAt": { "$min": [told, due, "$$NOW"] } } },
     ];
-    write(app, parent, guard, update, run).await
+    write(app, parent, guard, update, attempt).await
 }
 
-/// Notes that nothing is left to be done, where that is so still.
+/// Notes that no work is left, if that is still the case.
 pub(in super::super) async fn rest(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let guard = doc! {
         "discussion.id": &discussion.id,
@@ -341,10 +339,10 @@ pub(in super::super) async fn rest(
         "discussion.migration": { "$exists": false },
         "discussion.entries.due.at": { "$exists": false },
     };
-    write(app, parent, guard, doc! { "$unset": { "discussion.touchedAt": 1 } }, run).await
+    write(app, parent, guard, doc! { "$unset": { "discussion.touchedAt": 1 } }, attempt).await
 }
 
-/// Discussions that were touched before `before`, oldest first.
+/// Discussions whose `touchedAt` is before `before`, oldest first.
 pub(in super::super) async fn list_touched(
     app: &App,
     before: DateTime,
@@ -357,7 +355,7 @@ pub(in super::super) async fn list_touched(
     Ok(touched)
 }
 
-/// As [`list_touched`], of one kind.
+/// Like [`list_touched`] for one kind.
 pub(super) async fn list_touched_of(
     app: &App,
     kind: ParentKind,

@@ -1,4 +1,4 @@
-//! One document per comment.
+//! The layout `PER_DOCUMENT`: one document per comment.
 
 use async_trait::async_trait;
 use mongodb::bson::{DateTime, Document, doc};
@@ -12,7 +12,7 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Collection, Outcome, Run,
+        Attempt, Collection, Outcome,
         collection::List,
         expression::{both, starts_with},
     },
@@ -25,7 +25,7 @@ fn comments(app: &App) -> Collection<CommentDocument> {
     app.collection()
 }
 
-/// Inserts comments in bulk; those that are there stay. Says whether none was.
+/// Inserts comments in bulk; comments that exist stay. Returns whether none existed.
 pub(in super::super) async fn insert_all(
     app: &App,
     bulk: &[CommentDocument],
@@ -34,17 +34,17 @@ pub(in super::super) async fn insert_all(
     Ok(there.is_empty())
 }
 
-/// Empties the outboxes of comments that were due to be posted; says whether it was so of all.
+/// Empties the outboxes of comments with a pending POST; returns whether all of them had one.
 pub(in super::super) async fn settle_all(
     app: &App,
     place: &Place,
     bulk: &[&CommentDocument],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let keys: Vec<_> = bulk.iter().map(|comment| place.key(&comment.id)).collect();
     let due = doc! { "_id": { "$in": keys }, "due.kind": "POST", "sealed": { "$ne": true } };
-    let update = doc! { "$set": { "settledAt": run.now() }, "$unset": { "due": 1 } };
-    let settled = comments(app).update_many(both(due, run.alive()), update, vec![]).await?;
+    let update = doc! { "$set": { "settledAt": attempt.now() }, "$unset": { "due": 1 } };
+    let settled = comments(app).update_many(both(due, attempt.alive()), update, vec![]).await?;
     Ok(usize::try_from(settled).is_ok_and(|settled| settled == bulk.len()))
 }
 
@@ -65,7 +65,7 @@ impl Storage for PerDocument {
         _discussion: &OpenDiscussion,
         comment: CommentDocument,
         _guard: Document,
-        _run: &Run,
+        _run: &Attempt,
     ) -> Result<Inserted, Error> {
         if comments(app).insert(comment.clone()).await.decided()?.is_some() {
             return Ok(Inserted::Unposted(comment));
@@ -109,10 +109,10 @@ impl Storage for PerDocument {
         id: &str,
         guard: Document,
         change: Change,
-        run: &Run,
+        attempt: &Attempt,
     ) -> Outcome<CommentDocument> {
         let filter = both(doc! { "_id": place.key(id), "sealed": { "$ne": true } }, guard);
-        comments(app).guarded(filter, change.at("")).within(run).apply().await
+        comments(app).guarded(filter, change.at("")).within(attempt).apply().await
     }
 
     async fn list(
@@ -187,7 +187,7 @@ impl Storage for PerDocument {
         _place: &Place,
         _number: i64,
         copies: Vec<CommentDocument>,
-        _run: &Run,
+        _run: &Attempt,
     ) -> Result<(), Error> {
         comments(app).insert_many(copies).await?;
         Ok(())

@@ -1,4 +1,4 @@
-//! What a discussed document says of its comments, written anew.
+//! Rewrites the values of a discussed document that are derived from its comments.
 
 use mongodb::bson::doc;
 
@@ -11,17 +11,17 @@ use super::{
 };
 use crate::{
     app::App,
-    mongo::{Outcome, Run, expression::stored},
+    mongo::{Attempt, Outcome, expression::stored},
 };
 
-/// Writes anew what follows from the comments, where nothing was taken, told or moved since the discussion was
+/// Rewrites the derived values, if no post, edit, removal or migration was committed since the discussion was
 /// read.
 pub(in super::super) async fn rebuild(
     app: &App,
     parent: &Parent,
     discussion: &OpenDiscussion,
     derived: &Derived,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<OpenDiscussion> {
     let guard = doc! {
         "discussion.id": &discussion.id,
@@ -41,5 +41,5 @@ pub(in super::super) async fn rebuild(
         set.insert("discussion.rating", stored(&derived.rating));
     }
     update.insert("$set", set);
-    write(app, parent, guard, update, run).await
+    write(app, parent, guard, update, attempt).await
 }

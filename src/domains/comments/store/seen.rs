@@ -1,4 +1,4 @@
-//! The discussed documents as a caller sees them. Who may see something may see what is said about it.
+//! Reads of discussed documents with a check of visibility. A discussion is visible with its document.
 
 use std::collections::HashSet;
 
@@ -9,11 +9,11 @@ use crate::{
     app::App,
     error::Error,
     graphql::requester::Requester,
-    mongo::{Run, collection::List, expression::both},
+    mongo::{Attempt, collection::List, expression::both},
 };
 
-/// The discussion of something that the caller may see: `None` where it may not, `Some(None)` where no
-/// discussion was opened.
+/// The discussion of a document: `None` if the caller can't see the document, `Some(None)` if no discussion
+/// was opened.
 #[expect(clippy::option_option, reason = "whether it is seen is not whether it is discussed")]
 fn seen<K: Kind>(
     found: Option<ParentDocument<K>>,
@@ -24,7 +24,7 @@ fn seen<K: Kind>(
     Some(found.discussion.map(|discussion| *discussion))
 }
 
-/// As it is read for lists.
+/// Reads the discussion for lists.
 pub(in super::super) async fn find(
     app: &App,
     parent: &Parent,
@@ -39,7 +39,7 @@ pub(in super::super) async fn find(
     })
 }
 
-/// Which of these the caller may see, by one command for each kind.
+/// Which of these documents the caller can see, with one command per kind.
 pub(in super::super) async fn list_seen(
     app: &App,
     requester: &Requester,
@@ -51,7 +51,7 @@ pub(in super::super) async fn list_seen(
     Ok([products, contents, assets].into_iter().flatten().collect())
 }
 
-/// As [`list_seen`], of one kind.
+/// Like [`list_seen`] for one kind.
 async fn list_seen_of(
     app: &App,
     requester: &Requester,
@@ -70,14 +70,14 @@ async fn list_seen_of(
     })
 }
 
-/// As it is read by a run, which begins with it.
+/// Reads the discussion and begins an attempt with that read.
 pub(in super::super) async fn open(
     app: &App,
     parent: &Parent,
     requester: &Requester,
-) -> Result<(Run, Option<Option<OpenDiscussion>>), Error> {
+) -> Result<(Attempt, Option<Option<OpenDiscussion>>), Error> {
     of_kind!(parent.kind, Own => {
-        let (run, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
-        Ok((run, seen(found, requester, Some(run.now()))))
+        let (attempt, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
+        Ok((attempt, seen(found, requester, Some(attempt.now()))))
     })
 }

@@ -1,14 +1,14 @@
-//! Discussions as the discussed things show them.
+//! GraphQL types of a discussion, as a field of the document that is discussed.
 
 use async_graphql::{ID, Object, SimpleObject};
 
 use super::super::documents::{CommentExcerpt, DiscussionSummary, Layout, OpenDiscussion, Rating};
 use crate::graphql::scalars::DateTime;
 
-/// Newest comments that a discussion shows.
+/// Number of newest comments that a discussion shows.
 const MOST: usize = 10;
 
-/// What people say about something. It is read along with the thing itself.
+/// Discussion of a product, of content or of an asset.
 #[derive(Debug)]
 pub struct Discussion(pub Box<DiscussionSummary>);
 
@@ -19,49 +19,49 @@ impl From<OpenDiscussion> for Discussion {
     }
 }
 
-/// What people say about something. It is read along with the thing itself.
+/// Discussion of a product, of content or of an asset. It is read along with what is discussed.
 #[Object]
 impl Discussion {
-    /// How its comments are stored.
+    /// How the comments are stored.
     async fn layout(&self) -> Layout {
         self.0.layout
     }
 
-    /// When it was opened.
+    /// Time at which the discussion was opened.
     async fn opened_at(&self) -> DateTime {
         DateTime(self.0.opened_at)
     }
 
-    /// How many comments there are, without those that were removed.
+    /// Number of comments, without those that were removed.
     async fn comment_count(&self) -> i32 {
         i32::try_from(self.0.count).unwrap_or(i32::MAX)
     }
 
-    /// The newest comments, newest first, at most ten.
+    /// The ten newest comments, newest first.
     async fn latest_comments(&self) -> Vec<LatestComment> {
         self.0.latest.iter().map(LatestComment::from).collect()
     }
 
-    /// What reviewers think; null where nobody has reviewed.
+    /// Average rating of all reviews; null if there are none.
     async fn rating(&self) -> Option<AverageRating> {
         self.0.rating.filter(|rating| rating.count > 0).map(AverageRating::from)
     }
 }
 
-/// One of the newest comments.
+/// One of the newest comments of a discussion.
 #[derive(Debug, SimpleObject)]
 pub struct LatestComment {
-    /// Its place in the discussion.
+    /// Slug, the key of the comment within its discussion.
     slug: String,
-    /// Subject of who wrote it.
+    /// Subject of the author's token.
     author: ID,
-    /// Its first 280 characters.
+    /// First 280 characters of the text.
     text: String,
-    /// Whether the text goes on.
+    /// Whether the text was cut after 280 characters.
     is_cut: bool,
-    /// One to five stars, of a review.
+    /// Stars, 1 to 5, of a review; null for other comments.
     stars: Option<i32>,
-    /// When it was posted.
+    /// Time at which the comment was posted.
     posted_at: DateTime,
 }
 
@@ -72,12 +72,12 @@ impl From<&CommentExcerpt> for LatestComment {
     }
 }
 
-/// What reviewers think.
+/// Average rating of all reviews.
 #[derive(Debug, SimpleObject)]
 pub struct AverageRating {
-    /// How many reviewed.
+    /// Number of reviews.
     count: i32,
-    /// Their stars on average, 1.0 to 5.0.
+    /// Average number of stars, 1.0 to 5.0.
     average: f64,
 }
 
@@ -90,16 +90,16 @@ impl From<Rating> for AverageRating {
 }
 
 impl Discussion {
-    /// The newest comments, for those who follow them.
+    /// Ids of the newest comments, compared by subscriptions to detect a change.
     pub fn newest(&self) -> Vec<String> {
         self.0.latest.iter().map(|latest| latest.id.clone()).collect()
     }
 
-    /// Comments that weren't there before, oldest first. An older one that came among the newest because
-    /// another was removed is none.
+    /// Comments that were posted since `before`, oldest first. An older comment that is among the newest now
+    /// because another one was removed isn't counted.
     pub fn added_since(&self, before: &Self) -> Vec<LatestComment> {
         let known = &before.0.latest;
-        // With fewer than ten, they were all.
+        // Fewer than ten known comments were all there were.
         let last = known.get(MOST - 1).map(|last| (last.at, &last.id));
         let is_new = |added: &&CommentExcerpt| {
             !known.iter().any(|other| other.id == added.id)

@@ -4,68 +4,70 @@ use async_graphql::{ID, InputObject};
 
 use super::super::documents::Layout;
 
-/// A discussion of something that has none.
+/// Input of `openDiscussion`.
 #[derive(Debug, InputObject)]
 pub struct OpenDiscussionInput {
-    /// Global id of what is to be discussed.
+    /// Global id of the product, content or asset to discuss.
     pub on: ID,
-    /// How the comments are to be stored.
+    /// How the comments are stored.
     pub layout: Layout,
 }
 
-/// Another layout for a discussion.
+/// Input of `migrateDiscussion`.
 #[derive(Debug, InputObject)]
 pub struct MigrateDiscussionInput {
-    /// Global id of what is discussed.
+    /// Global id of the product, content or asset that is discussed.
     pub on: ID,
-    /// How the comments are to be stored.
+    /// New layout: how the comments are stored.
     pub to: Layout,
 }
 
-/// A new comment.
+/// Input of `postComment`.
 #[derive(Debug, InputObject)]
 pub struct PostCommentInput {
-    /// Global id of what is discussed.
+    /// Global id of the product, content or asset that is discussed.
     pub on: ID,
-    /// Slug of the comment that it replies to, if it replies to one.
+    /// Slug of the comment to reply to. Default: the comment replies to none.
     pub parent_slug: Option<String>,
-    /// What it says, 1 to 4,000 characters.
+    /// Text of the comment, 1 to 4,000 characters.
     pub text: String,
-    /// Your idempotency key: the same call sent again under it posts one comment.
+    /// Idempotency key, 1 to 128 characters. The comment is posted once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// Another text for a comment.
+/// Input of `editComment`.
 #[derive(Debug, InputObject)]
 pub struct EditCommentInput {
-    /// Global id of what is discussed.
+    /// Global id of the product, content or asset that is discussed.
     pub on: ID,
-    /// The comment.
+    /// Slug of the comment.
     pub slug: String,
-    /// The `nonce` of the comment as you read it: an edit of something that changed meanwhile is refused.
+    /// `nonce` of the comment as the client read it. If the comment changed since, the edit is refused with
+    /// `CommentConflict`.
     pub nonce: ID,
-    /// What it says, 1 to 4,000 characters.
+    /// New text, 1 to 4,000 characters.
     pub text: String,
-    /// One to five, for a review; they stay when left out.
+    /// New number of stars, 1 to 5; for reviews only. Default: the stored number.
     pub stars: Option<i32>,
 }
 
-/// A comment that is to go.
+/// Input of `removeComment`.
 #[derive(Debug, InputObject)]
 pub struct RemoveCommentInput {
-    /// Global id of what is discussed.
+    /// Global id of the product, content or asset that is discussed.
     pub on: ID,
-    /// The comment.
+    /// Slug of the comment.
     pub slug: String,
 }
 
-/// A review of a product.
+/// Input of `reviewProduct`.
 #[derive(Debug, InputObject)]
 pub struct ReviewProductInput {
-    /// The product's SKU.
+    /// SKU of the product.
     pub sku: ID,
-    /// One to five.
+    /// Number of stars, 1 to 5.
     pub stars: i32,
-    /// What it says, 1 to 4,000 characters.
+    /// Text of the review, 1 to 4,000 characters.
     pub text: String,
 }

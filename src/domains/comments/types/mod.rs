@@ -1,4 +1,4 @@
-//! What clients see of comments.
+//! GraphQL types of comments.
 
 mod comment;
 mod discussion;

@@ -1,4 +1,4 @@
-//! What became of the mutations of comments.
+//! Results of the mutations of comments, and their refusals.
 
 use async_graphql::{SimpleObject, Union};
 
@@ -10,19 +10,19 @@ use crate::graphql::refusals::{
     AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal,
 };
 
-/// The discussion holds as many comments as its layout takes.
+/// The discussion holds as many comments as its layout permits.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct DiscussionFull {
-    /// `DISCUSSION_FULL`.
+    /// Always `DISCUSSION_FULL`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// How many it holds, with those that were removed.
+    /// Number of comments in the discussion, including removed ones.
     pub comments: i32,
 }
 
 impl DiscussionFull {
-    /// It holds so many.
+    /// The discussion holds this many comments.
     pub fn new(comments: i64) -> Self {
         let message =
             format!("the layout EMBEDDED takes 100 comments at the most, and it has {comments}");
@@ -31,57 +31,57 @@ impl DiscussionFull {
     }
 }
 
-/// The discussion's layout can't serve it by an index.
+/// The layout of the discussion doesn't support threads, so a reply can't be posted.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct NotServedByLayout {
-    /// `NOT_SERVED_BY_LAYOUT`.
+    /// Always `NOT_SERVED_BY_LAYOUT`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The layout.
+    /// Layout of the discussion.
     pub layout: Layout,
 }
 
 impl NotServedByLayout {
-    /// Threads, which that layout hasn't.
+    /// This layout doesn't support threads.
     pub fn new(layout: Layout) -> Self {
         let message = "the comments are stored in pages, which have no threads".to_owned();
         Self { code: ErrorCode::NotServedByLayout, message, layout }
     }
 }
 
-/// The comment was removed: it takes no replies and no edits.
+/// The comment was removed. It can't be edited or replied to.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct CommentRemoved {
-    /// `COMMENT_REMOVED`.
+    /// Always `COMMENT_REMOVED`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The comment.
+    /// Slug of the comment.
     pub slug: String,
 }
 
 impl CommentRemoved {
-    /// The comment of that slug.
+    /// The comment with this slug was removed.
     pub fn new(slug: String) -> Self {
         let message = format!("the comment {slug:?} was removed");
         Self { code: ErrorCode::CommentRemoved, message, slug }
     }
 }
 
-/// The comment was posted too long ago to be edited.
+/// The time in which the comment could be edited is over.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct EditWindowOver {
-    /// `EDIT_WINDOW_OVER`.
+    /// Always `EDIT_WINDOW_OVER`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// How long after it was posted a comment can be edited.
+    /// Time in seconds after posting in which a comment can be edited.
     pub seconds: i32,
 }
 
 impl EditWindowOver {
-    /// Comments can be edited for so long.
+    /// Comments can be edited for this many seconds.
     pub fn new(seconds: u64) -> Self {
         let message = format!("a comment can be edited for {seconds} seconds");
         let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
@@ -89,19 +89,20 @@ impl EditWindowOver {
     }
 }
 
-/// The comment was changed since you read it: merge with the current one and send again.
+/// The comment changed since it was read. Merge the edit with the current comment and send it with the new
+/// nonce.
 #[derive(Debug, SimpleObject)]
 pub struct CommentConflict {
-    /// `CONFLICT`.
+    /// Always `CONFLICT`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// The comment as it is now, with its nonce.
     pub current: Comment,
 }
 
 impl CommentConflict {
-    /// The nonce isn't the current one.
+    /// The nonce of the edit isn't the current one.
     pub fn with(current: CommentDocument) -> Self {
         Self {
             code: ErrorCode::Conflict,
@@ -117,7 +118,8 @@ impl Refusal for NotServedByLayout {}
 impl Refusal for CommentRemoved {}
 impl Refusal for EditWindowOver {}
 
-/// What became of a new discussion.
+/// Result of `openDiscussion`: the discussion, or a refusal. `AlreadyExists`: the discussion is open with
+/// another layout.
 #[derive(Union)]
 pub enum OpenDiscussionResult {
     Discussion(Discussion),
@@ -126,7 +128,9 @@ pub enum OpenDiscussionResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of another layout.
+/// Result of `migrateDiscussion`: the discussion with its new layout, or a refusal. `DiscussionFull`: it has
+/// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still under way; try
+/// again in a minute.
 #[derive(Union)]
 pub enum MigrateDiscussionResult {
     Discussion(Discussion),
@@ -136,7 +140,9 @@ pub enum MigrateDiscussionResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a new comment.
+/// Result of `postComment`: the comment, or a refusal. `NotFound`: there is no such discussion or comment to
+/// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `opId` was used
+/// with another input, or that comment was given up.
 #[derive(Union)]
 pub enum PostCommentResult {
     Comment(Comment),
@@ -148,7 +154,8 @@ pub enum PostCommentResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of an edit.
+/// Result of `editComment`: the comment after the edit, or a refusal. `NotFound`: there is no such comment,
+/// or the caller isn't its author.
 #[derive(Union)]
 pub enum EditCommentResult {
     Comment(Comment),
@@ -159,7 +166,7 @@ pub enum EditCommentResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a removal.
+/// Result of `removeComment`: the removed comment, or a refusal.
 #[derive(Union)]
 pub enum RemoveCommentResult {
     Comment(Comment),
@@ -167,7 +174,8 @@ pub enum RemoveCommentResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a review.
+/// Result of `reviewProduct`: the review, or a refusal. `AlreadyExists`: the caller has reviewed the product
+/// with another text or other stars.
 #[derive(Union)]
 pub enum ReviewProductResult {
     Comment(Comment),

@@ -1,4 +1,4 @@
-//! What content may be like.
+//! Checks of the input of content.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::graphql::{input, refusals::InvalidInput, scalars::LocaleTag};
 
-/// A version that was checked.
+/// A checked version.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Text {
     pub(super) title: String,
@@ -17,7 +17,7 @@ pub(super) struct Text {
     pub(super) detail: Detail,
 }
 
-/// Checks a version of content of that type.
+/// Checks the input of a version for content of that type.
 pub(super) fn checked_text(
     kind: ContentType,
     text: &ContentTextInput,
@@ -32,7 +32,7 @@ pub(super) fn checked_text(
             value => value.as_deref().map(|value| input::text(&field, value, 0..=most)).transpose(),
         }
     };
-    // Markdown: spaces before its first line make it code.
+    // Verbatim: in Markdown, spaces before the first line make it code.
     let body = input::verbatim("text.body", body.as_deref().unwrap_or_default(), 0..=100_000)?;
     if let Some(fault) = markdown::fault(&body) {
         return Err(InvalidInput::new("text.body", fault));
@@ -48,7 +48,7 @@ pub(super) fn checked_text(
     })
 }
 
-/// The roles as they are stored: a set, sorted.
+/// The roles as they are stored: a sorted set.
 pub(super) fn stored_access(roles: &[ReaderRole]) -> Vec<String> {
     let mut names: Vec<_> = roles.iter().map(|role| role.name().to_owned()).collect();
     names.sort();

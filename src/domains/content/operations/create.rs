@@ -1,4 +1,4 @@
-//! Creation: written with what the parent shows, then held against the parent once more.
+//! Creates content. The insert copies values from the parent; then the parent is read again and compared.
 
 use super::{
     super::{
@@ -21,12 +21,12 @@ use crate::{
         scalars::Slug,
         trees::planted,
     },
-    mongo::{Run, Version, flow::Op},
+    mongo::{Attempt, Version, flow::Op},
 };
 
 type Refused = Stop<CreateContentResult>;
 
-/// Content that was checked, and where it is to stand.
+/// Checked input of new content.
 struct New {
     op: Op,
     kind: ContentType,
@@ -37,10 +37,7 @@ struct New {
     author: Author,
 }
 
-/// Creates content, which readers don't see yet. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Creates content that readers can't see yet, once per op id.
 pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Result<Shown, Refused> {
     let kind = new.kind.into();
     let text = checked_text(kind, &new.text)?;
@@ -63,16 +60,16 @@ pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Resul
 async fn plant(app: &App, new: New, parent: Option<&str>) -> Result<Shown, Refused> {
     let op = new.op.clone();
     let (now, inserted) = match open_parent(app, parent, new.kind).await {
-        Ok((run, parent)) => {
-            let node = placed(new, parent.as_ref(), &run);
+        Ok((attempt, parent)) => {
+            let node = placed(new, parent.as_ref(), &attempt);
             match store::insert(app, node.clone()).await.decided()? {
-                Some(()) => (run.now(), node),
-                None => (run.now(), inserted_before(app, &node).await?),
+                Some(()) => (attempt.now(), node),
+                None => (attempt.now(), inserted_before(app, &node).await?),
             }
         }
-        // A repeat whose first call was applied is answered, whatever became of the parent.
+        // If the first call was applied, a repeat returns its result, whatever became of the parent.
         Err(Stop::Refused(refusal)) => match store::open(app, &op.id).await? {
-            (run, Some(found)) => (run.now(), of_op(found, &op.input)?),
+            (attempt, Some(found)) => (attempt.now(), of_op(found, &op.input)?),
             (_, None) => return Err(Stop::Refused(refusal)),
         },
         Err(failed) => return Err(failed),
@@ -80,7 +77,7 @@ async fn plant(app: &App, new: New, parent: Option<&str>) -> Result<Shown, Refus
     Ok(Shown::written(planted(&store::tree(app), NodeKind::Content, inserted).await?, now))
 }
 
-/// What an op created, where it was asked for this.
+/// The content that an op created, if the input was the same.
 fn of_op(found: NodeDocument, input: &str) -> Result<NodeDocument, Conflict> {
     if found.input != input {
         return Err(Conflict::other_input());
@@ -91,27 +88,27 @@ fn of_op(found: NodeDocument, input: &str) -> Result<NodeDocument, Conflict> {
     Ok(found)
 }
 
-/// The parent as the new content takes it over.
+/// The parent whose values the new content copies.
 async fn open_parent(
     app: &App,
     parent: Option<&str>,
     kind: ContentType,
-) -> Result<(Run, Option<NodeDocument>), Refused> {
+) -> Result<(Attempt, Option<NodeDocument>), Refused> {
     let Some(id) = parent else {
         fits(None, kind)?;
         return Ok((app.begin().await?, None));
     };
-    let (run, parent) = store::open(app, id).await?;
+    let (attempt, parent) = store::open(app, id).await?;
     let parent = changeable(parent, id)?;
     fits(Some(&parent), kind)?;
     if parent.within.len() > DEPTH {
         let reason = format!("would lie deeper than {DEPTH} steps");
         return Err(InvalidInput::new("parent", reason).into());
     }
-    Ok((run, Some(parent)))
+    Ok((attempt, Some(parent)))
 }
 
-/// Whether content of the type may lie in `parent`, or be a root.
+/// Checks that content of the type may be placed in `parent`, or at the root.
 pub(super) fn fits(parent: Option<&NodeDocument>, kind: ContentType) -> Result<(), InvalidInput> {
     let holds = |parent: &NodeDocument| parent.metadata.kind.may_hold(kind);
     if parent.map_or(kind != ContentType::BlogEntry, holds) {
@@ -124,7 +121,7 @@ pub(super) fn fits(parent: Option<&NodeDocument>, kind: ContentType) -> Result<(
     Err(InvalidInput::new("parent", reason))
 }
 
-fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
+fn placed(new: New, parent: Option<&NodeDocument>, attempt: &Attempt) -> NodeDocument {
     let New { op, kind, slug, text: Text { title, language, detail }, tags, access, author } = new;
     let above = parent.map_or("", |parent| parent.metadata.path.as_str());
     let path = format!("{above}/{}", slug.as_str());
@@ -137,7 +134,7 @@ fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
         path: path.clone(),
         title,
         language,
-        created: run.now(),
+        created: attempt.now(),
         author,
         tags,
         access: access.unwrap_or_else(inherited),
@@ -155,11 +152,11 @@ fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
         former: Vec::new(),
         kept: Vec::new(),
         revision: 0,
-        cv: run.now().timestamp_millis(),
+        cv: attempt.now().timestamp_millis(),
         parent_cv: parent.map_or(0, |parent| parent.cv),
         outbox: Vec::new(),
-        // A root copies nothing.
-        copying: parent.map(|_| run.now()),
+        // A root copies nothing from a parent.
+        copying: parent.map(|_| attempt.now()),
         deleting: None,
         deleted_at: None,
         remains: None,
@@ -170,7 +167,7 @@ fn placed(new: New, parent: Option<&NodeDocument>, run: &Run) -> NodeDocument {
     }
 }
 
-/// What the op inserted before, where a unique key is taken.
+/// The content that the op inserted before, after a unique key was found taken.
 async fn inserted_before(app: &App, node: &NodeDocument) -> Result<NodeDocument, Refused> {
     let (parent, slug) = (node.metadata.parent_id.as_deref(), node.metadata.slug.as_str());
     match store::find(app, &node.id).await? {

@@ -1,4 +1,4 @@
-//! Edits, and the versions that they replace.
+//! Edits of drafts, and the versions that they replace.
 
 use super::{
     super::{
@@ -20,32 +20,26 @@ use crate::{
         input,
         refusals::{InvalidInput, NotFound, Stop},
     },
-    mongo::{Run, Version},
+    mongo::{Attempt, Version},
 };
 
-/// Former versions that are kept of one piece of content.
+/// Maximum number of former versions of one content.
 pub const REVISIONS: i64 = 50;
 
-/// Replaces the draft that the editor has read. The same edit sent again is answered with the content.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Replaces the draft that the editor has read. A repeat of the same edit returns the content.
 pub async fn edit(
     app: &App,
     subject: &str,
     asked: &EditContentInput,
 ) -> Result<Shown, Stop<EditContentResult>> {
     let id = own_id(&asked.content)?;
-    let (run, node) = store::open(app, &id).await?;
+    let (attempt, node) = store::open(app, &id).await?;
     let node = changeable(node, &id)?;
     let text = checked_text(node.metadata.kind, &asked.text)?;
-    replace(app, &run, node, subject, &asked.nonce, &text).await
+    replace(app, &attempt, node, subject, &asked.nonce, &text).await
 }
 
-/// Makes a former version the newest draft.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Restores a former version as the new draft.
 pub async fn restore(
     app: &App,
     subject: &str,
@@ -53,7 +47,7 @@ pub async fn restore(
 ) -> Result<Shown, Stop<RestoreContentResult>> {
     let id = own_id(&asked.content)?;
     let number = input::within("number", asked.number.into(), 0..=i64::from(i32::MAX))?;
-    let (run, node) = store::open(app, &id).await?;
+    let (attempt, node) = store::open(app, &id).await?;
     let node = changeable(node, &id)?;
     let revision = match node.kept.iter().find(|kept| kept.number == number) {
         Some(kept) => kept.clone(),
@@ -63,12 +57,12 @@ pub async fn restore(
         },
     };
     let text = Text { title: revision.title, language: revision.language, detail: revision.detail };
-    replace(app, &run, node, subject, &asked.nonce, &text).await
+    replace(app, &attempt, node, subject, &asked.nonce, &text).await
 }
 
 async fn replace<U>(
     app: &App,
-    run: &Run,
+    attempt: &Attempt,
     node: NodeDocument,
     subject: &str,
     nonce: &str,
@@ -78,14 +72,14 @@ where
     U: From<ContentConflict> + From<InvalidInput> + From<NotFound>,
 {
     let nonce = input::key("nonce", nonce)?;
-    // Follows from what is asked, so that a repeat is known.
+    // The nonce is derived from the input, so that a repeat is recognised.
     let digest = app.ids().op(&[], None, text).input;
     let next = app.ids().derived(&["version", &node.id, &nonce, &digest, subject]);
     if node.metadata.nonce == next {
-        return Ok(Shown::written(kept(app, node).await?, run.now()));
+        return Ok(Shown::written(kept(app, node).await?, attempt.now()));
     }
     if node.metadata.nonce != nonce {
-        return Err(ContentConflict::with(Shown::written(node, run.now())).into());
+        return Err(ContentConflict::with(Shown::written(node, attempt.now())).into());
     }
     let change = Change {
         from: &nonce,
@@ -95,27 +89,27 @@ where
         detail: &text.detail,
         by: subject,
     };
-    if let Some(edited) = store::edit(app, &node.id, &change, run).await.decided()? {
-        return Ok(Shown::written(kept(app, edited).await?, run.now()));
+    if let Some(edited) = store::edit(app, &node.id, &change, attempt).await.decided()? {
+        return Ok(Shown::written(kept(app, edited).await?, attempt.now()));
     }
     let found = changeable(store::find(app, &node.id).await?, &node.id)?;
     if found.metadata.nonce == next {
-        return Ok(Shown::written(kept(app, found).await?, run.now()));
+        return Ok(Shown::written(kept(app, found).await?, attempt.now()));
     }
     if found.metadata.nonce != nonce {
-        return Err(ContentConflict::with(Shown::written(found, run.now())).into());
+        return Err(ContentConflict::with(Shown::written(found, attempt.now())).into());
     }
-    if run.is_over() {
-        return Err(run.overdue().into());
+    if attempt.is_over() {
+        return Err(attempt.overdue().into());
     }
     Err(Error::RateLimited("the versions before this one are still being kept; try again").into())
 }
 
-/// Versions that may wait to be noted as kept behind the answers.
+/// Stored versions whose `kept` entries may be settled after the answer.
 const BEHIND: usize = 2;
 
-/// Puts what an edit replaced among the former versions; noting it goes on behind the answer, unless much
-/// of that waits.
+/// Stores replaced versions as former versions. Their entries in `kept` are settled after the answer, unless
+/// there are many of them.
 async fn kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
     let numbers = give(app, &node).await?;
     if numbers.len() > BEHIND {
@@ -130,7 +124,7 @@ async fn kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
     Ok(node)
 }
 
-/// As [`edit`] does it, for the sweep.
+/// Stores and settles replaced versions, for the sweep.
 pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<(), Error> {
     let numbers = give(app, node).await?;
     store::settle_kept(app, &node.id, &numbers).await.decided()?;
@@ -143,11 +137,11 @@ async fn give(app: &App, node: &NodeDocument) -> Result<Vec<i64>, Error> {
         let number = version.number;
         let (id, node_id) = (RevisionDocument::key(&node.id, number), node.id.clone());
         let revision = RevisionDocument { id, node_id, version, v: Version };
-        // Refused: kept before.
+        // A refused insert was stored before.
         store::insert_revision(app, revision).await.decided()?;
         numbers.push(number);
     }
-    // An insert has no deadline: one that comes late goes with the next edit.
+    // An insert has no deadline: a late one is removed by the next edit.
     if let Some(newest) = numbers.iter().max().filter(|newest| **newest >= REVISIONS) {
         store::drop_older_revisions(app, &node.id, newest - REVISIONS).await?;
     }

@@ -26,19 +26,19 @@ use crate::{
         refusals::{NotFound, Stop},
         trees::settled,
     },
-    mongo::{Outcome, Run},
+    mongo::{Attempt, Outcome},
 };
 
-/// Steps from a root to the deepest, at the most. It is checked where content is created or moved,
-/// against what is there at that moment: it bounds what an operation costs, and nothing else hangs on it.
+/// Maximum number of steps from a root to the deepest content. It is checked when content is created or
+/// moved, against the state at that moment. It limits the cost of an operation; nothing else depends on it.
 const DEPTH: usize = 16;
 
-/// The `_id` behind a global id that a client gave.
+/// The `_id` of a global id from a client.
 fn own_id(global: &str) -> Result<String, NotFound> {
     input::id(NodeKind::Content, global)
 }
 
-/// Content that was found, where it takes changes.
+/// The content that was found, if it can be changed.
 fn changeable<U: From<NotFound>>(
     found: Option<NodeDocument>,
     id: &str,
@@ -46,16 +46,16 @@ fn changeable<U: From<NotFound>>(
     settled(found, NodeKind::Content, id)
 }
 
-/// What a write that needs no more than that the content is there has made of it.
+/// The result of a write whose guard only requires that the content exists.
 async fn written<U: From<NotFound>>(
     app: &App,
     id: &str,
-    run: &Run,
+    attempt: &Attempt,
     outcome: Outcome<NodeDocument>,
 ) -> Result<NodeDocument, Stop<U>> {
     if let Some(written) = outcome.decided()? {
         return Ok(written);
     }
     changeable::<U>(store::find(app, id).await?, id)?;
-    Err(run.overdue().into())
+    Err(attempt.overdue().into())
 }

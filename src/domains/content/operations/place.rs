@@ -1,4 +1,4 @@
-//! Moves and deletions.
+//! Moves and deletes content.
 
 use async_graphql::ID;
 use mongodb::bson::DateTime;
@@ -24,20 +24,17 @@ use crate::{
         scalars::Slug,
         trees::{carry, locked},
     },
-    mongo::{Run, tree::taken_up},
+    mongo::{Attempt, tree::taken_up},
 };
 
-/// Moves content with everything in it; the paths that are left lead on to the new ones.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Moves content with everything in it. Requests for the old paths are redirected to the new ones.
 pub async fn move_to(
     app: &App,
     asked: &MoveContentInput,
 ) -> Result<Shown, Stop<MoveContentResult>> {
     let id = own_id(&asked.content)?;
     let parent = asked.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
-    let work = |run| move_locked(app, &id, parent.as_deref(), asked.slug.as_ref(), run);
+    let work = |attempt| move_locked(app, &id, parent.as_deref(), asked.slug.as_ref(), attempt);
     let (moved, now) = locked::<Nodes, _, _, _>(app, work).await?;
     Ok(Shown::written(carry(app, Nodes(app.clone()), moved).await?, now))
 }
@@ -47,7 +44,7 @@ async fn move_locked(
     id: &str,
     parent: Option<&str>,
     slug: Option<&Slug>,
-    run: Run,
+    attempt: Attempt,
 ) -> Result<(NodeDocument, DateTime), Stop<MoveContentResult>> {
     let tree = store::tree(app);
     let node = changeable::<MoveContentResult>(taken_up(&tree, id).await?, id)?;
@@ -72,56 +69,53 @@ async fn move_locked(
     let slug = slug.unwrap_or(&node.metadata.slug);
     let stays = parent.as_ref().map(|parent| &parent.id) == node.metadata.parent_id.as_ref();
     if stays && *slug == node.metadata.slug {
-        return Ok((node, run.now()));
+        return Ok((node, attempt.now()));
     }
-    let moved = store::set_place(app, id, parent.as_ref(), slug, &run).await;
+    let moved = store::set_place(app, id, parent.as_ref(), slug, &attempt).await;
     if let Some(moved) = moved.decided()? {
-        return Ok((moved, run.now()));
+        return Ok((moved, attempt.now()));
     }
     if store::has_slug(app, parent.as_ref().map(|parent| parent.id.as_str()), slug.as_str()).await?
     {
         let above = parent.as_ref().map_or("", |parent| parent.metadata.path.as_str());
         return Err(AlreadyExists::new("content", format!("{above}/{}", slug.as_str())).into());
     }
-    // Nobody else deletes it or changes places as long as the run lasts.
-    Err(run.overdue().into())
+    // The lease excludes other moves and deletions, so only the attempt's deadline can be the cause.
+    Err(attempt.overdue().into())
 }
 
-/// Deletes content in which nothing lies; answers with its own id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Deletes content that contains nothing; returns its `_id`.
 pub async fn delete(app: &App, content: &ID) -> Result<String, Stop<DeleteContentResult>> {
     let id = own_id(content)?;
-    locked::<Nodes, _, _, _>(app, |run| delete_locked(app, id, run)).await
+    locked::<Nodes, _, _, _>(app, |attempt| delete_locked(app, id, attempt)).await
 }
 
 async fn delete_locked(
     app: &App,
     id: String,
-    run: Run,
+    attempt: Attempt,
 ) -> Result<String, Stop<DeleteContentResult>> {
     let by = app.ids().random();
-    if store::mark_deleting(app, &id, &by, &run).await.decided()?.is_none() {
+    if store::mark_deleting(app, &id, &by, &attempt).await.decided()?.is_none() {
         return match store::find(app, &id).await? {
-            // A repeat is answered as the first call.
+            // A repeat is answered like the first call.
             Some(found) if found.deleted_at.is_some() => Ok(id),
             found => {
                 changeable::<DeleteContentResult>(found, &id)?;
-                Err(run.overdue().into())
+                Err(attempt.overdue().into())
             }
         };
     }
-    // From the mark on nobody begins to put anything into it; who began before is counted, or sees the
-    // mark when reading it again.
+    // From the mark on, no new content or asset is placed in it. One that was begun before is counted here,
+    // or sees the mark when it reads its parent again.
     if let Some(refusal) = in_use(app, &id).await? {
         store::tree(app).unmark_deleting(&id, &by).await.decided()?;
         return Err(refusal.into());
     }
-    if store::bury(app, &id, &by, &run).await.decided()?.is_none()
+    if store::bury(app, &id, &by, &attempt).await.decided()?.is_none()
         && store::find(app, &id).await?.is_some_and(|found| found.deleted_at.is_none())
     {
-        return Err(run.overdue().into());
+        return Err(attempt.overdue().into());
     }
     Ok(id)
 }

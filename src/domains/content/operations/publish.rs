@@ -1,4 +1,4 @@
-//! What readers see, and from when on.
+//! Publishes and unpublishes content.
 
 use async_graphql::ID;
 use mongodb::bson::DateTime;
@@ -26,11 +26,8 @@ use crate::{
 /// The last millisecond that has a four-digit year.
 const LATEST: i64 = 253_402_300_799_999;
 
-/// Lets readers see the draft that the editor has read, now or from a time on. The same sent again is
-/// answered with the content.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Publishes the draft that the editor has read, now or from a given time on. A repeat of the same call
+/// returns the content.
 pub async fn publish(
     app: &App,
     asked: &PublishContentInput,
@@ -41,16 +38,16 @@ pub async fn publish(
     if at.is_some_and(|at| !(0..=LATEST).contains(&at.timestamp_millis())) {
         return Err(InvalidInput::new("at", "must be between the years 1970 and 9999").into());
     }
-    let (run, node) = store::open(app, &id).await?;
+    let (attempt, node) = store::open(app, &id).await?;
     let node = changeable(node, &id)?;
-    if is_done(&node, &nonce, at, run.now()) {
-        return Ok(Shown::written(node, run.now()));
+    if is_done(&node, &nonce, at, attempt.now()) {
+        return Ok(Shown::written(node, attempt.now()));
     }
     if node.metadata.nonce != nonce {
-        return Err(ContentConflict::with(Shown::written(node, run.now())).into());
+        return Err(ContentConflict::with(Shown::written(node, attempt.now())).into());
     }
     let edition = Edition {
-        at: run.now(),
+        at: attempt.now(),
         nonce,
         title: node.metadata.title.clone(),
         language: node.metadata.language.clone(),
@@ -61,22 +58,22 @@ pub async fn publish(
         .to_owned(),
         detail: node.metadata.detail.clone(),
     };
-    if let Some(published) = store::publish(app, &id, &edition, at, &run).await.decided()? {
-        // What was published now is seen now, by the clock that it was published by.
-        let is_now = at.is_none_or(|at| at <= run.now());
+    if let Some(published) = store::publish(app, &id, &edition, at, &attempt).await.decided()? {
+        // An edition that was published now is visible at once, by the server clock of its update.
+        let is_now = at.is_none_or(|at| at <= attempt.now());
         let live = published.live.as_ref().filter(|_| is_now);
-        let now = live.map_or(run.now(), |live| live.at.max(run.now()));
+        let now = live.map_or(attempt.now(), |live| live.at.max(attempt.now()));
         return Ok(Shown::written(published, now));
     }
     let found = changeable(store::find(app, &id).await?, &id)?;
     if found.metadata.nonce != edition.nonce {
-        return Err(ContentConflict::with(Shown::written(found, run.now())).into());
+        return Err(ContentConflict::with(Shown::written(found, attempt.now())).into());
     }
-    Err(run.overdue().into())
+    Err(attempt.overdue().into())
 }
 
-/// Whether readers see this version from just then on already, or, where that time is past, see it now
-/// and no other is to come.
+/// Whether this version is already published from exactly that time on; for a past time, whether it is
+/// visible now and no other edition is due later.
 fn is_done(node: &NodeDocument, nonce: &str, at: Option<DateTime>, now: DateTime) -> bool {
     let last = node.next.as_ref().or(node.live.as_ref()).filter(|last| last.nonce == nonce);
     last.is_some_and(|last| match at.filter(|at| *at > now) {
@@ -85,13 +82,10 @@ fn is_done(node: &NodeDocument, nonce: &str, at: Option<DateTime>, now: DateTime
     })
 }
 
-/// Takes back what is published, and what is to be.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Withdraws the current and the next edition.
 pub async fn unpublish(app: &App, content: &ID) -> Result<Shown, Stop<UnpublishContentResult>> {
     let id = own_id(content)?;
-    let run = app.begin().await?;
-    let outcome = store::unpublish(app, &id, &run).await;
-    Ok(Shown::written(written(app, &id, &run, outcome).await?, run.now()))
+    let attempt = app.begin().await?;
+    let outcome = store::unpublish(app, &id, &attempt).await;
+    Ok(Shown::written(written(app, &id, &attempt, outcome).await?, attempt.now()))
 }

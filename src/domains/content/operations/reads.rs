@@ -1,4 +1,4 @@
-//! What readers and editors look up.
+//! Reads of content, for readers and editors.
 
 use std::cmp::Ordering;
 
@@ -27,10 +27,10 @@ use crate::{
     },
 };
 
-/// One piece of content, as far as the caller may see it.
+/// One content, if the caller can see it.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn content(
     app: &App,
     requester: &Requester,
@@ -45,31 +45,29 @@ pub async fn content(
     }
 }
 
-/// The content with that `_id`, as far as the caller may see it.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The content with that `_id`, if the caller can see it.
 pub async fn by_id(app: &App, requester: &Requester, id: &str) -> Result<Option<Shown>, Error> {
     Ok(store::find_timed(app, id).await?.and_then(|found| Shown::to(requester, found)))
 }
 
-/// What has that path, else what had it last.
+/// The content that has the path, or else the one that had it last.
 async fn at_path(app: &App, requester: &Requester, path: &str) -> Result<Option<Shown>, Error> {
     let found = store::find_by_path(app, path).await?.into_iter();
     let shown = found.filter_map(|found| Shown::to(requester, found));
     let best = shown.max_by_key(|shown| {
         let node = shown.node();
         let left = node.former.iter().find(|former| former.path == path);
-        // Among several that have it, which isn't for long, the one that got it last.
+        // If several have it, which doesn't last long, the one that got it last.
         (node.metadata.path == path, left.map(|former| former.until), node.cv)
     });
     Ok(best.map(|shown| shown.asked_by(path)))
 }
 
-/// A feed or full text, as far as the caller may see it; the texts only where they are needed.
+/// A feed or the results of a full-text search, as far as the caller can see them. Texts are read only if
+/// `texts` is set.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn contents(
     app: &App,
     requester: &Requester,
@@ -86,7 +84,7 @@ pub async fn contents(
             None => Ok(Vec::new()),
         }
     };
-    // Side by side: both are in one order, and so is what is made of them.
+    // Both lists are read in parallel; they have the same order and are merged.
     let (found, photos) = try_join(store::list(app, &way, requester, texts, &page), photos).await?;
     let mut all: Vec<(Vec<Bson>, Content)> = found
         .into_iter()
@@ -100,7 +98,7 @@ pub async fn contents(
     Ok(page.connection(all, |(place, _)| place.clone(), |(_, content)| content))
 }
 
-/// Where the photos of a feed stand, if it has any.
+/// The corresponding list of photos, if the feed contains photos.
 fn photos_of(way: &Way) -> Option<PhotosBy<'_>> {
     match way {
         Way::Tag(tag) => Some(PhotosBy::Tag(tag)),
@@ -117,7 +115,7 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
     at(right).cmp(&at(left)).then_with(|| id(left).cmp(&id(right)))
 }
 
-/// An id that is none becomes an empty one, which nothing has.
+/// Checks the arguments. An invalid id becomes an empty one, which no content has.
 fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
     Ok(match by {
         ContentsBy::Tag(tag) => Way::Tag(input::tag("by.tag", tag)?),
@@ -139,10 +137,10 @@ fn path_or_top<'a>(field: &str, path: &'a str) -> Result<&'a str, InvalidInput> 
     if path == TOP { Ok(path) } else { input::path(field, path) }
 }
 
-/// Everything right below a parent, published or not, by slug; the texts only where they are needed.
+/// The children of a parent, published or not, by slug. Texts are read only if `texts` is set.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn below(
     app: &App,
     requester: &Requester,
@@ -163,7 +161,7 @@ pub async fn below(
 /// Former versions, newest first.
 ///
 /// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// `BadInput` that names the argument.
 pub async fn revisions(
     app: &App,
     content: &ID,
@@ -178,11 +176,11 @@ pub async fn revisions(
     Ok(page.connection(found, |found| vec![found.version.number.into()], ContentRevision::from))
 }
 
-/// Entries of an Atom feed at the most.
+/// Maximum number of entries of an Atom feed.
 const ENTRIES: usize = 20;
 
-/// What an Atom feed shows: what is at a path, and the newest of what lies in it, however deep. What is at a
-/// path is known once it is found; what lies in it is then read side by side.
+/// The content at a path and the newest content anywhere below it, for an Atom feed. The content at the path
+/// is read first; the lists below it are then read in parallel.
 pub(in super::super) async fn feed_at(
     app: &App,
     path: &str,

@@ -1,4 +1,4 @@
-//! Tags and readers: sets, which need no nonce.
+//! Changes of tags and access: these are sets, and their changes need no nonce.
 
 use super::{
     super::{
@@ -21,15 +21,12 @@ use crate::{
 };
 
 /// Adds tags.
-///
-/// # Errors
-/// A refusal, or trouble.
 pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagContentResult>> {
     let id = own_id(&asked.content)?;
     let tags = input::tags("tags", &asked.tags)?;
-    let run = app.begin().await?;
-    if let Some(tagged) = store::add_tags(app, &id, &tags, input::TAGS, &run).await.decided()? {
-        return Ok(Shown::written(tagged, run.now()));
+    let attempt = app.begin().await?;
+    if let Some(tagged) = store::add_tags(app, &id, &tags, input::TAGS, &attempt).await.decided()? {
+        return Ok(Shown::written(tagged, attempt.now()));
     }
     let mut all = changeable(store::find(app, &id).await?, &id)?.metadata.tags;
     all.extend(tags);
@@ -39,35 +36,29 @@ pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagCo
         let reason = format!("it would have more than {}", input::TAGS);
         return Err(InvalidInput::new("tags", reason).into());
     }
-    Err(run.overdue().into())
+    Err(attempt.overdue().into())
 }
 
 /// Removes tags.
-///
-/// # Errors
-/// A refusal, or trouble.
 pub async fn untag(
     app: &App,
     asked: &UntagContentInput,
 ) -> Result<Shown, Stop<UntagContentResult>> {
     let id = own_id(&asked.content)?;
     let tags = input::tags("tags", &asked.tags)?;
-    let run = app.begin().await?;
-    let outcome = store::remove_tags(app, &id, &tags, &run).await;
-    Ok(Shown::written(written(app, &id, &run, outcome).await?, run.now()))
+    let attempt = app.begin().await?;
+    let outcome = store::remove_tags(app, &id, &tags, &attempt).await;
+    Ok(Shown::written(written(app, &id, &attempt, outcome).await?, attempt.now()))
 }
 
-/// Sets which roles may read it.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Sets the roles that may read it.
 pub async fn set_access(
     app: &App,
     asked: &SetContentAccessInput,
 ) -> Result<Shown, Stop<SetContentAccessResult>> {
     let id = own_id(&asked.content)?;
     input::at_most("roles", &asked.roles, 20)?;
-    let run = app.begin().await?;
-    let outcome = store::set_access(app, &id, &stored_access(&asked.roles), &run).await;
-    Ok(Shown::written(written(app, &id, &run, outcome).await?, run.now()))
+    let attempt = app.begin().await?;
+    let outcome = store::set_access(app, &id, &stored_access(&asked.roles), &attempt).await;
+    Ok(Shown::written(written(app, &id, &attempt, outcome).await?, attempt.now()))
 }

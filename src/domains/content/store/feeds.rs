@@ -1,4 +1,4 @@
-//! The lists that readers see: each one index range per audience, or full text.
+//! Lists for readers: one index range per audience, or full-text search.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::Deserialize;
@@ -18,33 +18,33 @@ use crate::{
     },
 };
 
-/// A way to list published content, checked.
+/// A checked request for a list of published content.
 #[derive(Debug, Clone)]
 pub(in super::super) enum Way {
-    /// What has a tag.
+    /// Content with a tag.
     Tag(String),
-    /// What lies right in something.
+    /// Children of a content.
     Parent(String),
-    /// What is of a type.
+    /// Content of a type.
     Type(ContentType),
-    /// Everything in and below a path.
+    /// Everything at and below a path.
     In(String),
-    /// Words, the server's name of their language, and the path below which they are looked for.
+    /// Full-text search.
     Text {
-        /// The words.
+        /// The words to search for.
         query: String,
-        /// The server's name of their language.
+        /// MongoDB's name of their language.
         language: &'static str,
-        /// Where.
+        /// The path below which content is searched.
         within: String,
     },
 }
 
-/// Content that full text lists at the most.
+/// Maximum number of results of a full-text search.
 const BEST: i64 = 200;
 
 impl Way {
-    /// Sort keys; an index has them behind what the filter fixes.
+    /// Sort keys; an index covers them after the fields that the filter fixes.
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
             Self::Text { .. } => vec![("score", -1), ("document._id", 1)],
@@ -62,8 +62,8 @@ impl Way {
         }
     }
 
-    /// What the caller may read of it and is published by now. `publishedAt` is compared with a constant
-    /// too, so that only what has one is looked at.
+    /// Filter: the caller may read it, and it is published by now. `publishedAt` is also compared with a
+    /// constant, so that only documents that have the field are examined.
     fn filter(&self, requester: &Requester) -> Document {
         let (feed, of) = self.feed();
         let listed = read_by(&requester.role_names(), feed, of);
@@ -75,18 +75,18 @@ impl Way {
     }
 }
 
-/// What of each document a list needs.
+/// The parts of each document that a list needs.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Needed {
-    /// The drafts, and the versions that are to come.
+    /// Drafts and next editions.
     pub drafts: bool,
     /// The texts in Markdown.
     pub texts: bool,
 }
 
 impl Needed {
-    /// Expression of the document with what is needed of it: of its versions only the one that is shown, and
-    /// for nobody what only flows and single reads use.
+    /// Expression of the document with the needed parts: for readers only the visible version, and for
+    /// everyone without fields that only flows and single reads use.
     pub(super) fn shape(self) -> Bson {
         let is_there = |version: &str| doc! { "$eq": [{ "$type": version }, "object"] };
         let version = |version: &str| -> Bson {
@@ -124,7 +124,7 @@ impl Needed {
 /// One document of a feed, with its values of the sort keys.
 pub(in super::super) type Placed = (Vec<Bson>, Timed<NodeDocument>);
 
-/// A page of what is published, newest first or best match first, with its texts where they are needed.
+/// A page of published content, newest or best match first. Texts are included only if `texts` is set.
 pub(in super::super) async fn list(
     app: &App,
     way: &Way,
@@ -147,7 +147,7 @@ pub(in super::super) async fn list(
     Ok(found.into_iter().map(placed).collect())
 }
 
-/// A page of the best matches. No index has them by score, so each page ranks them again.
+/// A page of the best matches. No index is ordered by score, so each page computes the ranking again.
 async fn rank(
     app: &App,
     query: &str,
@@ -169,7 +169,7 @@ async fn rank(
         .collection::<NodeDocument>()
         .rank(vec![
             doc! { "$match": words },
-            // Page order; only the best are read whole.
+            // Pages follow this order; only the best matches are read completely.
             doc! { "$sort": { "score": { "$meta": "textScore" }, "_id": 1 } },
             doc! { "$limit": BEST },
             doc! { "$project": {

@@ -1,4 +1,4 @@
-//! Creation, moves, and what goes on behind an answer.
+//! Writes of creation and moves, and of work that continues after an answer.
 
 use mongodb::bson::{Bson, DateTime, doc};
 
@@ -11,7 +11,7 @@ use crate::{
     error::Error,
     graphql::scalars::Slug,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         expression::{array, filter, literal, stored},
     },
@@ -21,21 +21,21 @@ pub(in super::super) async fn insert(app: &App, node: NodeDocument) -> Outcome<(
     app.collection().insert(node).await
 }
 
-/// Puts content into `parent` as it was read, or among the roots, under this slug. Refused also where
-/// the slug is taken there.
+/// Moves content into `parent` in the state in which it was read, or to the roots, under this slug. The write
+/// is also refused if the slug is taken there.
 pub(in super::super) async fn set_place(
     app: &App,
     id: &str,
     parent: Option<&NodeDocument>,
     slug: &Slug,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let slug = doc! { "$set": { "metadata.slug": literal(slug.as_str()) } };
     let change = app.ids().random();
-    tree(app).put_below(there(id), parent, vec![slug], change, run).await
+    tree(app).put_below(there(id), parent, vec![slug], change, attempt).await
 }
 
-/// Keeps a former version; refused where it is kept already.
+/// Stores a former version; refused if it is stored already.
 pub(in super::super) async fn insert_revision(
     app: &App,
     revision: RevisionDocument,
@@ -43,7 +43,7 @@ pub(in super::super) async fn insert_revision(
     app.collection().insert(revision).await
 }
 
-/// Removes the former versions up to this number, also one that came late.
+/// Removes the former versions up to this number, including late ones.
 pub(in super::super) async fn drop_older_revisions(
     app: &App,
     id: &str,
@@ -54,13 +54,13 @@ pub(in super::super) async fn drop_older_revisions(
     Ok(())
 }
 
-/// Removes every former version of content that is gone.
+/// Removes every former version of deleted content.
 pub(in super::super) async fn drop_revisions(app: &App, id: &str) -> Result<(), Error> {
     app.collection::<RevisionDocument>().remove_many(doc! { "nodeId": id }).await?;
     Ok(())
 }
 
-/// These versions are kept.
+/// Notes that these versions are stored.
 pub(in super::super) async fn settle_kept(
     app: &App,
     id: &str,
@@ -70,8 +70,8 @@ pub(in super::super) async fn settle_kept(
     app.collection().guarded(doc! { "_id": id }, pull).apply().await
 }
 
-/// Where nodes left a path, those that left it before them lose it: whoever asks for it is led to the
-/// last one, and nobody looks at the others.
+/// Removes a path that these nodes left from the `former` of nodes that left it earlier. Requests for the
+/// path are redirected to the last one, so the others aren't needed.
 pub(super) async fn drop_older_former(app: &App, nodes: &[NodeDocument]) -> Result<(), Error> {
     let left: Vec<_> = nodes.iter().filter_map(|node| node.former.first()).collect();
     if left.is_empty() {
@@ -89,7 +89,7 @@ pub(super) async fn drop_older_former(app: &App, nodes: &[NodeDocument]) -> Resu
     Ok(())
 }
 
-/// Puts what is due in the place of what was live.
+/// Promotes a due `next` to `live`.
 pub(in super::super) async fn promote(app: &App, id: &str) -> Outcome<NodeDocument> {
     let due = doc! { "_id": id, "next": { "$exists": true },
     "$expr": { "$lte": ["$next.at", "$$NOW"] } };
@@ -97,7 +97,7 @@ pub(in super::super) async fn promote(app: &App, id: &str) -> Outcome<NodeDocume
     app.collection().guarded(due, stages).apply().await
 }
 
-/// Content whose next version is due.
+/// Content whose next edition is due.
 pub(in super::super) async fn list_due(
     app: &App,
     now: DateTime,
@@ -106,7 +106,7 @@ pub(in super::super) async fn list_due(
     list_older(app, "next.at", now, limit).await
 }
 
-/// Content with versions from before `before` that are still to be kept.
+/// Content with replaced versions from before `before` that aren't stored yet.
 pub(in super::super) async fn list_kept(
     app: &App,
     before: DateTime,
@@ -115,7 +115,7 @@ pub(in super::super) async fn list_kept(
     list_older(app, "kept.at", before, limit).await
 }
 
-/// Content that was deleted before `before`, and whose former versions and comments may be left.
+/// Content that was deleted before `before` and may still have former versions and comments.
 pub(in super::super) async fn list_remains(
     app: &App,
     before: DateTime,
@@ -124,7 +124,7 @@ pub(in super::super) async fn list_remains(
     list_older(app, "remains", before, limit).await
 }
 
-/// Stones from before `before`.
+/// Tombstones from before `before`.
 pub(in super::super) async fn list_deleted(
     app: &App,
     before: DateTime,
@@ -144,7 +144,7 @@ async fn list_older(
     app.collection::<NodeDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
-/// Nothing is left of deleted content but its stone.
+/// Notes that only the tombstone of deleted content is left.
 pub(in super::super) async fn settle_remains(app: &App, id: &str) -> Outcome<NodeDocument> {
     let unset = doc! { "$unset": { "remains": "", "discussion": "" } };
     let stone = doc! { "_id": id, "remains": { "$exists": true } };

@@ -13,7 +13,7 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Run,
+        Attempt,
         collection::{List, Timed},
         tree::{Grown, Tree},
     },
@@ -61,15 +61,15 @@ pub(super) fn tree(app: &App) -> Tree<NodeDocument> {
     Tree::of(app.collection(), app.collection())
 }
 
-/// The fields by which a path is looked up.
+/// The fields that a lookup by path uses.
 const PATHS: &[&str] = &["metadata.path", "former.path"];
 
-/// What has this path, and what had it.
+/// Content that has this path or had it before.
 pub(super) async fn find_by_path(app: &App, path: &str) -> Result<Vec<Timed<NodeDocument>>, Error> {
     app.collection::<NodeDocument>().find_timed(PATHS, path).await
 }
 
-/// The content, with the server's time, for readers.
+/// The content with the server's time, for readers.
 pub(super) async fn find_timed(app: &App, id: &str) -> Result<Option<Timed<NodeDocument>>, Error> {
     app.collection::<NodeDocument>().get_timed(id).await
 }
@@ -78,17 +78,17 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Option<NodeDocument>, Er
     app.collection::<NodeDocument>().get_settled(id).await
 }
 
-pub(super) async fn open(app: &App, id: &str) -> Result<(Run, Option<NodeDocument>), Error> {
+pub(super) async fn open(app: &App, id: &str) -> Result<(Attempt, Option<NodeDocument>), Error> {
     app.collection::<NodeDocument>().open(app.bounds(), id).await
 }
 
-/// Whether something in that parent has the slug.
+/// Whether a child of that parent has the slug.
 pub(super) async fn has_slug(app: &App, parent: Option<&str>, slug: &str) -> Result<bool, Error> {
     let filter = doc! { "metadata.parentId": parent, "metadata.slug": slug };
     Ok(app.collection::<NodeDocument>().count(filter, 1).await? > 0)
 }
 
-/// Everything right below a parent, published or not, as an editor sees it.
+/// The children of a parent, published or not, as an editor sees them.
 pub(super) async fn list_below(
     app: &App,
     page: &Page,
@@ -99,7 +99,7 @@ pub(super) async fn list_below(
     app.collection::<NodeDocument>().list_timed(list, Needed { drafts: true, texts }.shape()).await
 }
 
-/// How many steps the longest path has of those below `path`; 0 where nothing is below.
+/// Number of steps of the longest path below `path`; 0 if nothing is below it.
 pub(super) async fn find_depth_below(app: &App, path: &str) -> Result<usize, Error> {
     let below = doc! { "$gte": format!("{path}/"), "$lt": format!("{path}0") };
     let found = app
@@ -130,7 +130,7 @@ pub(super) async fn find_revision(
     app.collection::<RevisionDocument>().get_settled(&RevisionDocument::key(id, number)).await
 }
 
-/// Content that is there and takes changes.
+/// Filter: the content exists and can be changed.
 fn there(id: &str) -> Document {
     doc! {
         "_id": id, "copying": { "$exists": false },

@@ -1,4 +1,4 @@
-//! The guarded writes of one piece of content.
+//! Guarded writes of one content.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -10,37 +10,37 @@ use crate::{
     app::App,
     graphql::scalars::LocaleTag,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         expression::{append, array, both, choose, filter, literal, stored, whole},
     },
 };
 
-/// Versions that may wait to be kept; an editor who is quicker is told to come again.
+/// Maximum number of replaced versions that aren't stored yet; a faster editor is asked to try again.
 pub(in super::super) const WAITING: i64 = 5;
 
-/// Another version.
+/// A new version of the draft.
 #[derive(Debug)]
 pub(in super::super) struct Change<'a> {
     /// Nonce of the version that it replaces.
     pub(in super::super) from: &'a str,
-    /// Its own.
+    /// Nonce of the new version.
     pub(in super::super) to: &'a str,
     /// The title.
     pub(in super::super) title: &'a str,
     /// Language of title and detail.
     pub(in super::super) language: Option<&'a LocaleTag>,
-    /// What it holds.
+    /// The content's detail.
     pub(in super::super) detail: &'a Detail,
     /// Subject of the editor.
     pub(in super::super) by: &'a str,
 }
 
-/// Replaces the version whose nonce the change names; that one is to be kept.
+/// Replaces the version whose nonce the change names, and adds that version to `kept`.
 pub(in super::super) async fn edit(
     app: &App,
     id: &str,
     change: &Change<'_>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let guard = doc! {
         "metadata.nonce": change.from,
@@ -64,18 +64,18 @@ pub(in super::super) async fn edit(
         "metadata.detail": literal(stored(&change.detail)),
     } };
     let guard = both(there(id), guard);
-    app.collection().guarded(guard, vec![set]).within(run).apply().await
+    app.collection().guarded(guard, vec![set]).within(attempt).apply().await
 }
 
-/// Publishes the version with the nonce of `edition` from `at` on, or from now on. A time that is past
-/// counts as now where readers see another version; else it is the place in feeds. Before a time that is
-/// still to come what is live stays.
+/// Publishes the version with the nonce of `edition` from `at` on, or from now on. A past `at` counts as now
+/// if readers already see another version; otherwise it is the position in feeds. Until a future `at` the
+/// current edition stays visible.
 pub(in super::super) async fn publish(
     app: &App,
     id: &str,
     edition: &Edition,
     at: Option<DateTime>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let at = at.map_or(Bson::from("$$NOW"), Bson::from);
     let guard = both(there(id), doc! { "metadata.nonce": &edition.nonce });
@@ -93,27 +93,31 @@ pub(in super::super) async fn publish(
         "next": choose(now, "$$REMOVE", edition),
         "publishedAt": choose(shown, "$publishedAt", at),
     } };
-    app.collection().guarded(guard, vec![set]).within(run).apply().await
+    app.collection().guarded(guard, vec![set]).within(attempt).apply().await
 }
 
-/// Takes back what is published, and what is to be.
-pub(in super::super) async fn unpublish(app: &App, id: &str, run: &Run) -> Outcome<NodeDocument> {
+/// Withdraws the current and the next edition.
+pub(in super::super) async fn unpublish(
+    app: &App,
+    id: &str,
+    attempt: &Attempt,
+) -> Outcome<NodeDocument> {
     let unset = doc! { "$unset": ["live", "next", "publishedAt"] };
-    app.collection().guarded(there(id), vec![unset]).within(run).apply().await
+    app.collection().guarded(there(id), vec![unset]).within(attempt).apply().await
 }
 
-/// Adds tags, of which it has no more than `most` afterwards.
+/// Adds tags, up to `most` in total.
 pub(in super::super) async fn add_tags(
     app: &App,
     id: &str,
     tags: &[String],
     most: usize,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let all = doc! { "$setUnion": [array("metadata.tags"), literal(tags.to_vec())] };
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let room = doc! { "$expr": { "$lte": [{ "$size": &all }, most] } };
-    set_tags(app, both(there(id), room), all, run).await
+    set_tags(app, both(there(id), room), all, attempt).await
 }
 
 /// Removes tags.
@@ -121,63 +125,63 @@ pub(in super::super) async fn remove_tags(
     app: &App,
     id: &str,
     tags: &[String],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let others = filter(
         array("metadata.tags"),
         doc! { "$not": [{ "$in": ["$$this", literal(tags.to_vec())] }] },
     );
-    set_tags(app, there(id), others, run).await
+    set_tags(app, there(id), others, attempt).await
 }
 
 async fn set_tags(
     app: &App,
     guard: Document,
     tags: impl Into<Bson>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let sorted = doc! { "$sortArray": { "input": tags.into(), "sortBy": 1 } };
     let set = doc! { "$set": { "metadata.tags": sorted } };
-    app.collection().guarded(guard, vec![set, listed_stage()]).within(run).apply().await
+    app.collection().guarded(guard, vec![set, listed_stage()]).within(attempt).apply().await
 }
 
-/// Sets which roles may read it.
+/// Sets the roles that may read it.
 pub(in super::super) async fn set_access(
     app: &App,
     id: &str,
     roles: &[String],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let set = doc! { "$set": { "metadata.access": literal(roles.to_vec()) } };
-    app.collection().guarded(there(id), vec![set, listed_stage()]).within(run).apply().await
+    app.collection().guarded(there(id), vec![set, listed_stage()]).within(attempt).apply().await
 }
 
-/// Marks content as being deleted; an older mark, left behind by a cut deletion, gives way.
+/// Marks content as being deleted. An older mark of an interrupted deletion is replaced.
 pub(in super::super) async fn mark_deleting(
     app: &App,
     id: &str,
     by: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let guard = doc! {
         "_id": id, "copying": { "$exists": false }, "deletedAt": { "$exists": false },
     };
-    tree(app).mark_deleting(guard, by, run).await
+    tree(app).mark_deleting(guard, by, attempt).await
 }
 
-/// Leaves a stone of content that carries this mark: nobody finds it any more, its slug is free, and an
-/// insert that comes late finds its key taken.
+/// Replaces content that carries this mark with a tombstone: it can't be found any more, its slug is free,
+/// and a late insert finds its key taken.
 pub(in super::super) async fn bury(
     app: &App,
     id: &str,
     by: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let nothing = || Bson::Array(Vec::new());
     let set = doc! { "$set": {
         "deletedAt": "$$NOW",
         "remains": "$$NOW",
-        // Of no other content: neither its children nor its siblings are looked for there.
+        // A parent of its own: it appears among no children and no siblings.
         "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
         "metadata.path": "",
         "metadata.title": "",
@@ -191,5 +195,5 @@ pub(in super::super) async fn bury(
     } };
     let unset = doc! { "$unset": ["live", "next", "publishedAt", "deleting"] };
     let guard = doc! { "_id": id, "deleting.by": by };
-    app.collection().guarded(guard, vec![set, unset]).within(run).apply().await
+    app.collection().guarded(guard, vec![set, unset]).within(attempt).apply().await
 }

@@ -1,170 +1,175 @@
-//! What clients ask of content.
+//! Inputs of the queries and mutations of content.
 
 use async_graphql::{ID, InputObject, OneofObject};
 
 use super::{nodes::ContentType, parts::ReaderRole};
 use crate::graphql::scalars::{DateTime, LocaleTag, Slug};
 
-/// The ways in which content can be looked up.
+/// Key of content; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum ContentBy {
-    /// By its path, such as `/en/blog`, or by one that it had: `redirectedFrom` then tells.
+    /// Path, such as `/en/blog`. A former path is accepted too; `redirectedFrom` then holds it.
     Path(String),
-    /// By its global id.
+    /// Global id.
     Id(ID),
 }
 
-/// Which content, of what you may read and is published by now; newest first, except for text.
+/// Filter of a list of content; exactly one field is given. Only published content that the caller may read
+/// is listed, newest first, except for `text`.
 #[derive(Debug, OneofObject)]
 pub enum ContentsBy {
-    /// What has this tag, pictures among it.
+    /// Content with this tag, including pictures.
     Tag(String),
-    /// What lies right in this, pictures among it; by its global id.
+    /// Direct children of the content with this global id, including pictures.
     Parent(ID),
-    /// What is of this type.
+    /// Content of this type.
     Type(ContentType),
-    /// Everything at and below this path; `/` for the whole site.
+    /// Content at this path and all its descendants; `/` lists the whole site.
     RecentIn(String),
-    /// What holds these words in title or text, best match first. Only the best 200 are listed. A
-    /// version that takes the place of another at a time set before is found within seconds after it.
+    /// Content with these words in the title or the text, best match first. Only the best 200 matches are
+    /// listed. A version that was scheduled to replace another one is found within seconds after its time.
     Text(TextInContent),
 }
 
-/// Words to look for.
+/// Text search.
 #[derive(Debug, InputObject)]
 pub struct TextInContent {
-    /// The words, 1 to 200 characters. Any of them is enough; `"several words"` in quotes must stand
-    /// together, and no `-word` may be there.
+    /// Words to search for, 1 to 200 characters. Content matches if it has any of the words. Words in double
+    /// quotes must appear together. `-word` excludes content that contains the word.
     pub query: String,
-    /// Only at and below this path; the whole site when left out.
+    /// Path; only content at this path and its descendants are searched. Default: the whole site.
     pub within: Option<String>,
-    /// Language of the words, by which they are reduced to stems; the site's when left out. Texts in
-    /// another language are found by words that have the same stem in both.
+    /// Language of the words, by whose rules they are stemmed. Default: the site's language. Content in
+    /// another language matches if its words have the same stem in both.
     pub language: Option<LocaleTag>,
 }
 
-/// A version of some content.
+/// A version of content: title, text and what else is edited and published together.
 #[derive(Debug, InputObject)]
 pub struct ContentTextInput {
-    /// The title, 1 to 300 characters.
+    /// Title, 1 to 300 characters.
     pub title: String,
-    /// The text in Markdown, up to 100,000 characters.
+    /// Text in Markdown, up to 100,000 characters. Default: no text.
     pub body: Option<String>,
-    /// Language of title and text; when left out, full text takes the site's.
+    /// Language of title and text. Without one, text search stems words by the rules of the site's language.
     pub language: Option<LocaleTag>,
-    /// Of blog entries only: what it is about, in plain text of up to 2,000 characters.
+    /// Summary in plain text, up to 2,000 characters; for blog entries only.
     pub summary: Option<String>,
-    /// Of blogs and galleries only: a line of up to 300 characters below the title.
+    /// Subtitle, a line of up to 300 characters below the title; for blogs and galleries only.
     pub subtitle: Option<String>,
 }
 
-/// Content to be created; readers see it once it is published.
+/// Input of `createContent`.
 #[derive(Debug, InputObject)]
 pub struct CreateContentInput {
-    /// What kind of content.
+    /// Type of the content.
     #[graphql(name = "type")]
     pub kind: ContentType,
-    /// Global id of what it lies in: a folder, or for blog entries a blog; without one it becomes a root.
-    /// At most 16 steps lead from a root to the deepest.
+    /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
+    /// which a blog entry can't be. The tree is at most 16 levels deep.
     pub parent: Option<ID>,
-    /// Its step in paths; nothing else in the same parent may have it.
+    /// Slug, the last step of the path. It must be unique among the content of the parent.
     pub slug: Slug,
-    /// Its first version.
+    /// First version of the content. It is a draft until it is published.
     pub text: ContentTextInput,
-    /// Up to 30 tags of 1 to 64 characters.
+    /// Up to 30 tags of 1 to 64 characters each.
     #[graphql(default)]
     pub tags: Vec<String>,
-    /// The roles that may read it. An empty list: everyone; left out: those that may read the parent.
+    /// Roles that may read the content; an empty list permits everyone. Default: the roles of the parent.
     pub access: Option<Vec<ReaderRole>>,
-    /// Your name as readers see it, 1 to 100 characters; your username when left out, and without one the
-    /// subject of your token.
+    /// Author's name that readers see, 1 to 100 characters. Default: the caller's username, or the subject of
+    /// the token if there is none.
     pub author_name: Option<String>,
-    /// Your idempotency key: the same content sent again under it is created once. It is remembered as
-    /// long as the content exists.
+    /// Idempotency key. A repeat with the same key returns the content that the first call created. The key
+    /// is remembered as long as the content exists.
     pub op_id: Option<ID>,
 }
 
-/// Another version of some content. Sent again, it is answered as the first time.
+/// Input of `editContent`.
 #[derive(Debug, InputObject)]
 pub struct EditContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Nonce of the draft that you edited.
+    /// Nonce of the draft that the edit is based on. If the draft changed since, the edit is refused with
+    /// `ContentConflict`.
     pub nonce: ID,
-    /// The whole new version.
+    /// The complete new version. Fields that are left out are removed from the draft.
     pub text: ContentTextInput,
 }
 
-/// A former version to begin with again. It becomes the newest draft.
+/// Input of `restoreContent`.
 #[derive(Debug, InputObject)]
 pub struct RestoreContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Nonce of the draft that it replaces.
+    /// Nonce of the draft that is replaced. If the draft changed since, the call is refused with
+    /// `ContentConflict`.
     pub nonce: ID,
-    /// Number of the former version, as `contentRevisions` lists it.
+    /// Number of the former version, as listed by `contentRevisions`.
     pub number: i32,
 }
 
-/// Tags to be added.
+/// Input of `tagContent`.
 #[derive(Debug, InputObject)]
 pub struct TagContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Up to 30 tags of 1 to 64 characters; those that it has already are passed over.
+    /// Up to 30 tags of 1 to 64 characters each. Tags that the content already has are ignored.
     pub tags: Vec<String>,
 }
 
-/// Tags to be removed.
+/// Input of `untagContent`.
 #[derive(Debug, InputObject)]
 pub struct UntagContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Up to 30 tags; those that it hasn't are passed over.
+    /// Up to 30 tags. Tags that the content doesn't have are ignored.
     pub tags: Vec<String>,
 }
 
-/// Who may read some content.
+/// Input of `setContentAccess`.
 #[derive(Debug, InputObject)]
 pub struct SetContentAccessInput {
     /// Global id of the content.
     pub content: ID,
-    /// The roles that may read it; none: everyone. What lies in it has access of its own.
+    /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
+    /// change.
     pub roles: Vec<ReaderRole>,
 }
 
-/// A version to be published.
+/// Input of `publishContent`.
 #[derive(Debug, InputObject)]
 pub struct PublishContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Nonce of the draft that readers are to see.
+    /// Nonce of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
     pub nonce: ID,
-    /// From when on; now when left out. Until a time that lies ahead, what is published stays; another
-    /// version that was to come is replaced. What wasn't published and is given a time in the past
-    /// stands in feeds at that time.
+    /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
+    /// time the present version stays visible; a version that was scheduled before is replaced. Content that
+    /// wasn't published and is given a past time appears in feeds at that time.
     pub at: Option<DateTime>,
 }
 
-/// Content that readers are no longer to see.
+/// Input of `unpublishContent`.
 #[derive(Debug, InputObject)]
 pub struct UnpublishContentInput {
     /// Global id of the content.
     pub content: ID,
 }
 
-/// Another place for some content, with everything in it.
+/// Input of `moveContent`.
 #[derive(Debug, InputObject)]
 pub struct MoveContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Global id of what it goes into; without one it becomes a root.
+    /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
+    /// root, which a blog entry can't be.
     pub parent: Option<ID>,
-    /// Its step in paths from now on; it stays when left out.
+    /// New slug. Default: the present one.
     pub slug: Option<Slug>,
 }
 
-/// Content to be deleted, with its former versions.
+/// Input of `deleteContent`.
 #[derive(Debug, InputObject)]
 pub struct DeleteContentInput {
     /// Global id of the content.

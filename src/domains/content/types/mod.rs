@@ -1,4 +1,4 @@
-//! What clients see of content.
+//! GraphQL types of content.
 
 mod inputs;
 mod nodes;

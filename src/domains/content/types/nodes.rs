@@ -1,4 +1,4 @@
-//! Content as clients see it: what all have in common, stamped on each type.
+//! Content as clients see it. The fields that all content has are generated for each type.
 
 use async_graphql::{Context, Enum, ID, Interface, Object, Result};
 use mongodb::bson;
@@ -22,23 +22,23 @@ use crate::{
     mongo::collection::Timed,
 };
 
-/// The kinds of content.
+/// Type of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "documents::ContentType")]
 pub enum ContentType {
-    /// A text with a place of its own.
+    /// A page of text.
     Page,
-    /// A text in a blog.
+    /// A post in a blog.
     BlogEntry,
-    /// Groups pages, blogs, galleries and other folders.
+    /// A folder of pages, blogs, galleries and other folders.
     Folder,
-    /// Groups blog entries.
+    /// A blog, which groups blog entries.
     Blog,
-    /// Groups pictures.
+    /// A gallery, which groups pictures.
     Gallery,
 }
 
-/// Content as one caller sees it at one moment.
+/// Content as one caller sees it at one time.
 #[derive(Debug)]
 pub struct Shown {
     node: Box<NodeDocument>,
@@ -47,8 +47,8 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// What the caller may see: what is published by now for one of the caller's roles, and for an
-    /// editor everything.
+    /// The content, if the caller may see it. Readers see what is published at this time for one of their
+    /// roles; editors see everything.
     pub fn to(requester: &Requester, found: Timed<NodeDocument>) -> Option<Self> {
         let Timed { now, document: node } = found;
         let may_read =
@@ -59,28 +59,28 @@ impl Shown {
         sees.then(|| Self::written(node, now))
     }
 
-    /// As an editor sees what was just written.
+    /// The content as an editor sees it after a write.
     pub fn written(node: NodeDocument, now: bson::DateTime) -> Self {
         Self { node: Box::new(node), now, asked: None }
     }
 
-    /// The path that it was asked for by.
+    /// Notes the path that the client asked for.
     #[must_use]
     pub fn asked_by(self, path: &str) -> Self {
         Self { asked: Some(path.to_owned()), ..self }
     }
 
-    /// The stored content.
+    /// The stored document.
     pub(in super::super) fn node(&self) -> &NodeDocument {
         &self.node
     }
 
-    /// Server time from which on it is as it is shown; none for a draft.
+    /// Server time from which the visible version is published; `None` for a draft.
     pub(in super::super) fn since(&self) -> Option<bson::DateTime> {
         self.node.shown(self.now).map(|edition| edition.at)
     }
 
-    /// What is published, or for an editor the draft where nothing is.
+    /// Title of the published version, or of the draft if none is published (which only editors see).
     pub(in super::super) fn title(&self) -> &str {
         self.node.shown(self.now).map_or(&self.node.metadata.title, |edition| &edition.title)
     }
@@ -97,66 +97,70 @@ impl Shown {
     }
 }
 
-/// Something to read, or something that groups it.
+/// Something to read, such as a page, or something that groups content, such as a blog.
 #[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
 #[derive(Debug, Interface)]
 #[graphql(
-    field(name = "id", ty = "ID", desc = "Global id."),
+    field(name = "id", ty = "ID", desc = "Global id of the content."),
     field(
         name = "slug",
         ty = "&Slug",
-        desc = "Its step in paths; nothing beside it has the same."
+        desc = "Slug, the last step of the path. It is unique among the content of one parent."
     ),
     field(
         name = "path",
         ty = "&str",
-        desc = "The slugs from the root to itself, such as `/en/blog`."
+        desc = "Path of slugs from the root to the content, such as `/en/blog`."
     ),
     field(
         name = "parent_id",
         ty = "Option<ID>",
-        desc = "Global id of what it lies in; null for a root."
+        desc = "Global id of the parent; null for a root."
     ),
     field(
         name = "redirected_from",
         ty = "Option<&str>",
-        desc = "The path that it was asked for by, where it has moved since: lead readers to `path`."
+        desc = "Former path by which the client asked for the content; null if it asked by the present path or by id. A client should redirect readers to `path`."
     ),
-    field(name = "title", ty = "&str", desc = "The title."),
-    field(name = "language", ty = "Option<&LocaleTag>", desc = "Language of title and text."),
-    field(name = "body", ty = "&str", desc = "The text in Markdown; may be empty."),
+    field(name = "title", ty = "&str", desc = "Title of the content."),
+    field(
+        name = "language",
+        ty = "Option<&LocaleTag>",
+        desc = "Language of title and text; null if unknown."
+    ),
+    field(name = "body", ty = "&str", desc = "Text in Markdown; may be empty."),
     field(
         name = "html",
         ty = "Result<String>",
-        desc = "The text as HTML that is safe to show: without scripts, forms and styles."
+        desc = "Text as HTML that is safe to display: scripts, forms and styles are removed."
     ),
-    field(name = "tags", ty = "&[String]", desc = "Its tags, sorted."),
+    field(name = "tags", ty = "&[String]", desc = "Tags, sorted."),
     field(
         name = "access",
         ty = "Vec<ReaderRole>",
-        desc = "The roles that may read it; none: everyone."
+        desc = "Roles that may read the content; an empty list permits everyone."
     ),
-    field(name = "author", ty = "ContentAuthor", desc = "Who made it."),
-    field(name = "created_at", ty = "DateTime", desc = "When it was created."),
+    field(name = "author", ty = "ContentAuthor", desc = "Author of the content."),
+    field(name = "created_at", ty = "DateTime", desc = "Time at which the content was created."),
     field(
         name = "published_at",
         ty = "Option<DateTime>",
-        desc = "When readers saw it first; null for what they don't see yet."
+        desc = "Time of the first publication. Null for content that readers don't see yet."
     ),
     field(
         name = "updated_at",
         ty = "Option<DateTime>",
-        desc = "Since when it is as it is shown; null for what readers don't see yet."
+        desc = "Time from which the visible version is published. Null for content that readers don't see yet."
     ),
     field(
         name = "discussion",
         ty = "Option<Discussion>",
-        desc = "What people say about it; null where no discussion was opened."
+        desc = "Discussion of the content with its newest comments; null if none was opened."
     ),
     field(
         name = "draft",
         ty = "Result<Option<ContentDraft>>",
-        desc = "What editors work on; for others null, with an error. Who: editor."
+        desc = "Draft that editors work on. Null, with an error, unless the caller is an editor. Who: editor."
     )
 )]
 pub enum Content {
@@ -169,7 +173,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What it is made of: a document of this room, or a picture.
+    /// The stored document: one of this room, or the asset of a picture.
     pub(in super::super) fn shown(&self) -> std::result::Result<&Shown, &AssetDocument> {
         match self {
             Self::Page(Page(shown))
@@ -194,7 +198,7 @@ impl From<Shown> for Content {
     }
 }
 
-/// One type of content: what all have in common, and its own fields.
+/// A type of content: the common fields and its own.
 macro_rules! content_type {
     ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
         $(#[doc = $about])+
@@ -204,92 +208,94 @@ macro_rules! content_type {
         $(#[doc = $about])+
         #[Object]
         impl $name {
-            /// Global id.
+            /// Global id of the content.
             pub async fn id(&self) -> ID {
                 NodeKind::Content.id(&self.0.node.id)
             }
 
-            /// Its step in paths; nothing beside it has the same.
+            /// Slug, the last step of the path. It is unique among the content of one parent.
             async fn slug(&self) -> &Slug {
                 &self.0.node.metadata.slug
             }
 
-            /// The slugs from the root to itself, such as `/en/blog`.
+            /// Path of slugs from the root to the content, such as `/en/blog`.
             async fn path(&self) -> &str {
                 &self.0.node.metadata.path
             }
 
-            /// Global id of what it lies in; null for a root.
+            /// Global id of the parent; null for a root.
             async fn parent_id(&self) -> Option<ID> {
                 self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
             }
 
-            /// The path that it was asked for by, where it has moved since: lead readers to `path`.
+            /// Former path by which the client asked for the content; null if it asked by the present path or
+            /// by id. A client should redirect readers to `path`.
             async fn redirected_from(&self) -> Option<&str> {
                 self.0.asked.as_deref().filter(|asked| *asked != self.0.node.metadata.path)
             }
 
-            /// The title.
+            /// Title of the content.
             async fn title(&self) -> &str {
                 self.0.title()
             }
 
-            /// Language of title and text.
+            /// Language of title and text; null if unknown.
             async fn language(&self) -> Option<&LocaleTag> {
                 self.0.language()
             }
 
-            /// The text in Markdown; may be empty.
+            /// Text in Markdown; may be empty.
             async fn body(&self) -> &str {
                 &self.0.detail().body
             }
 
-            /// The text as HTML that is safe to show: without scripts, forms and styles.
+            /// Text as HTML that is safe to display: scripts, forms and styles are removed.
             async fn html(&self) -> Result<String> {
                 Ok(markdown::html(&self.0.detail().body).await?)
             }
 
-            /// Its tags, sorted.
+            /// Tags, sorted.
             async fn tags(&self) -> &[String] {
                 &self.0.node.metadata.tags
             }
 
-            /// The roles that may read it; none: everyone.
+            /// Roles that may read the content; an empty list permits everyone.
             async fn access(&self) -> Vec<ReaderRole> {
                 ReaderRole::of(&self.0.node.metadata.access)
             }
 
-            /// Who made it.
+            /// Author of the content.
             async fn author(&self) -> ContentAuthor {
                 let author = &self.0.node.metadata.author;
                 ContentAuthor::of(&author.id, &author.name)
             }
 
-            /// When it was created.
+            /// Time at which the content was created.
             async fn created_at(&self) -> DateTime {
                 self.0.node.metadata.created.into()
             }
 
-            /// When readers saw it first; null for what they don't see yet.
+            /// Time of the first publication. Null for content that readers don't see yet.
             async fn published_at(&self) -> Option<DateTime> {
                 self.0.since().and(self.0.node.published_at).map(DateTime::from)
             }
 
-            /// Since when it is as it is shown; null for what readers don't see yet.
+            /// Time from which the visible version is published. Null for content that readers don't see yet.
             async fn updated_at(&self) -> Option<DateTime> {
                 self.0.since().map(DateTime::from)
             }
 
-            /// What people say about it; null where no discussion was opened.
+            /// Discussion of the content with its newest comments; null if none was opened.
             async fn discussion(&self) -> Option<Discussion> {
                 self.0.node.discussion.clone().map(Discussion)
             }
 
-            /// What editors work on; for others null, with an error.
+            /// Draft that editors work on. Null, with an error, unless the caller is an editor.
             ///
             /// Who: editor.
             async fn draft(&self, context: &Context<'_>) -> Result<Option<ContentDraft>> {
-                // Not as a guard: what is selected on the interface comes here without it.
+                // Checked here and not by a guard, because a field that is selected on the interface is
+                // resolved without the guard.
                 Who::Role(Role::Editor).check_requester(requester(context))?;
                 Ok(Some(ContentDraft(self.0.node.clone())))
             }
@@ -300,14 +306,14 @@ macro_rules! content_type {
 }
 
 content_type! {
-    /// A text with a place of its own.
+    /// A page of text.
     Page {}
 }
 
 content_type! {
-    /// A text in a blog.
+    /// A post in a blog.
     BlogEntry {
-        /// What it is about, in plain text.
+        /// Summary in plain text; null if there is none.
         async fn summary(&self) -> Option<&str> {
             self.0.detail().summary.as_deref()
         }
@@ -315,19 +321,19 @@ content_type! {
 }
 
 content_type! {
-    /// Groups pages, blogs, galleries and other folders.
+    /// A folder of pages, blogs, galleries and other folders.
     Folder {}
 }
 
 content_type! {
-    /// Groups blog entries; its feed is also served as Atom.
+    /// A blog, which groups blog entries. Its newest entries are also served as an Atom feed.
     Blog {
-        /// A line below the title.
+        /// Subtitle, a line below the title; null if there is none.
         async fn subtitle(&self) -> Option<&str> {
             self.0.detail().subtitle.as_deref()
         }
 
-        /// Where the newest entries are as an Atom feed, on this host.
+        /// Path of the Atom feed of the newest entries, on the host of this gateway.
         async fn feed_path(&self) -> String {
             format!("/feeds{}.atom", self.0.node.metadata.path)
         }
@@ -335,9 +341,9 @@ content_type! {
 }
 
 content_type! {
-    /// Groups pictures.
+    /// A gallery, which groups pictures.
     Gallery {
-        /// A line below the title.
+        /// Subtitle, a line below the title; null if there is none.
         async fn subtitle(&self) -> Option<&str> {
             self.0.detail().subtitle.as_deref()
         }

@@ -1,4 +1,4 @@
-//! What all content has, as clients see it: who may read it, who made it, its draft, its former versions.
+//! GraphQL types that all content shares: roles of readers, author, draft and former versions.
 
 use async_graphql::{Enum, ID, Object, Result};
 
@@ -11,22 +11,22 @@ use crate::graphql::{
     scalars::{DateTime, LocaleTag},
 };
 
-/// Roles that content can be kept for. Editors and admins read everything.
+/// Role that content can be restricted to. Editors and admins can read all content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Enum)]
 pub enum ReaderRole {
-    /// Who runs the shop.
+    /// Staff that runs the shop.
     Merchant,
-    /// Who buys advertising.
+    /// Customer who buys advertising.
     Advertiser,
-    /// Who shows advertising.
+    /// Publisher who shows advertising.
     Publisher,
-    /// Who moderates comments and posts.
+    /// Moderator of comments and posts.
     Moderator,
-    /// Who plays.
+    /// Player.
     Player,
-    /// Who reads reports.
+    /// Analyst who reads reports.
     Analyst,
-    /// Other services of the operator.
+    /// Another service of the operator.
     Service,
 }
 
@@ -41,13 +41,13 @@ impl ReaderRole {
         (Self::Service, Role::Service),
     ];
 
-    /// Its name as it is stored.
+    /// Name of the role as it is stored.
     pub(in super::super) fn name(self) -> &'static str {
         let found = Self::ALL.into_iter().find(|(own, _)| *own == self);
         found.map_or("", |(_, role)| role.name())
     }
 
-    /// Those that are stored.
+    /// The roles with these stored names; other names are skipped.
     pub(super) fn of(names: &[String]) -> Vec<Self> {
         names.iter().filter_map(|name| Self::from_name(name)).collect()
     }
@@ -57,18 +57,18 @@ impl ReaderRole {
     }
 }
 
-/// Who made some content.
+/// Author of content.
 #[derive(Debug)]
 pub struct ContentAuthor(Author);
 
 impl ContentAuthor {
-    /// Who has this subject and this name.
+    /// The author with this subject and this name.
     pub(super) fn of(id: &str, name: &str) -> Self {
         Self(Author { id: id.to_owned(), name: name.to_owned() })
     }
 }
 
-/// Who made some content.
+/// Author of content.
 #[Object]
 impl ContentAuthor {
     /// Subject of the author's token.
@@ -76,79 +76,79 @@ impl ContentAuthor {
         ID(self.0.id.clone())
     }
 
-    /// Name as it is shown.
+    /// Name of the author that readers see.
     async fn name(&self) -> &str {
         &self.0.name
     }
 }
 
-/// What editors work on. Readers see it once it is published.
+/// Draft of content.
 #[derive(Debug)]
 pub struct ContentDraft(pub(super) Box<NodeDocument>);
 
-/// What editors work on. Readers see it once it is published.
+/// Draft that editors work on. Readers see it once it is published.
 #[Object]
 impl ContentDraft {
-    /// Changes with each edit; `editContent` takes it to refuse an edit of something that changed
-    /// meanwhile.
+    /// Version of the draft; it changes with every edit. `editContent` takes it and refuses the edit of a
+    /// draft that changed since it was read.
     async fn nonce(&self) -> ID {
         ID(self.0.metadata.nonce.clone())
     }
 
-    /// How many versions there were before this one.
+    /// Number of versions before this one.
     async fn revision(&self) -> i32 {
         i32::try_from(self.0.revision).unwrap_or(i32::MAX)
     }
 
-    /// The title.
+    /// Title of the draft.
     async fn title(&self) -> &str {
         &self.0.metadata.title
     }
 
-    /// Language of title and text.
+    /// Language of title and text; null if unknown.
     async fn language(&self) -> Option<&LocaleTag> {
         self.0.metadata.language.as_ref()
     }
 
-    /// The text in Markdown.
+    /// Text in Markdown.
     async fn body(&self) -> &str {
         &self.0.metadata.detail.body
     }
 
-    /// The text as HTML that is safe to show.
+    /// Text as HTML that is safe to display.
     async fn html(&self) -> Result<String> {
         Ok(markdown::html(&self.0.metadata.detail.body).await?)
     }
 
-    /// Of a blog entry, what it is about.
+    /// Summary of a blog entry; null if there is none, and for other types.
     async fn summary(&self) -> Option<&str> {
         self.0.metadata.detail.summary.as_deref()
     }
 
-    /// Of a blog or gallery, a line below the title.
+    /// Subtitle of a blog or gallery; null if there is none, and for other types.
     async fn subtitle(&self) -> Option<&str> {
         self.0.metadata.detail.subtitle.as_deref()
     }
 
-    /// From when on readers see what was published first or last; it may lie ahead. Null: nothing is
+    /// Time from which readers see the published version; it may be in the future. Null if nothing is
     /// published.
     async fn live_at(&self) -> Option<DateTime> {
         self.0.live.as_ref().map(|edition| edition.at.into())
     }
 
-    /// From when on readers see another version instead.
+    /// Time from which readers see another version instead; null if none is scheduled.
     async fn next_at(&self) -> Option<DateTime> {
         self.0.next.as_ref().map(|edition| edition.at.into())
     }
 
-    /// Whether this very version is published, or will be.
+    /// Whether this version of the draft is published or scheduled.
     async fn is_published(&self) -> bool {
         let editions = self.0.next.iter().chain(&self.0.live);
         editions.into_iter().any(|edition| edition.nonce == self.0.metadata.nonce)
     }
 }
 
-/// A version that an edit replaced.
+/// Former version of content.
 #[derive(Debug)]
 pub struct ContentRevision(Revised);
 
@@ -158,50 +158,50 @@ impl From<RevisionDocument> for ContentRevision {
     }
 }
 
-/// A version that an edit replaced.
+/// Former version of content, which an edit replaced.
 #[Object]
 impl ContentRevision {
-    /// How many versions there were before it; `restoreContent` takes it.
+    /// Number of versions before this one. `restoreContent` takes it.
     async fn number(&self) -> i32 {
         i32::try_from(self.0.number).unwrap_or(i32::MAX)
     }
 
-    /// Its title.
+    /// Title of this version.
     async fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// Its language.
+    /// Language of this version; null if unknown.
     async fn language(&self) -> Option<&LocaleTag> {
         self.0.language.as_ref()
     }
 
-    /// Its text in Markdown.
+    /// Text of this version in Markdown.
     async fn body(&self) -> &str {
         &self.0.detail.body
     }
 
-    /// Its text as HTML that is safe to show.
+    /// Text of this version as HTML that is safe to display.
     async fn html(&self) -> Result<String> {
         Ok(markdown::html(&self.0.detail.body).await?)
     }
 
-    /// Of a blog entry, what it was about.
+    /// Summary of a blog entry; null if there was none, and for other types.
     async fn summary(&self) -> Option<&str> {
         self.0.detail.summary.as_deref()
     }
 
-    /// Of a blog or gallery, the line below the title.
+    /// Subtitle of a blog or gallery; null if there was none, and for other types.
     async fn subtitle(&self) -> Option<&str> {
         self.0.detail.subtitle.as_deref()
     }
 
-    /// When it was replaced.
+    /// Time at which this version was replaced.
     async fn replaced_at(&self) -> DateTime {
         self.0.at.into()
     }
 
-    /// Subject of who replaced it.
+    /// Subject of the token of the editor who replaced this version.
     async fn replaced_by(&self) -> ID {
         ID(self.0.by.clone())
     }

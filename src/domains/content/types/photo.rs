@@ -1,4 +1,4 @@
-//! Pictures, which are assets, among content.
+//! Pictures among content. They are assets.
 
 use async_graphql::{Context, ID, Object, Result};
 
@@ -16,97 +16,96 @@ use crate::{
     },
 };
 
-/// A picture in a folder or gallery; by its id it is also found as an `Asset`, with all that is known of
-/// the file.
+/// A picture in a folder or gallery.
 #[derive(Debug)]
 pub struct Photo(pub(in super::super) Box<AssetDocument>);
 
-/// A picture in a folder or gallery; by its id it is also found as an `Asset`, with all that is known of
-/// the file.
+/// A picture in a folder or gallery. `node` and `asset` return the same picture as an `Asset`, with more data
+/// of the file.
 #[Object]
 impl Photo {
-    /// Global id.
+    /// Global id of the asset.
     pub async fn id(&self) -> ID {
         NodeKind::Asset.id(&self.0.id)
     }
 
-    /// Its step in paths; no other asset beside it has the same.
+    /// Slug, the last step of the path. It is unique among the assets of one parent.
     pub(super) async fn slug(&self) -> &Slug {
         &self.0.metadata.slug
     }
 
-    /// The slugs from the root to itself, such as `/en/gallery/tram`.
+    /// Path of slugs from the root to the picture, such as `/en/gallery/tram`.
     pub(super) async fn path(&self) -> &str {
         &self.0.metadata.path
     }
 
-    /// Global id of what it lies in; null for a root.
+    /// Global id of the parent; null for a root.
     pub(super) async fn parent_id(&self) -> Option<ID> {
         self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
     }
 
-    /// Null: pictures are asked for where they are.
+    /// Always null: pictures have no former paths.
     pub(super) async fn redirected_from(&self) -> Option<&str> {
         None
     }
 
-    /// The title.
+    /// Title of the picture.
     pub(super) async fn title(&self) -> &str {
         &self.0.metadata.title
     }
 
-    /// The language of what is written in it; null where it speaks none.
+    /// Language of the text in the picture; null if there is none or it is unknown.
     pub(super) async fn language(&self) -> Option<&LocaleTag> {
         self.0.metadata.language.as_ref()
     }
 
-    /// Empty: a picture has no text.
+    /// Always empty: a picture has no text.
     pub(super) async fn body(&self) -> &str {
         ""
     }
 
-    /// Empty: a picture has no text.
+    /// Always empty: a picture has no text.
     pub(super) async fn html(&self) -> Result<String> {
         Ok(String::new())
     }
 
-    /// Its tags, sorted.
+    /// Tags, sorted.
     pub(super) async fn tags(&self) -> &[String] {
         &self.0.metadata.tags
     }
 
-    /// The roles that may read it; none: everyone.
+    /// Roles that may read the picture; an empty list permits everyone.
     pub(super) async fn access(&self) -> Vec<ReaderRole> {
         ReaderRole::of(&self.0.metadata.access)
     }
 
-    /// Who made it.
+    /// Author of the picture.
     pub(super) async fn author(&self) -> ContentAuthor {
         let author = &self.0.metadata.author;
         ContentAuthor::of(&author.id, &author.name)
     }
 
-    /// When it was made.
+    /// Time at which the asset was created.
     pub(super) async fn created_at(&self) -> DateTime {
         self.0.metadata.created.into()
     }
 
-    /// When readers saw it first.
+    /// Time from which readers see the picture.
     pub(super) async fn published_at(&self) -> Option<DateTime> {
         Some(self.0.published_at.into())
     }
 
-    /// When its present file came.
+    /// Time at which the present file was complete.
     pub(super) async fn updated_at(&self) -> Option<DateTime> {
         self.file().map(|file| file.at.into())
     }
 
-    /// What people say about it; null where no discussion was opened.
+    /// Discussion of the picture with its newest comments; null if none was opened.
     pub(super) async fn discussion(&self) -> Option<Discussion> {
         self.0.discussion.clone().map(Discussion)
     }
 
-    /// Null: pictures have no drafts. For others than editors also an error.
+    /// Always null, because pictures have no drafts. With an error unless the caller is an editor.
     ///
     /// Who: editor.
     pub(super) async fn draft(&self, context: &Context<'_>) -> Result<Option<ContentDraft>> {
@@ -114,22 +113,22 @@ impl Photo {
         Ok(None)
     }
 
-    /// Where its bytes are, relative to this gateway's address.
+    /// URL of the file, relative to the address of this gateway.
     async fn url(&self) -> String {
         format!("/assets{}", self.0.metadata.path)
     }
 
-    /// Media type, by the bytes.
+    /// Media type of the file, detected from its bytes.
     async fn media_type(&self) -> Option<&str> {
         self.file().map(|file| file.media_type.as_str())
     }
 
-    /// Pixels.
+    /// Width in pixels; null if unknown.
     async fn width(&self) -> Option<Long> {
         self.file().and_then(|file| file.width).map(Long)
     }
 
-    /// Pixels.
+    /// Height in pixels; null if unknown.
     async fn height(&self) -> Option<Long> {
         self.file().and_then(|file| file.height).map(Long)
     }

@@ -1,4 +1,4 @@
-//! What became of mutations of content.
+//! Results of the mutations of content, and their refusals.
 
 use async_graphql::{ID, SimpleObject, Union};
 
@@ -9,7 +9,7 @@ use crate::graphql::{
     refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal},
 };
 
-/// A result: the types of content, and the refusals that can happen.
+/// A result: the types of content, and the refusals of the mutation.
 macro_rules! content_result {
     ($(#[doc = $about:literal])+ $name:ident { $($refusal:ident),+ }) => {
         $(#[doc = $about])+
@@ -38,51 +38,57 @@ macro_rules! content_result {
 }
 
 content_result! {
-    /// What became of new content.
+    /// Result of `createContent`: the content, or a refusal. `NotFound`: there is no such parent.
+    /// `AlreadyExists`: the parent has content with this slug. `Conflict`: this `opId` was used with another
+    /// input, or its content was deleted.
     CreateContentResult { NotFound, AlreadyExists, Conflict, InvalidInput }
 }
 
 content_result! {
-    /// What became of an edit.
+    /// Result of `editContent`: the content with the new draft, or a refusal.
     EditContentResult { NotFound, ContentConflict, InvalidInput }
 }
 
 content_result! {
-    /// What became of a former version that was to come back.
+    /// Result of `restoreContent`: the content with the restored draft, or a refusal. `NotFound`: there is no
+    /// such content or version.
     RestoreContentResult { NotFound, ContentConflict, InvalidInput }
 }
 
 content_result! {
-    /// What became of new tags.
+    /// Result of `tagContent`: the content with its tags, or a refusal. `InvalidInput`: among others, it
+    /// would have more than 30 tags.
     TagContentResult { NotFound, InvalidInput }
 }
 
 content_result! {
-    /// What became of tags that were removed.
+    /// Result of `untagContent`: the content with its remaining tags, or a refusal.
     UntagContentResult { NotFound, InvalidInput }
 }
 
 content_result! {
-    /// What became of other readers.
+    /// Result of `setContentAccess`: the content with its new access, or a refusal.
     SetContentAccessResult { NotFound, InvalidInput }
 }
 
 content_result! {
-    /// What became of a version to be published.
+    /// Result of `publishContent`: the content, or a refusal.
     PublishContentResult { NotFound, ContentConflict, InvalidInput }
 }
 
 content_result! {
-    /// What became of content that readers are no longer to see.
+    /// Result of `unpublishContent`: the content, or a refusal.
     UnpublishContentResult { NotFound, InvalidInput }
 }
 
 content_result! {
-    /// What became of a move.
+    /// Result of `moveContent`: the content at its new path, or a refusal. `NotFound`: there is no such
+    /// content or parent. `AlreadyExists`: the new parent has content with this slug.
     MoveContentResult { NotFound, AlreadyExists, WouldContainItself, InvalidInput }
 }
 
-/// What became of a deletion.
+/// Result of `deleteContent`: the id of the deleted content, or a refusal. `InUse`: there is content or an
+/// asset in it.
 #[derive(Debug, Union)]
 pub enum DeleteContentResult {
     DeletedContent(DeletedContent),
@@ -91,10 +97,10 @@ pub enum DeleteContentResult {
     InvalidInput(InvalidInput),
 }
 
-/// Content that is gone.
+/// Result of a successful `deleteContent`.
 #[derive(Debug, SimpleObject)]
 pub struct DeletedContent {
-    /// Its global id.
+    /// Global id of the deleted content.
     pub id: ID,
 }
 
@@ -104,19 +110,19 @@ impl From<String> for DeleteContentResult {
     }
 }
 
-/// The draft was changed since you read it: merge with the current one and send again.
+/// The draft changed since it was read. Merge the edit with the current draft and send it with the new nonce.
 #[derive(Debug, SimpleObject)]
 pub struct ContentConflict {
-    /// `CONFLICT`.
+    /// Always `CONFLICT`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// The content as it is now, with its draft and nonce.
     pub current: Content,
 }
 
 impl ContentConflict {
-    /// The nonce isn't the current one.
+    /// The nonce of the edit isn't the current one.
     pub fn with(current: Shown) -> Self {
         Self {
             code: ErrorCode::Conflict,
@@ -126,21 +132,21 @@ impl ContentConflict {
     }
 }
 
-/// The move would put content into itself.
+/// The move would put content into itself or into one of its descendants.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct WouldContainItself {
-    /// `WOULD_MAKE_CIRCLE`.
+    /// Always `WOULD_MAKE_CIRCLE`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// Global id of the content that was to be moved.
     pub content: ID,
-    /// Global id of what it was to go into, and which lies in it.
+    /// Global id of the new parent. It is the content itself or one of its descendants.
     pub parent: ID,
 }
 
 impl WouldContainItself {
-    /// `parent` is the content itself, or lies in it.
+    /// `parent` is the content itself or one of its descendants.
     pub fn new(content: &str, parent: &str) -> Self {
         Self {
             code: ErrorCode::WouldMakeCircle,

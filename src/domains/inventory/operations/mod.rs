@@ -1,4 +1,4 @@
-//! The rules of the inventory.
+//! The business rules of the inventory.
 
 mod receipts;
 
@@ -22,28 +22,25 @@ use crate::{
         input,
         refusals::{InUse, NotFound, Stop},
     },
-    mongo::{Outcome, Run},
+    mongo::{Attempt, Outcome},
 };
 
-/// What became of a take.
+/// Result of a reserve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
-    /// The goods are the holder's, under the tag.
+    /// The quantity is reserved for the holder under the tag.
     Taken,
-    /// Less is there than asked for; nothing was taken.
+    /// Less is available than requested. Nothing was reserved.
     Short {
-        /// What is there.
+        /// Available quantity.
         available: i64,
     },
-    /// Too many holders; nothing was taken.
+    /// The SKU has too many holders. Nothing was reserved.
     Full,
 }
 
-/// The counters of a SKU; `None` where there is no such product. A product of which nothing ever came
-/// in has none of it, and one whose SKU another product had before has what was left of that one.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The counters of a SKU; `None` if there is no such product. A product without receipts has a stock of zero.
+/// A product whose SKU belonged to another product before has the rest of that one's stock.
 pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error> {
     let Ok(sku) = input::sku(sku) else { return Ok(None) };
     let found = store::find_counters(app, &sku).await?;
@@ -56,84 +53,84 @@ pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error>
     Ok(Some(stock).filter(|_| is_its_own))
 }
 
-/// Whether the stock was closed with another product than this incarnation.
+/// Whether the stock was closed for another generation than this one.
 fn is_left_over(stock: &StockDocument, incarnation: &str) -> bool {
     stock.deleting && stock.deleted.as_deref() != Some(incarnation)
 }
 
-/// Opens stock that was closed with an earlier product than the one that is there now; says whether
-/// it was.
-async fn reopen(app: &App, stock: &StockDocument, run: &Run) -> Result<bool, Error> {
+/// Opens stock that was closed for an earlier generation than the product's. Returns whether it was.
+async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<bool, Error> {
     let product = catalog::operations::product(app, &stock.sku).await?;
     let is_another = product.is_some_and(|product| is_left_over(stock, product.get().incarnation));
     if is_another {
-        // Refused: another was quicker, or that product is deleted as well. Both show in the stock.
-        store::revive(app, &stock.sku, stock.deleted.as_ref(), run).await.decided()?;
+        // A refusal means that another call opened it, or that the product was deleted as well. The stock
+        // shows both.
+        store::revive(app, &stock.sku, stock.deleted.as_ref(), attempt).await.decided()?;
     }
     Ok(is_another)
 }
 
-/// Deletes a product. Its stock decides: the mark is guarded by nothing being reserved. The catalog
-/// follows, see the room's `mod.rs`.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Deletes a product. Its stock is the decider: the mark is guarded by nothing being reserved. The deletion
+/// is then applied to the catalog; see the room's `mod.rs`.
 pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteProductResult>> {
     let sku = input::sku(sku)?;
-    let run = app.begin().await?;
-    // One that is deleted and not removed yet goes this way again: the first call may have been cut.
+    let attempt = app.begin().await?;
+    // A product that is deleted and not removed yet takes the same path, since the first call may have been
+    // interrupted.
     let Some(incarnation) = &catalog::operations::incarnation(app, &sku).await? else {
         return Err(NotFound::new("product", sku).into());
     };
-    while store::mark_deleted(app, &sku, incarnation, &run).await.decided()?.is_none() {
+    while store::mark_deleted(app, &sku, incarnation, &attempt).await.decided()?.is_none() {
         match store::find(app, &sku).await? {
-            None if close_unstocked(app, &sku, incarnation, &run).await? => break,
+            None if close_unstocked(app, &sku, incarnation, &attempt).await? => break,
             Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
                 let message = "carts or checkouts hold some of it";
                 return Err(InUse::because(message).into());
             }
-            _ if run.is_over() => return Err(run.overdue().into()),
-            // A first receipt came, or some was held for a moment: once more.
+            _ if attempt.is_over() => return Err(attempt.overdue().into()),
+            // The stock has changed since the refusal: a first receipt arrived, or a reservation was
+            // released.
             _ => {}
         }
     }
-    follow_deletion(app, &sku, incarnation, &run).await?;
+    follow_deletion(app, &sku, incarnation, &attempt).await?;
     Ok(sku)
 }
 
-/// A product that never had stock is closed by a stock document of its own: a first receipt that is
-/// under way then finds it there. Says whether it came first.
+/// Closes a product that never had stock by inserting a closed stock document, so that a first receipt in
+/// flight is refused. Returns whether it was inserted.
 async fn close_unstocked(
     app: &App,
     sku: &str,
     incarnation: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
     let closed = StockDocument {
         deleting: true,
         deleted: Some(incarnation.to_owned()),
-        deletion_due: Some(run.now()),
+        deletion_due: Some(attempt.now()),
         ..StockDocument::empty(sku)
     };
     Ok(store::insert(app, closed).await.decided()?.is_some())
 }
 
-/// Carries a decided deletion into the catalog, and notes that it is there.
+/// Applies a committed deletion to the catalog and settles it.
 pub(super) async fn follow_deletion(
     app: &App,
     sku: &str,
     incarnation: &str,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<(), Error> {
-    catalog::operations::delete(app, sku, incarnation, run).await?;
+    catalog::operations::delete(app, sku, incarnation, attempt).await?;
     store::note_deletion(app, sku, incarnation).await.decided()?;
     Ok(())
 }
 
-/// Takes `quantity` for `holder` under `tag`, repeatable. `cap` is how many holders there may be.
+/// Reserves `quantity` for `holder` under `tag`; a repeat changes nothing. `cap` is the maximum number of
+/// holders.
 ///
 /// # Errors
-/// The outcome is unknown, or the run is over.
+/// The outcome is unknown, or the attempt is over.
 pub async fn take(
     app: &App,
     sku: &str,
@@ -141,28 +138,28 @@ pub async fn take(
     tag: &str,
     quantity: i64,
     cap: u32,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Taken, Error> {
     loop {
-        if store::take(app, sku, holder, tag, quantity, cap, run).await.decided()?.is_some() {
+        if store::take(app, sku, holder, tag, quantity, cap, attempt).await.decided()?.is_some() {
             return Ok(Taken::Taken);
         }
         let Some(stock) = store::find(app, sku).await? else {
             return Ok(Taken::Short { available: 0 });
         };
         match explained(&stock, holder, tag, quantity, cap) {
-            Some(Taken::Short { .. }) if stock.deleting && reopen(app, &stock, run).await? => {}
+            Some(Taken::Short { .. }) if stock.deleting && reopen(app, &stock, attempt).await? => {}
             Some(taken) => return Ok(taken),
-            // Nothing of that holds now: it was so for a moment.
+            // No reason holds now: the stock has changed since the refusal.
             None => {}
         }
-        if run.is_over() {
-            return Err(run.overdue());
+        if attempt.is_over() {
+            return Err(attempt.overdue());
         }
     }
 }
 
-/// How the stock as read stands to a take that was refused.
+/// Result of a refused reserve according to the stock as read; `None` if no reason holds now.
 fn explained(
     stock: &StockDocument,
     holder: &str,
@@ -187,10 +184,7 @@ fn has_taken(entry: Option<&Reservation>, tag: &str) -> bool {
     entry.is_some_and(|entry| entry.takes.iter().any(|take| take.tag == tag))
 }
 
-/// How many are free, where that is less than `quantity` and the holder hasn't taken any under `tag`.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The available quantity, if it is less than `quantity` and the holder has reserved nothing under `tag`.
 pub async fn shortage(
     app: &App,
     sku: &str,
@@ -206,26 +200,20 @@ pub async fn shortage(
     Ok(Some(available).filter(|available| *available < quantity))
 }
 
-/// As [`take`], of several SKUs (none of them twice) with their quantities, in one command. Says whether everything
-/// was taken; else [`take`] tells of each how it stands.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Like [`take`], for several SKUs (none of them twice) with their quantities, in one command. Returns
+/// whether everything was reserved. If not, [`take`] returns the result for each SKU.
 pub async fn take_each(
     app: &App,
     lines: &[(&str, i64)],
     holder: &str,
     tag: &str,
     cap: u32,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<bool, Error> {
-    store::take_each(app, lines, holder, tag, cap, run).await
+    store::take_each(app, lines, holder, tag, cap, attempt).await
 }
 
-/// Returns what a take took that its decider has given up. Nothing to return is as good.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Releases the reservation of an aborted tag. If there is none, nothing changes.
 pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<(), Error> {
     store::release(app, sku, holder, tag).await.decided()?;
     Ok(())
@@ -234,7 +222,7 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
 /// Moves exactly `quantity` out of the holder's reservation, once per tag.
 ///
 /// # Errors
-/// The outcome is unknown, or the run is over: the give is still due.
+/// The outcome is unknown, or the attempt is over: the apply is still due.
 pub async fn give(
     app: &App,
     sku: &str,
@@ -242,44 +230,44 @@ pub async fn give(
     tag: &str,
     quantity: i64,
     to: Destination,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<(), Error> {
-    if store::give(app, sku, holder, tag, quantity, to, run).await.decided()?.is_some() {
+    if store::give(app, sku, holder, tag, quantity, to, attempt).await.decided()?.is_some() {
         return Ok(());
     }
     let stock = store::find(app, sku).await?;
     match stock.as_ref().and_then(|stock| entry(stock, holder)) {
-        // An entry goes only when everything was given out of it, or nothing can repeat a give to it.
+        // An entry is removed only when everything was applied out of it, or when no apply to it can be
+        // repeated.
         None => Ok(()),
         Some(entry) if entry.gifts.iter().any(|gift| gift.tag == tag) => Ok(()),
-        Some(_) => Err(run.overdue()),
+        Some(_) => Err(attempt.overdue()),
     }
 }
 
-/// As [`give`], of several SKUs (none of them twice) with their quantities.
+/// Like [`give`], for several SKUs (none of them twice) with their quantities.
 ///
 /// # Errors
-/// As [`give`], for any of them.
+/// Like [`give`], for any of them.
 pub async fn give_each(
     app: &App,
     lines: &[(&str, i64)],
     holder: &str,
     tag: &str,
     to: Destination,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<(), Error> {
-    // In one command; where that didn't do for all, or nobody knows, each is looked at by itself.
-    if let Ok(true) = store::give_each(app, lines, holder, tag, to, run).await {
+    // First all in one command. If a guard didn't hold or the outcome is unknown, each SKU is applied on its
+    // own.
+    if let Ok(true) = store::give_each(app, lines, holder, tag, to, attempt).await {
         return Ok(());
     }
-    let gives = lines.iter().map(|(sku, quantity)| give(app, sku, holder, tag, *quantity, to, run));
+    let gives =
+        lines.iter().map(|(sku, quantity)| give(app, sku, holder, tag, *quantity, to, attempt));
     join_all(gives).await.into_iter().collect()
 }
 
-/// Returns the surplus of an entry that is still as it was read; says whether it was.
-///
-/// # Errors
-/// The outcome is unknown.
+/// Returns the surplus of an entry that is still as it was read. Returns whether it was.
 pub async fn return_surplus(
     app: &App,
     sku: &str,
@@ -289,17 +277,19 @@ pub async fn return_surplus(
     Ok(store::return_surplus(app, sku, read, surplus).await.decided()?.is_some())
 }
 
-/// Forgets what the stock remembers of a holder that takes nothing any more, where it holds nothing; says whether
-/// it held nothing of each. A mark keeps a give from being made twice: out of an entry that holds nothing none
-/// can be made.
-///
-/// # Errors
-/// The outcome is unknown.
-pub async fn forget_each(app: &App, skus: &[&str], holder: &str, run: &Run) -> Result<bool, Error> {
-    store::forget_each(app, skus, holder, run).await
+/// Removes the empty entries of a holder that reserves nothing any more. Returns whether each entry was
+/// empty. A mark prevents a second apply, and nothing can be applied out of an empty entry, so its marks
+/// aren't needed.
+pub async fn forget_each(
+    app: &App,
+    skus: &[&str],
+    holder: &str,
+    attempt: &Attempt,
+) -> Result<bool, Error> {
+    store::forget_each(app, skus, holder, attempt).await
 }
 
-/// Forgets marks older than `before` of flows that can't be repeated any more.
+/// Removes marks older than `before` of flows that can't be repeated any more.
 pub async fn retire(
     app: &App,
     sku: &str,
@@ -310,44 +300,41 @@ pub async fn retire(
     store::retire(app, sku, holder, tags, before).await
 }
 
-/// Puts sold goods back on the shelf, once per tag.
+/// Returns sold goods to the shelf, once per tag.
 ///
 /// # Errors
-/// The outcome is unknown, or the run is over: the restock is still due.
+/// The outcome is unknown, or the attempt is over: the restock is still due.
 pub async fn restock(
     app: &App,
     sku: &str,
     tag: &str,
     quantity: i64,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<(), Error> {
-    if store::restock(app, sku, tag, quantity, run).await.decided()?.is_some() {
+    if store::restock(app, sku, tag, quantity, attempt).await.decided()?.is_some() {
         return Ok(());
     }
     match store::find(app, sku).await? {
         Some(stock) if stock.restocks.iter().any(|restock| restock.tag == tag) => Ok(()),
-        Some(_) => Err(run.overdue()),
+        Some(_) => Err(attempt.overdue()),
         None => Err(Error::internal(format!("restock of {sku:?}, which has no stock document"))),
     }
 }
 
-/// Forgets restocks that their orders have noted for good.
+/// Removes the marks of restocks that their orders retire.
 pub async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<()> {
     store::retire_restocks(app, sku, tags).await
 }
 
-/// A page of reservations, each with its SKU, and from where the next page begins.
+/// A page of reservations, each with its SKU, and the start of the next page.
 pub type Page = (Vec<(String, Reservation)>, Option<DateTime>);
 
 /// Stock documents per page.
 const PAGE: u32 = 100;
 
-/// Reservations that nothing touched since `before` and that are of an age from `from` on, oldest
-/// first. A sweep that begins at [`BEGINNING`] and goes on with the answer's second part sees all
-/// of them; one that changes meanwhile may come twice or be left to the next sweep.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Reservations that weren't changed since `before` and whose time of `age` is at or after `from`, oldest
+/// first. A sweep that begins at [`BEGINNING`] and continues with the second part of the result sees all of
+/// them. One that changes meanwhile may come twice or be left to the next sweep.
 pub async fn page_by_age(
     app: &App,
     age: Age,
@@ -369,15 +356,15 @@ pub async fn page_by_age(
         }
         last = last.max(oldest.unwrap_or(from));
     }
-    // A page of one moment only would come again for ever.
+    // A page whose entries all have one time would be read again for ever.
     let next = if last > from { last } else { DateTime::from_millis(last.timestamp_millis() + 1) };
     Ok((entries, is_full.then_some(next)))
 }
 
-/// Before everything.
+/// Earliest time.
 pub const BEGINNING: DateTime = DateTime::from_millis(0);
 
-/// The oldest moment of the entry that is within the range.
+/// The oldest time of the entry within the range.
 fn moment(entry: &Reservation, age: Age, from: DateTime, before: DateTime) -> Option<DateTime> {
     let oldest = |marks: &[Tag]| {
         marks.iter().map(|mark| mark.at).filter(|at| (from..before).contains(at)).min()
@@ -389,10 +376,7 @@ fn moment(entry: &Reservation, age: Age, from: DateTime, before: DateTime) -> Op
     }
 }
 
-/// What one holder has, with the SKU.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// The reservations of one holder, each with its SKU.
 pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Reservation)>, Error> {
     let stocks = store::list_of_holder(app, holder).await?;
     let entries = stocks.into_iter().flat_map(|stock| {
@@ -405,7 +389,7 @@ pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Res
 /// Calls `each` for the stock of every SKU, for the invariants.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`, or what `each` says.
+/// An error of a read, or of `each`.
 pub async fn for_each(
     app: &App,
     each: impl FnMut(StockDocument) -> Result<(), Error>,

@@ -1,4 +1,4 @@
-//! Goods that come in.
+//! Receipts of goods: booking them once, and moving their records.
 
 use super::is_left_over;
 use crate::{
@@ -17,31 +17,28 @@ use crate::{
         refusals::{Conflict, NotFound, Stop},
     },
     mongo::{
-        Run, Version,
+        Attempt, Version,
         flow::{Op, OpRecord, Standing, is_full},
     },
 };
 
-/// Most that one receipt brings.
+/// Maximum quantity of one receipt.
 pub(in super::super) const MOST: i64 = 1_000_000_000;
 
-/// Why a receipt isn't booked.
+/// Why a receipt is refused.
 #[derive(Debug)]
 pub(in super::super) enum Refused {
     /// There is no such product.
     NoProduct,
     /// It was booked before with another quantity.
     OtherInput,
-    /// It was given up before.
+    /// Its op was aborted before.
     GivenUp,
-    /// The stock remembers as many receipts as it can.
+    /// The stock has the maximum number of records of receipts.
     Full,
 }
 
-/// Goods came in. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Books a receipt of goods, once per op id.
 pub async fn receive(
     app: &App,
     subject: &str,
@@ -52,7 +49,7 @@ pub async fn receive(
     let sku = &input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST)?;
     let op = &input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
-    // Without an op id of the client's nothing can be a repeat.
+    // Without an op id of the client the call can't be a repeat.
     let once = Once::Op { op, may_be_repeat: op_id.is_some() };
     match book(app, sku, quantity, once).await? {
         Ok(stock) => Ok(stock),
@@ -68,14 +65,14 @@ pub async fn receive(
 /// Books a receipt of checked input, once.
 ///
 /// # Errors
-/// The outcome is unknown, or the run is over: repeat it.
+/// The outcome is unknown, or the attempt is over: repeat the call.
 pub(in super::super) async fn book(
     app: &App,
     sku: &str,
     quantity: i64,
     once: Once<'_>,
 ) -> Result<Result<StockDocument, Refused>, Error> {
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let product = catalog::operations::product(app, sku);
     let (product, moved) = tokio::try_join!(product, find_moved(app, sku, once))?;
     let Some(product) = product else { return Ok(Err(Refused::NoProduct)) };
@@ -83,52 +80,55 @@ pub(in super::super) async fn book(
         return repeated(app, sku, op, &receipt).await;
     }
     loop {
-        if let Some(mut stock) = store::receive(app, sku, quantity, once, &run).await.decided()? {
+        if let Some(mut stock) =
+            store::receive(app, sku, quantity, once, &attempt).await.decided()?
+        {
             move_on(app, sku, std::mem::take(&mut stock.ops));
             return Ok(Ok(stock));
         }
-        // Refused: the first receipt of this SKU, a repeat, or a reason to tell.
+        // A refusal: the stock document doesn't exist, the receipt is a repeat, or there is a reason to
+        // report.
         if let Some(stock) = store::find(app, sku).await? {
             if is_left_over(&stock, product.get().incarnation) {
-                if run.is_over() {
-                    return Err(run.overdue());
+                if attempt.is_over() {
+                    return Err(attempt.overdue());
                 }
-                store::revive(app, sku, stock.deleted.as_ref(), &run).await.decided()?;
-            } else if let Some(explained) = explained(app, stock, quantity, once, &run)? {
+                store::revive(app, sku, stock.deleted.as_ref(), &attempt).await.decided()?;
+            } else if let Some(explained) = explained(app, stock, quantity, once, &attempt)? {
                 return Ok(explained);
             }
             continue;
         }
-        let first = first_receipt(sku, quantity, once, &run);
+        let first = first_receipt(sku, quantity, once, &attempt);
         if store::insert(app, first.clone()).await.decided()?.is_some() {
             return Ok(Ok(first));
         }
-        // Another first receipt came at the same moment: this one is the second.
+        // Another first receipt was faster, so this one is added to it.
     }
 }
 
-/// Why the stock took no receipt: it was applied before. `None` where it can be tried again.
+/// Result of a refused receipt according to the stock as read; `None` if it can be tried again.
 fn explained(
     app: &App,
     stock: StockDocument,
     quantity: i64,
     once: Once<'_>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<Result<StockDocument, Refused>>, Error> {
     Ok(match once.standing(quantity, &stock) {
         Standing::Applied => Some(Ok(stock)),
         Standing::OtherInput => Some(Err(Refused::OtherInput)),
         Standing::Void => Some(Err(Refused::GivenUp)),
         Standing::New if stock.deleting => Some(Err(Refused::NoProduct)),
-        Standing::New if once.finds_no_room(app, &stock, run) => Some(Err(Refused::Full)),
-        Standing::New if run.is_over() => return Err(run.overdue()),
-        // The first receipt came after the refusal.
+        Standing::New if once.finds_no_room(app, &stock, attempt) => Some(Err(Refused::Full)),
+        Standing::New if attempt.is_over() => return Err(attempt.overdue()),
+        // The stock document was created after the refusal.
         Standing::New => None,
     })
 }
 
 impl Once<'_> {
-    /// How the receipt stands with the stock.
+    /// State of the receipt in the stock.
     fn standing(self, quantity: i64, stock: &StockDocument) -> Standing {
         match self {
             Self::Op { op, .. } => op.standing(&op.id, &stock.ops),
@@ -143,16 +143,16 @@ impl Once<'_> {
         }
     }
 
-    /// Whether the stock can't remember one more.
-    fn finds_no_room(self, app: &App, stock: &StockDocument, run: &Run) -> bool {
+    /// Whether the stock can't record one more receipt.
+    fn finds_no_room(self, app: &App, stock: &StockDocument, attempt: &Attempt) -> bool {
         match self {
-            Self::Op { .. } => is_full(&stock.ops, run.now(), store::bounds(app)),
+            Self::Op { .. } => is_full(&stock.ops, attempt.now(), store::bounds(app)),
             Self::Receipt(_) => stock.imported.len() >= RECEIPTS,
         }
     }
 }
 
-/// The receipt of that op, where the stock itself doesn't remember it any more.
+/// The record of the op outside the stock document, if there is one.
 async fn find_moved<'a>(
     app: &App,
     sku: &str,
@@ -163,7 +163,7 @@ async fn find_moved<'a>(
     Ok(receipt.map(|receipt| (op, receipt)))
 }
 
-/// A repeat of a receipt that the stock itself doesn't remember any more.
+/// The result of a repeat whose record is outside the stock document.
 async fn repeated(
     app: &App,
     sku: &str,
@@ -177,8 +177,8 @@ async fn repeated(
     stock.map(Ok).ok_or_else(|| Error::internal("a receipt without its stock"))
 }
 
-/// Moves what the stock remembers of receipts into documents of their own, behind the answer. What is
-/// left is moved with the next hundred.
+/// Moves records of receipts into documents of their own, in the background. If that fails, the next
+/// hundredth receipt moves them.
 fn move_on(app: &App, sku: &str, ops: Vec<OpRecord>) {
     let own: Vec<OpRecord> = ops.into_iter().filter(|record| record.kept.is_none()).collect();
     if own.is_empty() {
@@ -199,12 +199,12 @@ fn receipt(sku: &str, record: &OpRecord) -> Option<ReceiptDocument> {
     Some(ReceiptDocument { id, input: record.input.clone(), at: record.at, v: Version })
 }
 
-/// `_id` of a receipt: the same op id may have been used for several SKUs.
+/// `_id` of a receipt's record. It includes the SKU, because the same op id may be used for several SKUs.
 fn id(sku: &str, op: &str) -> String {
     format!("{sku}:{op}")
 }
 
-fn first_receipt(sku: &str, quantity: i64, once: Once<'_>, run: &Run) -> StockDocument {
+fn first_receipt(sku: &str, quantity: i64, once: Once<'_>, attempt: &Attempt) -> StockDocument {
     let mut stock =
         StockDocument { available: quantity, received: quantity, ..StockDocument::empty(sku) };
     match once {
@@ -213,12 +213,12 @@ fn first_receipt(sku: &str, quantity: i64, once: Once<'_>, run: &Run) -> StockDo
             id: Some(op.id.clone()),
             input: Some(op.input.clone()),
             void: false,
-            at: run.now(),
+            at: attempt.now(),
             kept: None,
         }),
         Once::Receipt(name) => {
             let receipt = name.to_owned();
-            stock.imported.push(ImportedReceipt { receipt, quantity, at: run.now() });
+            stock.imported.push(ImportedReceipt { receipt, quantity, at: attempt.now() });
         }
     }
     stock

@@ -1,4 +1,5 @@
-//! Adjusting a line of a placed order: lowering decides first and gives back, raising takes first.
+//! Changes of the quantity of a line of a placed order. Lowering commits first and then restocks and refunds;
+//! raising reserves first.
 
 use std::time::Duration;
 
@@ -28,17 +29,17 @@ use crate::{
         scalars::Money,
     },
     mongo::{
-        Run,
+        Attempt,
         flow::{Op, Standing},
     },
 };
 
-/// Pause between two looks at an adjustment that another call carries on.
+/// Polling interval while another call finishes the same change.
 const LOOK: Duration = Duration::from_millis(50);
-/// Lines of one order that may be being raised at the same time.
+/// Maximum number of concurrent raises of one order.
 const RAISES: usize = 16;
 
-/// What was asked for, checked.
+/// The checked input of a call.
 struct Ask {
     order: String,
     sku: String,
@@ -60,9 +61,6 @@ impl Ask {
 }
 
 /// Sets the quantity of a line.
-///
-/// # Errors
-/// A refusal, or trouble.
 pub async fn adjust_line(
     app: &App,
     requester: &Requester,
@@ -70,38 +68,39 @@ pub async fn adjust_line(
 ) -> Result<OrderDocument, Stop<AdjustOrderLineResult>> {
     let ask = Ask::checked(app, input)?;
     let (first, mut order) = open(app, requester, &ask.order).await?;
-    let mut run = first;
+    let mut attempt = first;
     loop {
         if let Some(raise) = order.raises.iter().find(|raise| raise.op == ask.op.id) {
             if raise.input != ask.op.input {
                 return Err(Conflict::other_input().into());
             }
-            if is_overdue(app, raise, &run) {
+            if is_overdue(app, raise, &attempt) {
                 undo_raise(app, &order.id, raise).await?;
             } else {
-                // A run of this op still goes on.
+                // An attempt of this op is still running.
                 tokio::time::sleep(LOOK).await;
             }
-        } else if let Some(order) = attempt(app, requester, &ask, &order, &run).await? {
+        } else if let Some(order) = decide_once(app, requester, &ask, &order, &attempt).await? {
             return Ok(order);
         }
         if first.is_over() {
             return Err(first.overdue().into());
         }
-        (run, order) = open(app, requester, &ask.order).await?;
+        (attempt, order) = open(app, requester, &ask.order).await?;
     }
 }
 
-/// Decides on the order as read; the order after it, or `None` when it is to be looked at again.
-async fn attempt(
+/// Commits on the order as it was read, and returns the changed order. `None` means that it has to be read
+/// again.
+async fn decide_once(
     app: &App,
     requester: &Requester,
     ask: &Ask,
     order: &OrderDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
     match ask.op.standing(&ask.op.id, &order.ops) {
-        Standing::Applied => return Ok(outbox::finish(app, order, &ask.op, run).await?),
+        Standing::Applied => return Ok(outbox::finish(app, order, &ask.op, attempt).await?),
         Standing::OtherInput => return Err(Conflict::other_input().into()),
         Standing::New | Standing::Void => {}
     }
@@ -111,23 +110,22 @@ async fn attempt(
     let Some(line) = order.lines.iter().find(|line| line.sku == ask.sku) else {
         return Err(NotFound::new("order line", &ask.sku).into());
     };
-    demand_room(app, order, run)?;
-    // A line set to what it is already is decided all the same, so that a repeat changes nothing
-    // later.
+    demand_room(app, order, attempt)?;
+    // Setting the present quantity is committed as well, so that a later repeat changes nothing.
     let decided = if ask.quantity > line.quantity {
-        raise(app, requester, ask, order, line, run).await?
+        raise(app, requester, ask, order, line, attempt).await?
     } else {
         let decision = lowered(order, line, ask);
         store::decide(app, &order.id, order.revision, &decision, &ask.op).await.decided()?
     };
     match decided {
-        Some(order) => Ok(Some(outbox::carry_out(app, order, &ask.op, run).await?)),
+        Some(order) => Ok(Some(outbox::carry_out(app, order, &ask.op, attempt).await?)),
         None => Ok(None),
     }
 }
 
-/// What lowering a line makes of an order: the goods go back, and so does the money, from the
-/// newest payment on.
+/// The decision of a lowered line: its goods are restocked, and its price is refunded, from the newest
+/// payment on.
 fn lowered(order: &OrderDocument, line: &OrderLine, ask: &Ask) -> Decision {
     let quantity = line.quantity - ask.quantity;
     let worth = quantity * line.unit_price;
@@ -155,7 +153,7 @@ fn lowered(order: &OrderDocument, line: &OrderLine, ask: &Ask) -> Decision {
     }
 }
 
-/// What a raised line makes of an order: stock and money that were taken are to be given.
+/// The decision of a raised line: reserved stock is to be sold, and authorised money to be captured.
 fn raised(order: &OrderDocument, raise: &Raise, op: &Op) -> Decision {
     let mut payments = order.payments.clone();
     let (sku, quantity) = (raise.sku.clone(), raise.quantity);
@@ -183,41 +181,42 @@ fn with_quantity(order: &OrderDocument, sku: &str, quantity: i64) -> Vec<OrderLi
     lines
 }
 
-/// Raises a line: notes it, takes stock and money, decides. `None` when the order changed.
+/// Raises a line: records the raise, reserves stock and money, commits. Returns `None` if the order changed.
 async fn raise(
     app: &App,
     requester: &Requester,
     ask: &Ask,
     order: &OrderDocument,
     line: &OrderLine,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
-    let raise = begun(app, ask, order, line, run)?;
+    let raise = begun(app, ask, order, line, attempt)?;
     let payment = ask.payment.as_ref().unwrap_or(&order.payer);
     let amount = Money::new(raise.amount, order.currency);
     let charge = payer::charge(raise.payment_id(), order_as_holder(&order.id), amount, payment);
     payer::check(app, requester, &charge).await?;
-    let noted = store::push_raise(app, &order.id, order.revision, &raise, run).await.decided()?;
+    let noted =
+        store::push_raise(app, &order.id, order.revision, &raise, attempt).await.decided()?;
     let Some(order) = noted else { return Ok(None) };
-    if let Some(lack) = secure(app, &order, &raise, &charge, run).await? {
+    if let Some(lack) = secure(app, &order, &raise, &charge, attempt).await? {
         let was_ours = undo_raise(app, &order.id, &raise).await?;
-        return Err(if was_ours { lack } else { run.overdue().into() });
+        return Err(if was_ours { lack } else { attempt.overdue().into() });
     }
-    Ok(decide(app, ask, order, &raise, run).await?)
+    Ok(decide(app, ask, order, &raise, attempt).await?)
 }
 
-/// Takes the stock and the money. `Some` is why the raise is to be undone; an error means that it
-/// may not be yet.
+/// Reserves the stock and the money. `Some` is the reason why the raise has to be aborted. An error means
+/// that it must not be aborted yet.
 async fn secure(
     app: &App,
     order: &OrderDocument,
     raise: &Raise,
     charge: &Charge,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<Stop<AdjustOrderLineResult>>, Error> {
     let (holder, cap) = (order_as_holder(&order.id), app.config().reservations_per_sku);
     let (sku, tag, quantity) = (&raise.sku, &raise.tag, raise.quantity);
-    match inventory::operations::take(app, sku, &holder, tag, quantity, cap, run).await? {
+    match inventory::operations::take(app, sku, &holder, tag, quantity, cap, attempt).await? {
         Taken::Taken => {}
         Taken::Short { available } => {
             let (requested, available) = (raise.from + quantity, raise.from + available);
@@ -228,19 +227,19 @@ async fn secure(
     Ok(match payments::operations::authorise(app, charge).await {
         Ok(Authorisation::Authorised) => None,
         Ok(Authorisation::Declined(reason)) => Some(PaymentDeclined::new(reason).into()),
-        // It may have been authorised or may yet be; the void refuses it from here on.
+        // The outcome is unknown. A void makes the provider refuse the authorisation from now on.
         Err(error) => Some(error.into()),
     })
 }
 
-/// The record of an attempt to raise a line. Tag and payment come from the revision as read, which
-/// the record itself raises: no two attempts share one.
+/// The record of a raise. Tag and payment id are derived from the revision as read, which writing the record
+/// raises. So no two tries share them.
 fn begun(
     app: &App,
     ask: &Ask,
     order: &OrderDocument,
     line: &OrderLine,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Raise, Error> {
     if order.raises.len() >= RAISES {
         return Err(Error::RateLimited("too many changes of this order at once"));
@@ -256,21 +255,22 @@ fn begun(
         sku: line.sku.clone(),
         from: line.quantity,
         quantity,
-        // Can't overflow, nor can the total: within the bounds of carts no sum of lines does.
+        // Can't overflow, nor can the total: within the limits of carts no sum of lines does.
         amount: quantity * line.unit_price,
         voiding: false,
-        deadline: run.deadline(),
+        deadline: attempt.deadline(),
     })
 }
 
-/// Decides a raise whose stock and money are taken. Where the line was changed meanwhile the raise
-/// is undone: another attempt computes anew. Where the rest of the order was, it is decided again.
+/// Commits a raise whose stock and money are reserved. If the line was changed meanwhile, the raise is
+/// aborted and the next try computes a new one. If another part of the order was changed, the commit is tried
+/// again.
 async fn decide(
     app: &App,
     ask: &Ask,
     mut order: OrderDocument,
     raise: &Raise,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<OrderDocument>, Error> {
     while is_decidable(&order, raise) {
         let decision = raised(&order, raise, &ask.op);
@@ -278,8 +278,8 @@ async fn decide(
         if let Some(after) = decided.decided()? {
             return Ok(Some(after));
         }
-        if run.is_over() {
-            return Err(run.overdue());
+        if attempt.is_over() {
+            return Err(attempt.overdue());
         }
         let read = store::find(app, &order.id).await?;
         order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
@@ -295,11 +295,12 @@ fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
         && line.is_some_and(|line| line.quantity == raise.from)
 }
 
-/// Gives a raise up and gives back what it took; `false` where another did, or it is decided. Not
-/// for whoever is unsure about its take of stock: before the deadline it may still come.
+/// Aborts a raise and releases what it reserved. Returns `false` if it was already removed or is committed.
+/// Must not be called while the reservation of stock has an unknown outcome: it may still be applied before
+/// the deadline.
 ///
 /// # Errors
-/// The outcome is unknown: it is tried again.
+/// The outcome is unknown. The sweep or a repeat tries again.
 pub(in super::super) async fn undo_raise(
     app: &App,
     order: &str,
@@ -318,15 +319,12 @@ pub(in super::super) async fn undo_raise(
     Ok(true)
 }
 
-/// Whether nothing that the run behind the raise sent can be applied any more.
-fn is_overdue(app: &App, raise: &Raise, run: &Run) -> bool {
-    raise.deadline < app.bounds().overdue_before(run.now())
+/// Whether no write of the attempt behind the raise can still be applied.
+fn is_overdue(app: &App, raise: &Raise, attempt: &Attempt) -> bool {
+    raise.deadline < app.bounds().overdue_before(attempt.now())
 }
 
-/// Orders with a raise that nobody carries on any more, each with those raises.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Orders with raises whose attempt has ended, each with those raises.
 pub(in super::super) async fn list_overdue_raises(
     app: &App,
     now: DateTime,

@@ -1,4 +1,4 @@
-//! The checkout: take, decide, give, settle over a cart, the inventory and a payment.
+//! The checkout flow: reserve, commit, apply and settle over a cart, the inventory and a payment.
 
 use std::time::Duration;
 
@@ -33,13 +33,13 @@ use crate::{
         requester::Requester,
         scalars::Money,
     },
-    mongo::{Run, Version, flow::Op},
+    mongo::{Attempt, Version, flow::Op},
 };
 
-/// Pause between two looks at a checkout that another call carries on.
+/// Polling interval while another call carries on the same checkout.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What was asked for, checked.
+/// The checked input of a call.
 struct Ask {
     cart: String,
     shipping: Address,
@@ -58,26 +58,23 @@ impl Ask {
     }
 }
 
-/// How a call stands with its cart.
+/// State of a cart relative to a checkout op.
 enum Standing {
-    /// This op made an order.
+    /// The op has created an order.
     Ordered,
-    /// A run of this op still goes on.
+    /// An attempt of the op is still running.
     UnderWay,
-    /// A run of this op was cut, and nothing of it can come any more.
+    /// An attempt of the op was interrupted, and none of its writes can still be applied.
     Cut,
-    /// It can begin.
+    /// The checkout can begin.
     Open,
-    /// This op was begun with another input.
+    /// The op was begun with another input.
     OtherInput,
-    /// The cart takes no checkout.
+    /// The cart can't be checked out.
     Closed,
 }
 
-/// Checks a cart out.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Checks a cart out, and returns its order.
 pub async fn checkout(
     app: &App,
     requester: &Requester,
@@ -85,15 +82,15 @@ pub async fn checkout(
 ) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
     let ask = Ask::checked(app, input)?;
     let (first, mut cart) = open(app, requester, &ask.cart).await?;
-    let mut run = first;
+    let mut attempt = first;
     loop {
-        match standing(app, &cart, &ask.op, &run) {
+        match standing(app, &cart, &ask.op, &attempt) {
             Standing::Ordered => return ordered(app, &cart).await,
             Standing::UnderWay => tokio::time::sleep(LOOK).await,
-            Standing::Cut => recover(app, &cart, &run).await?,
+            Standing::Cut => recover(app, &cart, &attempt).await?,
             Standing::Open => {
-                if let Some(cart) = claim(app, requester, &ask, &cart, &run).await? {
-                    return carry_through(app, &cart, &run).await;
+                if let Some(cart) = claim(app, requester, &ask, &cart, &attempt).await? {
+                    return carry_through(app, &cart, &attempt).await;
                 }
             }
             Standing::OtherInput => return Err(Conflict::other_input().into()),
@@ -102,7 +99,7 @@ pub async fn checkout(
         if first.is_over() {
             return Err(first.overdue().into());
         }
-        (run, cart) = open(app, requester, &ask.cart).await?;
+        (attempt, cart) = open(app, requester, &ask.cart).await?;
     }
 }
 
@@ -110,17 +107,17 @@ async fn open(
     app: &App,
     requester: &Requester,
     id: &str,
-) -> Result<(Run, CartDocument), Stop<CheckoutCartResult>> {
-    let (run, cart) = carts::operations::checkout::open(app, id).await?;
+) -> Result<(Attempt, CartDocument), Stop<CheckoutCartResult>> {
+    let (attempt, cart) = carts::operations::checkout::open(app, id).await?;
     let is_theirs =
         |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| requester.is(owner));
     match cart.filter(is_theirs) {
-        Some(cart) => Ok((run, cart)),
+        Some(cart) => Ok((attempt, cart)),
         None => Err(NotFound::of(NodeKind::Cart, id).into()),
     }
 }
 
-fn standing(app: &App, cart: &CartDocument, op: &Op, run: &Run) -> Standing {
+fn standing(app: &App, cart: &CartDocument, op: &Op, attempt: &Attempt) -> Standing {
     let mine = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
     match (cart.state, mine) {
         (CartState::Active, _) => Standing::Open,
@@ -128,13 +125,14 @@ fn standing(app: &App, cart: &CartDocument, op: &Op, run: &Run) -> Standing {
         (_, Some(checkout)) if checkout.input != op.input => Standing::OtherInput,
         (CartState::Complete, Some(_)) => Standing::Ordered,
         (_, Some(checkout)) => {
-            let cut = carts::operations::checkout::is_overdue(checkout, run.now(), app.bounds());
+            let cut =
+                carts::operations::checkout::is_overdue(checkout, attempt.now(), app.bounds());
             if cut { Standing::Cut } else { Standing::UnderWay }
         }
     }
 }
 
-/// The order of a completed cart, as it now stands.
+/// The current order of a completed cart.
 async fn ordered(
     app: &App,
     cart: &CartDocument,
@@ -146,19 +144,20 @@ async fn ordered(
     }
 }
 
-/// Begins: refuses what can be refused early, then freezes the cart. `None` when it changed.
+/// Begins the checkout: checks what can be refused early, then freezes the cart. Returns `None` if the cart
+/// changed.
 async fn claim(
     app: &App,
     requester: &Requester,
     ask: &Ask,
     cart: &CartDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
     if cart.lines.is_empty() {
         return Err(CartEmpty::default().into());
     }
-    let attempt = cart.attempts.to_string();
-    let derived = |what| app.ids().derived(&[what, &cart.id, &ask.op.id, &attempt]);
+    let number = cart.attempts.to_string();
+    let derived = |what| app.ids().derived(&[what, &cart.id, &ask.op.id, &number]);
     let checkout = Checkout {
         id: derived("checkout"),
         payment_id: derived("payment"),
@@ -168,71 +167,72 @@ async fn claim(
         shipping: ask.shipping.clone(),
         payment: ask.payment.clone(),
         total: carts::operations::checkout::total(&cart.lines),
-        deadline: run.deadline(),
+        deadline: attempt.deadline(),
     };
     payer::check(app, requester, &charge(cart, &checkout)).await?;
-    carts::operations::carry_out_outbox(app, cart, run).await?;
-    Ok(carts::operations::checkout::claim(app, cart, &checkout, run).await?)
+    carts::operations::carry_out_outbox(app, cart, attempt).await?;
+    Ok(carts::operations::checkout::claim(app, cart, &checkout, attempt).await?)
 }
 
-/// Takes, decides, gives: only the run that claimed the cart comes here.
+/// Reserves, commits and applies. Only the attempt that claimed the cart calls it.
 async fn carry_through(
     app: &App,
     cart: &CartDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
     let checkout = begun(cart)?;
-    if let Some(lack) = secure(app, cart, checkout, run).await? {
+    if let Some(lack) = secure(app, cart, checkout, attempt).await? {
         let was_ours = undo(app, cart, checkout).await?;
-        return Err(if was_ours { lack } else { run.overdue().into() });
+        return Err(if was_ours { lack } else { attempt.overdue().into() });
     }
     let Some(paid) = carts::operations::checkout::pay(app, &cart.id, checkout).await? else {
-        // A sweep came in between, as this run is past its deadline.
-        return Err(run.overdue().into());
+        // A sweep or a repeat aborted the checkout, as this attempt is past its deadline.
+        return Err(attempt.overdue().into());
     };
-    match go_forward(app, &paid, checkout, run).await? {
+    match go_forward(app, &paid, checkout, attempt).await? {
         Some(order) => Ok(order),
         None => ordered(app, &paid).await,
     }
 }
 
-/// Takes the stock and the money. `Some` is why the checkout is to be undone; an error means that it
-/// may not be yet.
+/// Reserves the stock and the money. `Some` is the reason why the checkout has to be aborted. An error means
+/// that it must not be aborted yet.
 async fn secure(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
-    if let Some(lack) = take_missing(app, cart, checkout, run).await? {
+    if let Some(lack) = take_missing(app, cart, checkout, attempt).await? {
         return Ok(Some(lack));
     }
     Ok(match payments::operations::authorise(app, &charge(cart, checkout)).await {
         Ok(Authorisation::Authorised) => None,
         Ok(Authorisation::Declined(reason)) => Some(PaymentDeclined::new(reason).into()),
-        // It may have been authorised or may yet be; the void refuses it from here on.
+        // The outcome is unknown. A void makes the provider refuse the authorisation from now on.
         Err(error) => Some(error.into()),
     })
 }
 
-/// Takes the stock that the cart doesn't hold, in one command. Where that wasn't all, line by line in the order of
-/// SKUs: from the first line that is short on it only looks, so that every short line is reported.
+/// Reserves the stock that the cart doesn't hold, in one command. If that doesn't succeed for all lines, it
+/// goes line by line in the order of SKUs. From the first short line on it only reads, so that every short
+/// line is reported.
 async fn take_missing(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
     let (missing, cap) = (missing(cart), app.config().reservations_per_sku);
     let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
-    if inventory::operations::take_each(app, &lines, &cart.id, &checkout.id, cap, run).await? {
+    if inventory::operations::take_each(app, &lines, &cart.id, &checkout.id, cap, attempt).await? {
         return Ok(None);
     }
     let mut short = Vec::new();
     for (line, some) in missing {
         let (sku, tag) = (&line.sku, &checkout.id);
         let free = if short.is_empty() {
-            match inventory::operations::take(app, sku, &cart.id, tag, some, cap, run).await? {
+            match inventory::operations::take(app, sku, &cart.id, tag, some, cap, attempt).await? {
                 Taken::Taken => None,
                 Taken::Short { available } => Some(available),
                 Taken::Full => return Ok(Some(crowded().into())),
@@ -245,7 +245,7 @@ async fn take_missing(
     if short.is_empty() { Ok(None) } else { Ok(Some(CheckoutShort::new(short).into())) }
 }
 
-/// Lines of which the cart doesn't hold all, with how many are missing, in the order of SKUs.
+/// Lines of which the cart doesn't hold the whole quantity, with the missing quantity, in the order of SKUs.
 fn missing(cart: &CartDocument) -> Vec<(&CartLine, i64)> {
     let mut missing: Vec<_> = cart
         .lines
@@ -257,8 +257,8 @@ fn missing(cart: &CartDocument) -> Vec<(&CartLine, i64)> {
     missing
 }
 
-/// Undoes a checkout that isn't paid; `false` where another did, or it is paid. Not for whoever is
-/// unsure about a take of stock: before the deadline it may still come.
+/// Aborts a checkout that isn't paid. Returns `false` if it is paid or already undone. Must not be called
+/// while a reservation of stock has an unknown outcome: it may still be applied before the deadline.
 async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<bool, Error> {
     if !carts::operations::checkout::give_up(app, &cart.id, &checkout.id).await? {
         return Ok(false);
@@ -272,53 +272,58 @@ async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<boo
     Ok(true)
 }
 
-/// Gives what a paid checkout owes, closes the cart, and returns behind the caller's back what the
-/// cart held beyond that. The order, if this call wrote it.
+/// Applies what a paid checkout owes and closes the cart. What the cart held beyond that is returned in the
+/// background. Returns the order if this call inserted it.
 async fn go_forward(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<OrderDocument>, Error> {
-    let order = placed(cart, checkout, run);
+    let order = placed(cart, checkout, attempt);
     let (written, captured, sold) = tokio::join!(
         store::insert(app, order.clone()),
         payer::capture(app, &checkout.payment_id, checkout.total),
-        sell(app, cart, checkout, run),
+        sell(app, cart, checkout, attempt),
     );
     captured?;
     sold?;
     let written = written.decided()?;
     carts::operations::checkout::complete(app, &cart.id, &checkout.id).await?;
-    let (own, cart, run) = (app.clone(), cart.clone(), *run);
+    let (own, cart, attempt) = (app.clone(), cart.clone(), *attempt);
     app.behind("what a checked-out cart still held", async move {
-        carts::operations::let_go(&own, &cart, &run).await
+        carts::operations::let_go(&own, &cart, &attempt).await
     });
     Ok(written.map(|()| order))
 }
 
-/// Exactly the lines' quantities become sold. The takes of the same checkout have the checkout's id as
-/// their tag; these gives have one of their own.
-async fn sell(app: &App, cart: &CartDocument, checkout: &Checkout, run: &Run) -> Result<(), Error> {
+/// Turns exactly the quantities of the lines into sold stock. The checkout's reservations have its id as
+/// their tag; these applies have a tag of their own.
+async fn sell(
+    app: &App,
+    cart: &CartDocument,
+    checkout: &Checkout,
+    attempt: &Attempt,
+) -> Result<(), Error> {
     let tag = format!("{}:sold", checkout.id);
     let lines: Vec<_> = cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
     let sold = Destination::Sold;
-    inventory::operations::give_each(app, &lines, &cart.id, &tag, sold, run).await
+    inventory::operations::give_each(app, &lines, &cart.id, &tag, sold, attempt).await
 }
 
-/// Finishes a checkout that was cut: undoes what isn't paid, gives what is.
+/// Finishes an interrupted checkout: aborts it if it isn't paid, else applies what it owes.
 ///
 /// # Errors
-/// The outcome is unknown: it is tried again.
+/// The outcome is unknown. The sweep or a repeat tries again.
 pub(in super::super) async fn recover(
     app: &App,
     cart: &CartDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<(), Error> {
     let checkout = begun(cart)?;
     match cart.state {
         CartState::Pending | CartState::Voiding => undo(app, cart, checkout).await.map(|_| ()),
-        CartState::Paid => go_forward(app, cart, checkout, run).await.map(|_| ()),
+        CartState::Paid => go_forward(app, cart, checkout, attempt).await.map(|_| ()),
         _ => Ok(()),
     }
 }
@@ -332,8 +337,8 @@ fn charge(cart: &CartDocument, checkout: &Checkout) -> Charge {
     payer::charge(&checkout.payment_id, cart.id.clone(), total, &checkout.payment)
 }
 
-/// The order of a checkout.
-fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument {
+/// The order document of a checkout.
+fn placed(cart: &CartDocument, checkout: &Checkout, attempt: &Attempt) -> OrderDocument {
     let line = |line: &CartLine| OrderLine {
         sku: line.sku.clone(),
         quantity: line.quantity,
@@ -360,8 +365,8 @@ fn placed(cart: &CartDocument, checkout: &Checkout, run: &Run) -> OrderDocument 
         outbox: Vec::new(),
         raises: Vec::new(),
         ops: Vec::new(),
-        placed_at: run.now(),
-        changed_at: run.now(),
+        placed_at: attempt.now(),
+        changed_at: attempt.now(),
         v: Version,
     }
 }

@@ -1,4 +1,4 @@
-//! The rules of orders.
+//! The business rules of orders.
 
 mod adjust;
 mod checkout;
@@ -30,16 +30,13 @@ use crate::{
         requester::{Requester, Role},
     },
     mongo::{
-        Run,
+        Attempt,
         flow::{Op, Standing, is_full},
     },
 };
 
-/// The order, if it is the caller's to see: their own, an anonymous one whose id they know, or any
-/// for a merchant.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Returns the order if the caller may read it: their own, an anonymous one whose id they know, or any as a
+/// merchant.
 pub async fn order(
     app: &App,
     requester: &Requester,
@@ -52,7 +49,7 @@ pub async fn order(
 /// The caller's orders, newest first.
 ///
 /// # Errors
-/// Not signed in, an argument can't be used, or trouble.
+/// The caller has no token, an argument is invalid, or the read failed.
 pub async fn my_orders(
     app: &App,
     requester: &Requester,
@@ -70,10 +67,7 @@ pub async fn my_orders(
     Ok(page.connection(orders, keys, Order))
 }
 
-/// Cancels an order: goods and money go back, each once.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Cancels an order: goods and money are returned, each once.
 pub async fn cancel(
     app: &App,
     requester: &Requester,
@@ -83,11 +77,11 @@ pub async fn cancel(
     let id = &input::id(NodeKind::Order, id)?;
     let op = input::op(app, &[id, "cancelOrder"], op_id, &())?;
     let (first, mut order) = open(app, requester, id).await?;
-    let mut run = first;
+    let mut attempt = first;
     loop {
         match op.standing(&op.id, &order.ops) {
             Standing::Applied => {
-                if let Some(order) = outbox::finish(app, &order, &op, &run).await? {
+                if let Some(order) = outbox::finish(app, &order, &op, &attempt).await? {
                     return Ok(order);
                 }
             }
@@ -96,23 +90,22 @@ pub async fn cancel(
                 return Err(OrderNotOpen::of(&order).into());
             }
             Standing::New | Standing::Void => {
-                demand_room(app, &order, &run)?;
+                demand_room(app, &order, &attempt)?;
                 let decision = cancelled(&order, &op);
                 let decided = store::decide(app, id, order.revision, &decision, &op).await;
                 if let Some(order) = decided.decided()? {
-                    return Ok(outbox::carry_out(app, order, &op, &run).await?);
+                    return Ok(outbox::carry_out(app, order, &op, &attempt).await?);
                 }
             }
         }
         if first.is_over() {
             return Err(first.overdue().into());
         }
-        (run, order) = open(app, requester, id).await?;
+        (attempt, order) = open(app, requester, id).await?;
     }
 }
 
-/// What cancelling makes of an order: every line is restocked, and what is left of every payment
-/// refunded.
+/// The decision of a cancellation: every line is restocked, and the rest of every payment is refunded.
 fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
     let lines = order.lines.iter().filter(|line| line.quantity > 0);
     let restocks =
@@ -124,7 +117,7 @@ fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
     });
     let refunded =
         |payment: &OrderPayment| OrderPayment { refunded: payment.amount, ..payment.clone() };
-    // An order that owes nothing has nothing to wait for.
+    // An order that owes nothing is cancelled at once.
     let owed = outbox::tagged(op, restocks.chain(refunds));
     let state = if owed.is_empty() { OrderState::Cancelled } else { OrderState::Cancelling };
     Decision {
@@ -137,10 +130,7 @@ fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
     }
 }
 
-/// Removes a cancelled order for good.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Deletes a cancelled order for good.
 pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
     let id = &input::id(NodeKind::Order, id)?;
     if let Some(stone) = store::replace_by_stone(app, id).await.decided()? {
@@ -154,18 +144,18 @@ pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrd
     }
 }
 
-/// Opens a run with its first read, an order that is the caller's to see and to change.
+/// Begins an attempt with the order as its first read, if the caller may see and change it.
 async fn open<U>(
     app: &App,
     requester: &Requester,
     id: &str,
-) -> Result<(Run, OrderDocument), Stop<U>>
+) -> Result<(Attempt, OrderDocument), Stop<U>>
 where
     U: From<NotFound>,
 {
-    let (run, order) = store::open(app, id).await?;
+    let (attempt, order) = store::open(app, id).await?;
     match order.filter(|order| is_visible(order, requester)) {
-        Some(order) => Ok((run, order)),
+        Some(order) => Ok((attempt, order)),
         None => Err(NotFound::of(NodeKind::Order, id).into()),
     }
 }
@@ -175,24 +165,23 @@ fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
     !order.deleted && (is_theirs || requester.has(Role::Merchant))
 }
 
+/// Checks that the order can record one more op.
+///
 /// # Errors
-/// The order was changed too often within the hour to remember one more op.
-fn demand_room(app: &App, order: &OrderDocument, run: &Run) -> Result<(), Error> {
-    if is_full(&order.ops, run.now(), app.bounds()) {
+/// The order was changed too often within the hour.
+fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<(), Error> {
+    if is_full(&order.ops, attempt.now(), app.bounds()) {
         return Err(Error::RateLimited("too many changes of this order within the hour"));
     }
     Ok(())
 }
 
-/// What is told where a product has as many holders as it can have.
+/// The error for a product that has the maximum number of holders.
 fn crowded() -> Error {
     Error::RateLimited("too many shoppers are checking out the same product; try again")
 }
 
-/// Whether an authorisation is one of the order's, or of a raise of it.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Whether the authorisation belongs to the order or to a raise of it.
 pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool, Error> {
     Ok(store::find(app, order).await?.is_some_and(|order| {
         order.payments.iter().any(|own| own.id == payment)
@@ -203,7 +192,7 @@ pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result
 /// Calls `each` for every order, for the invariants.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`, or what `each` says.
+/// An error of a read, or of `each`.
 pub(super) async fn for_each(
     app: &App,
     each: impl FnMut(OrderDocument) -> Result<(), Error>,

@@ -1,4 +1,4 @@
-//! What an order owes: giving it, noting that, and forgetting it.
+//! The outbox of orders: its entries are applied, settled, and removed later.
 
 use std::time::Duration;
 
@@ -18,80 +18,80 @@ use crate::{
     },
     error::Error,
     graphql::scalars::Money,
-    mongo::{Run, flow::Op},
+    mongo::{Attempt, flow::Op},
 };
 
-/// Pause between two looks at what another run is giving.
+/// Polling interval while another attempt applies entries.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Each give with a tag of its own, made of the op that decided it.
+/// Gives each action a tag, derived from the op that committed it.
 pub(super) fn tagged(op: &Op, gives: impl Iterator<Item = Give>) -> Vec<(String, Give)> {
     gives.enumerate().map(|(n, give)| (format!("{}:{n}", op.id), give)).collect()
 }
 
-/// Gives what an op has just decided, for the run that decided it, and notes it. A refund that can't
-/// be made yet is left to the sweep: the order says that it is due.
+/// Applies and settles what an op has just committed, for the attempt that committed it. A refund that can't
+/// be paid yet is deferred and left to the sweep.
 ///
 /// # Errors
-/// Something wasn't given for certain: it stays due. What was given is noted all the same.
+/// The outcome of an entry is unknown: it stays due. Applied entries are settled all the same.
 pub(super) async fn carry_out(
     app: &App,
     mut order: OrderDocument,
     op: &Op,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<OrderDocument, Error> {
     let gives_back = open_of(&order, op).any(|due| !due.give.is_of_a_raise());
-    // What others have raised is being sold and captured at this moment; before that neither can go
-    // back.
+    // Stock and money of other raises are being sold and captured. Neither can be returned before.
     while gives_back && order.owed().any(|due| due.give.is_of_a_raise() && !is_of(due, op)) {
-        if run.is_over() {
-            return Err(run.overdue());
+        if attempt.is_over() {
+            return Err(attempt.overdue());
         }
         tokio::time::sleep(LOOK).await;
         let read = store::find(app, &order.id).await?;
         order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
     }
-    give_those(app, order, |due| is_of(due, op) && due.deferred.is_none(), run).await
+    give_those(app, order, |due| is_of(due, op) && due.deferred.is_none(), attempt).await
 }
 
-/// For a repeat of an op that was decided: the order, once everything is given but what can't be
-/// yet. `None` where the run that decided it still goes on: then it is worth another look.
+/// Finishes a repeat of a committed op: returns the order once all entries but the deferred ones are applied.
+/// Returns `None` if the attempt that committed it may still be running; the caller then reads the order
+/// again.
 ///
 /// # Errors
-/// Something wasn't given for certain: it stays due.
+/// The outcome of an entry is unknown: it stays due.
 pub(super) async fn finish(
     app: &App,
     order: &OrderDocument,
     op: &Op,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Option<OrderDocument>, Error> {
-    let bound = i64::try_from(app.bounds().one().as_millis()).unwrap_or(i64::MAX);
-    let cut = DateTime::from_millis(run.now().timestamp_millis() - bound);
+    let bound = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
+    let cut = DateTime::from_millis(attempt.now().timestamp_millis() - bound);
     if open_of(order, op).any(|due| due.at >= cut) {
         tokio::time::sleep(LOOK).await;
         return Ok(None);
     }
-    carry_out(app, order.clone(), op, run).await.map(Some)
+    carry_out(app, order.clone(), op, attempt).await.map(Some)
 }
 
-/// What the op decided and nobody has given yet, nor found that it has to wait.
+/// Entries that the op committed and that are neither settled nor deferred.
 fn open_of<'a>(order: &'a OrderDocument, op: &'a Op) -> impl Iterator<Item = &'a Due> {
     order.owed().filter(|due| is_of(due, op) && due.deferred.is_none())
 }
 
-/// Whether the op decided it; see [`tagged`].
+/// Whether the op committed the entry; see [`tagged`].
 fn is_of(due: &Due, op: &Op) -> bool {
     due.tag.split(':').next() == Some(&op.id)
 }
 
-/// What became of entries that were to be given.
+/// Results of a number of entries.
 #[derive(Default)]
 struct Told {
-    /// Tags of those that were.
+    /// Tags of applied entries.
     given: Vec<String>,
-    /// Tags of those of which it is new that they can't be yet.
+    /// Tags of newly deferred entries.
     deferred: Vec<String>,
-    /// Why another isn't given for certain.
+    /// The error of an entry with an unknown outcome.
     failed: Option<Error>,
 }
 
@@ -100,7 +100,12 @@ impl Told {
         match outcome {
             Ok(Given::Given) => self.given.push(due.tag.clone()),
             Ok(Given::NotYet) if due.deferred.is_none() => {
-                tracing::warn!(order, give = ?due.give, "a refund can't be paid yet; it stays due");
+                tracing::warn!(
+                    event = "refund_deferred",
+                    order,
+                    give = ?due.give,
+                    "a refund can't be paid yet; it stays due"
+                );
                 self.deferred.push(due.tag.clone());
             }
             Ok(Given::NotYet) => {}
@@ -109,14 +114,14 @@ impl Told {
     }
 }
 
-/// Gives what the order owes of `those`, and notes it.
+/// Applies and settles those of the order's entries that `those` selects.
 async fn give_those(
     app: &App,
     order: OrderDocument,
     those: impl Fn(&Due) -> bool,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<OrderDocument, Error> {
-    let Told { given, deferred, failed } = give_in_stages(app, &order, those, run).await;
+    let Told { given, deferred, failed } = give_in_stages(app, &order, those, attempt).await;
     let noted = if given.is_empty() && deferred.is_empty() {
         Some(order)
     } else {
@@ -125,23 +130,24 @@ async fn give_those(
     match (failed, noted) {
         (Some(error), _) => Err(error),
         (None, Some(order)) => Ok(order),
-        // Noted by another and retired since: this run is long past its deadline.
-        (None, None) => Err(run.overdue()),
+        // Another attempt settled them, and they were removed since. This attempt is long past its deadline.
+        (None, None) => Err(attempt.overdue()),
     }
 }
 
-/// What raises owe first; where that fails nothing is given back.
+/// Applies the entries of raises first. If one of them fails, nothing is restocked or refunded.
 async fn give_in_stages(
     app: &App,
     order: &OrderDocument,
     those: impl Fn(&Due) -> bool,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Told {
     let mine = order.owed().filter(|due| those(due));
     let (raised, back): (Vec<&Due>, Vec<&Due>) = mine.partition(|due| due.give.is_of_a_raise());
     let mut told = Told::default();
     for stage in [raised, back] {
-        let under_way = stage.into_iter().map(async |due| (due, give(app, order, due, run).await));
+        let under_way =
+            stage.into_iter().map(async |due| (due, give(app, order, due, attempt).await));
         for (due, outcome) in join_all(under_way).await {
             told.add(&order.id, due, outcome);
         }
@@ -152,25 +158,30 @@ async fn give_in_stages(
     told
 }
 
-/// What became of one outbox entry.
+/// Result of one entry.
 enum Given {
-    /// Its receiver has it.
+    /// The receiver has applied it.
     Given,
-    /// It can't be given now.
+    /// It can't be applied now.
     NotYet,
 }
 
-/// Carries out one outbox entry, repeatable.
-async fn give(app: &App, order: &OrderDocument, due: &Due, run: &Run) -> Result<Given, Error> {
+/// Applies one outbox entry. A repeat changes nothing.
+async fn give(
+    app: &App,
+    order: &OrderDocument,
+    due: &Due,
+    attempt: &Attempt,
+) -> Result<Given, Error> {
     let (tag, holder) = (&due.tag, &order_as_holder(&order.id));
     match &due.give {
         Give::Sell { sku, quantity, take: _ } => {
             let sold = inventory::operations::Destination::Sold;
-            inventory::operations::give(app, sku, holder, tag, *quantity, sold, run).await?;
+            inventory::operations::give(app, sku, holder, tag, *quantity, sold, attempt).await?;
         }
         Give::Capture { payment } => payments::operations::capture(app, payment).await?,
         Give::Restock { sku, quantity } => {
-            inventory::operations::restock(app, sku, tag, *quantity, run).await?;
+            inventory::operations::restock(app, sku, tag, *quantity, attempt).await?;
         }
         Give::Refund { payment, amount } => {
             let amount = Money::new(*amount, order.currency);
@@ -182,10 +193,7 @@ async fn give(app: &App, order: &OrderDocument, due: &Due, run: &Run) -> Result<
     Ok(Given::Given)
 }
 
-/// Orders with something decided before `before` in their outbox.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Orders with outbox entries that were committed at or after `from` and before `before`.
 pub(in super::super) async fn list_owing(
     app: &App,
     from: DateTime,
@@ -195,26 +203,26 @@ pub(in super::super) async fn list_owing(
     store::list_owing(app, from, before, limit).await
 }
 
-/// Gives what the order still owes from before `before`, and forgets what it noted as given before
-/// then; says whether anything was given or forgotten.
+/// Applies and settles the entries from before `before`, and removes those that were settled before it.
+/// Returns whether any were applied or removed.
 ///
 /// # Errors
-/// Something wasn't given for certain: it is tried again.
+/// The outcome of an entry is unknown. The next pass tries again.
 pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> Result<bool, Error> {
-    let (run, order) = store::open(app, id).await?;
+    let (attempt, order) = store::open(app, id).await?;
     let Some(mut order) = order else { return Ok(false) };
     let is_left = |due: &Due| due.at < before;
     let left = |order: &OrderDocument| order.owed().filter(|due| is_left(due)).count();
     let before_it = left(&order);
     if before_it > 0 {
-        order = give_those(app, order, is_left, &run).await?;
+        order = give_those(app, order, is_left, &attempt).await?;
     }
     let gave = left(&order) < before_it;
     Ok(retire(app, &order, before).await? || gave)
 }
 
-/// Retires the marks of what was noted as given before `before`, then forgets the entries; says
-/// whether there were any. By then nobody who read them before the note can give them any more.
+/// Retires the marks of entries that were settled before `before`, then removes the entries. Returns whether
+/// there were any. No attempt that read them unsettled can still apply them then.
 async fn retire(app: &App, order: &OrderDocument, before: DateTime) -> Result<bool, Error> {
     let settled = |due: &&Due| due.given.is_some_and(|given| given < before);
     let old: Vec<&Due> = order.outbox.iter().filter(settled).collect();
@@ -241,7 +249,7 @@ async fn retire_mark(app: &App, order: &str, due: &Due, before: DateTime) -> Res
         Give::Restock { sku, .. } => {
             inventory::operations::retire_restocks(app, sku, &[tag]).await.decided()?;
         }
-        // The provider remembers payments for good.
+        // The provider keeps its records of payments for good.
         Give::Capture { .. } | Give::Refund { .. } => {}
     }
     Ok(())

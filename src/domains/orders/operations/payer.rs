@@ -1,4 +1,4 @@
-//! Who pays and where goods go, as clients say it.
+//! Checks of the payment and shipping input of clients, and the calls to the payment provider.
 
 use super::super::types::{PaymentInput, ShippingAddressInput};
 use crate::{
@@ -17,8 +17,10 @@ use crate::{
     },
 };
 
+/// Checks a shipping address.
+///
 /// # Errors
-/// Names the field that can't be used.
+/// Names the invalid field.
 pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Address, InvalidInput> {
     let ShippingAddressInput { name, street, city, country } = given;
     let text =
@@ -31,8 +33,10 @@ pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Addres
     })
 }
 
+/// Checks a means of payment.
+///
 /// # Errors
-/// There can be no such account, or the token can't be used.
+/// The account's id or the token is invalid.
 pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, Unusable> {
     let account = given.account.map(|id| input::id(NodeKind::Account, &id));
     let token =
@@ -40,10 +44,7 @@ pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, Unusa
     Ok(Payment { account: account.transpose()?, token: token.transpose()? })
 }
 
-/// Whether the caller may pay that charge, as far as that can be told before.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Checks whether the caller may pay the charge, as far as that is known before the authorisation.
 pub(super) async fn check<U>(
     app: &App,
     requester: &Requester,
@@ -62,7 +63,7 @@ where
     }
 }
 
-/// The charge with that id, for the cart or order that holds the stock as `holder`.
+/// The charge with that id, for the cart or order that holds stock as `holder`.
 pub(super) fn charge(id: &str, holder: String, amount: Money, payment: &Payment) -> Charge {
     Charge {
         id: id.to_owned(),
@@ -73,12 +74,12 @@ pub(super) fn charge(id: &str, holder: String, amount: Money, payment: &Payment)
     }
 }
 
-/// Takes the money; nobody knows the payment of nothing.
+/// Captures the payment. A payment of zero doesn't exist at the provider.
 pub(super) async fn capture(app: &App, id: &str, amount: i64) -> Result<(), Error> {
     if amount == 0 { Ok(()) } else { payments::operations::capture(app, id).await }
 }
 
-/// Gives the payment up; nobody knows the payment of nothing.
+/// Voids the payment. A payment of zero doesn't exist at the provider.
 pub(super) async fn void(app: &App, id: &str, amount: i64) -> Result<(), Error> {
     if amount == 0 { Ok(()) } else { payments::operations::void(app, id).await }
 }

@@ -1,4 +1,4 @@
-//! Opening and closing.
+//! Opening and closing of accounts, and the check of a payer's account.
 
 use super::super::{
     documents::{AccountDocument, AccountKind, AccountState, LARGEST},
@@ -22,18 +22,15 @@ use crate::{
 pub enum PayerAccount {
     /// It can, if it holds enough.
     Usable,
-    /// There is none, or not for this subject.
+    /// There is no such account, or it isn't the subject's.
     NotFound,
-    /// It is closed.
+    /// The account is closed.
     Closed,
-    /// It is of this other currency.
+    /// The account has this other currency.
     OtherCurrency(CurrencyCode),
 }
 
 /// Opens an account for `subject`. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
 pub async fn open(
     app: &App,
     subject: &str,
@@ -45,7 +42,7 @@ pub async fn open(
         .map(|largest| input::within("largestBalance", largest, 1..=LARGEST))
         .transpose()?;
     let op = input::op(app, &[subject, "openAccount"], op_id, &(currency, cap))?;
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let account = AccountDocument {
         id: op.id.clone(),
         owner: Some(subject.to_owned()),
@@ -55,7 +52,7 @@ pub async fn open(
         balance: 0,
         cap,
         pending: Vec::new(),
-        opened_at: run.now(),
+        opened_at: attempt.now(),
         input: Some(op.input.clone()),
         v: Version,
     };
@@ -69,10 +66,7 @@ pub async fn open(
     }
 }
 
-/// Closes an account of `subject` for good. Closing a closed one changes nothing.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Closes an account of `subject` for good. Closing a closed account changes nothing.
 pub async fn close(
     app: &App,
     subject: &str,
@@ -95,11 +89,8 @@ pub async fn close(
     }
 }
 
-/// Whether `subject` can pay in `currency` from that account. Only what can't become better is
-/// told; how much is in it is up to the authorisation.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Whether `subject` can pay in `currency` from that account. Only permanent reasons are reported. The
+/// balance is checked by the authorisation.
 pub async fn payer_account(
     app: &App,
     subject: &str,

@@ -1,4 +1,4 @@
-//! Which run drives a transfer: who began it, who waits for another, and who takes it over.
+//! Claims on transfers: an attempt begins a transfer, waits for another attempt, or takes its claim over.
 
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ use super::{
     },
     drive::{drive, settle},
 };
-use crate::{app::App, error::Error, mongo::Run};
+use crate::{app::App, error::Error, mongo::Attempt};
 
-/// Pause between two looks at a transfer that another run carries on.
+/// Polling interval while another attempt drives the transfer.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A transfer whose document stands.
+/// A transfer whose document exists.
 pub(super) enum Begun {
-    /// This run holds the claim.
+    /// This attempt holds the claim.
     Claimed(TransferDocument),
     /// An earlier call began it.
     Found(TransferDocument),
 }
 
-/// How far a run got with a transfer.
+/// How far an attempt got with a transfer.
 pub(super) enum Reached {
-    /// As far as the transfer can go now.
+    /// The transfer went as far as it can now.
     Here(TransferDocument),
-    /// Nowhere: another run holds the claim. The transfer as it was read.
+    /// Another attempt holds the claim. The transfer is as it was read.
     UnderWay(TransferDocument),
 }
 
-/// Begins the transfer, or finds it begun.
+/// Inserts the transfer, or finds the existing one.
 pub(super) async fn begin(app: &App, transfer: TransferDocument) -> Result<Begun, Error> {
     if store::insert_transfer(app, transfer.clone()).await.decided()?.is_some() {
         return Ok(Begun::Claimed(transfer));
@@ -39,19 +39,19 @@ pub(super) async fn begin(app: &App, transfer: TransferDocument) -> Result<Begun
     found.map(Begun::Found).ok_or_else(|| Error::internal("a transfer that was there is gone"))
 }
 
-/// Brings the transfer to a point at which its caller can be told how it went. While another run
-/// holds the claim it waits for that run, as long as `first` lasts.
+/// Drives the transfer until its caller can get a result. While another attempt holds the claim, it waits for
+/// that attempt until `first` is over.
 ///
 /// # Errors
-/// The outcome is unknown, also where the other run takes longer.
+/// The outcome is unknown, also if the other attempt takes longer.
 pub(super) async fn answerable(
     app: &App,
     begun: Begun,
-    first: &Run,
+    first: &Attempt,
 ) -> Result<TransferDocument, Error> {
-    let (mut run, mut begun) = (*first, begun);
+    let (mut attempt, mut begun) = (*first, begun);
     loop {
-        let found = match advance(app, begun, &run).await? {
+        let found = match advance(app, begun, &attempt).await? {
             Reached::Here(transfer) => return Ok(transfer),
             Reached::UnderWay(found) => found,
         };
@@ -61,30 +61,32 @@ pub(super) async fn answerable(
         tokio::time::sleep(LOOK).await;
         let (next, read) = store::open_transfer(app, &found.id).await?;
         let read = read.ok_or_else(|| Error::internal("a transfer that was there is gone"))?;
-        (run, begun) = (next, Begun::Found(read));
+        (attempt, begun) = (next, Begun::Found(read));
     }
 }
 
-/// Brings the transfer as far as it can go now towards a point at which its caller can be told how
-/// it went, and leaves the rest to be done behind the answer.
+/// Drives the transfer as far as it can go now towards a result for its caller. Remaining steps are done in
+/// the background.
 ///
 /// # Errors
-/// An outcome is unknown.
-pub(super) async fn advance(app: &App, begun: Begun, run: &Run) -> Result<Reached, Error> {
+/// The outcome of a step is unknown.
+pub(super) async fn advance(app: &App, begun: Begun, attempt: &Attempt) -> Result<Reached, Error> {
     let claimed = match begun {
         Begun::Claimed(transfer) => transfer,
         Begun::Found(found) if found.state.is_answerable() || is_given_up(&found) => {
             return Ok(Reached::Here(found));
         }
-        Begun::Found(found) if is_held(app, &found, run) => return Ok(Reached::UnderWay(found)),
+        Begun::Found(found) if is_held(app, &found, attempt) => {
+            return Ok(Reached::UnderWay(found));
+        }
         Begun::Found(found) => {
-            match store::claim(app, &found, found.state, None, run).await.decided()? {
+            match store::claim(app, &found, found.state, None, attempt).await.decided()? {
                 Some(claimed) => claimed,
                 None => return Ok(Reached::UnderWay(found)),
             }
         }
     };
-    let reached = drive(app, claimed, run, TransferState::is_answerable).await?;
+    let reached = drive(app, claimed, attempt, TransferState::is_answerable).await?;
     if reached.state == TransferState::Credited {
         let (app, transfer) = (app.clone(), reached.clone());
         app.clone().behind("settling a transfer", async move {
@@ -94,25 +96,24 @@ pub(super) async fn advance(app: &App, begun: Begun, run: &Run) -> Result<Reache
     Ok(Reached::Here(reached))
 }
 
-/// Whether the claim's holder may still move money, as of the run's first read.
-fn is_held(app: &App, found: &TransferDocument, run: &Run) -> bool {
-    found.deadline >= app.bounds().overdue_before(run.now())
+/// Whether the claim's holder may still move money, as of the attempt's first read.
+fn is_held(app: &App, found: &TransferDocument, attempt: &Attempt) -> bool {
+    found.deadline >= app.bounds().overdue_before(attempt.now())
 }
 
-/// Takes a transfer over from a claim that has ended, moving it on to `to` in the same write.
+/// Takes a transfer over from a claim that has ended, and changes its state to `to` in the same write.
 pub(super) async fn claim(
     app: &App,
     read: &TransferDocument,
     to: TransferState,
     reason: Option<TransferReason>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<TransferDocument, Error> {
-    let claimed = store::claim(app, read, to, reason, run).await.decided()?;
+    let claimed = store::claim(app, read, to, reason, attempt).await.decided()?;
     claimed.ok_or_else(|| Error::unavailable("another run of this transfer is under way"))
 }
 
-/// Cancelled by its owner: that it will come to nothing is decided, and undoing it is up to whoever
-/// holds the claim.
+/// Whether the owner cancelled it: the failure is decided, and the holder of the claim undoes the debit.
 fn is_given_up(transfer: &TransferDocument) -> bool {
     transfer.state == TransferState::Cancelling && transfer.hindrance().is_none()
 }

@@ -1,4 +1,4 @@
-//! What moves a transfer from state to state: the holder of its claim, step by step.
+//! The state machine of a transfer, driven step by step by the holder of its claim.
 
 use super::super::{
     documents::{
@@ -10,35 +10,35 @@ use super::super::{
 use crate::{
     app::App,
     error::Error,
-    mongo::{Outcome, Run, Version},
+    mongo::{Attempt, Outcome, Version},
 };
 
-/// What became of a debit or a credit.
+/// Result of a debit or a credit.
 enum Moved {
-    /// The balance has changed, by this or an earlier command for the same transfer.
+    /// The balance has changed, by this or by an earlier command for the same transfer.
     Made,
-    /// It hasn't, for a reason that is the account's.
+    /// The balance hasn't changed, for a reason of the account.
     Hindered(TransferReason),
-    /// It hasn't, and is still due.
+    /// The balance hasn't changed, and the step is still due.
     Due,
 }
 
-/// Goes on with a transfer that was left behind, to its end; says whether it got there. Payments
-/// that aren't decided are left alone, and what another run may still be at.
+/// Finishes an interrupted transfer. Returns whether it is finished. Payments that aren't captured or voided
+/// are left alone, and so are transfers whose claim is still held.
 ///
 /// # Errors
-/// An outcome is unknown; the next pass goes on.
+/// An outcome is unknown. The next pass tries again.
 pub async fn finish(app: &App, id: &str) -> Result<bool, Error> {
-    let (run, found) = store::open_transfer(app, id).await?;
+    let (attempt, found) = store::open_transfer(app, id).await?;
     let waits = |transfer: &TransferDocument| {
         transfer.kind == TransferKind::Payment && transfer.state == TransferState::Pending
     };
     let Some(found) = found.filter(|found| !ends(found.state) && !waits(found)) else {
         return Ok(false);
     };
-    let claimed = store::claim(app, &found, found.state, None, &run).await.decided()?;
+    let claimed = store::claim(app, &found, found.state, None, &attempt).await.decided()?;
     let Some(claimed) = claimed else { return Ok(false) };
-    let reached = drive(app, claimed, &run, ends).await?;
+    let reached = drive(app, claimed, &attempt, ends).await?;
     Ok(ends(reached.state))
 }
 
@@ -46,16 +46,16 @@ fn ends(state: TransferState) -> bool {
     state.is_final() || state == TransferState::Authorised
 }
 
-/// Steps until `there`, or until there is a step that can't be made now.
+/// Makes steps until `there` holds for the state, or until a step can't be made now.
 pub(super) async fn drive(
     app: &App,
     mut transfer: TransferDocument,
-    run: &Run,
+    attempt: &Attempt,
     there: fn(TransferState) -> bool,
 ) -> Result<TransferDocument, Error> {
     while !there(transfer.state) {
         let before = transfer.state;
-        transfer = step(app, transfer, run).await?;
+        transfer = step(app, transfer, attempt).await?;
         if transfer.state == before {
             break;
         }
@@ -63,10 +63,14 @@ pub(super) async fn drive(
     Ok(transfer)
 }
 
-async fn step(app: &App, transfer: TransferDocument, run: &Run) -> Result<TransferDocument, Error> {
+async fn step(
+    app: &App,
+    transfer: TransferDocument,
+    attempt: &Attempt,
+) -> Result<TransferDocument, Error> {
     match transfer.state {
-        TransferState::Pending => take(app, transfer, run).await,
-        TransferState::Committed => give(app, transfer, run).await,
+        TransferState::Pending => take(app, transfer, attempt).await,
+        TransferState::Committed => give(app, transfer, attempt).await,
         TransferState::Credited => settle(app, transfer).await,
         TransferState::Cancelling => undo(app, transfer, TransferState::Cancelled).await,
         TransferState::Returning => undo(app, transfer, TransferState::Returned).await,
@@ -77,16 +81,20 @@ async fn step(app: &App, transfer: TransferDocument, run: &Run) -> Result<Transf
     }
 }
 
-/// Takes the money from the source, and decides.
-async fn take(app: &App, transfer: TransferDocument, run: &Run) -> Result<TransferDocument, Error> {
-    let written = match debit(app, &transfer, run).await? {
+/// Debits the source, and commits.
+async fn take(
+    app: &App,
+    transfer: TransferDocument,
+    attempt: &Attempt,
+) -> Result<TransferDocument, Error> {
+    let written = match debit(app, &transfer, attempt).await? {
         Moved::Made if transfer.kind == TransferKind::Payment => {
-            store::decide(app, &transfer, TransferState::Authorised, run).await
+            store::decide(app, &transfer, TransferState::Authorised, attempt).await
         }
-        Moved::Made => store::decide(app, &transfer, TransferState::Committed, run).await,
+        Moved::Made => store::decide(app, &transfer, TransferState::Committed, attempt).await,
         Moved::Due => return Ok(transfer),
-        // Nothing was taken and nothing can be any more: every debit of this claim was answered,
-        // and those of earlier ones are past their deadline. There is nothing to undo.
+        // Nothing was debited and nothing can be any more: every debit of this claim was answered, and those
+        // of earlier claims are past their deadline. There is nothing to undo.
         Moved::Hindered(reason) => {
             store::mark(app, &transfer, TransferState::Cancelled, Some(reason)).await
         }
@@ -94,9 +102,13 @@ async fn take(app: &App, transfer: TransferDocument, run: &Run) -> Result<Transf
     written_or_moved(app, transfer, written).await
 }
 
-/// Hands the money to the destination, or turns back where it can't take it.
-async fn give(app: &App, transfer: TransferDocument, run: &Run) -> Result<TransferDocument, Error> {
-    let written = match credit(app, &transfer, run).await? {
+/// Credits the destination, or begins the return if the destination can't accept the money.
+async fn give(
+    app: &App,
+    transfer: TransferDocument,
+    attempt: &Attempt,
+) -> Result<TransferDocument, Error> {
+    let written = match credit(app, &transfer, attempt).await? {
         Moved::Made => store::mark(app, &transfer, TransferState::Credited, None).await,
         Moved::Due => return Ok(transfer),
         Moved::Hindered(reason) => {
@@ -106,7 +118,7 @@ async fn give(app: &App, transfer: TransferDocument, run: &Run) -> Result<Transf
     written_or_moved(app, transfer, written).await
 }
 
-/// Gives the source back what was taken, if anything was.
+/// Returns debited money to the source, if any was debited.
 async fn undo(
     app: &App,
     transfer: TransferDocument,
@@ -117,8 +129,8 @@ async fn undo(
     written_or_moved(app, transfer, written).await
 }
 
-/// Lets both accounts forget the transfer: at once, as every command of the claim that credited it
-/// was answered, and those of earlier claims are past their deadline.
+/// Removes the marks from both accounts. This needs no grace period: every command of the claim that credited
+/// the transfer was answered, and those of earlier claims are past their deadline.
 pub(super) async fn settle(
     app: &App,
     transfer: TransferDocument,
@@ -133,8 +145,8 @@ pub(super) async fn settle(
     written_or_moved(app, transfer, written).await
 }
 
-/// The transfer after a write of the claim's holder. A refused one means that its owner or its
-/// checkout gave it up meanwhile, which is then carried out; or that the claim is lost.
+/// The transfer after a write of the claim's holder. A refusal means that the owner or the checkout cancelled
+/// it meanwhile, which is then carried out, or that the claim is lost.
 async fn written_or_moved(
     app: &App,
     before: TransferDocument,
@@ -150,39 +162,39 @@ async fn written_or_moved(
     found.filter(mine).ok_or_else(|| Error::unavailable("the claim on this transfer ran out"))
 }
 
-async fn debit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Moved, Error> {
+async fn debit(app: &App, transfer: &TransferDocument, attempt: &Attempt) -> Result<Moved, Error> {
     loop {
-        if store::debit(app, transfer, run).await.decided()?.is_some() {
+        if store::debit(app, transfer, attempt).await.decided()?.is_some() {
             return Ok(Moved::Made);
         }
         match store::find_account(app, &transfer.source).await? {
             Some(source) if source.has_pending(&transfer.id) => return Ok(Moved::Made),
-            // A refused write tells nothing about the account then.
-            _ if run.is_over() => return Err(run.overdue()),
-            None => open_world(app, &transfer.source, transfer, run).await?,
+            // After the deadline a refusal tells nothing about the account.
+            _ if attempt.is_over() => return Err(attempt.overdue()),
+            None => open_world(app, &transfer.source, transfer, attempt).await?,
             Some(source) => match hindered_source(&source, transfer) {
-                // It is owed: it waits until the account has it.
+                // A refund is owed: it waits until the account can cover it.
                 Some(_) if transfer.kind == TransferKind::Refund => return Ok(Moved::Due),
                 Some(reason) => return Ok(Moved::Hindered(reason)),
                 None if source.pending.len() >= MOST_PENDING => {
                     return Err(Error::unavailable("the source is too busy"));
                 }
-                // It was so for a moment.
+                // The account has changed since the refusal.
                 None => {}
             },
         }
     }
 }
 
-async fn credit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Moved, Error> {
+async fn credit(app: &App, transfer: &TransferDocument, attempt: &Attempt) -> Result<Moved, Error> {
     loop {
-        if store::credit(app, transfer, run).await.decided()?.is_some() {
+        if store::credit(app, transfer, attempt).await.decided()?.is_some() {
             return Ok(Moved::Made);
         }
         match store::find_account(app, &transfer.destination).await? {
             Some(destination) if destination.has_pending(&transfer.id) => return Ok(Moved::Made),
-            _ if run.is_over() => return Err(run.overdue()),
-            None => open_world(app, &transfer.destination, transfer, run).await?,
+            _ if attempt.is_over() => return Err(attempt.overdue()),
+            None => open_world(app, &transfer.destination, transfer, attempt).await?,
             Some(destination) => {
                 if let Some(reason) = hindered_destination(&destination, transfer) {
                     return Ok(Moved::Hindered(reason));
@@ -192,7 +204,7 @@ async fn credit(app: &App, transfer: &TransferDocument, run: &Run) -> Result<Mov
     }
 }
 
-/// Why the source can't give, if it can't.
+/// Why the source can't be debited, if it can't.
 pub(super) fn hindered_source(
     source: &AccountDocument,
     transfer: &TransferDocument,
@@ -207,7 +219,7 @@ pub(super) fn hindered_source(
     }
 }
 
-/// Why the destination can't take, if it can't.
+/// Why the destination can't be credited, if it can't.
 pub(super) fn hindered_destination(
     destination: &AccountDocument,
     transfer: &TransferDocument,
@@ -223,13 +235,13 @@ pub(super) fn hindered_destination(
     }
 }
 
-/// Opens the world's account of a currency when it is first needed. No other account can be missing
-/// here: none is ever removed.
+/// Opens the world account of a currency on its first use. No other account can be missing here, because
+/// accounts are never removed.
 async fn open_world(
     app: &App,
     account: &str,
     transfer: &TransferDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<(), Error> {
     if !is_world(account) {
         return Err(Error::internal(format!("account {account:?} of a transfer is gone")));
@@ -243,11 +255,11 @@ async fn open_world(
         balance: 0,
         cap: None,
         pending: Vec::new(),
-        opened_at: run.now(),
+        opened_at: attempt.now(),
         input: None,
         v: Version,
     };
-    // Opened by another at the same moment is as good.
+    // An account that was opened concurrently serves as well.
     store::insert_account(app, world).await.decided()?;
     Ok(())
 }

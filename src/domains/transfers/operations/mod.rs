@@ -1,4 +1,4 @@
-//! The rules of accounts and transfers.
+//! The business rules of accounts and transfers.
 
 mod accounts;
 mod claim;

@@ -1,4 +1,4 @@
-//! Payments of checkouts: transfers to the merchant that wait for their checkout's decision, and
+//! Payments of checkouts as transfers to the merchant, which wait for the checkout's commit, and their
 //! refunds.
 
 use mongodb::bson::DateTime;
@@ -19,23 +19,23 @@ use crate::{
     app::App,
     error::Error,
     graphql::scalars::{CurrencyCode, Money},
-    mongo::{Run, Version, flow::Op},
+    mongo::{Attempt, Version, flow::Op},
 };
 
-/// What became of an authorisation.
+/// Result of an authorisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The money is set aside.
+    /// The money is reserved.
     Authorised,
-    /// It isn't and won't be; why, in words that are safe to show.
+    /// The money isn't and won't be reserved. The reason is safe to show.
     Declined(&'static str),
 }
 
-/// Sets the money for the payment `id` of that holder aside, on its way from `payer` to the
-/// merchant. Repeated it says the same.
+/// Reserves the money for the payment `id` of that holder: `payer` is debited, the merchant isn't credited
+/// yet. A repeat has the same result.
 ///
 /// # Errors
-/// The outcome is unknown: the money may be set aside or may yet be.
+/// The outcome is unknown: the money may be reserved now or later.
 pub async fn authorise(
     app: &App,
     id: &str,
@@ -44,7 +44,7 @@ pub async fn authorise(
     amount: Money,
 ) -> Result<Verdict, Error> {
     let receiving = receiving_account(app, amount.currency);
-    let ((run, from), to) =
+    let ((attempt, from), to) =
         tokio::try_join!(store::open_account(app, payer), store::find_account(app, &receiving),)?;
     let owner = match from {
         Some(AccountDocument {
@@ -53,7 +53,7 @@ pub async fn authorise(
         _ => return Ok(Verdict::Declined("the account can't pay in this currency")),
     };
     if to.is_none() {
-        open_receiving(app, &receiving, amount.currency, &run).await?;
+        open_receiving(app, &receiving, amount.currency, &attempt).await?;
     }
     let asked = Asked {
         kind: TransferKind::Payment,
@@ -62,7 +62,7 @@ pub async fn authorise(
         amount: amount.minor_units,
     };
     let op = Op { id: id.to_owned(), input: String::new() };
-    let mut payment = asked.document(app, &owner, amount.currency, &op, &run);
+    let mut payment = asked.document(app, &owner, amount.currency, &op, &attempt);
     payment.holder = Some(holder.to_owned());
     let begun = begin(app, payment.clone()).await?;
     match &begun {
@@ -77,41 +77,40 @@ pub async fn authorise(
         Begun::Found(found) if found.state != TransferState::Pending => return Ok(verdict(found)),
         _ => {}
     }
-    Ok(verdict(&answerable(app, begun, &run).await?))
+    Ok(verdict(&answerable(app, begun, &attempt).await?))
 }
 
-/// Hands the merchant the money that was set aside.
+/// Credits the merchant with the reserved money.
 ///
 /// # Errors
-/// The outcome is unknown, or another run is at it: capture again.
+/// The outcome is unknown, or another attempt holds the claim: capture again.
 pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
-    let (run, found) = store::open_transfer(app, id).await?;
+    let (attempt, found) = store::open_transfer(app, id).await?;
     let found = payment(found, id)?;
     let claimed = match found.state {
         TransferState::Credited | TransferState::Done => return Ok(()),
         TransferState::Authorised | TransferState::Committed => {
-            claim(app, &found, TransferState::Committed, None, &run).await?
+            claim(app, &found, TransferState::Committed, None, &attempt).await?
         }
         state => return Err(Error::internal(format!("capture of payment {id:?} in {state:?}"))),
     };
-    let reached = answerable(app, Begun::Claimed(claimed), &run).await?;
+    let reached = answerable(app, Begun::Claimed(claimed), &attempt).await?;
     if reached.state.has_arrived() {
         return Ok(());
     }
     Err(Error::internal(format!("payment {id:?} was captured and is {:?}", reached.state)))
 }
 
-/// Gives the payment up: what was set aside goes back, and nothing is set aside under this id any
-/// more, also where it is authorised only later. Where an authorisation is under way at this moment
-/// the money goes back behind the answer.
-///
+/// Voids the payment: reserved money is returned, and nothing can be reserved under this id any more, not
+/// even by a later authorisation. If an authorisation is in progress, its money is returned in the
+/// background.
 /// # Errors
 /// The outcome is unknown: void again.
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     let reason = TransferReason::CheckoutGivenUp;
-    let (run, found) = store::open_transfer(app, id).await?;
+    let (attempt, found) = store::open_transfer(app, id).await?;
     let Some(found) = found else {
-        let tombstone = tombstone(app, id, &run);
+        let tombstone = tombstone(app, id, &attempt);
         return match store::insert_transfer(app, tombstone).await.decided()? {
             Some(()) => Ok(()),
             None => Err(Error::unavailable("the payment began at this moment")),
@@ -124,10 +123,10 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
         TransferState::Pending | TransferState::Authorised => {}
         state => return Err(Error::internal(format!("void of payment {id:?} in {state:?}"))),
     }
-    // By a claim of its own where no other claim may still take the money; else the holder of that
-    // one undoes it, or the sweep does when it has ended.
-    if let Some(claimed) = store::claim(app, &found, to, Some(reason), &run).await.decided()? {
-        drive(app, claimed, &run, TransferState::is_final).await?;
+    // A claim is possible if no other claim may still debit the payer. Otherwise the holder of that claim
+    // undoes the debit, or the sweep does when the claim has ended.
+    if let Some(claimed) = store::claim(app, &found, to, Some(reason), &attempt).await.decided()? {
+        drive(app, claimed, &attempt, TransferState::is_final).await?;
         return Ok(());
     }
     match store::mark_cancelling(app, id, None, reason).await.decided()? {
@@ -136,13 +135,12 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     }
 }
 
-/// Gives a part of a captured payment back, once per `refund_id`; says whether the money has
-/// arrived. While the merchant's account is short the refund stays due, and the sweep makes it.
-///
+/// Refunds a part of a captured payment, once per `refund_id`. Returns whether the money has arrived. While
+/// the merchant's account can't cover it, the refund stays due and the sweep tries again.
 /// # Errors
 /// The outcome is unknown: refund again.
 pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
-    let (run, found) = store::open_transfer(app, id).await?;
+    let (attempt, found) = store::open_transfer(app, id).await?;
     let paid = payment(found, id)?;
     if !paid.state.has_arrived() {
         return Err(Error::unavailable(format!("payment {id:?} isn't captured yet")));
@@ -155,24 +153,22 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     };
     let op = Op { id: app.ids().derived(&["refund", id, refund_id]), input: String::new() };
     let merchant = &app.config().payments_merchant;
-    let mut transfer = asked.document(app, merchant, amount.currency, &op, &run);
+    let mut transfer = asked.document(app, merchant, amount.currency, &op, &attempt);
     transfer.reverses = Some(paid.id);
     let begun = begin(app, transfer).await?;
     if matches!(&begun, Begun::Found(found) if found.amount != amount.minor_units) {
         return Err(Error::internal(format!("refund {refund_id:?} was made of another amount")));
     }
-    let (Reached::Here(reached) | Reached::UnderWay(reached)) = advance(app, begun, &run).await?;
+    let (Reached::Here(reached) | Reached::UnderWay(reached)) =
+        advance(app, begun, &attempt).await?;
     if reached.state.is_final() && !reached.state.has_arrived() {
         return Err(Error::internal(format!("refund {refund_id:?} is {:?}", reached.state)));
     }
     Ok(reached.state.has_arrived())
 }
 
-/// Payments begun before `before` that are neither captured nor given up, oldest first, each with
-/// its holder: that decides what becomes of them.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Payments begun before `before` that are neither captured nor voided, oldest first. Each comes with its
+/// holder, whose state decides what happens to it.
 pub async fn open_authorisations(
     app: &App,
     before: DateTime,
@@ -182,11 +178,8 @@ pub async fn open_authorisations(
     Ok(payments.into_iter().map(|payment| (payment.id, payment.holder)).collect())
 }
 
-/// Calls `each` for every payment that was captured and every refund that arrived, with the
-/// payment's id and the amount: a refund's is below zero.
-///
-/// # Errors
-/// `Unavailable` or `Internal`.
+/// Calls `each` for every captured payment and every arrived refund, with the payment's id and the amount,
+/// which is negative for a refund.
 pub async fn for_each_payment(app: &App, mut each: impl FnMut(&str, i64)) -> Result<(), Error> {
     store::each_transfer(app, |transfer| {
         match (transfer.kind, &transfer.reverses) {
@@ -221,7 +214,7 @@ fn declined(payment: &TransferDocument) -> Verdict {
     })
 }
 
-/// `_id` of the account on which the merchant receives payments in that currency.
+/// `_id` of the account on which the merchant receives payments in the currency.
 fn receiving_account(app: &App, currency: CurrencyCode) -> String {
     app.ids().derived(&["merchant", &app.config().payments_merchant, currency.code()])
 }
@@ -230,7 +223,7 @@ async fn open_receiving(
     app: &App,
     id: &str,
     currency: CurrencyCode,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<(), Error> {
     let account = AccountDocument {
         id: id.to_owned(),
@@ -241,17 +234,17 @@ async fn open_receiving(
         balance: 0,
         cap: None,
         pending: Vec::new(),
-        opened_at: run.now(),
+        opened_at: attempt.now(),
         input: None,
         v: Version,
     };
-    // Opened by another at the same moment is as good.
+    // An account that was opened concurrently serves as well.
     store::insert_account(app, account).await.decided()?;
     Ok(())
 }
 
-/// What stands in the way of an authorisation that comes after its void.
-fn tombstone(app: &App, id: &str, run: &Run) -> TransferDocument {
+/// The document that refuses an authorisation after its void.
+fn tombstone(app: &App, id: &str, attempt: &Attempt) -> TransferDocument {
     let state = TransferState::Cancelled;
     TransferDocument {
         id: id.to_owned(),
@@ -269,9 +262,9 @@ fn tombstone(app: &App, id: &str, run: &Run) -> TransferDocument {
         input: String::new(),
         worker: app.name().to_owned(),
         fence: 1,
-        deadline: run.deadline(),
-        at: run.now(),
-        history: vec![TransferStep { state, at: run.now() }],
+        deadline: attempt.deadline(),
+        at: attempt.now(),
+        history: vec![TransferStep { state, at: attempt.now() }],
         v: Version,
     }
 }

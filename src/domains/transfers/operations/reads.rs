@@ -1,4 +1,4 @@
-//! What can be asked.
+//! Reads of accounts and transfers for clients.
 
 use async_graphql::connection::Connection;
 use mongodb::bson::Bson;
@@ -23,7 +23,6 @@ use crate::{
 };
 
 /// An account, for its owner and for services.
-///
 /// # Errors
 /// `BadInput`, `Unavailable` or `Internal`.
 pub async fn account(
@@ -56,8 +55,7 @@ pub async fn my_accounts(
     Ok(page.connection(accounts, values, Account))
 }
 
-/// A transfer, for who asked for it and for services.
-///
+/// A transfer, for its requester and for services.
 /// # Errors
 /// `BadInput`, `Unavailable` or `Internal`.
 pub async fn transfer_status(
@@ -79,8 +77,7 @@ pub async fn transfer_status(
     Ok(found.filter(|transfer| may_see(requester, transfer.by.as_deref())))
 }
 
-/// The transfers that stand in one state, newest first.
-///
+/// The transfers in one state, newest first.
 /// # Errors
 /// `BadInput`, `Unavailable` or `Internal`.
 pub async fn transfers(

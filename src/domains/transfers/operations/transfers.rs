@@ -1,5 +1,4 @@
-//! Transfers that somebody asks for: from one account to another, from and to the outside world,
-//! back again, and their cancelling.
+//! Transfers on request: between accounts, deposits, withdrawals, reversals, and their cancelling.
 
 use super::{
     super::{
@@ -26,38 +25,35 @@ use crate::{
         refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
         scalars::CurrencyCode,
     },
-    mongo::{Run, Version, flow::Op},
+    mongo::{Attempt, Version, flow::Op},
 };
 
-/// How often one op can be refused and tried again.
+/// Maximum number of tries of one op that are refused.
 const MOST_ATTEMPTS: usize = 100;
 
-/// What is asked for.
+/// The input of a transfer.
 pub struct Order<'a> {
-    /// Account that gives.
+    /// Account to be debited.
     pub source: &'a str,
-    /// Account that gets.
+    /// Account to be credited.
     pub destination: &'a str,
-    /// Minor units.
+    /// Amount in minor units.
     pub amount: i64,
     /// The caller's idempotency key.
     pub op_id: Option<&'a async_graphql::ID>,
 }
 
-/// How a transfer stands that somebody asked for.
+/// Result of a requested transfer.
 enum Standing {
     /// It went through, or was cancelled by its owner.
     Stands(TransferDocument),
-    /// It came to nothing.
+    /// It failed.
     Hindered(Hindrance),
-    /// Its op id was used for another.
+    /// The op id was used with another input.
     OtherInput,
 }
 
 /// Moves money from an account of `subject` to another account. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
 pub async fn transfer(
     app: &App,
     subject: &str,
@@ -70,7 +66,7 @@ pub async fn transfer(
         return Err(InvalidInput::new("destinationId", "is the source").into());
     }
     let op = op(app, subject, order.op_id, &(source, destination, amount))?;
-    let ((run, from), to) =
+    let ((attempt, from), to) =
         tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
     let from = from.filter(|account| account.is_of(subject));
     let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, source))?;
@@ -80,18 +76,15 @@ pub async fn transfer(
         return Err(CurrencyMismatch::new(from.currency, to.currency).into());
     }
     let asked = Asked { kind: TransferKind::Transfer, source, destination, amount };
-    let transfer = asked.document(app, subject, from.currency, &op, &run);
-    match make(app, transfer, &[&from, &to], &run).await? {
+    let transfer = asked.document(app, subject, from.currency, &op, &attempt);
+    match make(app, transfer, &[&from, &to], &attempt).await? {
         Standing::Stands(transfer) => Ok(transfer),
         Standing::OtherInput => Err(Conflict::other_input().into()),
         Standing::Hindered(hindrance) => Err(hindrance.into()),
     }
 }
 
-/// Brings money into an account from the outside world. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Deposits money from the outside world on an account. Once per op id.
 pub async fn deposit(
     app: &App,
     subject: &str,
@@ -102,22 +95,19 @@ pub async fn deposit(
     let account = &input::id(NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
     let op = op(app, subject, op_id, &("deposit", account, amount))?;
-    let (run, to) = insider(app, account).await?;
+    let (attempt, to) = insider(app, account).await?;
     let to = to.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let source = &world(to.currency);
     let asked = Asked { kind: TransferKind::Deposit, source, destination: account, amount };
-    let transfer = asked.document(app, subject, to.currency, &op, &run);
-    match make(app, transfer, &[&to], &run).await? {
+    let transfer = asked.document(app, subject, to.currency, &op, &attempt);
+    match make(app, transfer, &[&to], &attempt).await? {
         Standing::Stands(transfer) => Ok(transfer),
         Standing::OtherInput => Err(Conflict::other_input().into()),
         Standing::Hindered(hindrance) => Err(hindrance.into()),
     }
 }
 
-/// Takes money from an account out of docgate. Once per op id.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Withdraws money from an account to the outside world. Once per op id.
 pub async fn withdraw(
     app: &App,
     subject: &str,
@@ -128,22 +118,19 @@ pub async fn withdraw(
     let account = &input::id(NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
     let op = op(app, subject, op_id, &("withdrawal", account, amount))?;
-    let (run, from) = insider(app, account).await?;
+    let (attempt, from) = insider(app, account).await?;
     let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let destination = &world(from.currency);
     let asked = Asked { kind: TransferKind::Withdrawal, source: account, destination, amount };
-    let transfer = asked.document(app, subject, from.currency, &op, &run);
-    match make(app, transfer, &[&from], &run).await? {
+    let transfer = asked.document(app, subject, from.currency, &op, &attempt);
+    match make(app, transfer, &[&from], &attempt).await? {
         Standing::Stands(transfer) => Ok(transfer),
         Standing::OtherInput => Err(Conflict::other_input().into()),
         Standing::Hindered(hindrance) => Err(hindrance.into()),
     }
 }
 
-/// Gives a transfer back that has arrived, by a transfer of its own. Once per transfer.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Reverses a transfer that has arrived, by another transfer. Once per transfer.
 pub async fn reverse(
     app: &App,
     subject: &str,
@@ -157,26 +144,23 @@ pub async fn reverse(
         return Err(TransferNotCancellable::new(&original).into());
     }
     let (source, destination) = (&original.destination, &original.source);
-    let ((run, from), to) =
+    let ((attempt, from), to) =
         tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
     let accounts: Vec<_> = [&from, &to].into_iter().flatten().collect();
     let op = Op { id: app.ids().derived(&["reversal", id]), input: String::new() };
     let asked =
         Asked { kind: TransferKind::Reversal, source, destination, amount: original.amount };
-    let mut transfer = asked.document(app, subject, original.currency, &op, &run);
+    let mut transfer = asked.document(app, subject, original.currency, &op, &attempt);
     transfer.reverses = Some(original.id);
-    match make(app, transfer, &accounts, &run).await? {
+    match make(app, transfer, &accounts, &attempt).await? {
         Standing::Stands(transfer) => Ok(transfer),
         Standing::OtherInput => Err(Error::internal("a reversal of another input").into()),
         Standing::Hindered(hindrance) => Err(hindrance.into()),
     }
 }
 
-/// Gives up a transfer that `subject` asked for and that isn't decided. What was taken goes back
-/// to its source behind the answer: by the claim's holder, or by the sweep once the claim has ended.
-///
-/// # Errors
-/// A refusal, or trouble.
+/// Cancels a transfer that `subject` requested and that isn't committed. Debited money is returned in the
+/// background: by the claim's holder, or by the sweep once the claim has ended.
 pub async fn cancel(
     app: &App,
     subject: &str,
@@ -197,7 +181,7 @@ pub async fn cancel(
     }
 }
 
-/// What the transfers of one op have in common with its document.
+/// The terms of a requested transfer.
 pub(super) struct Asked<'a> {
     pub(super) kind: TransferKind,
     pub(super) source: &'a str,
@@ -206,14 +190,14 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The document with which the transfer begins, claimed by `run`.
+    /// The document with which the transfer begins, claimed by `attempt`.
     pub(super) fn document(
         &self,
         app: &App,
         by: &str,
         currency: CurrencyCode,
         op: &Op,
-        run: &Run,
+        attempt: &Attempt,
     ) -> TransferDocument {
         let state = TransferState::Pending;
         TransferDocument {
@@ -232,25 +216,25 @@ impl Asked<'_> {
             input: op.input.clone(),
             worker: app.name().to_owned(),
             fence: 1,
-            deadline: run.deadline(),
-            at: run.now(),
-            history: vec![TransferStep { state, at: run.now() }],
+            deadline: attempt.deadline(),
+            at: attempt.now(),
+            history: vec![TransferStep { state, at: attempt.now() }],
             v: Version,
         }
     }
 }
 
-/// Makes the transfer, or says what hinders it. `read` are those of its accounts that were read:
-/// what they tell already refuses it before anything is written.
+/// Makes the transfer, or returns why it fails. `read` are those of its accounts that were read: their state
+/// can refuse it before anything is written.
 async fn make(
     app: &App,
     transfer: TransferDocument,
     read: &[&AccountDocument],
-    run: &Run,
+    attempt: &Attempt,
 ) -> Result<Standing, Error> {
     let begun = match hindered(&transfer, read) {
         None => begin_attempt(app, transfer.clone()).await?,
-        // An earlier call of this op may have got through before it was so.
+        // An earlier call of this op may have succeeded before the account changed.
         Some(reason) => match latest_attempt(app, &transfer.id).await? {
             Some(found) if found.input != transfer.input || !found.was_refused() => {
                 Some(Begun::Found(found))
@@ -262,19 +246,18 @@ async fn make(
     if matches!(&begun, Begun::Found(found) if found.input != transfer.input) {
         return Ok(Standing::OtherInput);
     }
-    let reached = answerable(app, begun, run).await?;
+    let reached = answerable(app, begun, attempt).await?;
     match reached.hindrance() {
         Some(reason) => Ok(Standing::Hindered(explain(app, reason, &reached).await?)),
         None => Ok(Standing::Stands(reached)),
     }
 }
 
-/// Begins the transfer under the first of its op's ids that no refused attempt has used up. The next
-/// id is only tried when the attempt before has come to nothing for good, so at most one of them
-/// ever moves money.
+/// Begins the transfer under the first of its op's ids that no refused try has used. The next id is used only
+/// after the previous try has failed for good, so at most one of them ever moves money.
 async fn begin_attempt(app: &App, transfer: TransferDocument) -> Result<Option<Begun>, Error> {
-    for attempt in 0..MOST_ATTEMPTS {
-        let id = attempt_id(app, &transfer.id, attempt);
+    for number in 0..MOST_ATTEMPTS {
+        let id = attempt_id(app, &transfer.id, number);
         match begin(app, TransferDocument { id, ..transfer.clone() }).await? {
             Begun::Found(found) if found.input == transfer.input && found.was_refused() => {}
             begun => return Ok(Some(begun)),
@@ -283,11 +266,11 @@ async fn begin_attempt(app: &App, transfer: TransferDocument) -> Result<Option<B
     Ok(None)
 }
 
-/// The last attempt of an op.
+/// The last try of an op.
 pub(super) async fn latest_attempt(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
     let mut latest = None;
-    for attempt in 0..MOST_ATTEMPTS {
-        let found = store::find_transfer(app, &attempt_id(app, op, attempt)).await?;
+    for number in 0..MOST_ATTEMPTS {
+        let found = store::find_transfer(app, &attempt_id(app, op, number)).await?;
         let Some(found) = found else { break };
         let goes_on = found.was_refused();
         latest = Some(found);
@@ -298,10 +281,10 @@ pub(super) async fn latest_attempt(app: &App, op: &str) -> Result<Option<Transfe
     Ok(latest)
 }
 
-fn attempt_id(app: &App, op: &str, attempt: usize) -> String {
-    match attempt {
+fn attempt_id(app: &App, op: &str, number: usize) -> String {
+    match number {
         0 => op.to_owned(),
-        attempt => app.ids().derived(&["attempt", op, &attempt.to_string()]),
+        number => app.ids().derived(&["attempt", op, &number.to_string()]),
     }
 }
 
@@ -315,7 +298,7 @@ fn hindered(transfer: &TransferDocument, read: &[&AccountDocument]) -> Option<Tr
     })
 }
 
-/// The refusal, with what a client needs to go on; one read, afterwards.
+/// The refusal with details for the client, which need one more read.
 async fn explain(
     app: &App,
     reason: TransferReason,
@@ -337,17 +320,18 @@ async fn explain(
     })
 }
 
-/// Opens a run with the account, which may be any but the world's.
-async fn insider(app: &App, account: &str) -> Result<(Run, Option<AccountDocument>), Error> {
-    let (run, found) = store::open_account(app, account).await?;
-    Ok((run, found.filter(|found| !is_world(&found.id))))
+/// Begins an attempt with the account as its first read. World accounts are excluded.
+async fn insider(app: &App, account: &str) -> Result<(Attempt, Option<AccountDocument>), Error> {
+    let (attempt, found) = store::open_account(app, account).await?;
+    Ok((attempt, found.filter(|found| !is_world(&found.id))))
 }
 
 fn amount(asked: i64) -> Result<i64, InvalidInput> {
     input::within("amount", asked, 1..=LARGEST)
 }
 
-/// One scope for all that moves money: `transferStatus` finds any of them by its op id.
+/// The op of a transfer. All operations that move money share one scope, so `transferStatus` finds each of
+/// them by its op id.
 fn op(
     app: &App,
     subject: &str,

@@ -1,4 +1,4 @@
-//! Calls on `accounts`.
+//! MongoDB access of the collection `accounts`.
 
 use mongodb::bson::{Document, doc};
 
@@ -10,7 +10,7 @@ use crate::{
     app::App,
     error::Error,
     graphql::page::Page,
-    mongo::{Outcome, Run},
+    mongo::{Attempt, Outcome},
 };
 
 pub(in super::super) async fn find_account(
@@ -20,11 +20,11 @@ pub(in super::super) async fn find_account(
     app.collection::<AccountDocument>().get_settled(id).await
 }
 
-/// Opens a run with the account as its first read.
+/// Begins an attempt with the account as its first read.
 pub(in super::super) async fn open_account(
     app: &App,
     id: &str,
-) -> Result<(Run, Option<AccountDocument>), Error> {
+) -> Result<(Attempt, Option<AccountDocument>), Error> {
     app.collection::<AccountDocument>().open(app.bounds(), id).await
 }
 
@@ -40,7 +40,7 @@ pub(in super::super) async fn insert_account(app: &App, account: AccountDocument
     app.collection().insert(account).await
 }
 
-/// Closes the owner's account, guarded by nothing being in it or under way.
+/// Closes the owner's account, guarded by a balance of zero and no unfinished transfer.
 pub(in super::super) async fn close_account(
     app: &App,
     id: &str,
@@ -58,12 +58,12 @@ pub(in super::super) async fn close_account(
     app.collection::<AccountDocument>().guarded(guard, update).apply().await
 }
 
-/// The take: subtracts the amount from the source, once per transfer. A withdrawal also empties an
-/// account that was closed, where a refund may have come in later.
+/// The reserve: subtracts the amount from the source, once per transfer. A withdrawal is also possible from a
+/// closed account, which a refund may have reached later.
 pub(in super::super) async fn debit(
     app: &App,
     transfer: &TransferDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<()> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let mut guard = unmarked(source, id);
@@ -73,14 +73,14 @@ pub(in super::super) async fn debit(
         guard.insert("state", stored(AccountState::Open));
     }
     let update = moved(id, -amount);
-    app.collection::<AccountDocument>().guarded(guard, update).within(run).done().await
+    app.collection::<AccountDocument>().guarded(guard, update).within(attempt).done().await
 }
 
-/// The give: adds the amount to the destination, once per transfer. A refund always arrives.
+/// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
 pub(in super::super) async fn credit(
     app: &App,
     transfer: &TransferDocument,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<()> {
     let TransferDocument { id, destination, amount, .. } = transfer;
     let mut guard = unmarked(destination, id);
@@ -90,19 +90,18 @@ pub(in super::super) async fn credit(
         guard.insert("$expr", doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
     }
     let update = moved(id, *amount);
-    app.collection::<AccountDocument>().guarded(guard, update).within(run).done().await
+    app.collection::<AccountDocument>().guarded(guard, update).within(attempt).done().await
 }
 
-/// Gives the source back what the debit took; mark and money go in the same update. Needs no
-/// deadline: it is sent only after the transfer said CANCELLING or RETURNING, and then nothing else
-/// may be done with the debit.
+/// Undoes the debit: mark and money change in the same update. It needs no deadline, because it is sent only
+/// after the transfer was CANCELLING or RETURNING. Nothing else may be done with the debit then.
 pub(in super::super) async fn undo(app: &App, transfer: &TransferDocument) -> Outcome<()> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let update = doc! { "$inc": { "balance": amount }, "$pull": { "pending": { "id": id } } };
     app.collection::<AccountDocument>().guarded(marked(source, id), update).done().await
 }
 
-/// Forgets the mark of a transfer that is credited.
+/// Removes the mark of a credited transfer.
 pub(in super::super) async fn retire(app: &App, account: &str, transfer: &str) -> Outcome<()> {
     let update = doc! { "$pull": { "pending": { "id": transfer } } };
     app.collection::<AccountDocument>().guarded(marked(account, transfer), update).done().await
@@ -116,17 +115,17 @@ pub(in super::super) async fn each_account(
     app.collection::<AccountDocument>().for_each(each).await
 }
 
-/// The transfer hasn't moved this balance.
+/// Guard: the transfer has no mark on this account.
 fn unmarked(account: &str, transfer: &str) -> Document {
     doc! { "_id": account, "pending.id": { "$ne": transfer } }
 }
 
-/// The transfer has moved this balance, and is remembered.
+/// Guard: the transfer has a mark on this account.
 fn marked(account: &str, transfer: &str) -> Document {
     doc! { "_id": account, "pending.id": transfer }
 }
 
-/// Moves the balance and remembers by what.
+/// The update that changes the balance and adds the mark.
 fn moved(transfer: &str, amount: i64) -> Document {
     doc! {
         "$inc": { "balance": amount },

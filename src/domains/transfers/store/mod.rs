@@ -1,4 +1,4 @@
-//! Every MongoDB call of accounts and transfers.
+//! MongoDB access of accounts and transfers.
 
 mod accounts;
 mod transfers;

@@ -1,4 +1,4 @@
-//! Calls on `transfers`.
+//! MongoDB access of the collection `transfers`.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     graphql::page::Page,
     mongo::{
-        Outcome, Run,
+        Attempt, Outcome,
         collection::List,
         expression::{append, both, literal, older_than, whole},
         guarded::Guarded,
@@ -25,11 +25,11 @@ pub(in super::super) async fn find_transfer(
     app.collection::<TransferDocument>().get_settled(id).await
 }
 
-/// Opens a run with the transfer as its first read.
+/// Begins an attempt with the transfer as its first read.
 pub(in super::super) async fn open_transfer(
     app: &App,
     id: &str,
-) -> Result<(Run, Option<TransferDocument>), Error> {
+) -> Result<(Attempt, Option<TransferDocument>), Error> {
     app.collection::<TransferDocument>().open(app.bounds(), id).await
 }
 
@@ -56,8 +56,8 @@ pub(in super::super) async fn list_in_state(
     app.collection::<TransferDocument>().list(page.list(doc! { "state": stored(state) })).await
 }
 
-/// Transfers that were begun before `before` and still are in `state`, oldest first, from behind
-/// `last` on. Payments that are undecided are their checkouts' business.
+/// Transfers that were begun before `before` and are still in `state`, oldest first, from behind `last` on.
+/// Pending payments are left to their checkouts.
 pub(in super::super) async fn list_unfinished(
     app: &App,
     state: TransferState,
@@ -79,7 +79,7 @@ pub(in super::super) async fn list_unfinished(
         .await
 }
 
-/// Payments that were begun before `before` and are neither captured nor given up, oldest first.
+/// Payments that were begun before `before` and are neither captured nor voided, oldest first.
 pub(in super::super) async fn list_undecided_payments(
     app: &App,
     before: DateTime,
@@ -96,15 +96,15 @@ pub(in super::super) async fn list_undecided_payments(
         .await
 }
 
-/// Claims the transfer as it was read for this run, and moves it on to `to` in the same write.
-/// Refused while the claim before may still move money; an authorised one has none that may: its
-/// claim ended with the write of that state.
+/// Claims the transfer as it was read for this attempt, and changes its state to `to` in the same write.
+/// Refused while the previous claim may still move money. An authorised transfer has no such claim: it ended
+/// with the write of that state.
 pub(in super::super) async fn claim(
     app: &App,
     read: &TransferDocument,
     to: TransferState,
     reason: Option<TransferReason>,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<TransferDocument> {
     let mut guard = as_read(read);
     if read.state != TransferState::Authorised {
@@ -115,24 +115,24 @@ pub(in super::super) async fn claim(
     let mut set = step_to(to, reason);
     set.insert("fence", read.fence + 1);
     set.insert("worker", literal(app.name()));
-    set.insert("deadline", run.deadline());
+    set.insert("deadline", attempt.deadline());
     if to == read.state {
         set.remove("history");
     }
-    write(app, guard, set).within(run).apply().await
+    write(app, guard, set).within(attempt).apply().await
 }
 
-/// The decision, and the end of an authorisation: only before the claim's deadline.
+/// The commit, and the end of an authorisation. Only before the claim's deadline.
 pub(in super::super) async fn decide(
     app: &App,
     claimed: &TransferDocument,
     to: TransferState,
-    run: &Run,
+    attempt: &Attempt,
 ) -> Outcome<TransferDocument> {
-    write(app, as_read(claimed), step_to(to, None)).within(run).apply().await
+    write(app, as_read(claimed), step_to(to, None)).within(attempt).apply().await
 }
 
-/// Any other step of the claim's holder; the fence is guard enough, as nothing moves by it.
+/// Any other step of the claim's holder. The fence is a sufficient guard, because the step moves no money.
 pub(in super::super) async fn mark(
     app: &App,
     claimed: &TransferDocument,
@@ -142,8 +142,8 @@ pub(in super::super) async fn mark(
     write(app, as_read(claimed), step_to(to, reason)).apply().await
 }
 
-/// Gives up a transfer that isn't decided, whoever holds the claim. `by` a user only
-/// where it is that user's, and nothing that a checkout or an order owes.
+/// Cancels a transfer that isn't committed, whoever holds the claim. With `by`, only one that this subject
+/// requested, and no payment or refund.
 pub(in super::super) async fn mark_cancelling(
     app: &App,
     id: &str,
@@ -167,7 +167,7 @@ pub(in super::super) async fn each_transfer(
     app.collection::<TransferDocument>().for_each(each).await
 }
 
-/// Nobody has moved or claimed it since.
+/// Guard: state and fence are as they were read.
 fn as_read(read: &TransferDocument) -> Document {
     doc! { "_id": &read.id, "state": stored(read.state), "fence": read.fence }
 }

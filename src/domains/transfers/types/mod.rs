@@ -1,4 +1,4 @@
-//! What clients see of accounts and transfers.
+//! GraphQL types of accounts and transfers.
 
 use async_graphql::{ID, InputObject, Object, OneofObject, SimpleObject};
 
@@ -16,49 +16,49 @@ pub use results::*;
 #[derive(Debug)]
 pub struct Account(pub AccountDocument);
 
-/// An account of one currency.
+/// An account that holds money in one currency.
 #[Object]
 impl Account {
-    /// Its global id. Whoever knows it can transfer to it; nothing else.
+    /// Global id of the account. Whoever knows it can transfer money to the account, and nothing else.
     pub async fn id(&self) -> ID {
         NodeKind::Account.id(&self.0.id)
     }
 
-    /// Its one currency.
+    /// Currency of the account.
     async fn currency(&self) -> CurrencyCode {
         self.0.currency
     }
 
-    /// Whether it takes part in transfers.
+    /// Whether the account takes part in transfers.
     async fn state(&self) -> AccountState {
         self.0.state
     }
 
-    /// What is in it and free to be used.
+    /// Money in the account that is free to be used.
     async fn balance(&self) -> Money {
         Money::new(self.0.balance, self.0.currency)
     }
 
-    /// What has left the balance for transfers that are under way: payments that wait for their
-    /// checkout, and for a moment also what has just arrived at its destination.
+    /// Money that has left the balance for transfers that aren't finished: payments whose checkout is under
+    /// way, and for a moment also money that has just arrived at its destination.
     async fn set_aside(&self) -> Money {
         Money::new(self.aside(), self.0.currency)
     }
 
-    /// The largest balance that it takes, when it has a bound: transfers beyond are refused or
-    /// come back.
+    /// Upper limit of the balance; null if the account has none. A transfer that would exceed it is refused
+    /// or returned to its source.
     async fn largest_balance(&self) -> Option<Money> {
         self.0.cap.map(|cap| Money::new(cap, self.0.currency))
     }
 
-    /// When it was opened.
+    /// Time at which the account was opened.
     async fn opened_at(&self) -> DateTime {
         self.0.opened_at.into()
     }
 }
 
 impl Account {
-    /// What clients see change.
+    /// State that is compared to detect changes: balance, money set aside, account state.
     pub(super) fn face(&self) -> (i64, i64, AccountState) {
         (self.0.balance, self.aside(), self.0.state)
     }
@@ -73,67 +73,70 @@ impl Account {
 #[derive(Debug)]
 pub struct Transfer(pub TransferDocument);
 
-/// Money on its way from one account to another.
+/// A transfer of money from one account to another.
 #[Object]
 impl Transfer {
-    /// Its global id.
+    /// Global id of the transfer.
     pub async fn id(&self) -> ID {
         NodeKind::Transfer.id(&self.0.id)
     }
 
-    /// What it is for.
+    /// Kind of transfer.
     async fn kind(&self) -> TransferKind {
         self.0.kind
     }
 
-    /// Where it stands. `CREDITED` and `DONE` mean that the money has arrived.
+    /// State of the transfer. The money has arrived in the states `CREDITED` and `DONE`.
     async fn state(&self) -> TransferState {
         self.0.state
     }
 
-    /// Why it didn't go through, when it didn't.
+    /// Reason why the transfer didn't go through; null if it did or if it isn't decided yet.
     async fn reason(&self) -> Option<TransferReason> {
         self.0.reason
     }
 
-    /// How much.
+    /// Amount of money.
     async fn amount(&self) -> Money {
         Money::new(self.0.amount, self.0.currency)
     }
 
-    /// The account that gives; the outside world has one for each currency.
+    /// Global id of the account that pays. Deposits come from an account that stands for the outside world;
+    /// there is one for each currency.
     async fn source_id(&self) -> ID {
         NodeKind::Account.id(&self.0.source)
     }
 
-    /// The account that gets; the outside world has one for each currency.
+    /// Global id of the account that receives. Withdrawals go to an account that stands for the outside
+    /// world; there is one for each currency.
     async fn destination_id(&self) -> ID {
         NodeKind::Account.id(&self.0.destination)
     }
 
-    /// The transfer or payment that this one gives back, wholly or in part.
+    /// Global id of the transfer or payment that this one gives back, wholly or in part; null for every other
+    /// transfer.
     async fn reverses(&self) -> Option<ID> {
         self.0.reverses.as_deref().map(|id| NodeKind::Transfer.id(id))
     }
 
-    /// When it was asked for.
+    /// Time at which the transfer was requested.
     async fn created_at(&self) -> DateTime {
         self.0.at.into()
     }
 
-    /// The states it went through, oldest first.
+    /// States of the transfer, oldest first.
     async fn history(&self) -> Vec<HistoryStep> {
         self.0.history.iter().map(HistoryStep::from).collect()
     }
 }
 
-/// A state of a transfer and when it was reached.
+/// State that a transfer reached, with the time.
 #[derive(Debug, SimpleObject)]
 #[graphql(name = "TransferStep")]
 pub struct HistoryStep {
-    /// The state.
+    /// State of the transfer.
     pub state: TransferState,
-    /// When it was reached.
+    /// Time at which it was reached.
     pub at: DateTime,
 }
 
@@ -143,12 +146,12 @@ impl From<&TransferStep> for HistoryStep {
     }
 }
 
-/// One line of a statement.
+/// Entry of an account's statement.
 #[derive(Debug)]
 pub struct StatementEntry {
-    /// Whose statement it is.
+    /// `_id` of the account whose statement this is.
     pub account: String,
-    /// The transfer.
+    /// Transfer from or to the account.
     pub transfer: TransferDocument,
 }
 
@@ -168,16 +171,16 @@ impl StatementEntry {
     }
 }
 
-/// One line of an account's statement.
+/// Entry of an account's statement.
 #[Object]
 impl StatementEntry {
-    /// By how much the transfer, as it stands, has changed the balance: below zero for what left
-    /// the account, zero for what is undecided, was cancelled or came back.
+    /// Change of the balance that the transfer has caused so far. Negative for money that left the account;
+    /// zero for a transfer that is undecided, was cancelled or came back.
     async fn effect(&self) -> Money {
         Money::new(self.effect_minor_units(), self.transfer.currency)
     }
 
-    /// The account on the other side.
+    /// Global id of the other account of the transfer.
     async fn counterparty_id(&self) -> ID {
         let TransferDocument { source, destination, .. } = &self.transfer;
         NodeKind::Account.id(if self.is_outgoing() { destination } else { source })
@@ -189,78 +192,82 @@ impl StatementEntry {
     }
 }
 
-/// How a transfer can be named.
+/// Key of a transfer; exactly one field is given.
 #[derive(Debug, OneofObject)]
 pub enum TransferBy {
-    /// Its id.
+    /// Global id of the transfer.
     Id(ID),
-    /// The op id with which you asked for it.
+    /// `opId` of the caller's mutation that requested the transfer.
     OpId(ID),
 }
 
-/// A new account.
+/// Input of `openAccount`.
 #[derive(Debug, InputObject)]
 pub struct OpenAccountInput {
-    /// Its currency.
+    /// Currency of the account.
     pub currency: CurrencyCode,
-    /// Largest balance that it takes, in minor units; without it there is no bound of its own.
+    /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
     pub largest_balance: Option<Long>,
-    /// Your idempotency key: sent again under it, the same account is opened once.
+    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
+    /// call opened.
     pub op_id: Option<ID>,
 }
 
-/// An account to be closed.
+/// Input of `closeAccount`.
 #[derive(Debug, InputObject)]
 pub struct CloseAccountInput {
-    /// The account.
+    /// Global id of the account.
     pub account_id: ID,
 }
 
-/// A transfer between accounts.
+/// Input of `transfer`.
 #[derive(Debug, InputObject)]
 pub struct TransferInput {
-    /// Your account that gives.
+    /// Global id of the account that pays. The caller must own it.
     pub source_id: ID,
-    /// The account that gets, anyone's.
+    /// Global id of the account that receives. Anyone may own it, but it can't be the source.
     pub destination_id: ID,
-    /// How much, in minor units of the accounts' currency, from 1 on.
+    /// Amount in minor units of the accounts' currency, 1 to 10^18.
     pub amount: Long,
-    /// Your idempotency key: sent again under it, the same transfer is made once.
+    /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// Money from the outside world.
+/// Input of `deposit`.
 #[derive(Debug, InputObject)]
 pub struct DepositInput {
-    /// The account that gets it.
+    /// Global id of the account that receives.
     pub account_id: ID,
-    /// How much, in minor units of the account's currency, from 1 on.
+    /// Amount in minor units of the account's currency, 1 to 10^18.
     pub amount: Long,
-    /// Your idempotency key: sent again under it, the same deposit is made once.
+    /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// Money to the outside world.
+/// Input of `withdraw`.
 #[derive(Debug, InputObject)]
 pub struct WithdrawInput {
-    /// The account that gives it.
+    /// Global id of the account that pays.
     pub account_id: ID,
-    /// How much, in minor units of the account's currency, from 1 on.
+    /// Amount in minor units of the account's currency, 1 to 10^18.
     pub amount: Long,
-    /// Your idempotency key: sent again under it, the same withdrawal is made once.
+    /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
+    /// with the same key.
     pub op_id: Option<ID>,
 }
 
-/// A transfer to be given up.
+/// Input of `cancelTransfer`.
 #[derive(Debug, InputObject)]
 pub struct CancelTransferInput {
-    /// The transfer.
+    /// Global id of the transfer.
     pub transfer_id: ID,
 }
 
-/// A transfer to be given back.
+/// Input of `reverseTransfer`.
 #[derive(Debug, InputObject)]
 pub struct ReverseTransferInput {
-    /// The transfer.
+    /// Global id of the transfer to give back.
     pub transfer_id: ID,
 }

@@ -1,4 +1,4 @@
-//! What mutations of accounts and transfers answer, and how they refuse.
+//! Results of the mutations of accounts and transfers, and their refusals.
 
 use async_graphql::{ID, SimpleObject, Union, Value};
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What became of an opening.
+/// Result of `openAccount`: the account, or a refusal. `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum OpenAccountResult {
     Account(Account),
@@ -25,7 +25,8 @@ pub enum OpenAccountResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a closing.
+/// Result of `closeAccount`: the closed account, or a refusal. `InUse`: the account receives the merchant's
+/// payments.
 #[derive(Union)]
 pub enum CloseAccountResult {
     Account(Account),
@@ -35,7 +36,9 @@ pub enum CloseAccountResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a transfer.
+/// Result of `transfer`: the transfer, or a refusal. `NotFound`: the caller doesn't own the source, or there
+/// is no such destination. `AccountClosed`, `AccountFull`: see `accountId` for the account. `Conflict`: this
+/// `opId` was used with another input.
 #[derive(Union)]
 pub enum TransferResult {
     Transfer(Transfer),
@@ -48,7 +51,8 @@ pub enum TransferResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a deposit.
+/// Result of `deposit`: the transfer, or a refusal. `InsufficientFunds`: the amount exceeds the money that
+/// there can be of this currency. `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum DepositResult {
     Transfer(Transfer),
@@ -60,7 +64,7 @@ pub enum DepositResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a withdrawal.
+/// Result of `withdraw`: the transfer, or a refusal. `Conflict`: this `opId` was used with another input.
 #[derive(Union)]
 pub enum WithdrawResult {
     Transfer(Transfer),
@@ -70,7 +74,7 @@ pub enum WithdrawResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a reversal.
+/// Result of `reverseTransfer`: the reversing transfer, or a refusal.
 #[derive(Union)]
 pub enum ReverseTransferResult {
     Transfer(Transfer),
@@ -82,7 +86,7 @@ pub enum ReverseTransferResult {
     InvalidInput(InvalidInput),
 }
 
-/// What became of a cancelling.
+/// Result of `cancelTransfer`: the transfer, `CANCELLING` or `CANCELLED`, or a refusal.
 #[derive(Union)]
 pub enum CancelTransferResult {
     Transfer(Transfer),
@@ -91,23 +95,23 @@ pub enum CancelTransferResult {
     InvalidInput(InvalidInput),
 }
 
-/// The account holds less than asked for.
+/// The account that pays holds less than the amount.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct InsufficientFunds {
-    /// `INSUFFICIENT_FUNDS`.
+    /// Always `INSUFFICIENT_FUNDS`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The account that was to give.
+    /// Global id of the account that was to pay.
     pub account_id: ID,
-    /// How much was asked for.
+    /// Amount of the transfer.
     pub requested: Money,
-    /// How much can be taken from it.
+    /// Amount that can be taken from the account.
     pub available: Money,
 }
 
 impl InsufficientFunds {
-    /// The transfer's source holds only `available`.
+    /// The source of the transfer holds only `available` minor units.
     pub fn new(transfer: &TransferDocument, available: i64) -> Self {
         let TransferDocument { source, amount, currency, .. } = transfer;
         let message = format!(
@@ -127,14 +131,14 @@ impl InsufficientFunds {
 /// A side of a transfer.
 #[derive(Debug, Clone, Copy)]
 pub enum Side {
-    /// The account that gives.
+    /// The account that pays.
     Source,
-    /// The account that gets.
+    /// The account that receives.
     Destination,
 }
 
 impl Side {
-    /// What its account does, for people.
+    /// Part of the account in the transfer, as a refusal's message says it.
     const fn does(self) -> &'static str {
         match self {
             Self::Source => "gives",
@@ -150,19 +154,19 @@ impl Side {
     }
 }
 
-/// The account is closed.
+/// An account of the transfer is closed.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct AccountClosed {
-    /// `ACCOUNT_CLOSED`.
+    /// Always `ACCOUNT_CLOSED`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The account that is closed.
+    /// Global id of the closed account.
     pub account_id: ID,
 }
 
 impl AccountClosed {
-    /// The account that is to give, or to get, is closed.
+    /// The account on this side of the transfer is closed.
     pub fn new(transfer: &TransferDocument, side: Side) -> Self {
         let message = format!("the account that {} is closed", side.does());
         let account_id = side.account_id(transfer);
@@ -170,19 +174,19 @@ impl AccountClosed {
     }
 }
 
-/// The amount would lift the account above the largest balance that it takes.
+/// The amount would raise the balance above the account's upper limit.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct AccountFull {
-    /// `ACCOUNT_FULL`.
+    /// Always `ACCOUNT_FULL`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The account that can't take it.
+    /// Global id of the account that can't receive the amount.
     pub account_id: ID,
 }
 
 impl AccountFull {
-    /// The account that is to get the transfer can't take it.
+    /// The destination of the transfer can't receive its amount.
     pub fn new(transfer: &TransferDocument) -> Self {
         let message = format!("the account that {} can't take so much", Side::Destination.does());
         let account_id = Side::Destination.account_id(transfer);
@@ -190,21 +194,22 @@ impl AccountFull {
     }
 }
 
-/// The account can't be closed while something is in it or under way.
+/// The account can't be closed: it holds money, or some of its transfers aren't finished.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct AccountNotEmpty {
-    /// `ACCOUNT_NOT_EMPTY`.
+    /// Always `ACCOUNT_NOT_EMPTY`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// What is in it.
+    /// Money in the account that is free to be used.
     pub balance: Money,
-    /// How many of its transfers are under way. One that has just arrived counts for a moment.
+    /// Number of transfers of the account that aren't finished. A transfer that has just arrived counts for a
+    /// moment.
     pub under_way: usize,
 }
 
 impl AccountNotEmpty {
-    /// What is still in that account.
+    /// The refusal for this account.
     pub fn new(account: &AccountDocument) -> Self {
         Self {
             code: ErrorCode::AccountNotEmpty,
@@ -215,22 +220,23 @@ impl AccountNotEmpty {
     }
 }
 
-/// The transfer can't be cancelled or reversed as it stands: it is past its decision or not there
-/// yet, or it belongs to an order, which is cancelled instead.
+/// The transfer can't be cancelled or reversed in its present state: it is decided already, or, for a
+/// reversal, hasn't arrived. Payments and refunds belong to an order and can't be reversed at all; cancel the
+/// order instead.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct TransferNotCancellable {
-    /// `TRANSFER_NOT_CANCELLABLE`.
+    /// Always `TRANSFER_NOT_CANCELLABLE`.
     pub code: ErrorCode,
-    /// For people.
+    /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The transfer.
+    /// Global id of the transfer.
     pub transfer_id: ID,
-    /// Where it stands.
+    /// State of the transfer.
     pub state: TransferState,
 }
 
 impl TransferNotCancellable {
-    /// That transfer can't be.
+    /// The refusal for this transfer.
     pub fn new(transfer: &TransferDocument) -> Self {
         let stands = Value::from(transfer.state);
         let message = format!("as it stands ({stands}) that can't be done");
@@ -239,14 +245,14 @@ impl TransferNotCancellable {
     }
 }
 
-/// What an account had against a transfer.
+/// Reason why an account refused a transfer.
 #[derive(Debug)]
 pub enum Hindrance {
-    /// It holds too little.
+    /// The source holds less than the amount.
     Short(InsufficientFunds),
-    /// It is closed.
+    /// The source or the destination is closed.
     Closed(AccountClosed),
-    /// It holds too much.
+    /// The destination can't receive the amount.
     Full(AccountFull),
 }
 
@@ -267,7 +273,8 @@ impl From<Hindrance> for Stop<WithdrawResult> {
     fn from(hindrance: Hindrance) -> Self {
         match hindrance {
             Hindrance::Short(short) => short.into(),
-            // A closed account may be emptied, and the world is never full.
+            // A withdrawal from a closed account is allowed, and the account of the outside world has no
+            // upper limit.
             hindrance => Error::internal(format!("a withdrawal met {hindrance:?}")).into(),
         }
     }

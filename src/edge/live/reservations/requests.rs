@@ -1,4 +1,4 @@
-//! The requests that reserve a stream, open it, and say what it is to carry.
+//! The requests that reserve and open a stream, and that start and stop operations on it.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::{
 /// Header with the token of a reservation.
 const TOKEN: &str = "x-graphql-event-stream-token";
 
-/// `PUT` reserves a stream, `GET` opens it, `POST` lets an operation begin on it, `DELETE` ends one.
+/// `PUT` reserves a stream, `GET` opens it, `POST` starts an operation on it, and `DELETE` stops one.
 pub(in crate::edge) fn routes() -> MethodRouter<Edge> {
     put(async |State(edge): State<Edge>, request: Request| {
         reserve(&edge, &request.into_parts().0).await.unwrap_or_else(refusal)
@@ -37,7 +37,7 @@ pub(in crate::edge) fn routes() -> MethodRouter<Edge> {
     .get(async |State(edge): State<Edge>, request: Request| {
         open(edge, &request.into_parts().0).await.unwrap_or_else(refusal)
     })
-    // It would open the stream, and show nothing of it.
+    // Otherwise axum would route `HEAD` to `GET`, which opens the stream without showing it.
     .head(async || StatusCode::METHOD_NOT_ALLOWED)
     .post(async |State(edge): State<Edge>, request: Request| {
         let (head, body) = request.into_parts();
@@ -101,7 +101,7 @@ fn token(head: &Parts) -> Result<String, Refusal> {
     token.filter(|token| !token.is_empty()).ok_or_else(missing)
 }
 
-/// What the URL carries under a name.
+/// The value of a query parameter.
 fn parameter(head: &Parts, name: &str) -> Option<String> {
     let query = head.uri.query().unwrap_or_default();
     let mut all = form_urlencoded::parse(query.as_bytes());

@@ -1,8 +1,8 @@
-//! Request bodies that are answered before they were read, such as those of refused requests.
+//! Drains request bodies that weren't read before the response, such as those of refused requests.
 //!
-//! hyper ends the connection where the answer comes before the end of the body. What the client still sends
-//! then resets it, and with it goes what of the answer wasn't read yet. So an ordinary body is awaited
-//! before the answer goes out; a long one is still cut off.
+//! hyper closes the connection if the response is sent before the end of the body. Bytes that the client
+//! still sends then cause a reset, which discards the part of the response that the client hasn't read. A
+//! body of ordinary size is therefore read before the response is sent; a long one is cut off.
 //! <https://www.rfc-editor.org/rfc/rfc9112#section-9.6-11>
 
 use std::{
@@ -18,22 +18,22 @@ use tokio::time::timeout;
 
 use super::intake::Intake;
 
-/// Bytes that are awaited at the most.
+/// Maximum number of bytes that are drained.
 const MOST: usize = 256 << 10;
-/// For how long.
+/// Maximum time for draining.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where a connection keeps the body that its request didn't read to the end.
+/// Holds the body of a connection's request that wasn't read to the end.
 #[derive(Default)]
 pub(super) struct Unread(Mutex<Option<Incoming>>);
 
 impl Unread {
-    /// The body of a request; once it is dropped, what is left of it is here.
+    /// Wraps the body of a request. If it is dropped before its end, the rest is kept here.
     pub(super) fn watch(self: &Arc<Self>, body: Incoming, intake: &Arc<Intake>) -> Watched {
         Watched { body: Some(body), unread: Arc::clone(self), intake: Arc::clone(intake) }
     }
 
-    /// Reads what is left, as far as it comes.
+    /// Reads the rest of the body, up to the limits.
     pub(super) async fn read(&self) {
         let Some(mut body) = self.left().take() else { return };
         let mut read = 0;
@@ -52,7 +52,7 @@ impl Unread {
     }
 }
 
-/// A body that isn't forgotten, and whose bytes are counted.
+/// A request body that counts its bytes and returns its rest to [`Unread`] when it is dropped.
 pub(super) struct Watched {
     body: Option<Incoming>,
     unread: Arc<Unread>,

@@ -1,8 +1,8 @@
-//! Documents of which only what is asked for is read.
+//! Lazy documents, of which only the selected fields are decoded.
 //!
-//! To read a document into a type of its own is to copy each of its strings and to walk through all that
-//! is nested in it, and most of that isn't in the answer. A view borrows its fields from the document as
-//! it came, found in one pass; what is nested is read [later](Later), where it is asked for.
+//! Decoding a document into an owned type copies each of its strings and walks through all nested values, and
+//! most of these aren't part of the response. A view borrows its fields from the stored bytes, which are
+//! scanned once. Nested values are decoded [later](Later), when they are selected.
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -12,33 +12,33 @@ use yoke::{Yoke, Yokeable};
 
 use super::{
     Version, driver,
-    elements::{Element, Unfit},
+    raw_bson::{Element, Unfit},
 };
 use crate::error::Error;
 
-/// What a field of a view can be.
+/// A type that a field of a view can have.
 pub trait Field<'a>: Sized {
-    /// The value as it is.
+    /// Decodes the value.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     fn read(value: Element<'a>) -> Result<Self, Unfit>;
 
-    /// What a field is that isn't there; `None` where it must be.
+    /// The value of a missing field; `None` if the field is required.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Which fields of a document become which of a struct: makes it a [`Field`], and a whole document can be
-/// viewed as it.
+/// Maps the fields of a document to those of a struct. The struct becomes a [`Field`], and a whole document
+/// can be viewed as it.
 macro_rules! fields {
     (<$life:lifetime> $name:ty { $($key:literal => $field:ident),+ $(,)? }) => {
-        impl<$life> $crate::mongo::view::Field<$life> for $name {
+        impl<$life> $crate::mongo::lazy_document::Field<$life> for $name {
             fn read(
-                value: $crate::mongo::elements::Element<$life>,
-            ) -> Result<Self, $crate::mongo::elements::Unfit> {
-                use $crate::mongo::{elements::Unfit, view::Field};
+                value: $crate::mongo::raw_bson::Element<$life>,
+            ) -> Result<Self, $crate::mongo::raw_bson::Unfit> {
+                use $crate::mongo::{raw_bson::Unfit, lazy_document::Field};
                 $(let mut $field = None;)+
                 for element in value.fields()? {
                     let (key, value) = element?;
@@ -67,7 +67,7 @@ impl<'a> Field<'a> for &'a str {
     }
 }
 
-/// The server's arithmetic decides how wide a number is stored: what fits is read.
+/// The server's arithmetic decides the width in which a number is stored; every value that fits is accepted.
 impl<'a> Field<'a> for i32 {
     fn read(value: Element<'a>) -> Result<Self, Unfit> {
         i64::read(value)?.try_into().map_err(|_too_large| Unfit::default())
@@ -102,7 +102,7 @@ impl<'a, T: Field<'a>> Field<'a> for Option<T> {
     }
 }
 
-/// An array that isn't there is empty.
+/// A missing array is empty.
 impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
     fn read(value: Element<'a>) -> Result<Self, Unfit> {
         value.items()?.map(|item| T::read(item?.1)).collect()
@@ -113,7 +113,7 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
     }
 }
 
-/// The names and strings of a document, in its order.
+/// The keys and strings of a document, in its order.
 #[derive(Debug, Clone)]
 pub struct Entries<'a>(pub Vec<(&'a str, &'a str)>);
 
@@ -128,7 +128,7 @@ impl<'a> Field<'a> for Entries<'a> {
     }
 }
 
-/// A document that is read into a type of its own.
+/// A document that is decoded into an owned type.
 #[derive(Debug, Clone)]
 pub struct Owned<T>(pub T);
 
@@ -140,7 +140,7 @@ impl<'a, T: DeserializeOwned> Field<'a> for Owned<T> {
     }
 }
 
-/// A field that is read where it is asked for.
+/// A field that is decoded when it is selected.
 #[derive(Debug)]
 pub struct Later<'a, T> {
     value: Option<Element<'a>>,
@@ -148,10 +148,10 @@ pub struct Later<'a, T> {
 }
 
 impl<'a, T: Field<'a>> Later<'a, T> {
-    /// Reads it.
+    /// Decodes the field.
     ///
     /// # Errors
-    /// `Internal`: it isn't what the view says.
+    /// `Internal` if the stored value doesn't have the type that the view declares.
     pub fn get(&self) -> Result<T, Error> {
         let read = match self.value {
             Some(value) => T::read(value),
@@ -171,7 +171,7 @@ impl<'a, T> Field<'a> for Later<'a, T> {
     }
 }
 
-/// A stored document, and a view of it.
+/// A stored document with a view of it.
 pub struct Viewed<V: for<'a> Yokeable<'a>>(Yoke<V, Arc<RawDocumentBuf>>);
 
 impl<V> Viewed<V>
@@ -179,18 +179,18 @@ where
     V: for<'a> Yokeable<'a>,
     for<'a> <V as Yokeable<'a>>::Output: Field<'a>,
 {
-    /// A document that is at hand, as it is stored.
+    /// Views a document that is in memory, in its stored form.
     ///
     /// # Errors
-    /// `Internal`: it isn't what the view says.
+    /// `Internal` if the stored value doesn't have the type that the view declares.
     pub fn of(document: &impl Serialize) -> Result<Self, Error> {
         Self::over(Arc::new(driver::encode(document)?))
     }
 
-    /// A stored document.
+    /// Views a stored document.
     ///
     /// # Errors
-    /// `Internal`: it isn't what the view says.
+    /// `Internal` if the stored value doesn't have the type that the view declares.
     pub fn over(document: Arc<RawDocumentBuf>) -> Result<Self, Error> {
         Self::view(document).map_err(Error::internal)
     }
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(view.parts.get().expect("parts"), parts);
         let names = view.names.get().expect("names").expect("some");
         assert_eq!(names.0, [("de", "Wort"), ("en", "word")]);
-        // It goes on as it came.
+        // Serialization returns the stored document.
         assert_eq!(mongodb::bson::serialize_to_raw_document_buf(&viewed).expect("it"), stored);
     }
 
@@ -304,7 +304,7 @@ mod tests {
         assert!(told(rawdoc! { "_id": "x", "v": 2 }).contains("`v`"), "newer than is known");
         assert!(told(rawdoc! { "_id": "x", "v": 1, "note": 7 }).contains("`note`"));
         assert!(told(rawdoc! { "_id": "x", "v": 1, "size": 1_i64 << 40 }).contains("`size`"));
-        // Where it is nested it is only looked at when it is asked for.
+        // Nested values are checked only when they are selected.
         let odd = viewed(rawdoc! { "_id": "x", "v": 1, "parts": [{ "name": "a" }] });
         let fault = odd.expect("a view").get().parts.get().expect_err("unfit");
         let unfit = std::error::Error::source(&fault).expect("what was odd").to_string();

@@ -1,4 +1,5 @@
-//! Objects whose type the request doesn't tell are asked for it, to complete their answers.
+//! Adds an aliased `__typename` wherever the concrete type isn't known statically. Completion of the response
+//! needs it.
 
 use async_graphql::{
     Name, Positioned,
@@ -7,31 +8,32 @@ use async_graphql::{
 
 use super::types::{Types, named, root};
 
-/// Key under which an object tells its type where that isn't known from the request alone. It also
-/// keeps an object from which nothing else was selected from being empty. Names that begin so are
-/// not for clients, by the specification.
-pub(super) const MARK: &str = "__docgateTypename";
+/// Response key of the type of an object, where that isn't known from the request alone. It also keeps an
+/// object without other selections from being empty. By the specification, names that begin with two
+/// underscores aren't for clients.
+pub(super) const TYPENAME_KEY: &str = "__docgateTypename";
 
-/// As [`mark`], in an operation.
-pub(super) fn mark_root(types: &Types, ty: OperationType, set: &mut SelectionSet) {
+/// Like [`add_typename`], for the root of an operation.
+pub(super) fn add_root_typename(types: &Types, ty: OperationType, set: &mut SelectionSet) {
     let root = root(ty);
     if ty != OperationType::Subscription {
-        return mark(types, set, root);
+        return add_typename(types, set, root);
     }
-    // It has one field and no other may stand beside it.
+    // A subscription has one root field, and no other may stand beside it.
     for selection in &mut set.items {
         if let Selection::Field(field) = &mut selection.node
             && let Some(ty) = types.field(root, &field.node.name.node)
         {
-            mark(types, &mut field.node.selection_set.node, named(ty));
+            add_typename(types, &mut field.node.selection_set.node, named(ty));
         }
     }
 }
 
-/// Lets objects whose type the request doesn't tell tell it themselves.
-pub(super) fn mark(types: &Types, set: &mut SelectionSet, of: &str) {
+/// Adds `__typename` to a selection set and those below it, wherever the type isn't known from the request
+/// alone.
+pub(super) fn add_typename(types: &Types, set: &mut SelectionSet, of: &str) {
     if !types.is_composite(of) {
-        return; // introspection, which is always whole
+        return; // introspection, which is always complete
     }
     let unsure = set.items.iter().any(|selection| match &selection.node {
         Selection::Field(field) => !field.node.directives.is_empty(),
@@ -42,13 +44,13 @@ pub(super) fn mark(types: &Types, set: &mut SelectionSet, of: &str) {
             Selection::Field(field) => {
                 let field = &mut field.node;
                 if let Some(ty) = types.field(of, &field.name.node) {
-                    mark(types, &mut field.selection_set.node, named(ty));
+                    add_typename(types, &mut field.selection_set.node, named(ty));
                 }
             }
             Selection::InlineFragment(fragment) => {
                 let fragment = &mut fragment.node;
                 let on = fragment.type_condition.as_ref().map(|on| on.node.on.node.clone());
-                mark(types, &mut fragment.selection_set.node, on.as_deref().unwrap_or(of));
+                add_typename(types, &mut fragment.selection_set.node, on.as_deref().unwrap_or(of));
             }
             Selection::FragmentSpread(_) => {}
         }
@@ -58,11 +60,11 @@ pub(super) fn mark(types: &Types, set: &mut SelectionSet, of: &str) {
     }
 }
 
-/// What is asked for then.
+/// The aliased `__typename` field.
 pub(super) fn typename() -> Positioned<Selection> {
     let position = async_graphql::Pos::default();
     let field = Field {
-        alias: Some(Positioned::new(Name::new(MARK), position)),
+        alias: Some(Positioned::new(Name::new(TYPENAME_KEY), position)),
         name: Positioned::new(Name::new("__typename"), position),
         arguments: Vec::new(),
         directives: Vec::new(),

@@ -1,11 +1,10 @@
-//! How much an operation asks for, told from its text and variables before anything is executed.
+//! Estimates the cost of an operation from its document and its variables before anything is executed.
 //!
-//! The cost is the number of objects that the answer may hold: each object counts one, and what is
-//! below a list counts as often as the list is long. A connection is as long as its `first` (or
-//! `last`) says, a list that is asked for by a list of keys as long as that; of other lists
-//! [`ASSUMED`] elements are assumed. A field of a root type counts [`ROOT`] more: it is a command to
-//! MongoDB, or several.
-//! <https://ibm.github.io/graphql-specs/cost-spec.html> has the idea.
+//! The cost is the number of objects that the response may hold. Each object counts one, and selections below
+//! a list count once for each element. The length of a connection is its `first` (or `last`). The length of a
+//! list that is requested by a list of keys is the number of keys. For other lists [`ASSUMED`] elements are
+//! assumed. A field of a root type counts [`ROOT`] more, because it sends one or several commands to MongoDB.
+//! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,34 +18,33 @@ use async_graphql::{
 use async_graphql_value::Value as Literal;
 
 use super::{
-    mark::MARK,
-    page,
+    typename::TYPENAME_KEY,
     types::{Types, named},
 };
-use crate::{config::Config, error::Error};
+use crate::{config::Config, error::Error, graphql::page};
 
-/// Elements that a list is assumed to have where nothing tells how many are asked for.
+/// Assumed length of a list for which no argument gives a length.
 const ASSUMED: usize = 10;
-/// What a field of a root type counts.
+/// Additional cost of a field of a root type.
 const ROOT: usize = 10;
-/// Selections of a text, fragments counted wherever they are named: fragments within fragments can be
-/// short and mean very many.
+/// Maximum number of selections of a document, with fragments counted at each spread. Fragments within
+/// fragments can be short and expand to very many selections.
 const MOST_SELECTIONS: usize = 20_000;
-/// Brackets within each other: the parser goes down into each on the stack of its thread.
+/// Maximum depth of nested brackets. The parser recurses into each on the stack of its thread.
 const MOST_NESTED: usize = 128;
 
-/// The limit of costs, which may depend on variables.
+/// Name of the cost limit. The cost may depend on variables.
 pub(super) const MAX_COST: &str = "max_cost";
 
-/// What was looked at of one text.
+/// What was visited of one document.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     selections: usize,
-    /// Fragments that something named.
+    /// Fragments that are spread somewhere.
     fragments: HashSet<Name>,
 }
 
-/// What one operation may ask for.
+/// The limits of one operation.
 #[derive(Debug, Clone)]
 pub struct Limits {
     tokens: usize,
@@ -54,13 +52,13 @@ pub struct Limits {
     aliases: usize,
     root_fields: usize,
     directives: usize,
-    /// Estimated objects of an answer.
+    /// Maximum estimated number of objects of a response.
     pub cost: usize,
     introspection: bool,
 }
 
 impl Limits {
-    /// Those of a gateway.
+    /// The limits in a gateway's configuration.
     pub fn of(config: &Config) -> Self {
         Self {
             tokens: config.max_tokens,
@@ -73,15 +71,15 @@ impl Limits {
         }
     }
 
-    /// Looks at a text before it is parsed, which costs much more.
+    /// Checks a document before it is parsed, which costs much more.
     ///
     /// # Errors
-    /// `TooComplex`, or `BadInput` where it uses a name that is ours.
+    /// `TooComplex`, or `BadInput` if the document uses a name that is reserved for the gateway.
     pub(super) fn check_text(&self, text: &str) -> Result<(), Error> {
-        if text.contains(MARK) {
+        if text.contains(TYPENAME_KEY) {
             return Err(Error::bad_input(
                 "query",
-                format!("{MARK} is a name of the gateway's own"),
+                format!("{TYPENAME_KEY} is a name of the gateway's own"),
             ));
         }
         let (mut count, mut nested) = (0, 0_usize);
@@ -103,20 +101,20 @@ fn too_complex(limit: &'static str, reason: String) -> Error {
     Error::TooComplex { limit, reason }
 }
 
-/// What an operation asks for.
+/// The measured cost of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
-    /// Estimated objects of the answer.
+    /// Estimated number of objects of the response.
     pub(super) cost: usize,
-    /// Whether that is so with any variables.
+    /// Whether the cost is the same with any variables.
     pub(super) is_fixed: bool,
 }
 
-/// Measures an operation.
+/// Measures an operation, and checks its limits.
 ///
 /// # Errors
-/// `TooComplex` naming the limit, `BadInput` where it asks for the schema and may not, or where fragments form a
-/// circle.
+/// `TooComplex` with the name of the limit; `BadInput` if the operation uses introspection and may not, or if
+/// fragments form a cycle.
 pub(super) fn measure(
     types: &Types,
     limits: &Limits,
@@ -147,10 +145,10 @@ pub(super) fn measure(
     Ok(Measured { cost, is_fixed: walk.is_fixed })
 }
 
-/// Looks at the fragments that no operation names: the library looks at them too before it says so.
+/// Measures the fragments that no operation uses. The library also visits them before it rejects them.
 ///
 /// # Errors
-/// `TooComplex`, or `BadInput` where they form a circle.
+/// `TooComplex`, or `BadInput` if fragments form a cycle.
 pub(super) fn measure_unused(
     types: &Types,
     limits: &Limits,
@@ -187,7 +185,7 @@ struct Walk<'a, 's> {
     variables: &'a Variables,
     declared: &'a [Positioned<VariableDefinition>],
     is_fixed: bool,
-    /// Fragments that are being looked at.
+    /// The fragments that are currently being visited.
     open: Vec<&'a Name>,
     seen: &'s mut Seen,
     aliases: usize,
@@ -196,7 +194,7 @@ struct Walk<'a, 's> {
 }
 
 impl<'a> Walk<'a, '_> {
-    /// The cost of what is selected of one object; lists in it are `length` long where that is known.
+    /// The cost of a selection set on one object. `length` is the length of the lists in it, if known.
     fn set(
         &mut self,
         set: &'a SelectionSet,
@@ -245,7 +243,7 @@ impl<'a> Walk<'a, '_> {
         Ok(cost)
     }
 
-    /// A fragment is spread within itself.
+    /// The error for a fragment that is spread within itself.
     fn circle(&self, name: &Name) -> Error {
         let how = match self.open.last() {
             Some(last) if *last != name => format!("{name} comes back to itself by {last}"),
@@ -263,8 +261,8 @@ impl<'a> Walk<'a, '_> {
     ) -> Result<usize, Error> {
         let limits = self.limits;
         let name = field.name.node.as_str();
-        if field.response_key().node == MARK {
-            return Ok(0); // ours, not the client's
+        if field.response_key().node == TYPENAME_KEY {
+            return Ok(0); // the gateway's, not the client's
         }
         self.aliases += usize::from(field.alias.is_some());
         demand(self.aliases, limits.aliases, "max_aliases", "aliases")?;
@@ -278,7 +276,7 @@ impl<'a> Walk<'a, '_> {
         }
         let below = &field.selection_set.node;
         let Some(ty) = self.types.field(of, name) else {
-            // Introspection, or what the library refuses.
+            // Introspection, or a field that the library rejects.
             return self.set(below, "", depth + 1, None);
         };
         let root = if depth == 1 { ROOT } else { 0 };
@@ -299,7 +297,7 @@ impl<'a> Walk<'a, '_> {
         Ok(root.saturating_add(times.saturating_mul(one)))
     }
 
-    /// How many elements the arguments ask for. More than a page may have are refused later.
+    /// Number of elements that the arguments request. More than a page may have are refused later.
     fn asked_length(&mut self, field: &Field) -> Option<usize> {
         let mut asked = None;
         for (name, value) in &field.arguments {
@@ -344,8 +342,8 @@ fn demand(found: usize, most: usize, limit: &'static str, what: &str) -> Result<
     Ok(())
 }
 
-/// The first bytes of the names, numbers, strings and signs of a text, as the specification's lexical
-/// grammar has them.
+/// The first byte of each token (names, numbers, strings and punctuators), by the specification's lexical
+/// grammar.
 fn tokens(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut at = 0;
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
@@ -380,10 +378,10 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// What block strings begin and end with.
+/// The delimiter of block strings.
 const BLOCK: &[u8] = b"\"\"\"";
 
-/// The length of the block string that a text begins with.
+/// The length of the block string at the beginning of `text`.
 fn block(text: &[u8]) -> usize {
     let mut at = BLOCK.len();
     while at < text.len() {

@@ -1,8 +1,8 @@
-//! Writes as the driver doesn't send them: with a time limit, and without the record that MongoDB keeps of
-//! each for a driver that may ask again.
+//! Raw write commands with `maxTimeMS` and without retryable-write sessions, which the driver doesn't offer.
 //!
-//! What the record is for, a connection that breaks and a primary that changes, is met here by sending the
-//! same command once more: guards tell whether it was applied already.
+//! For a retryable write, MongoDB keeps a record in case the driver sends it again. The cases for which the
+//! record exists, a broken connection and a change of the primary, are handled here by sending the same
+//! command once more: guards tell whether it was applied already.
 //! <https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md>
 
 use std::time::Duration;
@@ -15,15 +15,15 @@ use mongodb::{
 use super::driver::{DUPLICATE_KEY, Raw, is_duplicate_key};
 use crate::error::Error;
 
-/// What a command answered.
+/// The reply to a command.
 pub(super) struct Answered {
     answer: Document,
-    /// Why it was sent twice, where the first may have been applied as well: whose guard doesn't hold any
-    /// more may have been refused, or be done.
+    /// The error after which the command was sent again, if the first one may have been applied. A guard that
+    /// doesn't hold then means that the write was either refused or already applied.
     doubt: Option<Error>,
 }
 
-/// Sends updates, each of one document, in one command. Each is written as MongoDB has it: `q`, `u` and so on.
+/// Sends updates of one document each in one command. They have MongoDB's own form: `q`, `u` and so on.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; some of the updates may have been applied.
@@ -33,13 +33,13 @@ pub(super) async fn update(
     limit: Duration,
 ) -> Result<Answered, Error> {
     let is_one = updates.len() == 1;
-    // The driver's own bulk write wants MongoDB 8.0.
+    // The driver's own bulk write requires MongoDB 8.0.
     let said = doc! { "updates": updates, "ordered": false };
     send(collection, "update", said, is_one, limit).await
 }
 
-/// Sends one update and answers with the document after it, unless its guard didn't hold. `said` is as MongoDB
-/// has it: `query`, `update` and so on.
+/// Sends one update and returns the document after it, or `None` if the guard didn't hold. `said` has
+/// MongoDB's own form: `query`, `update` and so on.
 ///
 /// # Errors
 /// `Unavailable` or `Internal`; it may have been applied.
@@ -68,12 +68,12 @@ async fn send(
     command.extend(said);
     command.insert("writeConcern", doc! { "w": "majority" });
     command.insert("maxTimeMS", i64::try_from(limit.as_millis()).unwrap_or(i64::MAX));
-    // The server's limit doesn't count while a command waits in front of it.
+    // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
     let patience = limit + Duration::from_secs(1);
     let handle = collection.clone();
     let sent = collection.send_within(patience, name, async move { twice(&handle, command).await });
     let (answer, fault) = sent.await?;
-    // A server that answers with an error has done nothing of a single update.
+    // If the server answers a single update with a command error, it hasn't applied it.
     let is_doubtful = |fault: &Fault| !(is_one && matches!(*fault.kind, ErrorKind::Command(_)));
     let doubt = fault.filter(is_doubtful);
     if let Ok(unsure) = answer.get_document("writeConcernError") {
@@ -82,7 +82,8 @@ async fn send(
     Ok(Answered { answer, doubt: doubt.map(Error::from) })
 }
 
-/// The answer, and why the command was sent twice where it was.
+/// Sends the command, and once more after a transient error. Returns the reply, and that error if there was
+/// one.
 async fn twice(collection: &Raw, command: Document) -> Result<(Document, Option<Fault>), Fault> {
     match once(collection, command.clone()).await {
         Err(fault) if is_passing(&fault) => Ok((once(collection, command).await?, Some(fault))),
@@ -92,16 +93,16 @@ async fn twice(collection: &Raw, command: Document) -> Result<(Document, Option<
 
 async fn once(collection: &Raw, command: Document) -> Result<Document, Fault> {
     match collection.sessions().run(command).await {
-        // A taken unique key refuses the write like any other guard.
+        // A duplicate key refuses the write like any other guard.
         Err(fault) if is_duplicate_key(&fault) => Ok(Document::new()),
         answer => answer,
     }
 }
 
-/// The server's codes for what another connection, or another primary, may do.
+/// The server's error codes after which the command may succeed on another connection, or on another primary.
 const PASSING: [i32; 12] = [6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436];
 
-/// Whether the command may be done when it is sent once more.
+/// Whether the command may succeed if it is sent once more.
 fn is_passing(fault: &Fault) -> bool {
     match fault.kind.as_ref() {
         ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } => true,
@@ -110,18 +111,18 @@ fn is_passing(fault: &Fault) -> bool {
     }
 }
 
-/// An update of several that failed.
+/// A failed update of a command with several.
 pub(super) struct Failed {
     pub(super) position: usize,
-    /// The server's.
+    /// The server's error code.
     pub(super) code: i32,
     pub(super) error: Error,
 }
 
-/// What failed of the updates that a command sent.
+/// The failed updates of a command.
 ///
 /// # Errors
-/// `Internal`: it can't be read.
+/// `Internal` if the reply can't be read.
 pub(super) fn failed(answer: &Document) -> Result<Vec<Failed>, Error> {
     let Ok(failed) = answer.get_array("writeErrors") else { return Ok(Vec::new()) };
     let read = |failed: &Bson| {
@@ -131,7 +132,7 @@ pub(super) fn failed(answer: &Document) -> Result<Vec<Failed>, Error> {
         let (Some(position), Some(code)) = (position, number("code")) else {
             return Err(Error::internal(text()));
         };
-        // A primary may step down between the command and one of its updates.
+        // The primary may step down between the command and one of its updates.
         let is_passing = PASSING.contains(&code);
         let error = if is_passing { Error::unavailable(text()) } else { Error::internal(text()) };
         Ok(Failed { position, code, error })
@@ -140,19 +141,19 @@ pub(super) fn failed(answer: &Document) -> Result<Vec<Failed>, Error> {
 }
 
 impl Answered {
-    /// How many documents matched.
+    /// Number of matched documents.
     ///
     /// # Errors
-    /// `Internal`.
+    /// `Internal` if the reply can't be read.
     pub(super) fn matched(&self) -> Result<usize, Error> {
         let matched = self.answer.get_i32("n").map_err(Error::internal)?;
         usize::try_from(matched).map_err(Error::internal)
     }
 
-    /// Which updates were refused as duplicates; any other failure is one of the whole.
+    /// Positions of the updates that were refused because of a duplicate key.
     ///
     /// # Errors
-    /// Such a failure.
+    /// The first failure of any other kind.
     pub(super) fn refused(&self) -> Result<Vec<usize>, Error> {
         let position = |Failed { position, code, error }| match code {
             DUPLICATE_KEY => Ok(position),
@@ -161,10 +162,10 @@ impl Answered {
         failed(&self.answer)?.into_iter().map(position).collect()
     }
 
-    /// The error of what was refused, where it may have been done before; else nothing.
+    /// Checks that a refused update can't have been applied by an earlier send of the same command.
     ///
     /// # Errors
-    /// `Unavailable`.
+    /// The error of that send, if it may have been applied.
     pub(super) fn told(self) -> Result<(), Error> {
         self.doubt.map_or(Ok(()), Err)
     }

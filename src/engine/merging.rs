@@ -1,7 +1,7 @@
-//! Whether what is selected below one key in several places is one thing: the library looks only at what
-//! stands in one selection, and what is merged otherwise would be silently lost. That objects which can't be
-//! one have the same types below one key isn't looked at: nothing is lost there, and it is for clients with
-//! types of their own, which look themselves.
+//! Checks that fields with the same response key can be merged. The library only compares fields within one
+//! selection set, and conflicting fields of other sets would be silently lost. The rule that fields of
+//! different object types have the same response shape isn't checked: nothing is lost there, and the rule is
+//! for typed clients, which check it themselves.
 //! <https://spec.graphql.org/October2021/#sec-Field-Selection-Merging>
 
 use std::collections::HashMap;
@@ -15,16 +15,16 @@ use async_graphql::{
 use super::types::{Types, named};
 use crate::error::Error;
 
-/// Fields below one key, with the types of which they are selected.
+/// Fields with one response key, each with the type on which it is selected.
 type Group<'a> = Vec<(&'a str, &'a Positioned<Field>)>;
-/// Selections, with the types of which they are.
+/// Selection sets, each with the type on which it is selected.
 type Sets<'a> = Vec<(&'a str, &'a SelectionSet)>;
 
-/// Finds fields of one key that can't be one, in an operation of which all else is sound. At most so many
-/// `visits` are made.
+/// Finds fields with the same response key that can't be merged, in an operation that is otherwise valid. At
+/// most `visits` selections are visited.
 ///
 /// # Errors
-/// `BadInput`: there are such fields. `TooComplex`: it can't be told with so many visits.
+/// `BadInput` if there are such fields; `TooComplex` if the check needs more visits.
 pub(super) fn check(
     types: &Types,
     fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
@@ -42,7 +42,7 @@ struct Merging<'a> {
 }
 
 impl<'a> Merging<'a> {
-    /// What is selected of one object below one key is the same field with the same arguments.
+    /// Checks that fields with one response key on one object are the same field with the same arguments.
     fn merge(&mut self, sets: Sets<'a>) -> Result<(), Error> {
         for (key, fields) in self.grouped(sets)? {
             for group in self.of_one_object(fields) {
@@ -104,7 +104,7 @@ impl<'a> Merging<'a> {
         Ok(())
     }
 
-    /// The fields that one and the same object may be asked for: those of each object's type, and with each
+    /// Groups the fields that can be selected on the same object: those of each object type, together with
     /// those of interfaces and unions.
     fn of_one_object(&self, fields: Group<'a>) -> Vec<Group<'a>> {
         let (common, own): (Group<'_>, Group<'_>) =

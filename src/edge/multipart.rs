@@ -1,8 +1,8 @@
-//! The parts of a body, read while it comes.
+//! Incremental parsing of multipart bodies with bounded memory.
 //!
-//! The reader of parts takes in whatever is there before it looks at what it has, and it keeps what stands
-//! before the first part, and the head of each, however long they are. So here it gets one piece at a
-//! time, only when it has nothing left to give out, and so many bytes at the most until it does.
+//! multer reads all available data before it parses them, and buffers the preamble and the head of each part
+//! without a limit. Here it receives one chunk at a time, only when its buffer yields nothing, and up to a
+//! maximum number of bytes until it yields something.
 
 use std::{
     future::poll_fn,
@@ -19,10 +19,10 @@ use multer::{Field, Multipart};
 
 use crate::error::Error;
 
-/// Bytes of a part's head at the most, and of what stands before the first part.
+/// Maximum size of a part's head and of the preamble, in bytes.
 const HEAD: usize = 16 << 10;
 
-/// The parts of a body.
+/// The parts of a multipart body.
 pub(super) struct Parts {
     inner: Multipart<'static>,
     gate: Arc<Gate>,
@@ -37,7 +37,7 @@ impl Parts {
         Self { inner: Multipart::new(gate.before(body), boundary), gate }
     }
 
-    /// The next part. All bytes of the one before were read.
+    /// The next part. The bytes of the previous part must have been read.
     pub(super) async fn next(&mut self) -> multer::Result<Option<Field<'static>>> {
         let Self { inner, gate } = self;
         gate.given(|context| inner.poll_next_field(context)).await
@@ -49,19 +49,19 @@ impl Parts {
     }
 }
 
-/// Stands between a body and the reader of its parts.
+/// Controls how much of the body the parser receives.
 #[derive(Default)]
 struct Gate {
-    /// Whether the reader may have a piece.
+    /// Whether the parser may receive a chunk.
     is_open: AtomicBool,
-    /// Whether it was open, and no piece was there.
+    /// Whether the parser asked for a chunk while none was available.
     is_waiting: AtomicBool,
-    /// Bytes that the reader got since it gave something out.
+    /// Bytes that the parser received since it last yielded something.
     taken: AtomicUsize,
 }
 
 impl Gate {
-    /// The body, as the reader sees it.
+    /// The body behind the gate.
     fn before(
         self: &Arc<Self>,
         body: impl Stream<Item = Result<Bytes, Error>> + Send + 'static,
@@ -88,7 +88,7 @@ impl Gate {
         })
     }
 
-    /// What the reader gives out: of what it has, else of what comes.
+    /// What the parser yields, first from its buffer, then from the next chunk.
     async fn given<T>(&self, mut read: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
         poll_fn(|context| {
             self.is_open.store(false, Relaxed);
@@ -104,7 +104,7 @@ impl Gate {
                     Poll::Ready(given)
                 }
                 Poll::Pending => {
-                    // It got a piece, and needs another one.
+                    // The parser received a chunk and needs another one.
                     if !self.is_waiting.load(Relaxed) {
                         context.waker().wake_by_ref();
                     }

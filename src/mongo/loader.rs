@@ -1,4 +1,6 @@
-//! Reads by key and the server's clock, gathered over all requests in flight: see [`super::batch`].
+//! Reads by key and of the server's clock, batched over all requests in flight: a `DataLoader` that isn't
+//! bound to one request. See `super::batcher` for the mechanism, and ADR 4 for why it isn't async-graphql's
+//! `DataLoader`.
 
 use std::{
     collections::HashMap,
@@ -19,7 +21,7 @@ use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
-    batch::{Batches, Source, Waiting, keep_pace},
+    batcher::{Batches, Source, Waiting, keep_pace},
     driver::{List, Raw, in_batch, note},
     observe,
     sessions::Sessions,
@@ -34,23 +36,23 @@ use crate::{
     traces::{self, Question},
 };
 
-/// What is read, and how: reads that agree in it share their commands.
+/// Collection, keys, fields and read concern of a read. Reads with the same lookup share their commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lookup {
     pub(super) collection: &'static str,
     pub(super) keys: Keys,
     pub(super) fields: Fields,
-    /// Whether only what a majority holds.
+    /// Whether the read concern is `majority` instead of `local`.
     pub(super) settled: bool,
 }
 
-/// Where the value is looked for.
+/// The fields in which a value is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Keys {
-    /// In a field that is unique and holds a string.
+    /// A unique field that holds a string.
     Unique(&'static str),
-    /// In several fields that hold strings, or arrays on the way to them: every document is found that
-    /// has the value in any.
+    /// Several fields that hold strings, possibly inside arrays on the path. A document is found if any of
+    /// them has the value.
     Any(&'static [&'static str]),
 }
 
@@ -67,12 +69,12 @@ impl Keys {
     }
 }
 
-/// What a read answers with.
+/// The part of a document that a read returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Fields {
     /// The whole document.
     All,
-    /// Only these; the key must be among them.
+    /// Only these fields; the key must be one of them.
     Only(&'static [&'static str]),
     /// The document as `document`, and the server's time as `now`.
     Timed,
@@ -89,7 +91,7 @@ impl Lookup {
         }
     }
 
-    /// The documents that have what `condition` says in any of the keys.
+    /// Filter of the documents in which any key field meets `condition`.
     fn filter(&self, condition: &Bson) -> Document {
         let one = |key: &&str| doc! { *key: condition };
         match self.keys.fields() {
@@ -98,7 +100,7 @@ impl Lookup {
         }
     }
 
-    /// The values of the keys in a document as it was answered.
+    /// The values of the key fields in a returned document.
     fn values<'a>(&self, answered: &'a RawDocument) -> Said<Vec<&'a str>> {
         let document = match self.fields {
             Fields::Timed => {
@@ -114,7 +116,7 @@ impl Lookup {
     }
 }
 
-/// The strings at a path, also those inside arrays on the way.
+/// Collects the strings at a path, including those inside arrays on the path.
 fn strings_at<'a>(document: &'a RawDocument, path: &str, found: &mut Vec<&'a str>) -> Said<()> {
     let (field, rest) =
         path.split_once('.').map_or((path, None), |(field, rest)| (field, Some(rest)));
@@ -139,16 +141,16 @@ fn string_in<'a>(value: RawBsonRef<'a>, rest: Option<&str>, found: &mut Vec<&'a 
     Ok(())
 }
 
-/// The stored documents that have that key.
+/// The documents that have one key value.
 type Found = Vec<Arc<RawDocumentBuf>>;
-/// What the driver says to one question.
+/// The driver's result of one read.
 type Said<T> = Result<T, mongodb::error::Error>;
 
-/// The command of reads by key.
+/// Command of reads by key.
 const FIND: &str = "find";
-/// The command that tells the server's time.
+/// Command that returns the server's time.
 const HELLO: &str = "hello";
-/// A document with the server's time at which it was read.
+/// A document with the server's time of the read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Timed<T> {
     /// The server's time.
@@ -157,11 +159,11 @@ pub struct Timed<T> {
     pub document: T,
 }
 
-/// What stands for a collection where a command has none, in the server's own namespaces.
+/// Placeholder for the collection of a command without one, as in the server's own namespaces.
 const NO_COLLECTION: &str = "$cmd";
 
-/// All reads by key of one database, and its clock.
-pub struct Readers {
+/// The batched reads by key of one database, and of its clock.
+pub struct Loader {
     database: Database,
     sessions: Arc<Sessions>,
     by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
@@ -173,20 +175,21 @@ pub struct Readers {
     memory: std::sync::OnceLock<(&'static str, HashMap<String, Arc<RawDocumentBuf>>)>,
 }
 
-impl fmt::Debug for Readers {
+impl fmt::Debug for Loader {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Readers").finish_non_exhaustive()
+        formatter.debug_struct("Loader").finish_non_exhaustive()
     }
 }
 
-impl Readers {
-    /// Those of `database`, which are counted in `metrics`. MongoDB gives up a read after `limit`.
+impl Loader {
+    /// Creates the loader of `database`, with its metrics in `metrics`. `limit` is the `maxTimeMS` of each
+    /// read.
     pub fn new(database: Database, metrics: &Metrics, limit: Duration) -> Arc<Self> {
         let (reads, commands) = (metrics.reads().clone(), metrics.commands().clone());
         let sent = commands.of(NO_COLLECTION, HELLO);
         let sessions = Arc::new(Sessions::new(database.clone()));
         let clock = Clock { database: database.clone(), sessions: Arc::clone(&sessions), sent };
-        let readers = Arc::new(Self {
+        let loader = Arc::new(Self {
             clock: Batches::new(clock, reads.waiting(NO_COLLECTION)),
             sessions,
             database,
@@ -197,14 +200,11 @@ impl Readers {
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });
-        tokio::spawn(keep_pace(Arc::downgrade(&readers), Self::hasten));
-        readers
+        tokio::spawn(keep_pace(Arc::downgrade(&loader), Self::hasten));
+        loader
     }
 
-    /// From now on answers what the collection holds now without asking MongoDB.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Loads the collection into memory. From then on, its reads by key are answered without MongoDB.
     #[cfg(feature = "bench")]
     pub async fn answer_from_memory(&self, name: &'static str) -> Result<(), Error> {
         let collection = self.database.collection::<RawDocumentBuf>(name);
@@ -219,10 +219,7 @@ impl Readers {
         Raw::new(&self.database, collection, &self.commands, &self.sessions)
     }
 
-    /// The document whose key has that value.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns the document whose key has this value.
     pub(super) async fn read(
         &self,
         lookup: Lookup,
@@ -231,10 +228,7 @@ impl Readers {
         Ok(self.read_all(lookup, value).await?.into_iter().next())
     }
 
-    /// Every document that has that value in any of the keys.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns every document that has this value in any of the key fields.
     pub(super) async fn read_all(&self, lookup: Lookup, value: &str) -> Result<Found, Error> {
         #[cfg(feature = "bench")]
         if let Some((_, memory)) = self.memory.get().filter(|(of, _)| *of == lookup.collection) {
@@ -252,15 +246,12 @@ impl Readers {
         answer.map_err(Error::unread)?.map_err(Error::of_read)
     }
 
-    /// How long a read may take before MongoDB gives it up.
+    /// `maxTimeMS` of a read.
     pub(super) fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// The primary's clock, not before this question.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`.
+    /// Returns the time of the primary's clock, which is read after this call begins.
     pub(super) async fn now(&self) -> Result<DateTime, Error> {
         let since = Instant::now();
         let question = Question::new(NO_COLLECTION, HELLO);
@@ -291,11 +282,11 @@ impl Readers {
     }
 }
 
-/// The reads that share their commands.
+/// The reads of one lookup, which share their commands.
 struct Reader {
     lookup: Lookup,
     collection: Raw,
-    /// How many keys went out with each command.
+    /// Number of keys per command.
     keys: Histogram,
     sent: Command,
     limit: Duration,
@@ -314,8 +305,8 @@ impl Source for Reader {
         let fetched = self.fetch(&mut waiting).await;
         note(&self.sent, since, fault(&fetched).as_ref());
         for answer in waiting.into_values().flatten() {
-            // Keys that no document was found for, or all that are left after a failure. Who has
-            // stopped waiting doesn't hear it.
+            // These keys have no document, or the command failed. Sending fails if the caller no longer
+            // waits.
             let _gone = answer.send(fetched.clone().map(|()| Vec::new()));
         }
     }
@@ -327,7 +318,7 @@ impl Source for Reader {
 }
 
 impl Reader {
-    /// Hands out what is found.
+    /// Reads the documents, and answers the callers of the keys that are found.
     async fn fetch(
         &self,
         waiting: &mut HashMap<String, Vec<oneshot::Sender<Said<Found>>>>,
@@ -336,7 +327,7 @@ impl Reader {
         self.keys.observe(u64::try_from(count).unwrap_or(u64::MAX));
         let mut values = waiting.keys();
         let condition = if let (Some(value), None) = (values.next(), values.next()) {
-            value.as_str().into() // for which the server has a shorter way
+            value.as_str().into() // the server has a shorter path for equality
         } else {
             doc! { "$in": waiting.keys().collect::<Vec<_>>() }.into()
         };
@@ -348,7 +339,7 @@ impl Reader {
             find = find.projection(fields);
         }
         let unique = self.lookup.keys.is_unique();
-        // One more than can be found: the server then closes the cursor with its first batch.
+        // With a batch size of one more than can be found, the server closes the cursor with its first batch.
         if let (true, Ok(size)) = (unique, u32::try_from(count + 1)) {
             find = find.batch_size(size);
         }
@@ -362,7 +353,7 @@ impl Reader {
                         hand_out(waiting, value, || vec![Arc::clone(&document)]);
                     } else if waiting.contains_key(value) {
                         let found = several.entry(value.to_owned()).or_default();
-                        // One that has the value twice.
+                        // A document may have the value twice.
                         if !found.last().is_some_and(|last| Arc::ptr_eq(last, &document)) {
                             found.push(Arc::clone(&document));
                         }
@@ -377,7 +368,7 @@ impl Reader {
     }
 }
 
-/// Answers those who asked for this value.
+/// Answers all callers that asked for this value.
 fn hand_out(
     waiting: &mut HashMap<String, Vec<oneshot::Sender<Said<Found>>>>,
     value: &str,
@@ -420,7 +411,7 @@ fn fault<T>(answered: &Said<T>) -> Option<Error> {
     answered.as_ref().err().map(|fault| Error::from(fault.clone()))
 }
 
-/// What the server can't answer.
+/// The error for a reply that the server never sends.
 fn odd(what: &'static str) -> mongodb::error::Error {
     mongodb::error::Error::custom(what)
 }

@@ -1,10 +1,10 @@
-//! Completes what the library answers to what the specification promises.
+//! Completes the library's responses as the specification demands.
 //! <https://spec.graphql.org/October2021/#sec-Executing-Selection-Sets>
 //!
-//! async-graphql 7 orders the keys of an object by when they were ready, leaves out the key of a field
-//! that failed, and answers `null` for an object of which nothing was selected, such as `{}` behind
-//! a fragment on another type. Here each object gets the keys that were asked for, in their order;
-//! a field that failed is null, and where the schema has no null there, what is around it.
+//! async-graphql 7 orders the keys of an object by the time at which they were resolved, omits the key of a
+//! failed field, and returns `null` for an object of which nothing was selected, such as an object with only
+//! a fragment on another type. Here each object gets the selected keys, in their order. A failed field is
+//! null. If the schema doesn't allow null there, its parent is null instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,22 +16,22 @@ use async_graphql::{
     },
 };
 
-use super::{mark::MARK, types::Types};
+use super::{typename::TYPENAME_KEY, types::Types};
 
-/// The fragments of a text.
+/// The fragments of a document.
 pub(super) type Fragments = HashMap<Name, Positioned<FragmentDefinition>>;
 
-/// Fields that share a response key, with all their selection sets.
+/// The fields by response key, with all their selection sets.
 type Wanted<'a> = IndexMap<&'a Name, (&'a Field, Vec<&'a SelectionSet>)>;
 
-/// The completion of one answer.
+/// The completion of one response.
 pub(super) struct Completion<'a> {
     types: &'a Types,
     fragments: &'a Fragments,
-    /// Variables that are true.
+    /// Variables whose value is true.
     holds: &'a HashSet<Name>,
     errors: &'a [ServerError],
-    /// Where it is.
+    /// Path of the current value.
     path: Vec<Step<'a>>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Completion<'a> {
         Self { types, fragments, holds, errors, path: Vec::new() }
     }
 
-    /// `data` as the specification has it.
+    /// Returns `data` as the specification demands.
     pub(super) fn root(mut self, set: &'a SelectionSet, of: &str, data: Value) -> Value {
         let map = match data {
             Value::Object(map) => map,
@@ -61,7 +61,8 @@ impl<'a> Completion<'a> {
         self.object(&[set], of, map).unwrap_or_default()
     }
 
-    /// Whether a field below failed: an object of which all fields did is null as well.
+    /// Whether a field below the current path failed. The library also returns null for an object whose
+    /// fields all failed.
     fn failed_below(&self) -> bool {
         let is_at = |(step, of_error): (&Step<'_>, &PathSegment)| match (step, of_error) {
             (Step::Key(key), PathSegment::Field(field)) => key == field,
@@ -74,14 +75,14 @@ impl<'a> Completion<'a> {
         self.errors.iter().any(below)
     }
 
-    /// `None` where a field is null that can't be.
+    /// Completes an object; `None` if a field is null that mustn't be.
     fn object(
         &mut self,
         sets: &[&'a SelectionSet],
         declared: &str,
         mut found: IndexMap<Name, Value>,
     ) -> Option<Value> {
-        let told = found.swap_remove(MARK);
+        let told = found.swap_remove(TYPENAME_KEY);
         let of = match &told {
             Some(Value::String(name)) => name.as_str(),
             _ => declared,
@@ -137,7 +138,7 @@ impl<'a> Completion<'a> {
             match &selection.node {
                 Selection::Field(field) => {
                     let key = &field.node.response_key().node;
-                    if key == MARK {
+                    if key == TYPENAME_KEY {
                         continue;
                     }
                     let below = &field.node.selection_set.node;

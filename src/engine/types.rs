@@ -1,5 +1,5 @@
-//! The types of the schema, read from its own text: what answers are shaped by, and what variables must
-//! be.
+//! The types of the schema, read from its SDL. They determine the shape of responses and the valid values of
+//! variables.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,30 +11,30 @@ use async_graphql::{
     },
 };
 
-use super::scalars;
+use crate::graphql::scalars;
 
-/// The root of queries.
+/// Name of the root type of queries.
 pub(super) const QUERY: &str = "Query";
 
 /// The types of a schema.
 #[derive(Debug, Default)]
 pub struct Types {
     fields: HashMap<String, HashMap<String, Type>>,
-    /// By abstract type, the objects that it can be.
+    /// The possible object types, by abstract type.
     possible: HashMap<String, HashSet<String>>,
-    /// By object and field, the seconds of its `@cacheControl`.
+    /// The seconds of `@cacheControl`, by object and field.
     ages: HashMap<String, HashMap<String, u32>>,
     inputs: HashMap<String, Input>,
 }
 
-/// What a variable can be, besides a scalar.
+/// A type of variables other than a scalar.
 #[derive(Debug)]
 enum Input {
     Enum(HashSet<String>),
     Object {
-        /// With whether the field may be left out.
+        /// The type of each field, and whether the field may be omitted.
         fields: HashMap<String, (Type, bool)>,
-        /// Exactly one field is given, and it isn't null.
+        /// Whether exactly one field must be given, which isn't null.
         one_of: bool,
     },
 }
@@ -84,7 +84,7 @@ impl Types {
         self.fields.get(of)?.get(name)
     }
 
-    /// The seconds for which an answer with this field may be kept, where its `@cacheControl` tells.
+    /// Seconds for which a response with this field may be cached, by its `@cacheControl`.
     pub(super) fn max_age(&self, of: &str, name: &str) -> Option<u32> {
         self.ages.get(of)?.get(name).copied()
     }
@@ -104,8 +104,8 @@ impl Types {
         self.possible.contains_key(name)
     }
 
-    /// The objects of both, where the first is a union: of unions the library doesn't tell which objects they
-    /// hold. In the order of their names.
+    /// The object types of both, sorted by name; `None` if the first isn't a union. The library itself
+    /// doesn't tell the members of unions.
     pub(super) fn members(&self, union: &str, of: &str) -> Option<Vec<&str>> {
         let is_union = self.fields.get(union).is_some_and(HashMap::is_empty);
         let objects = self.possible.get(union).filter(|_| is_union)?;
@@ -115,14 +115,14 @@ impl Types {
         Some(both)
     }
 
-    /// Whether a fragment on `condition` holds for objects of `type_name`.
+    /// Whether a fragment on `condition` applies to objects of `type_name`.
     pub(super) fn applies(&self, condition: &str, type_name: &str) -> bool {
         condition == type_name
             || self.possible.get(condition).is_some_and(|objects| objects.contains(type_name))
     }
 
-    /// Whether a fragment on `condition` holds for what is declared as `of`; `None` where it depends
-    /// on what is found, or where its fields can only stand in a fragment.
+    /// Whether a fragment on `condition` applies to values that are declared as `of`. `None` if that depends
+    /// on the value, or if the fields of the fragment can only be selected within it.
     pub(super) fn surely_applies(&self, condition: &str, of: &str) -> Option<bool> {
         let Some(objects) = self.possible.get(of) else {
             return Some(self.applies(condition, of));
@@ -138,8 +138,8 @@ impl Types {
         }
     }
 
-    /// Whether everything that can be selected of the one can be selected of the other: a union has no
-    /// fields, however surely all that it can be have some.
+    /// Whether type `name` has all fields of type `of`. A union has no fields, even if all its members have
+    /// some.
     fn has_fields_of(&self, name: &str, of: &str) -> bool {
         let (Some(own), Some(other)) = (self.fields.get(name), self.fields.get(of)) else {
             return false;
@@ -147,8 +147,8 @@ impl Types {
         other.keys().all(|field| own.contains_key(field))
     }
 
-    /// Whether the variables are surely of the types that the operation declares. Where they may not
-    /// be, the library tells what is wrong.
+    /// Whether the variables certainly have the types that the operation declares. If not, the library tells
+    /// what is wrong.
     pub(super) fn admits(&self, operation: &OperationDefinition, variables: &Variables) -> bool {
         operation.variable_definitions.iter().all(|definition| {
             let ty = &definition.node.var_type.node;
@@ -223,7 +223,7 @@ fn input_fields(object: &InputObjectType) -> HashMap<String, (Type, bool)> {
     fields.collect()
 }
 
-/// The name at the heart of a type.
+/// The name of the innermost type.
 pub(super) fn named(ty: &Type) -> &str {
     match &ty.base {
         BaseType::Named(name) => name,
@@ -231,7 +231,7 @@ pub(super) fn named(ty: &Type) -> &str {
     }
 }
 
-/// The type with which such an operation begins.
+/// The root type of operations of this type.
 pub(super) fn root(ty: OperationType) -> &'static str {
     match ty {
         OperationType::Query => QUERY,

@@ -1,8 +1,8 @@
-//! Each text is read and validated once.
+//! Prepared operations: each document is parsed and validated once.
 //!
-//! What is known of a text doesn't depend on the variables: whether the schema's rules hold is told by
-//! the library the first time. Later only the variables are looked at; where they may not be what the
-//! operation declares, the library has the word again.
+//! The stored results don't depend on the variables. The library validates a document when it is new. Later
+//! only the variables are checked. If they may not have the types that the operation declares, the library
+//! validates the request again.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,53 +27,53 @@ use quick_cache::{Weighter, sync::Cache};
 use super::{
     caching,
     completion::Completion,
-    mark::{MARK, mark, mark_root},
-    measure::{Limits, MAX_COST, Measured, Seen, measure, measure_unused},
+    cost::{Limits, MAX_COST, Measured, Seen, measure, measure_unused},
+    flatten::{Flattened, flatten},
     merging,
+    typename::{TYPENAME_KEY, add_root_typename, add_typename},
     types::{Types, root},
-    written_out::{WrittenOut, write_out},
 };
 use crate::error::Error;
 
-/// Bytes of text that are known at the most; what is read of a text takes many times as much.
+/// Maximum total size of the cached documents in bytes. A parsed document takes many times as much memory.
 const MOST_BYTES: u64 = 512 << 10;
-/// Selections that any text may have when it is written out; longer ones may have more.
+/// Number of selections that any flattened document may have; longer documents may have more.
 const SELECTIONS: usize = 100;
-/// How many selections are looked at to tell whether fields of one key are one; more than any text has.
+/// Maximum number of selections that the check of merged fields visits; no document has as many.
 const VISITS: usize = 100_000;
-/// Longer texts are read each time.
+/// Size in bytes above which a document isn't cached.
 const LONGEST: usize = 32 << 10;
-/// Texts that are expected; only the first allocation goes by it.
+/// Expected number of documents; only the first allocation depends on it.
 const EXPECTED: usize = 256;
 
-/// How many fragments are looked into for the first field of an operation.
+/// Maximum depth of fragments that is searched for root fields.
 const DEEPEST: u8 = 8;
 
-/// A text, read.
+/// A parsed document.
 #[derive(Debug)]
 struct Plan {
-    /// By name; the empty one is that of the only operation, if it has none.
+    /// By name. The only operation, if it has no name, has the empty one.
     operations: IndexMap<Name, Operation>,
     fragments: HashMap<Name, Positioned<FragmentDefinition>>,
 }
 
-/// One operation of a text.
+/// One operation of a document.
 #[derive(Debug)]
 struct Operation {
     definition: Positioned<OperationDefinition>,
-    /// What it costs, where that doesn't depend on variables.
+    /// Its cost, if that doesn't depend on variables.
     cost: Option<usize>,
-    /// For how many seconds its answer may be kept, where it may.
+    /// Seconds for which its response may be cached, if it may.
     max_age: Option<u32>,
-    /// Whether what the library answers to it, without an error, is complete as it is.
+    /// Whether the library's response is complete if it has no errors.
     is_plain: bool,
-    /// Whether it can be executed as it is: nothing of it depends on the request but its variables.
+    /// Whether it can be executed directly: nothing in it depends on the request but its variables.
     is_unconditional: bool,
 }
 
 impl Operation {
-    /// What is written out asks the root for each key in one place, so that nothing is done twice; but
-    /// under conditions the same key may still stand in several.
+    /// Checks the root of a flattened operation. Flattening leaves one field for each response key, so that
+    /// nothing is done twice; but with `@skip` and `@include` a key may still occur several times.
     fn check_root(&self) -> Result<(), Error> {
         let operation = &self.definition.node;
         let (mut keys, mut conditions) = (Vec::new(), 0);
@@ -100,24 +100,24 @@ impl Operation {
 }
 
 impl Plan {
-    /// Reads a text; `None` where it can't be.
+    /// Parses a document; `None` if that isn't possible.
     fn read(types: &Types, text: &str) -> Option<Self> {
         let ExecutableDocument { operations, mut fragments } = parse_query(text).ok()?;
         for fragment in fragments.values_mut() {
             let FragmentDefinition { type_condition, selection_set, .. } = &mut fragment.node;
-            mark(types, &mut selection_set.node, &type_condition.node.on.node);
+            add_typename(types, &mut selection_set.node, &type_condition.node.on.node);
         }
         let mut operations = match operations {
             DocumentOperations::Single(operation) => vec![(Name::new(""), operation)],
             DocumentOperations::Multiple(operations) => operations.into_iter().collect::<Vec<_>>(),
         };
-        // What has to be written out is before what may be.
+        // Operations that must be flattened come before those that may be.
         operations.sort_by_cached_key(|(name, operation)| {
             (operation.node.ty == OperationType::Query, name.to_string())
         });
         for (_, operation) in &mut operations {
             let OperationDefinition { ty, selection_set, .. } = &mut operation.node;
-            mark_root(types, *ty, &mut selection_set.node);
+            add_root_typename(types, *ty, &mut selection_set.node);
         }
         let operations = operations.into_iter().map(|(name, definition)| {
             let max_age = caching::max_age(types, &fragments, &definition.node);
@@ -128,22 +128,23 @@ impl Plan {
         Some(Self { operations, fragments })
     }
 
-    /// The same, written out: with at most `most` selections together. Queries for which there is no room, or
-    /// that ask about the schema itself, stay as they are.
+    /// Flattens the operations, with at most `most` selections in total. Queries that don't fit, and
+    /// introspection, stay as they are.
     ///
     /// # Errors
-    /// `TooComplex` or `BadInput`: what one of its operations asks for can't be done once and in order.
+    /// `TooComplex` or `BadInput` if the fields of an operation can't be merged, or can't be executed once
+    /// and in order.
     fn written_out(&self, types: &Types, mut most: usize) -> Result<Self, Error> {
         let mut fragments = HashMap::new();
-        let write_out = |(key, operation): (&Name, &Operation)| {
+        let flatten = |(key, operation): (&Name, &Operation)| {
             let Operation { definition, cost, max_age, .. } = operation;
             let (ty, set) = (definition.node.ty, &definition.node.selection_set.node);
             merging::check(types, &self.fragments, set, root(ty), VISITS)?;
             let (cost, max_age) = (*cost, *max_age);
             let mut left = most;
-            let written = write_out(types, &self.fragments, definition, root(ty), &mut left);
+            let written = flatten(types, &self.fragments, definition, root(ty), &mut left);
             let written = match written {
-                Some(WrittenOut { operation: definition, is_plain, is_unconditional }) => {
+                Some(Flattened { operation: definition, is_plain, is_unconditional }) => {
                     most = left;
                     Operation { definition, cost, max_age, is_plain, is_unconditional }
                 }
@@ -160,11 +161,11 @@ impl Plan {
             written.check_root()?;
             Ok((key.clone(), written))
         };
-        let operations = self.operations.iter().map(write_out).collect::<Result<_, Error>>()?;
+        let operations = self.operations.iter().map(flatten).collect::<Result<_, Error>>()?;
         Ok(Self { operations, fragments })
     }
 
-    /// The place of the operation that was asked for.
+    /// The index of the requested operation.
     fn chosen(&self, name: Option<&str>) -> Option<usize> {
         match name {
             None => Some(0).filter(|_| self.operations.len() == 1),
@@ -174,40 +175,40 @@ impl Plan {
     }
 }
 
-/// One operation that was asked for, to complete its answers.
+/// A requested operation of a parsed document. It also completes the responses.
 #[derive(Debug)]
-pub struct Asked {
+pub struct PreparedOperation {
     plan: Arc<Plan>,
-    /// The place of one of the plan's operations.
+    /// Index of one of the plan's operations.
     operation: usize,
-    /// Variables that are true: what `@skip` and `@include` go by.
+    /// Variables whose value is true, for `@skip` and `@include`.
     holds: HashSet<Name>,
 }
 
-impl Asked {
+impl PreparedOperation {
     fn of(plan: Arc<Plan>, operation: usize, variables: &Variables) -> Self {
         let holds = variables.iter().filter(|(_, value)| **value == Value::Boolean(true));
         let holds = holds.map(|(name, _)| name.clone()).collect();
         Self { plan, operation, holds }
     }
 
-    /// The operation, where nothing of it depends on the request but its variables: then it can be executed
-    /// as it is.
+    /// The operation, if it can be executed directly: nothing in it depends on the request but its variables.
     pub fn unconditional(&self) -> Option<&OperationDefinition> {
         let operation = &self.plan.operations[self.operation];
         operation.is_unconditional.then_some(&operation.definition.node)
     }
 
-    /// Whether what is answered without an error is complete, its keys being in order.
+    /// Whether a response without errors is complete if its keys are in order.
     pub fn is_plain(&self) -> bool {
         self.plan.operations[self.operation].is_plain
     }
 
-    /// What was read isn't read again by the library; that looks at all operations where it is to check them.
+    /// Sets the parsed document in `request`, so that the library doesn't parse it again. Unless
+    /// `is_checked`, all operations are included, because the library then validates them.
     pub fn fill(&self, request: &mut Request, is_checked: bool) {
         let operation = &self.plan.operations[self.operation].definition;
         let operations = if is_checked {
-            // One operation is enough, and by itself it has no name.
+            // One operation is enough. A single operation has no name.
             request.operation_name = None;
             DocumentOperations::Single(operation.clone())
         } else if self.name().is_none() {
@@ -235,7 +236,7 @@ impl Asked {
         self.operation().ty == OperationType::Mutation
     }
 
-    /// How long anyone may keep its answer; `None` where nobody may.
+    /// How long shared caches may keep its response; `None` if they must not.
     pub fn max_age(&self) -> Option<Duration> {
         let seconds = self.plan.operations[self.operation].max_age?;
         Some(Duration::from_secs(seconds.into()))
@@ -247,13 +248,13 @@ impl Asked {
         Some(name).filter(|name| !name.is_empty())
     }
 
-    /// The first field of its root.
+    /// Its first root field.
     pub fn first_field(&self) -> Option<&Name> {
         self.first_field_of(&self.operation().selection_set.node, DEEPEST)
     }
 
     fn first_field_of<'a>(&'a self, set: &'a SelectionSet, deepest: u8) -> Option<&'a Name> {
-        // A text that wasn't validated yet may go round in circles.
+        // A document that isn't validated yet may have cycles of fragments.
         let deepest = deepest.checked_sub(1)?;
         match &set.items.first()?.node {
             Selection::Field(field) => Some(&field.node.name.node),
@@ -267,13 +268,13 @@ impl Asked {
         }
     }
 
-    /// Whether one of these is a field of its root.
+    /// Whether one of these is a root field of it.
     pub fn has_field_of(&self, names: &[&str]) -> bool {
         self.has_any(&self.operation().selection_set.node, names, DEEPEST)
     }
 
     fn has_any(&self, set: &SelectionSet, names: &[&str], deepest: u8) -> bool {
-        // A text that wasn't validated yet may go round in circles.
+        // A document that isn't validated yet may have cycles of fragments.
         let Some(deepest) = deepest.checked_sub(1) else { return false };
         let below = |set: &Positioned<SelectionSet>| self.has_any(&set.node, names, deepest);
         set.items.iter().any(|selection| match &selection.node {
@@ -286,8 +287,8 @@ impl Asked {
         })
     }
 
-    /// `data` of one answer as the specification has it. Whether the fields of the root are in order isn't
-    /// sure after the library: there they come as they were ready.
+    /// Completes the `data` of a response as the specification demands. `is_ordered` tells whether the root
+    /// fields are certainly in order; the library returns them in the order in which they were resolved.
     pub fn complete(
         &self,
         types: &Types,
@@ -311,24 +312,24 @@ impl Asked {
     }
 }
 
-/// The keys of a root, and how many of its selections depend on something.
+/// Collects the response keys of a root, and counts its conditional selections.
 fn root_keys<'a>(set: &'a SelectionSet, keys: &mut Vec<&'a Name>, conditions: &mut usize) {
     for selection in &set.items {
         *conditions += usize::from(!selection.node.directives().is_empty());
         match &selection.node {
-            Selection::Field(field) if field.node.response_key().node == MARK => {}
+            Selection::Field(field) if field.node.response_key().node == TYPENAME_KEY => {}
             Selection::Field(field) => keys.push(&field.node.response_key().node),
             Selection::InlineFragment(fragment) => {
                 root_keys(&fragment.node.selection_set.node, keys, conditions);
             }
-            Selection::FragmentSpread(_) => *conditions += 1, // none is left when written out
+            Selection::FragmentSpread(_) => *conditions += 1, // a flattened operation has none
         }
     }
 }
 
-/// The texts that are known.
+/// The cache of prepared operations, by document.
 #[derive(Debug)]
-pub struct Plans {
+pub struct PreparedOperations {
     known: Cache<String, Arc<Plan>, ByLength>,
     limits: Limits,
 }
@@ -345,34 +346,34 @@ impl Weighter<String, Arc<Plan>> for ByLength {
 /// What is known of a request before it is executed.
 #[derive(Debug)]
 pub struct Read {
-    /// `None` where the text can't be read or has no such operation.
-    pub asked: Option<Asked>,
-    /// Whether the text was read before.
+    /// `None` if the document can't be parsed or has no such operation.
+    pub asked: Option<PreparedOperation>,
+    /// Whether the document was cached.
     pub is_known: bool,
-    /// Whether the schema's rules hold for it, with these variables too. Where that isn't sure the library
-    /// has to tell, and `asked` is what the client wrote.
+    /// Whether the operation is certainly valid, with these variables too. Otherwise the library has to
+    /// validate it, and `asked` is what the client wrote.
     pub is_checked: bool,
-    /// Estimated objects of the answer.
+    /// Estimated number of objects of the response.
     pub cost: usize,
 }
 
-impl Plans {
-    /// None yet; operations may ask for as much as `limits` say.
+impl PreparedOperations {
+    /// An empty cache, for operations within `limits`.
     pub fn new(limits: Limits) -> Self {
         Self { known: Cache::with_weighter(EXPECTED, MOST_BYTES, ByLength), limits }
     }
 
-    /// What operations may ask for.
+    /// The limits of operations.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Reads the text of a request and prepares it for execution: objects whose type must be known tell
-    /// it, and variables that weren't given have their defaults.
+    /// Parses the document of a request, or takes it from the cache, and prepares the request for execution:
+    /// adds `__typename` where a type must be known, and the defaults of variables that aren't given.
     ///
     /// # Errors
-    /// `TooComplex` where it asks for more than it may, `BadInput` where it asks for the schema and
-    /// may not, or where a variable is missing.
+    /// `TooComplex` if a limit is exceeded; `BadInput` if the operation uses introspection and may not, or if
+    /// a variable is missing or is a list and must not be.
     pub fn read(&self, types: &Types, request: &mut Request) -> Result<Read, Error> {
         let name = request.operation_name.as_deref();
         let known = self.known.get(request.query.as_str());
@@ -397,7 +398,7 @@ impl Plans {
             }
             let given = request.variables.get(&name.node);
             if let (Some(Value::List(_)), BaseType::Named(_)) = (given, &var_type.node.base) {
-                // How long lists are is measured by what is declared.
+                // The measured cost relies on the declared types to tell which variables are lists.
                 let reason = format!("is a list: it is of type {}", var_type.node);
                 return Err(Error::bad_input(format!("variables.{}", name.node), reason));
             }
@@ -406,7 +407,7 @@ impl Plans {
                 return Err(Error::bad_input(format!("variables.{}", name.node), reason));
             }
         }
-        // What nothing asks for would be kept for as long as a subscription is open.
+        // Undeclared variables would be kept for as long as a subscription is open.
         let declared = &operation.node.variable_definitions;
         let is_declared = |name: &Name| declared.iter().any(|one| one.node.name.node == *name);
         request.variables.retain(|name, _| is_declared(name));
@@ -417,36 +418,41 @@ impl Plans {
             self.measure(types, &plan.fragments, operation, variables, &mut seen)?.cost
         };
         let is_checked = is_known && types.admits(&operation.node, &request.variables);
-        // Written out it may not use all that the client's text uses.
+        // The flattened operation may not use everything that the client's document uses.
         let as_asked = Some(&request.query).filter(|_| is_known && !is_checked);
         let as_asked = as_asked.and_then(|text| Plan::read(types, text)).and_then(|plan| {
             let place = plan.chosen(name)?;
             Some((Arc::new(plan), place))
         });
         let (plan, place) = as_asked.unwrap_or((plan, place));
-        let asked = Some(Asked::of(plan, place, &request.variables));
+        let asked = Some(PreparedOperation::of(plan, place, &request.variables));
         Ok(Read { asked, is_known, is_checked, cost })
     }
 
-    /// Knows a text for which the schema's rules hold from now on: the request is executed as every later
-    /// one.
+    /// Adds a valid document to the cache. The current request is then executed like every later one.
     ///
     /// # Errors
-    /// `TooComplex` or `BadInput`: what one of its operations asks for can't be done once and in order.
-    pub fn learn(&self, types: &Types, request: &Request, asked: &Asked) -> Result<Asked, Error> {
+    /// `TooComplex` or `BadInput` if the fields of an operation can't be merged, or can't be executed once
+    /// and in order.
+    pub fn learn(
+        &self,
+        types: &Types,
+        request: &Request,
+        asked: &PreparedOperation,
+    ) -> Result<PreparedOperation, Error> {
         let text = &request.query;
         let plan = Arc::new(asked.plan.written_out(types, SELECTIONS + text.len() / 4)?);
         if text.len() <= LONGEST {
             self.known.insert(text.clone(), Arc::clone(&plan));
         }
-        Ok(Asked::of(plan, asked.operation, &request.variables))
+        Ok(PreparedOperation::of(plan, asked.operation, &request.variables))
     }
 
-    /// Reads a text that isn't known; `None` where it can't be.
+    /// Parses and measures a document that isn't cached; `None` if it can't be parsed.
     ///
     /// # Errors
-    /// `TooComplex` or `BadInput`: one of its operations, whichever is chosen. The rules are checked for
-    /// all of them.
+    /// `TooComplex` or `BadInput` for any of its operations, not only the requested one: the limits are
+    /// checked for all of them.
     fn plan(&self, types: &Types, text: &str) -> Result<Option<Arc<Plan>>, Error> {
         let Some(mut plan) = Plan::read(types, text) else { return Ok(None) };
         let (none, mut seen) = (Variables::default(), Seen::default());
@@ -455,7 +461,7 @@ impl Plans {
             operation.cost =
                 match self.measure(types, &plan.fragments, definition, &none, &mut seen) {
                     Ok(measured) => Some(measured.cost).filter(|_| measured.is_fixed),
-                    // It may be less with the variables that come.
+                    // The cost may be lower with the request's variables.
                     Err(Error::TooComplex { limit: MAX_COST, .. }) => None,
                     Err(error) => return Err(error),
                 };

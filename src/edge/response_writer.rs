@@ -1,4 +1,4 @@
-//! How an answer to `/graphql` is written.
+//! Serialisation of responses for `/graphql`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::execution::Cost;
 
-/// An answer in JSON: what wasn't executed has no `data`.
+/// Serialises a response to JSON. Without execution there is no `data`.
 pub(super) fn written(
     response: &Response,
     is_executed: bool,
@@ -33,7 +33,7 @@ pub(super) fn written(
     Ok(body)
 }
 
-/// Another member of an object that is being written.
+/// Starts the next member of an object.
 fn begin(object: &mut Vec<u8>, name: &str) {
     if object.len() > 1 {
         object.push(b',');
@@ -43,7 +43,7 @@ fn begin(object: &mut Vec<u8>, name: &str) {
     object.extend_from_slice(b"\":");
 }
 
-/// Bytes of an answer beside its data, mostly.
+/// Typical size of a response without its data, in bytes.
 const AROUND: usize = 128;
 
 #[derive(Serialize)]

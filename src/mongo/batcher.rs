@@ -1,10 +1,10 @@
-//! Questions of many requests, answered by few commands.
+//! Batches items of many requests, such as keys, into few commands.
 //!
-//! What is asked while a command is on its way goes out together in the next one, and there is no delay
-//! where none is. Beside a command another goes out where [enough](Source::ENOUGH) wait, where one has
-//! waited for long, or where so few ask that they would only wait for each other; up to [`LANES`] commands.
-//! A question never joins a command that was already sent, so that an answer is never older than its
-//! question; nothing is kept beyond that.
+//! Items that arrive while a command is in flight are sent together in the next one. There is no delay if no
+//! command is in flight. A second command is sent in parallel if [enough](Source::ENOUGH) items are queued,
+//! if one has waited too long, or if batches are too small to be worth waiting for; there are at most
+//! [`LANES`] commands. An item never joins a command that was already sent, so that an answer is never older
+//! than its item. Nothing is cached beyond that.
 
 use std::{
     collections::VecDeque,
@@ -25,70 +25,72 @@ use tracing::{Instrument as _, Span};
 use super::driver::PATIENCE;
 use crate::{error::Error, traces::Question};
 
-/// Commands of one kind that may be on their way.
+/// Maximum number of commands of one kind in flight.
 const LANES: usize = 2;
-/// Where commands carry no more, there is little to gather.
+/// Batches of up to this size are too small to be worth waiting for.
 const FEW: usize = 3;
-/// Who has waited for so long is, while nothing was sent: the command before may never end. It is looked
-/// for that this often, so it may be twice as long.
+/// Interval of the check for items that have waited too long. If nothing was sent between two checks, the
+/// command in flight may never end, and the queue is due. An item may therefore wait for twice as long.
 const LONG: Duration = Duration::from_millis(250);
-/// Questions of one command.
+/// Maximum number of items per command.
 const BATCH: usize = 512;
-/// Questions that may wait; whoever comes then is told to come again.
+/// Maximum number of queued items; more are refused as `Unavailable`.
 const QUEUE: usize = 65_536;
 
-/// What answers questions of one kind.
+/// Answers items of one kind.
 pub(super) trait Source: Send + Sync + Sized + 'static {
-    /// What is asked for.
+    /// Value of the item.
     type Value: Send + 'static;
-    /// One answer.
+    /// The answer to one item.
     type Answer: Send + 'static;
-    /// So many are always worth a command of their own: less would cost driver and server as much, and be
-    /// answered as soon behind the command before.
+    /// Number of queued items that is always worth a separate command. A command with fewer items would cost
+    /// the driver and the server as much, and these items are answered as soon by the command after the one
+    /// in flight.
     const ENOUGH: usize = 128;
 
-    /// Answers all of them, with as few commands as there can be. Who is left without an answer hears of a defect.
+    /// Answers all items, with as few commands as possible. A caller whose item gets no answer receives
+    /// `Internal`.
     fn answer(&self, batch: Vec<Waiting<Self>>) -> impl Future<Output = ()> + Send;
 
-    /// The span of a command for so many questions; `traced` are those that have spans.
+    /// The span of a command for this many items; `traced` are those that have spans.
     fn span(&self, traced: &[Question], questions: usize) -> Span;
 }
 
-/// One question that waits for its answer.
+/// A queued item.
 pub(super) struct Waiting<S: Source> {
-    /// What is asked for.
+    /// Value of the item.
     pub(super) value: S::Value,
-    /// Where the answer goes.
+    /// Receives the answer.
     pub(super) answer: oneshot::Sender<S::Answer>,
     question: Question,
 }
 
-/// The questions of one kind.
+/// The batcher of one kind of item.
 pub(super) struct Batches<S: Source> {
     source: S,
     queue: Mutex<Queue<Waiting<S>>>,
-    /// How many wait, for operators.
+    /// Metric: the number of queued items.
     waiting: Gauge,
 }
 
 struct Queue<W> {
     waiting: VecDeque<W>,
-    /// Lanes that are open; each has one command on its way, or is about to send one.
+    /// Open lanes. Each has one command in flight, or is about to send one.
     lanes: usize,
-    /// Commands that are on their way.
+    /// Commands in flight.
     sent: usize,
-    /// Questions in them.
+    /// Items in the commands in flight.
     carried: usize,
-    /// Questions in the one that ended last.
+    /// Items in the command that ended last.
     before: usize,
-    /// Whether somebody has waited for long.
+    /// Whether an item has waited too long.
     is_due: bool,
-    /// Whether something was sent, or somebody began to wait, since it was last looked at.
+    /// Whether a command was sent, or the queue became non-empty, since the last check.
     is_moving: bool,
 }
 
 impl<W> Queue<W> {
-    /// How many have to wait for another command, where `many` are always worth one.
+    /// Number of queued items that is worth another command; `many` items always are.
     fn enough(&self, many: usize) -> usize {
         match self.carried.max(self.before) {
             _ if self.is_due || self.carried == 0 => 1,
@@ -103,7 +105,7 @@ impl<W> Queue<W> {
 }
 
 impl<S: Source> Batches<S> {
-    /// Those that `source` answers; how many wait is told by `waiting`.
+    /// Creates the batcher of `source`. `waiting` is the metric of queued items.
     pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
         let nobody = VecDeque::new();
         let queue = Queue {
@@ -118,10 +120,11 @@ impl<S: Source> Batches<S> {
         Arc::new(Self { source, queue: Mutex::new(queue), waiting })
     }
 
-    /// The answer to one question.
+    /// Returns the answer to one item.
     ///
     /// # Errors
-    /// Too many wait, no answer came in time, or none at all.
+    /// `Unavailable` if too many items are queued or no answer comes in time; `Internal` if the batch ends
+    /// without an answer.
     pub(super) async fn ask(
         self: Arc<Self>,
         value: S::Value,
@@ -131,10 +134,10 @@ impl<S: Source> Batches<S> {
         answered(answer).await
     }
 
-    /// The same, with a command of its own.
+    /// Like [`Self::ask`], with a separate command.
     ///
     /// # Errors
-    /// No answer came in time, or none at all.
+    /// `Unavailable` if no answer comes in time; `Internal` if the batch ends without an answer.
     pub(super) async fn ask_alone(
         self: Arc<Self>,
         value: S::Value,
@@ -146,7 +149,7 @@ impl<S: Source> Batches<S> {
         answered(receiver).await
     }
 
-    /// Queues one question, and opens a lane for it if there may be another.
+    /// Queues an item, and opens a lane if the queue is worth another command.
     fn enqueue(
         self: &Arc<Self>,
         value: S::Value,
@@ -159,7 +162,7 @@ impl<S: Source> Batches<S> {
         }
         queue.waiting.push_back(Waiting { value, answer, question: question.clone() });
         self.waiting.inc();
-        // Who comes first hasn't waited yet.
+        // The first item in an empty queue hasn't waited yet.
         queue.is_moving |= queue.waiting.len() == 1;
         if queue.is_worth_one(S::ENOUGH) {
             self.open_lane(&mut queue);
@@ -167,7 +170,7 @@ impl<S: Source> Batches<S> {
         Ok(receiver)
     }
 
-    /// Opens a lane if there may be another and none is about to send what waits.
+    /// Opens a lane if there may be another one and no lane is about to send the queue.
     fn open_lane(self: &Arc<Self>, queue: &mut Queue<Waiting<S>>) {
         if queue.lanes == queue.sent && queue.lanes < LANES {
             queue.lanes += 1;
@@ -175,8 +178,9 @@ impl<S: Source> Batches<S> {
         }
     }
 
-    /// Sends what has waited since this was called before. Nobody who asks has a timer for it: one that
-    /// ends before all others wakes the thread that waits for sockets, to make it wait less long.
+    /// Sends the queue if items have waited since the previous call and no command was sent. Items have no
+    /// timers of their own: a timer that expires before all others wakes the thread that waits for sockets,
+    /// only to shorten its wait.
     pub(super) fn hasten(self: &Arc<Self>) {
         let mut queue = self.queue();
         let is_moving = mem::replace(&mut queue.is_moving, false);
@@ -186,11 +190,11 @@ impl<S: Source> Batches<S> {
         }
     }
 
-    /// Sends one command after the other until too few wait.
+    /// Sends one command after the other until too few items are queued.
     async fn lane(self: Arc<Self>) {
         while let Some(batch) = self.next() {
             let count = batch.len();
-            // A panic must not take the lane along; who waited in it hears that nothing came.
+            // A panic must not end the lane. The callers of that batch receive `Internal`.
             let _panicked = AssertUnwindSafe(self.answer(batch)).catch_unwind().await;
             let mut queue = self.queue();
             queue.sent -= 1;
@@ -199,7 +203,8 @@ impl<S: Source> Batches<S> {
         }
     }
 
-    /// What goes out next; closes the lane where that isn't worth a command: the other one takes it along.
+    /// Returns the next batch. Closes the lane if the queue isn't worth a command; the other lane then sends
+    /// it.
     fn next(&self) -> Option<Vec<Waiting<S>>> {
         let mut queue = self.queue();
         if !queue.is_worth_one(S::ENOUGH) {
@@ -219,7 +224,7 @@ impl<S: Source> Batches<S> {
     }
 
     async fn answer(&self, mut batch: Vec<Waiting<S>>) {
-        // For who has stopped waiting nothing is asked.
+        // Nothing is sent for callers that no longer wait.
         batch.retain(|waiting| !waiting.answer.is_closed());
         if batch.is_empty() {
             return;
@@ -228,8 +233,8 @@ impl<S: Source> Batches<S> {
         self.source.answer(batch).instrument(span).await;
     }
 
-    /// The span of the command for a batch. The spans of its questions are let go: a span ends when
-    /// nobody holds it any more.
+    /// The span of the command for a batch. The spans of the items are released: a span ends when its last
+    /// handle is dropped.
     fn span(&self, batch: &mut [Waiting<S>]) -> Span {
         if !batch.iter().any(|waiting| waiting.question.is_traced()) {
             return Span::none();
@@ -245,7 +250,7 @@ async fn answered<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {
     answered.map_err(|_dropped| Error::internal("a batch ended without an answer"))
 }
 
-/// Lets `hasten` look for who has waited for long, for as long as anyone holds those who wait.
+/// Calls `hasten` periodically until `held` is dropped.
 pub(super) async fn keep_pace<T>(held: Weak<T>, hasten: fn(&T)) {
     let mut pace = interval(LONG);
     loop {

@@ -1,7 +1,7 @@
-//! How long answers may be kept: hints in the schema, and what follows from them for an operation.
+//! Cache lifetimes: hints in the schema, and the lifetime of an operation's response that follows from them.
 //!
-//! Half a minute for what has prices, longer for what changes seldom; 0 on a field that depends on who
-//! asks. Fields of the root without a hint are never kept.
+//! Fields with prices have half a minute, and fields that change seldom have longer. A field that depends on
+//! the requester has 0. Responses with a root field without a hint are never cached.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,8 @@ use super::types::{QUERY, Types, named};
 #[TypeDirective(name = "cacheControl", location = "FieldDefinition")]
 pub fn cache_control(#[graphql(desc = "Seconds.")] max_age: i32) {}
 
-/// The seconds for which anyone may keep what the operation answers; `None` where nobody may. Fields
-/// that the request skips count too.
+/// Seconds for which shared caches may keep the operation's response; `None` if they must not. Fields that
+/// the request skips count too.
 pub(super) fn max_age(
     types: &Types,
     fragments: &HashMap<Name, Positioned<FragmentDefinition>>,
@@ -37,13 +37,13 @@ pub(super) fn max_age(
 struct Hints<'a> {
     types: &'a Types,
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
-    /// Fragments that were added: what they hold is the same wherever they are named.
+    /// Fragments that were added: their hints are the same wherever they are spread.
     seen: HashSet<&'a Name>,
     shortest: Option<u32>,
 }
 
 impl<'a> Hints<'a> {
-    /// Adds those of a selection; `None` where a field of the root has none.
+    /// Adds the hints of a selection set; `None` if a root field has none.
     fn add(&mut self, set: &'a SelectionSet, of: &str) -> Option<()> {
         for selection in &set.items {
             match &selection.node {

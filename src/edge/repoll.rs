@@ -1,7 +1,7 @@
-//! A future that is polled again at once where it was woken while it was polled.
+//! Polls a future again at once if it was woken during its poll.
 //!
-//! hyper's connection and the body that it reads are parts of one task, and wake each other. Going through
-//! the scheduler for that would wake another of its threads for every request with a body.
+//! hyper's connection and the body that it reads are parts of one task and wake each other. Through the
+//! scheduler, each such wake-up would wake another worker thread for every request with a body.
 
 use std::{
     future::{Future, poll_fn},
@@ -16,14 +16,14 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-/// Times in a row, then others have their turn.
+/// Maximum number of polls in a row, so that other tasks get their turn.
 const TIMES: usize = 8;
 
-/// Nobody polls: whoever wakes, wakes the task.
+/// Not being polled: a wake-up goes to the task.
 const IDLE: u8 = 0;
-/// The task polls, and hasn't been woken since.
+/// Being polled, and not woken since the poll began.
 const POLLED: u8 = 1;
-/// The task polls, and will again.
+/// Being polled, and to be polled again.
 const WOKEN: u8 = 2;
 
 struct Bell {
@@ -43,7 +43,7 @@ impl Wake for Bell {
     }
 }
 
-/// Runs `future` to its end.
+/// Runs `future` to completion.
 pub(super) async fn at_once<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut bell: Option<(Arc<Bell>, Waker)> = None;
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// Is ready at the poll after so many, each of which wakes it.
+    /// A future that wakes itself in each of `times` polls and is ready at the next one.
     fn waking(times: usize) -> impl Future<Output = ()> {
         let mut polls = 0;
         poll_fn(move |context| {
@@ -105,7 +105,7 @@ mod tests {
         let mut few = pin!(at_once(waking(TIMES - 1)));
         assert!(few.as_mut().poll(&mut context).is_ready());
         assert_eq!(count.0.load(Relaxed), 0);
-        // Others have their turn, and then it goes on.
+        // The task yields to others and then continues.
         let mut many = pin!(at_once(waking(TIMES)));
         assert!(many.as_mut().poll(&mut context).is_pending());
         assert_eq!(count.0.load(Relaxed), 1);

@@ -1,4 +1,5 @@
-//! Texts that needn't be sent: those that the operator trusts, and those that a client sent before.
+//! Resolution of documents that clients refer to by id or hash: trusted documents, and documents sent before
+//! (automatic persisted queries).
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -20,18 +21,18 @@ use crate::{
     error::Error,
 };
 
-/// Bytes of texts that clients sent with their hash, kept at the most.
+/// Maximum size of the cache of documents that clients sent with their hash, in bytes.
 const MOST_BYTES: u64 = 4 << 20;
-/// How many of them are expected; only the first allocation goes by it.
+/// Expected number of them; it only sets the initial allocation.
 const EXPECTED: usize = 256;
-/// How often it is looked whether the trusted documents have changed.
+/// Interval in which the trusted documents are checked for changes.
 const LOOK: Duration = Duration::from_secs(2);
-/// Characters of an untrusted document that are logged.
+/// Maximum number of characters of a logged untrusted document.
 const LONGEST_LOGGED: usize = 4 << 10;
-/// Untrusted documents that are logged, each once; more aren't.
+/// Maximum number of untrusted documents that are logged, each once.
 const MOST_LOGGED: usize = 10_000;
 
-/// The documents can't be read.
+/// Error: the trusted documents can't be read.
 #[derive(Debug, thiserror::Error)]
 #[error("documents: {}: {reason}", path.display())]
 pub struct DocumentsError {
@@ -39,17 +40,17 @@ pub struct DocumentsError {
     reason: String,
 }
 
-/// The texts of one gateway.
+/// The documents of one gateway.
 pub(super) struct Documents {
     mode: DocumentsMode,
     path: Option<PathBuf>,
     trusted: RwLock<Arc<Trusted>>,
-    /// By hash, what clients sent. Empty where only trusted documents are executed.
+    /// Documents that clients sent, by hash. Empty if only trusted documents are executed.
     sent: Cache<String, Arc<str>, ByLength>,
     logged: RwLock<HashSet<[u8; 32]>>,
 }
 
-/// The trusted documents as they were read.
+/// The trusted documents as last read.
 #[derive(Debug, Default)]
 struct Trusted {
     by_id: HashMap<String, Arc<str>>,
@@ -57,7 +58,7 @@ struct Trusted {
     seen: Seen,
 }
 
-/// What the files looked like.
+/// Size and modification time of each file.
 type Seen = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
 #[derive(Debug, Clone)]
@@ -70,7 +71,7 @@ impl Weighter<String, Arc<str>> for ByLength {
 }
 
 impl Documents {
-    /// Reads the trusted documents, where there are any.
+    /// Loads the trusted documents, if configured.
     ///
     /// # Errors
     /// They can't be read.
@@ -88,11 +89,11 @@ impl Documents {
         })
     }
 
-    /// The text of a request.
+    /// The document of a request.
     ///
     /// # Errors
-    /// `PersistedQueryNotFound`, `UntrustedDocument`, or `BadInput` where there is none or the hash
-    /// isn't the text's.
+    /// `PersistedQueryNotFound`, `UntrustedDocument`, or `BadInput` if there is no document or the hash
+    /// doesn't match it.
     pub(super) fn text(&self, parameters: &mut Parameters) -> Result<String, Error> {
         if let Some(id) = &parameters.document_id {
             let found = self.trusted().by_id.get(id).map(|text| (**text).to_owned());
@@ -119,7 +120,7 @@ impl Documents {
         Ok(text)
     }
 
-    /// A text that was sent as such.
+    /// Checks a document that was sent in full.
     fn admit(&self, text: String) -> Result<String, Error> {
         if self.mode == DocumentsMode::Off || self.trusted().texts.contains(text.trim()) {
             return Ok(text);
@@ -137,7 +138,12 @@ impl Documents {
         if logged.len() < MOST_LOGGED && logged.insert(digest) {
             let end = text.char_indices().nth(LONGEST_LOGGED).map_or(text.len(), |(end, _)| end);
             let text = &text[..end];
-            tracing::warn!(sha256 = hex::encode(digest), text, "a document that isn't trusted");
+            tracing::warn!(
+                event = "untrusted_document",
+                sha256 = hex::encode(digest),
+                text,
+                "a document is not trusted"
+            );
         }
     }
 
@@ -145,8 +151,7 @@ impl Documents {
         Arc::clone(&self.trusted.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the trusted documents again whenever their files have changed. Those that can't be read
-    /// don't replace those that could.
+    /// Reloads the trusted documents whenever their files change. If that fails, the last good ones are kept.
     pub(super) async fn keep_fresh(&self) {
         let Some(path) = &self.path else { return };
         let mut failed = None;
@@ -159,14 +164,19 @@ impl Documents {
             match read(path) {
                 Ok(trusted) => {
                     tracing::info!(
+                        event = "trusted_documents_reloaded",
                         documents = trusted.texts.len(),
-                        "read the trusted documents anew"
+                        "the trusted documents were reloaded"
                     );
                     let mut kept = self.trusted.write().unwrap_or_else(PoisonError::into_inner);
                     *kept = Arc::new(trusted);
                 }
                 Err(fault) => {
-                    tracing::error!(%fault, "the trusted documents stay as they were");
+                    tracing::error!(
+                        event = "trusted_documents_reload_failed",
+                        %fault,
+                        "the trusted documents could not be reloaded; the previous ones are kept"
+                    );
                     failed = Some(seen);
                 }
             }
@@ -174,7 +184,7 @@ impl Documents {
     }
 }
 
-/// What the files look like now.
+/// The present size and modification time of each file.
 fn seen(path: &Path) -> io::Result<Seen> {
     let look = |path: PathBuf| {
         let known = fs::metadata(&path)?;
@@ -183,7 +193,7 @@ fn seen(path: &Path) -> io::Result<Seen> {
     files(path)?.into_iter().map(look).collect()
 }
 
-/// The manifest itself, or the `.graphql` files of the folder and those in it.
+/// The manifest itself, or the `.graphql` files of the folder and its subfolders.
 fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -203,7 +213,7 @@ fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Apollo's and Relay's manifests.
+/// A manifest in Apollo's or Relay's format.
 /// <https://www.apollographql.com/docs/graphos/routing/security/persisted-queries>
 /// <https://relay.dev/docs/guides/persisted-queries/>
 #[derive(Deserialize)]
@@ -262,7 +272,7 @@ fn no_manifest(fault: &serde_json::Error) -> String {
     }
 }
 
-/// Where a text can't be read as a GraphQL document, in plain words.
+/// The message for an unparsable GraphQL document, in plain words.
 fn no_document(fault: &parser::Error) -> String {
     let at = fault.positions().next();
     let at = at.map(|at| format!(" (line {}, column {})", at.line, at.column)).unwrap_or_default();
@@ -270,7 +280,7 @@ fn no_document(fault: &parser::Error) -> String {
 }
 
 impl Trusted {
-    /// A text under its id and the SHA-256 of its bytes, as sent and without white space around.
+    /// Adds a document under its id and under the SHA-256 of its bytes, both as given and trimmed.
     fn add(&mut self, id: String, text: &str) -> Result<(), String> {
         let text: Arc<str> = text.into();
         if let Err(error) = parser::parse_query(&*text) {

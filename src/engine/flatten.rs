@@ -1,6 +1,6 @@
-//! Writes out what is selected: fragments that hold for certain stand where they were named, and what is
-//! selected in several places is selected in one. Such a selection is cheaper to resolve, and what it
-//! answers with is complete as it is.
+//! Flattens selections: fragments that certainly apply are replaced by their selections, and fields with the
+//! same response key are merged. A flattened selection is cheaper to resolve, and if nothing conditional is
+//! left in it, its response needs no completion.
 //! <https://spec.graphql.org/October2021/#sec-Field-Collection>
 
 use std::collections::HashMap;
@@ -13,30 +13,29 @@ use async_graphql::{
 };
 
 use super::{
-    mark::{MARK, typename},
+    typename::{TYPENAME_KEY, typename},
     types::{Types, named},
 };
 
-/// An operation, written out.
-pub(super) struct WrittenOut {
+/// A flattened operation.
+pub(super) struct Flattened {
     pub(super) operation: Positioned<OperationDefinition>,
-    /// Whether nothing is left that depends on the request or on what is found: no fragment and no
-    /// directive.
+    /// Whether no fragment and no directive is left: no selection depends on the request or on the type of an
+    /// object.
     pub(super) is_plain: bool,
-    /// Whether nothing is left that depends on the request but its variables: no directive.
+    /// Whether no directive is left: nothing depends on the request but its variables.
     pub(super) is_unconditional: bool,
 }
 
-/// Writes out an operation for which the schema's rules hold; `None` where it asks about the schema
-/// itself, or would have more than `most` selections: fragments within fragments can be short and
-/// mean very many.
-pub(super) fn write_out<'a>(
+/// Flattens a valid operation. Returns `None` for introspection, or if the result would have more than `most`
+/// selections: fragments within fragments can be short and expand to very many selections.
+pub(super) fn flatten<'a>(
     types: &'a Types,
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
     operation: &'a Positioned<OperationDefinition>,
     root: &str,
     most: &'a mut usize,
-) -> Option<WrittenOut> {
+) -> Option<Flattened> {
     let mut writer =
         Writer { types, fragments, left: most, is_plain: true, is_unconditional: true };
     let set = &operation.node.selection_set;
@@ -44,7 +43,7 @@ pub(super) fn write_out<'a>(
     let mut operation = operation.clone();
     operation.node.selection_set.node.items = items;
     let Writer { is_plain, is_unconditional, .. } = writer;
-    Some(WrittenOut { operation, is_plain, is_unconditional })
+    Some(Flattened { operation, is_plain, is_unconditional })
 }
 
 struct Writer<'a> {
@@ -55,16 +54,16 @@ struct Writer<'a> {
     is_unconditional: bool,
 }
 
-/// Something that an object is asked for.
+/// A selection on an object.
 enum Wanted<'a> {
-    /// A field, with all that is selected below its key.
+    /// A field, with all selection sets below its response key.
     Field(&'a Positioned<Field>, Vec<&'a SelectionSet>),
-    /// What depends on the request or on what is found.
+    /// A selection that depends on the request or on the type of the object.
     Unsure(&'a Positioned<Selection>),
 }
 
 impl<'a> Writer<'a> {
-    /// What the sets ask an object of type `of` for, together.
+    /// The merged selections of the sets on an object of type `of`.
     fn set(&mut self, sets: &[&'a SelectionSet], of: &str) -> Option<Vec<Positioned<Selection>>> {
         let (mut wanted, mut places) = (Vec::new(), HashMap::new());
         for set in sets {
@@ -85,7 +84,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        // An object that is asked for nothing would be null.
+        // An object without selections would be null.
         if !is_sure || items.is_empty() {
             self.is_plain = false;
             items.push(typename());
@@ -110,7 +109,7 @@ impl<'a> Writer<'a> {
                 }
                 Selection::Field(field) => {
                     let key = &field.node.response_key().node;
-                    if key == MARK {
+                    if key == TYPENAME_KEY {
                         continue;
                     }
                     let below = &field.node.selection_set.node;
@@ -166,8 +165,9 @@ impl<'a> Writer<'a> {
         Some(written)
     }
 
-    /// As it is, with what is below written out. No name of a fragment is left, and a fragment on another union
-    /// is one for each object that may be meant: the library doesn't know what unions hold.
+    /// Keeps the selection, and flattens what is below it. Named fragments become inline fragments. A
+    /// fragment on another union becomes one fragment for each possible object type, because the library
+    /// doesn't know the members of unions.
     fn unsure(&mut self, selection: &'a Selection, of: &str) -> Option<Vec<Selection>> {
         let (condition, directives, set, position) = match selection {
             Selection::Field(field) => {

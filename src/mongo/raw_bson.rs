@@ -1,14 +1,14 @@
-//! Documents as they are stored, walked through in one pass (BSON 1.1, <https://bsonspec.org/spec.html>).
+//! Reads the bytes of stored documents in one pass (BSON 1.1, <https://bsonspec.org/spec.html>).
 //!
-//! The driver's way reads each key three times before it is known whether anyone asks for the field: where
-//! it ends, whether it is UTF-8, whether a zero is in it. Here keys are bytes, and a value is looked into
-//! where it is read.
+//! The driver reads each key three times before it is known whether the field is needed: to find its end, to
+//! check that it is UTF-8, and to look for a zero byte in it. Here keys are bytes, and a value is decoded
+//! only when it is read.
 
 use std::fmt::{self, Display};
 
 use mongodb::bson::{DateTime, RawDocument};
 
-/// A value as it is stored.
+/// A stored value.
 #[derive(Debug, Clone, Copy)]
 pub struct Element<'a> {
     kind: u8,
@@ -24,7 +24,7 @@ const INT32: u8 = 0x10;
 const INT64: u8 = 0x12;
 
 impl<'a> Element<'a> {
-    /// A whole document.
+    /// The value of a whole document.
     #[must_use]
     pub fn of(document: &'a RawDocument) -> Self {
         Self { kind: DOCUMENT, bytes: document.as_bytes() }
@@ -36,15 +36,15 @@ impl<'a> Element<'a> {
         self.kind == NULL
     }
 
-    /// A string in UTF-8.
+    /// The string, if the value is one and is UTF-8.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
-        // Between its length and a zero.
+        // The text lies between its length and a zero byte.
         let (0, text) = self.bytes_of(STRING)?.get(4..)?.split_last()? else { return None };
         str::from_utf8(text).ok()
     }
 
-    /// An integer of either width.
+    /// The integer, if the value is one of either width.
     #[must_use]
     pub fn as_integer(self) -> Option<i64> {
         match self.kind {
@@ -54,31 +54,31 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// A moment.
+    /// The time, if the value is one.
     #[must_use]
     pub fn as_date_time(self) -> Option<DateTime> {
         let millis = self.bytes_of(DATE_TIME)?.try_into().ok()?;
         Some(DateTime::from_millis(i64::from_le_bytes(millis)))
     }
 
-    /// A document's bytes.
+    /// The bytes of the document, if the value is one.
     #[must_use]
     pub fn as_document(self) -> Option<&'a [u8]> {
         self.bytes_of(DOCUMENT)
     }
 
-    /// What is in a document, in its order.
+    /// The fields of a document, in its order.
     ///
     /// # Errors
-    /// It is none.
+    /// The value isn't a document.
     pub fn fields(self) -> Result<Elements<'a>, Unfit> {
         self.bytes_of(DOCUMENT).and_then(Elements::within).ok_or_else(Unfit::default)
     }
 
-    /// What is in an array, in its order; keys are places.
+    /// The elements of an array, in its order. Their keys are positions.
     ///
     /// # Errors
-    /// It is none.
+    /// The value isn't an array.
     pub fn items(self) -> Result<Elements<'a>, Unfit> {
         self.bytes_of(ARRAY).and_then(Elements::within).ok_or_else(Unfit::default)
     }
@@ -88,12 +88,12 @@ impl<'a> Element<'a> {
     }
 }
 
-/// A value isn't what the view says: the innermost field that has a name.
+/// A value doesn't have the type that the view declares. Contains the innermost field with a name.
 #[derive(Debug, Clone, Copy, Default, thiserror::Error)]
 pub struct Unfit(Option<&'static str>);
 
 impl Unfit {
-    /// It is in this field.
+    /// Adds the field that contains the value.
     #[must_use]
     pub fn within(self, field: &'static str) -> Self {
         Self(self.0.or(Some(field)))
@@ -109,14 +109,14 @@ impl Display for Unfit {
     }
 }
 
-/// Keys and values.
+/// Iterator over keys and values.
 #[derive(Debug)]
 pub struct Elements<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Elements<'a> {
-    /// A document has its own length in front and a zero behind.
+    /// Checks that the document begins with its own length and ends with a zero byte.
     fn within(document: &'a [u8]) -> Option<Self> {
         let (length, rest) = document.split_first_chunk()?;
         let (zero, rest) = rest.split_last()?;
@@ -143,7 +143,7 @@ impl<'a> Iterator for Elements<'a> {
         }
         let element = self.element();
         if element.is_none() {
-            self.rest = &[]; // nobody knows where the next one begins
+            self.rest = &[]; // the position of the next element is unknown
         }
         Some(element.ok_or_else(Unfit::default))
     }
@@ -153,24 +153,24 @@ fn zero_in(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == 0)
 }
 
-/// Bytes of a value that comes first in these.
+/// Length in bytes of the value at the beginning of `bytes`.
 fn size(kind: u8, bytes: &[u8]) -> Option<usize> {
     let length = || usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok();
     let counted = |besides: usize| length()?.checked_add(besides);
     Some(match kind {
-        NULL | 0x06 | 0x7f | 0xff => 0, // undefined, greatest key, least key
+        NULL | 0x06 | 0x7f | 0xff => 0, // undefined, max key, min key
         0x08 => 1,                      // boolean
         INT32 => 4,
         0x01 | DATE_TIME | 0x11 | INT64 => 8, // double, timestamp
         0x07 => 12,                           // object id
         0x13 => 16,                           // decimal
-        // A length counts itself in documents, arrays and code with its scope,
+        // The length includes itself in documents, arrays and code with scope,
         DOCUMENT | ARRAY | 0x0f => length()?,
         STRING | 0x0d | 0x0e => counted(4)?, // but not in strings, code and symbols,
-        0x05 => counted(5)?,                 // in binaries with their kind,
+        0x05 => counted(5)?,                 // in binaries, which have a subtype,
         0x0c => counted(4 + 12)?,            // nor in pointers, which end with an object id.
         0x0b => {
-            // A regular expression and its options, each up to a zero.
+            // A regular expression and its options, each ending with a zero byte.
             let options = zero_in(bytes)? + 1;
             options + zero_in(&bytes[options..])? + 1
         }
@@ -193,7 +193,7 @@ mod tests {
         elements.map(key).collect()
     }
 
-    /// One of each type, and what comes behind each is found.
+    /// A document with a value of each type, each of them followed by another.
     fn of_everything() -> RawDocumentBuf {
         let id = ObjectId::from_bytes([7; 12]);
         let everything = doc! {
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_pointer_of_the_old_kind_is_passed_over() {
-        // Nobody can write one with the driver: its document, as the specification says.
+        // The driver can't write this type. The bytes follow the specification.
         let mut bytes = vec![0, 0, 0, 0, 0x0c, b'p', 0, 2, 0, 0, 0, b'n', 0];
         bytes.extend([7; 12]);
         bytes.extend([NULL, b'z', 0, 0]);
@@ -244,14 +244,15 @@ mod tests {
         assert!(matches!(driver.get("p"), Ok(Some(RawBsonRef::DbPointer(_)))));
     }
 
-    /// Wherever a document is cut or changed: nothing is read beyond it, and what is read is in it.
+    /// Wherever a document is truncated or changed: nothing is read beyond its end, and what is read lies
+    /// within it.
     #[test]
     fn damage_is_an_error() {
         let written = of_everything();
         let bytes = written.as_bytes();
         for end in 0..bytes.len() {
             assert_eq!(keys(&bytes[..end]), None, "its length says more");
-            // With a length that fits, it ends in the middle of something.
+            // With a matching length, it ends in the middle of a value.
             let mut cut = bytes[..end].to_vec();
             if end >= 5 {
                 cut[..4].copy_from_slice(&i32::try_from(end).expect("small").to_le_bytes());

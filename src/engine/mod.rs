@@ -1,0 +1,20 @@
+//! The query engine: the steps before and after the library executes an operation. Rooms use only
+//! [`caching`].
+//!
+//! - [`prepared`]: operations are parsed and validated once per document
+//! - [`cost`]: cost, depth and complexity limits of an operation
+//! - [`caching`]: how long a response may be cached
+//! - [`types`]: the types of the schema, read from its SDL
+//! - `merging`: checks that fields with the same response key can be merged
+//! - `typename`: adds an aliased `__typename` wherever the concrete type isn't known statically
+//! - `flatten`: replaces fragments by their selections and merges fields with the same response key
+//! - `completion`: completes the library's responses as the specification demands
+
+pub mod caching;
+mod completion;
+pub mod cost;
+mod flatten;
+mod merging;
+pub mod prepared;
+mod typename;
+pub mod types;

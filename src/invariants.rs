@@ -1,0 +1,27 @@
+//! The report of `docgate check`: each room adds its invariants and their violations.
+
+/// Rules and their violations.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Name of each rule, with its violations.
+    pub rules: Vec<(String, Vec<String>)>,
+}
+
+impl Report {
+    /// Starts a rule; the following calls of [`Self::broken`] belong to it.
+    pub fn rule(&mut self, rule: &str) {
+        self.rules.push((rule.to_owned(), Vec::new()));
+    }
+
+    /// Records a violation of the rule that was started last.
+    pub fn broken(&mut self, what: String) {
+        if let Some((_, broken)) = self.rules.last_mut() {
+            broken.push(what);
+        }
+    }
+
+    /// Whether no rule is violated.
+    pub fn is_clean(&self) -> bool {
+        self.rules.iter().all(|(_, broken)| broken.is_empty())
+    }
+}

@@ -218,7 +218,7 @@ class Bench:
             raise Trouble(f"{name}: all that {server} was asked failed: {outcome['sample']}")
 
     def asked(self, connections: int, seconds: int = 0, number: int = 0) -> load.Load:
-        """In a round all servers are asked for the same keys; op ids are never used twice."""
+        """In a round all servers are asked for the same keys; idempotency keys are never used twice."""
         self._count += 1
         return load.Load(connections, seconds, connections + 1_000 * number, f"{self.name}-{self._count}")
 

@@ -20,7 +20,7 @@ LINES = 5
 SHIPPING = {"name": "Anna Berg", "street": "Ringstr. 5", "city": "50667 Köln", "country": "DE"}
 
 OPEN = """mutation Open($policy: CartPolicy!, $op: ID) {
-  openCart(input: {policy: $policy, currency: "EUR", opId: $op}) {
+  openCart(input: {policy: $policy, currency: "EUR", idempotencyKey: $op}) {
     __typename ... on Cart { id } ... on UserError { code message }
   }
 }"""
@@ -29,14 +29,14 @@ ADD = (
     + ", ".join(f"$sku{at}: ID!, $op{at}: ID" for at in range(LINES))
     + ") { "
     + " ".join(
-        f"line{at}: addCartLine(input: {{cartId: $cart, sku: $sku{at}, quantity: 1, opId: $op{at}}})"
+        f"line{at}: addCartLine(input: {{cartId: $cart, sku: $sku{at}, quantity: 1, idempotencyKey: $op{at}}})"
         " { __typename ... on Cart { total { minorUnits } } ... on UserError { code message } }"
         for at in range(LINES)
     )
     + " }"
 )
 CHECKOUT = """mutation Checkout($cart: ID!, $shipping: ShippingAddressInput!, $op: ID) {
-  checkoutCart(input: {cartId: $cart, payment: {}, shipping: $shipping, opId: $op}) {
+  checkoutCart(input: {cartId: $cart, payment: {}, shipping: $shipping, idempotencyKey: $op}) {
     __typename ... on Order { id state total { minorUnits } } ... on UserError { code message }
   }
 }"""

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from client import SIGNS_OF_FAILURE, Address, Headers, bearer, encoded
 from processes import Trouble
 
-#: Where an op id stands in a text: another one each time.
+#: Where an idempotency key stands in a text: another one each time.
 OP = -1
 #: Pieces of a text: as it stands, the number of the column that is drawn from, or `OP`.
 Text = Sequence[Union[str, int]]
@@ -71,7 +71,7 @@ class Load:
     connections: int
     seconds: int
     seed: int
-    #: Names the run: op ids begin with it.
+    #: Names the run: idempotency keys begin with it.
     name: str
 
 

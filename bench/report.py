@@ -238,7 +238,7 @@ Closed loop, {IN_FLIGHT} in flight, the two sides in turn on the same mongod, ea
 shape in a database of its own: 3,905 categories, 16,384 products, 1,000 of them with a million in
 stock, 10,000 accounts, 100 assets of two attributes; for the languages 256 categories with 8 products each,
 to which they are added, and 10,000 with one, from which they are removed. One op is one whole iteration.
-Directly means a Node script that sends the commands straight through the driver, without HTTP and GraphQL and without docgate's guards and op ids,
+Directly means a Node script that sends the commands straight through the driver, without HTTP and GraphQL and without docgate's guards and idempotency keys,
 with the same write concern, `majority`; the last column is with write concern 1, as the simulator has it,
 where an answered write may be lost. It is its own load, while docgate's comes from another process. A cart
 is three requests to docgate, everything else is one; its payment is approved in the process.

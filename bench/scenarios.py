@@ -66,14 +66,14 @@ PRODUCTS_BY = """query($path: String!) {
 BELOW = """query($path: String!, $after: String) {
   categories(parentPath: $path, first: 100, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } }
 }"""
-ASSET = "query($path: String!) { asset(by: {path: $path}) { id nonce } }"
+ASSET = "query($path: String!) { asset(by: {path: $path}) { id version } }"
 METADATA = """query($first: String!, $second: String!) {
   assets(by: {attributes: {all: [{key: "first", eq: {text: $first}}, {key: "second", eq: {text: $second}}]}}) {
     nodes { id slug path title attributes { key text } }
   }
 }"""
 POST = """mutation($on: ID!, $op: ID!) {
-  postComment(input: {on: $on, text: "What one hears at once is not what stays.", opId: $op}) {
+  postComment(input: {on: $on, text: "What one hears at once is not what stays.", idempotencyKey: $op}) {
     __typename ... on Comment { slug } ... on UserError { code message }
   }
 }"""
@@ -244,7 +244,7 @@ def describe(address: Address, editor: str) -> None:
     for at, path in enumerate(paths):
         asset = ask(address, ASSET, {"path": path.removeprefix("/assets")}, editor)["asset"]
         pairs = '[{key: "first", value: {text: "value %d"}}, {key: "second", value: {text: "other %d"}}]' % (at, at)
-        given = 'asset: "%s", nonce: "%s", attributes: %s' % (asset["id"], asset["nonce"], pairs)
+        given = 'asset: "%s", version: "%s", attributes: %s' % (asset["id"], asset["version"], pairs)
         edits.append("editAsset(input: {%s}) { __typename %s }" % (given, shop.REFUSAL))
     shop.carry_out(address, edits, editor)
 

@@ -54,7 +54,7 @@ ADD = """mutation Add($cart: ID!, $sku: ID!) {
   }
 }"""
 TRANSFER = """mutation Transfer($from: ID!, $to: ID!, $op: ID!) {
-  transfer(input: {sourceId: $from, destinationId: $to, amount: 100, opId: $op}) {
+  transfer(input: {sourceId: $from, destinationId: $to, amount: 100, idempotencyKey: $op}) {
     __typename ... on Transfer { id state } ... on UserError { code message }
   }
 }"""

@@ -122,7 +122,7 @@ impl App {
         &self.inner.hub
     }
 
-    /// Ids, op ids and signatures.
+    /// Ids, idempotency keys and signatures.
     pub fn ids(&self) -> &Ids {
         &self.inner.ids
     }
@@ -199,7 +199,7 @@ impl App {
     }
 }
 
-/// Ids, op ids and signatures, which are keyed by the secret.
+/// Ids, idempotency keys and signatures, which are keyed by the secret.
 pub struct Ids {
     key: Hmac<Sha256>,
 }
@@ -253,14 +253,14 @@ impl Ids {
         mac
     }
 
-    /// The op of one call of a flow. `scope` is the owner of the op id (a subject or a capability) and the
-    /// operation; `input` is what the digest is made of. Without an op id, every call is its own op.
-    pub fn op(&self, scope: &[&str], op_id: Option<&str>, input: &impl Serialize) -> Op {
-        let id = match op_id {
-            Some(op_id) => {
+    /// The op of one call of a flow. `scope` is the owner of the idempotency key (a subject or a capability) and the
+    /// operation; `input` is what the digest is made of. Without an idempotency key, every call is its own op.
+    pub fn op(&self, scope: &[&str], idempotency_key: Option<&str>, input: &impl Serialize) -> Op {
+        let id = match idempotency_key {
+            Some(idempotency_key) => {
                 let mut parts = vec!["op"];
                 parts.extend_from_slice(scope);
-                parts.push(op_id);
+                parts.push(idempotency_key);
                 self.derived(&parts)
             }
             None => self.random(),

@@ -28,7 +28,7 @@ pub struct Config {
     /// Database that holds the collections.
     pub database: String,
     /// Key from which ids and cursors are derived, 32 bytes or more. A change alters the meaning of repeated
-    /// op ids and invalidates old cursors.
+    /// idempotency keys and invalidates old cursors.
     pub secret: String,
 
     /// Shared secret for HS256 tokens, 32 bytes or more.
@@ -83,7 +83,7 @@ pub struct Config {
     pub flow_command_millis: u64,
     /// Largest difference between the clocks of the replica set's members, in milliseconds.
     pub flow_skew_millis: u64,
-    /// How long applied op ids are remembered, in seconds. Use at least an hour in production.
+    /// How long applied idempotency keys are remembered, in seconds. Use at least an hour in production.
     pub flow_ops_seconds: u64,
 
     /// How long a comment can be edited after it was posted, in seconds.

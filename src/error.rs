@@ -58,8 +58,8 @@ pub enum Error {
     #[error("it couldn't be read at the moment; try again")]
     Unread(#[source] Source),
     /// MongoDB or a payment provider gave no answer, or no definite one. The write may have been applied, or
-    /// may still be. Repeating it with the same op id is safe.
-    #[error("the outcome is not known; repeating with the same op id is safe")]
+    /// may still be. Repeating it with the same idempotency key is safe.
+    #[error("the outcome is not known; repeating with the same idempotency key is safe")]
     Unavailable(#[source] Source),
     /// Like `Unavailable`, for additions to counts: nothing tells whether they were applied.
     #[error("it is not known whether this was counted; sent again it may be counted twice")]

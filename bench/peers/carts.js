@@ -84,7 +84,7 @@ function reason(cart, { key, sku, quantity, product, op }) {
   const record = cart.ops.find(({ id }) => id === op.id);
   if (record?.input === op.input) return cart;
   if (record) {
-    const message = "the op id was used before with another input; nothing was changed";
+    const message = "the idempotency key was used before with another input; nothing was changed";
     return refusal("Conflict", "CONFLICT", message);
   }
   if (cart.state !== "ACTIVE") {
@@ -111,9 +111,9 @@ function reason(cart, { key, sku, quantity, product, op }) {
 }
 
 const Mutation = {
-  async openCart(_, { input: { policy, currency, opId } }, { collections }) {
-    if (opId != null)
-      return invalid("opId", "takes a signed-in caller; without a token leave it out");
+  async openCart(_, { input: { policy, currency, idempotencyKey } }, { collections }) {
+    if (idempotencyKey != null)
+      return invalid("idempotencyKey", "takes a signed-in caller; without a token leave it out");
     if (policy !== "AT_CHECKOUT")
       throw new GraphQLError("only carts that take stock at the checkout are served here");
     const now = new Date();
@@ -134,14 +134,14 @@ const Mutation = {
     return cart;
   },
 
-  async addCartLine(_, { input: { cartId, sku, quantity, opId } }, { collections, load }) {
+  async addCartLine(_, { input: { cartId, sku, quantity, idempotencyKey } }, { collections, load }) {
     if (!isKey(sku)) return invalid("sku", "takes 1 to 128 letters, digits, '-', '_', '~' or ':'");
     if (quantity < 1 || quantity > MOST_QUANTITY)
       return invalid("quantity", `must be between 1 and ${MOST_QUANTITY}`);
     const key = keyOf("cart", cartId);
     if (!key) return invalid("cartId", "isn't the id of any cart");
     const op = {
-      id: opId == null ? randomId() : derivedId("op", key, "addCartLine", opId),
+      id: idempotencyKey == null ? randomId() : derivedId("op", key, "addCartLine", idempotencyKey),
       input: digest([sku, quantity]),
     };
     const found = await load("product", sku);

@@ -5,7 +5,7 @@ import { GraphQLError, GraphQLScalarType, Kind } from "graphql";
 import { BSON, Long } from "mongodb";
 
 const SITE_LOCALE = "en";
-// With docgate's own secret, cursors and op ids are the same as docgate's.
+// With docgate's own secret, cursors and idempotency keys are the same as docgate's.
 const SECRET = process.env.SECRET ?? "";
 
 export const badInput = (field, reason, code = "BAD_USER_INPUT") =>

@@ -196,23 +196,23 @@ pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInp
     Err(InvalidInput::new(field, format!("takes at most {most} elements")))
 }
 
-/// Validates an optional op id: 1 to 128 characters chosen by the client, at least one of them visible.
+/// Validates an optional idempotency key: 1 to 128 characters chosen by the client, at least one of them visible.
 ///
 /// # Errors
 /// `InvalidInput` with the name of the field.
-pub fn op_id(value: Option<&async_graphql::ID>) -> Result<Option<String>, InvalidInput> {
-    value.map(|id| verbatim("opId", id, 1..=128)).transpose()
+pub fn idempotency_key(value: Option<&async_graphql::ID>) -> Result<Option<String>, InvalidInput> {
+    value.map(|id| verbatim("idempotencyKey", id, 1..=128)).transpose()
 }
 
-/// The op of a call, made from the client's op id if there is one; see [`crate::app::Ids::op`].
+/// The op of a call, made from the client's idempotency key if there is one; see [`crate::app::Ids::op`].
 ///
 /// # Errors
-/// `InvalidInput`: the op id isn't valid.
+/// `InvalidInput`: the idempotency key isn't valid.
 pub fn op(
     app: &crate::app::App,
     scope: &[&str],
     op_id_argument: Option<&async_graphql::ID>,
     input: &impl serde::Serialize,
 ) -> Result<Op, InvalidInput> {
-    Ok(app.ids().op(scope, op_id(op_id_argument)?.as_deref(), input))
+    Ok(app.ids().op(scope, idempotency_key(op_id_argument)?.as_deref(), input))
 }

@@ -109,32 +109,32 @@ pub struct Conflict {
     pub code: ErrorCode,
     /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// Current nonce of the document, if the conflict is about its nonce; else null.
-    pub current_nonce: Option<ID>,
+    /// Current version of the document, if the conflict is about its version; else null.
+    pub current_version: Option<ID>,
 }
 
 impl Conflict {
-    /// The op id was used before with another input.
+    /// The idempotency key was used before with another input.
     pub fn other_input() -> Self {
-        Self::because("the op id was used before with another input; nothing was changed")
+        Self::because("the idempotency key was used before with another input; nothing was changed")
     }
 
-    /// The op with this op id was aborted before it was applied.
+    /// The op with this idempotency key was aborted before it was applied.
     pub fn given_up() -> Self {
         Self::because(
-            "this op was given up and nothing was applied; send it again with a new op id",
+            "this op was given up and nothing was applied; send it again with a new idempotency key",
         )
     }
 
-    /// The given nonce isn't the current one.
+    /// The given version isn't the current one.
     pub fn stale_nonce(current: impl Into<String>) -> Self {
         let conflict = Self::because("it was changed since you read it; merge and send again");
-        Self { current_nonce: Some(ID(current.into())), ..conflict }
+        Self { current_version: Some(ID(current.into())), ..conflict }
     }
 
     /// Another conflict; the message must be safe to show to clients.
     pub fn because(message: &str) -> Self {
-        Self { code: ErrorCode::Conflict, message: message.into(), current_nonce: None }
+        Self { code: ErrorCode::Conflict, message: message.into(), current_version: None }
     }
 }
 
@@ -255,10 +255,10 @@ impl CartNotActive {
         Self::because(state, message)
     }
 
-    /// The cart that this op id opened is closed, in this state.
+    /// The cart that this idempotency key opened is closed, in this state.
     pub fn opened_before(state: &str) -> Self {
         let message = format!(
-            "the cart that this op id opened is {state}; open another one with a new op id"
+            "the cart that this idempotency key opened is {state}; open another one with a new idempotency key"
         );
         Self::because(state, message)
     }

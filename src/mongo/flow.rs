@@ -29,7 +29,7 @@ pub struct Bounds {
     pub command: Duration,
     /// Largest difference between the clocks of the replica set's members.
     pub skew: Duration,
-    /// How long applied op ids are remembered.
+    /// How long applied idempotency keys are remembered.
     pub ops: Duration,
     /// Maximum number of op records on a decider.
     pub most_ops: usize,
@@ -143,9 +143,9 @@ impl Attempt {
 /// One call of a flow: the caller's idempotency key in its scope, and a digest of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
-    /// The op id, keyed by its scope (a subject or a capability), so that no caller can ask for another's.
+    /// The idempotency key, keyed by its scope (a subject or a capability), so that no caller can ask for another's.
     pub id: String,
-    /// Digest of the input. The same op id with another input is a conflict.
+    /// Digest of the input. The same idempotency key with another input is a conflict.
     pub input: String,
 }
 
@@ -153,7 +153,7 @@ pub struct Op {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpRecord {
-    /// Tag of the reservations: the op id, or the op id and the try if each try reserves anew.
+    /// Tag of the reservations: the idempotency key, or the idempotency key and the try if each try reserves anew.
     pub tag: String,
     /// The op that was applied; absent if the tag is void.
     #[serde(default, skip_serializing_if = "Option::is_none")]

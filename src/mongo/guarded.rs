@@ -29,7 +29,7 @@ pub enum Outcome<T> {
     /// The guard didn't hold when the write was evaluated; nothing changed.
     Refused,
     /// The write may have been applied, or may still be. It is never undone and never shown as refused. The
-    /// caller gets the error; the flow is repeated under its op id or finished by a sweep.
+    /// caller gets the error; the flow is repeated under its idempotency key or finished by a sweep.
     Unknown(Error),
 }
 

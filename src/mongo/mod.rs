@@ -10,7 +10,7 @@
 //! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - `raw_writes`: write commands without the record that MongoDB keeps of retryable writes
-//! - [`flow`]: attempts with a deadline on the server's clock, op ids; the steps *reserve, commit, apply,
+//! - [`flow`]: attempts with a deadline on the server's clock, idempotency keys; the steps *reserve, commit, apply,
 //!   settle*
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`tree`]: documents that carry copies of their ancestors' values

@@ -13,7 +13,7 @@ use crate::support::{Client, Gateway};
 /// What tests look at of a product.
 pub const PRODUCT: &str = "
     fragment product on Product {
-        __typename id sku type title description language asin issueDate nonce
+        __typename id sku type title description language asin issueDate version
         shipping { weight dimensions { width height depth } }
         pricing {
             list { minorUnits currency } retail { minorUnits } savings { minorUnits } pctSavings
@@ -32,13 +32,13 @@ pub const PRODUCT: &str = "
 fn mutation(name: &str) -> String {
     let input = format!("{}{}Input", name[..1].to_uppercase(), &name[1..]);
     let refusals = "
-        ... on Conflict { currentNonce } ... on InvalidInput { field reason }
+        ... on Conflict { currentVersion } ... on InvalidInput { field reason }
         ... on AlreadyExists { taken: id } ... on NotFound { what missing: id }";
     let refusals = match name {
-        "createProduct" => refusals.replace("... on Conflict { currentNonce }", ""),
+        "createProduct" => refusals.replace("... on Conflict { currentVersion }", ""),
         "updateProduct" => refusals.replace("... on AlreadyExists { taken: id }", ""),
         _ => refusals
-            .replace("... on Conflict { currentNonce }", "")
+            .replace("... on Conflict { currentVersion }", "")
             .replace("... on AlreadyExists { taken: id }", ""),
     };
     format!(

@@ -119,7 +119,7 @@ async fn what_can_be_refused_early_changes_nothing() {
         ("/shipping/country", json!("$a")),
         ("/shipping/country", json!("ZZ")),
         ("/shipping/country", json!("")),
-        ("/opId", json!("x".repeat(129))),
+        ("/idempotencyKey", json!("x".repeat(129))),
     ] {
         let mut input = checkout_input(&full, &purse, "op");
         *input.pointer_mut(path).expect("a field") = value;

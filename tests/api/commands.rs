@@ -119,7 +119,7 @@ async fn commenting_sends_only(layout: &str, expected: &[&str]) {
     let on = comments::discussed(&base, "a", layout).await;
     comments::posted(&base.shopper("early"), &on, "early", None).await;
     let post = async |gateway: &Gateway| {
-        let input = json!({ "on": on, "text": "A comment", "opId": "op" });
+        let input = json!({ "on": on, "text": "A comment", "idempotencyKey": "op" });
         is(&comments::does(&gateway.shopper("ann"), "postComment", input).await, "Comment");
     };
     sends_only(&base, post, expected).await;
@@ -162,7 +162,7 @@ async fn an_upload() {
     // Three chunks.
     let sent = assets::file("a.bin", "x/y", assets::noise(600_000));
     let upload = async |gateway: &Gateway| {
-        let input = json!({ "slug": "it", "parent": gallery, "opId": "op" });
+        let input = json!({ "slug": "it", "parent": gallery, "idempotencyKey": "op" });
         let body = assets::with_file("uploadAsset", input, &sent);
         let (_, answer) = assets::send_form(&assets::editor(gateway), body).await.expect("sent");
         is(&answer["data"]["uploadAsset"], "Asset");

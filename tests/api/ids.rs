@@ -15,7 +15,7 @@ use crate::{content, roles::Contract, support::Gateway};
 type Path = Vec<String>;
 
 /// Ids that are the caller's to choose, or that aren't of things.
-const OTHERS: [&str; 4] = ["opId", "nonce", "userId", "author"];
+const OTHERS: [&str; 4] = ["idempotencyKey", "version", "userId", "author"];
 /// New keys, and what comes with a file, of which the tests of assets tell.
 const ELSEWHERE: [[&str; 3]; 3] = [
     ["createProduct", "input", "sku"],

@@ -1,4 +1,4 @@
-//! The kit by itself: guarded writes, runs, op ids, copies, leases and pages.
+//! The kit by itself: guarded writes, runs, idempotency keys, copies, leases and pages.
 
 use std::time::Duration;
 

@@ -35,12 +35,12 @@ pub fn cancel_query() -> String {
 }
 
 pub async fn adjust(client: &Client, order: &str, sku: &str, quantity: i64, op: &str) -> Value {
-    let input = json!({ "orderId": order, "sku": sku, "quantity": quantity, "opId": op });
+    let input = json!({ "orderId": order, "sku": sku, "quantity": quantity, "idempotencyKey": op });
     client.field(&adjust_query(), json!({ "input": input })).await
 }
 
 pub async fn cancel(client: &Client, order: &str, op: &str) -> Value {
-    let input = json!({ "orderId": order, "opId": op });
+    let input = json!({ "orderId": order, "idempotencyKey": op });
     client.field(&cancel_query(), json!({ "input": input })).await
 }
 
@@ -201,7 +201,7 @@ async fn the_sweep_leaves_an_authorisation_to_the_cart_or_order_that_it_is_for()
 
     // A raise in the same way.
     let raise = async |gateway: &Gateway, order: &str| {
-        let input = json!({ "orderId": order, "sku": "a", "quantity": 2, "opId": "up" });
+        let input = json!({ "orderId": order, "sku": "a", "quantity": 2, "idempotencyKey": "up" });
         let _cut = gateway.shopper("ann").send(&adjust_query(), json!({ "input": input })).await;
     };
     let gateway = base.sibling_behind_proxy().await;
@@ -324,7 +324,8 @@ async fn an_adjustment_that_cannot_be_is_refused() {
     for (field, value) in
         [("orderId", json!("$a")), ("orderId", json!(huge)), ("sku", json!("a.b"))]
     {
-        let mut input = json!({ "orderId": order, "sku": "a", "quantity": 1, "opId": "op" });
+        let mut input =
+            json!({ "orderId": order, "sku": "a", "quantity": 1, "idempotencyKey": "op" });
         input[field] = value;
         let refused = shopper.field(&adjust_query(), json!({ "input": input })).await;
         assert_eq!(refused["code"], "NOT_FOUND", "{refused:#}");
@@ -333,9 +334,10 @@ async fn an_adjustment_that_cannot_be_is_refused() {
         ("quantity", json!(-1)),
         ("quantity", json!(10_001)),
         ("quantity", json!("9223372036854775807")),
-        ("opId", json!("")),
+        ("idempotencyKey", json!("")),
     ] {
-        let mut input = json!({ "orderId": order, "sku": "a", "quantity": 1, "opId": "op" });
+        let mut input =
+            json!({ "orderId": order, "sku": "a", "quantity": 1, "idempotencyKey": "op" });
         input[field] = value;
         let refused = shopper.field(&adjust_query(), json!({ "input": input })).await;
         assert_eq!(refused["code"], "INVALID_INPUT", "{refused:#}");
@@ -533,7 +535,7 @@ async fn subject(gateway: &Gateway, n: usize) -> Subject {
 /// Sends whatever becomes of it.
 async fn send(gateway: &Gateway, subject: &Subject, query: &str, mut input: Value) {
     input["orderId"] = json!(subject.order);
-    input["opId"] = json!("op");
+    input["idempotencyKey"] = json!("op");
     let client = gateway.shopper(&subject.shopper);
     let _answer_or_trouble = client.send(query, json!({ "input": input })).await;
 }
@@ -609,7 +611,7 @@ async fn a_slow_worker_that_was_overtaken_gives_nothing_twice() {
             let client = gateway.shopper(&own.shopper);
             let mut input = input.clone();
             input["orderId"] = json!(own.order);
-            input["opId"] = json!("op");
+            input["idempotencyKey"] = json!("op");
             let input = json!({ "input": input });
             let query = query.clone();
             let call = tokio::spawn(async move { client.send(&query, input).await });

@@ -46,15 +46,15 @@ async fn a_person_is_made_once_per_op_id() {
     let gateway = Gateway::start().await;
     let merchant = gateway.merchant();
     let address = json!({ "street": "$street 1", "city": "Hamlet, NC", "country": "US" });
-    let input = json!({ "name": "John Coltrane", "address": address, "opId": "op-1" });
+    let input = json!({ "name": "John Coltrane", "address": address, "idempotencyKey": "op-1" });
     let made = merchant.field(CREATE, json!({ "input": input })).await;
     assert_eq!((&made["name"], &made["address"]), (&json!("John Coltrane"), &address));
     let before = gateway.snapshot().await;
     assert_eq!(merchant.field(CREATE, json!({ "input": input })).await, made);
-    let other = json!({ "input": { "name": "Another", "opId": "op-1" } });
+    let other = json!({ "input": { "name": "Another", "idempotencyKey": "op-1" } });
     assert_eq!(merchant.field(CREATE, other.clone()).await["__typename"], "Conflict");
     assert!(gateway.snapshot().await == before);
-    // Another caller's op id is another one, and without one each call is its own.
+    // Another caller's idempotency key is another one, and without one each call is its own.
     let colleague = gateway.user("a-colleague", &["merchant"]);
     assert_ne!(colleague.field(CREATE, other).await["id"], made["id"]);
     let anew = json!({ "input": { "name": "Twin" } });
@@ -77,7 +77,7 @@ async fn what_cant_be_used_is_refused_and_changes_nothing() {
         (json!({ "name": "a\u{7}" }), "input.name"),
         (json!({ "name": "A", "address": address("", "DE") }), "input.address.street"),
         (json!({ "name": "A", "address": address("S", "Germany") }), "input.address.country"),
-        (json!({ "name": "A", "opId": "" }), "input.opId"),
+        (json!({ "name": "A", "idempotencyKey": "" }), "input.idempotencyKey"),
     ] {
         let said = merchant.field(CREATE, json!({ "input": input })).await;
         assert_eq!((&said["__typename"], &said["field"]), (&json!("InvalidInput"), &json!(field)));
@@ -231,8 +231,9 @@ async fn a_creation_may_be_cut_anywhere() {
     cuts::everywhere(
         short_bounds,
         async |_, n| format!("op-{n}"),
-        async |gateway, op_id| {
-            let input = json!({ "input": { "name": op_id, "opId": op_id } });
+        async |gateway, idempotency_key| {
+            let input =
+                json!({ "input": { "name": idempotency_key, "idempotencyKey": idempotency_key } });
             gateway.merchant().send(CREATE, input).await.ok();
         },
         async |gateway, case| {

@@ -111,7 +111,8 @@ async fn a_read_that_fails_speaks_of_no_outcome() {
     // A write may have been carried out before its read failed.
     let cancel = "mutation($id: ID!) { cancelCart(input: { cartId: $id }) { __typename } }";
     let cart = json!({ "id": NodeKind::Cart.id("nothing") });
-    let unknown = json!("the outcome is not known; repeating with the same op id is safe");
+    let unknown =
+        json!("the outcome is not known; repeating with the same idempotency key is safe");
     let (code, message, retryable) = told(&client.run(cancel, cart).await);
     assert_eq!((code, message, retryable), (json!("UNAVAILABLE"), unknown, json!(true)));
     proxy.heal();

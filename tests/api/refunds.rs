@@ -236,7 +236,7 @@ async fn cut_at_any_command_what_is_due_is_paid_once_the_merchant_has_it() {
         short_bounds,
         subject,
         async |gateway, subject: &Subject| {
-            let input = json!({ "input": { "orderId": subject.order, "opId": "op" } });
+            let input = json!({ "input": { "orderId": subject.order, "idempotencyKey": "op" } });
             let client = gateway.shopper(&subject.shopper);
             let _answer_or_trouble = client.send(&cancel_query(), input).await;
         },

@@ -76,7 +76,7 @@ pub fn checkout_input(cart: &str, account: &str, op: &str) -> Value {
         "cartId": cart,
         "shipping": { "name": "N. N.", "street": "A street 1", "city": "12345 A city", "country": "DE" },
         "payment": payment,
-        "opId": op,
+        "idempotencyKey": op,
     })
 }
 

@@ -125,7 +125,7 @@ fn checkout(
     let (client, input) = (
         client.clone(),
         json!({ "input": {
-            "cartId": cart, "opId": format!("storm of {cart}"), "payment": { "account": account },
+            "cartId": cart, "idempotencyKey": format!("storm of {cart}"), "payment": { "account": account },
             "shipping": { "name": "S", "street": "S 1", "city": "C", "country": "DE" },
         } }),
     );
@@ -133,7 +133,7 @@ fn checkout(
 }
 
 /// What a client does that heard nothing, or that the outcome isn't known: the same again, under the
-/// same op id, until there is an answer.
+/// same idempotency key, until there is an answer.
 async fn repeat(client: &Client, cart: &str, account: &str) -> String {
     let since = Instant::now();
     loop {

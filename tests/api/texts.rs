@@ -60,8 +60,8 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
     vec![
         (
             "createPerson",
-            json!({ "name": "Name", "address": address, "opId": "op" }),
-            &["/name", "/address/street", "/address/city", "/opId"],
+            json!({ "name": "Name", "address": address, "idempotencyKey": "op" }),
+            &["/name", "/address/street", "/address/city", "/idempotencyKey"],
         ),
         (
             "createProduct",
@@ -83,22 +83,34 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
         ),
         (
             "createCategory",
-            json!({ "slug": "new", "names": [{ "locale": "en", "name": "Name" }], "opId": "op" }),
-            &["/names/0/name", "/opId"],
+            json!({ "slug": "new", "names": [{ "locale": "en", "name": "Name" }], "idempotencyKey": "op" }),
+            &["/names/0/name", "/idempotencyKey"],
         ),
         (
             "createContent",
             json!({
                 "type": "PAGE", "slug": "new", "text": { "title": "Title" }, "tags": ["tag"],
-                "authorName": "Author", "opId": "op",
+                "authorName": "Author", "idempotencyKey": "op",
             }),
-            &["/text/title", "/tags/0", "/authorName", "/opId"],
+            &["/text/title", "/tags/0", "/authorName", "/idempotencyKey"],
         ),
-        ("postComment", json!({ "on": on, "text": "Text", "opId": "op" }), &["/text", "/opId"]),
+        (
+            "postComment",
+            json!({ "on": on, "text": "Text", "idempotencyKey": "op" }),
+            &["/text", "/idempotencyKey"],
+        ),
         ("reviewProduct", json!({ "sku": "a", "stars": 5, "text": "Text" }), &["/text"]),
-        ("receiveStock", json!({ "sku": "a", "quantity": 1, "opId": "op" }), &["/opId"]),
-        ("openAccount", json!({ "currency": "EUR", "opId": "op" }), &["/opId"]),
-        ("openCart", json!({ "currency": "EUR", "policy": "RESERVE", "opId": "op" }), &["/opId"]),
+        (
+            "receiveStock",
+            json!({ "sku": "a", "quantity": 1, "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
+        ("openAccount", json!({ "currency": "EUR", "idempotencyKey": "op" }), &["/idempotencyKey"]),
+        (
+            "openCart",
+            json!({ "currency": "EUR", "policy": "RESERVE", "idempotencyKey": "op" }),
+            &["/idempotencyKey"],
+        ),
         (
             "recordHits",
             json!({ "hits": [{ "site": "s", "page": "/p" }] }),
@@ -146,7 +158,7 @@ async fn a_text_is_kept_without_the_spaces_around_it() {
     let merchant = gateway.merchant();
     let named = |name: &str| {
         let address = json!({ "street": "\u{a0}Street 1 ", "city": "C", "country": "DE" });
-        json!({ "input": { "name": name, "address": address, "opId": "op" } })
+        json!({ "input": { "name": name, "address": address, "idempotencyKey": "op" } })
     };
     let made = merchant.field(PERSON, named(" \u{3000}Ann  Lee\u{200b}\n")).await;
     assert_eq!(

@@ -94,9 +94,14 @@ fn assert_looked_at_one_page(figures: &Value) {
     assert!(figure("docsExamined") <= figure("returned") + 1, "{figures}");
 }
 
-pub(crate) fn order(source: &str, destination: &str, amount: i64, op_id: Option<&str>) -> Value {
+pub(crate) fn order(
+    source: &str,
+    destination: &str,
+    amount: i64,
+    idempotency_key: Option<&str>,
+) -> Value {
     json!({ "input": {
-        "sourceId": source, "destinationId": destination, "amount": amount, "opId": op_id,
+        "sourceId": source, "destinationId": destination, "amount": amount, "idempotencyKey": idempotency_key,
     } })
 }
 
@@ -167,10 +172,13 @@ async fn a_transfer_arrives_and_is_forgotten_by_both_accounts() {
     let by_id = json!({ "by": { "id": sent["id"] } });
     let done = anna.field(STATUS, by_id.clone()).await;
     assert_eq!(done, json!({ "id": sent["id"], "state": "DONE", "reason": null }));
-    assert_eq!(anna.field(STATUS, json!({ "by": { "opId": "op-1" } })).await, done);
+    assert_eq!(anna.field(STATUS, json!({ "by": { "idempotencyKey": "op-1" } })).await, done);
     assert_eq!(gateway.service().field(STATUS, by_id.clone()).await, done);
     assert_eq!(bert.field(STATUS, by_id).await, json!(null), "bert didn't ask for it");
-    assert_eq!(bert.field(STATUS, json!({ "by": { "opId": "op-1" } })).await, json!(null));
+    assert_eq!(
+        bert.field(STATUS, json!({ "by": { "idempotencyKey": "op-1" } })).await,
+        json!(null)
+    );
 
     let again = anna.field(TRANSFER, order(&from, &to, 300, Some("op-1"))).await;
     assert_eq!((&again["id"], &again["state"]), (&sent["id"], &json!("DONE")));
@@ -179,7 +187,7 @@ async fn a_transfer_arrives_and_is_forgotten_by_both_accounts() {
     let other = anna.field(TRANSFER, order(&from, &to, 301, Some("op-1"))).await;
     assert_eq!(other["code"], "CONFLICT");
     let foreign = bert.field(TRANSFER, order(&to, &from, 300, Some("op-1"))).await;
-    assert_eq!(foreign["state"], "CREDITED", "bert's op ids are his own");
+    assert_eq!(foreign["state"], "CREDITED", "bert's idempotency keys are his own");
     assert_settled(&gateway).await;
     assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (1_000, 0));
 }
@@ -303,14 +311,14 @@ async fn texts_of_any_size_are_refused_as_such() {
     let refused = anna.field(TRANSFER, order(&huge, "to", 1, None)).await;
     assert_eq!(refused["code"], "NOT_FOUND");
     let refused = anna.field(TRANSFER, order(&someones, &nobody, 1, Some(&huge))).await;
-    assert_eq!(refused["field"], "input.opId");
+    assert_eq!(refused["field"], "input.idempotencyKey");
     assert_eq!(anna.field(ACCOUNT, json!({ "id": huge })).await, Value::Null);
     assert_eq!(anna.field(ACCOUNT, json!({ "id": "$where" })).await, Value::Null);
     let by = json!({ "by": { "id": huge } });
     assert_eq!(anna.field(STATUS, by).await, Value::Null);
-    let by = json!({ "by": { "opId": huge } });
+    let by = json!({ "by": { "idempotencyKey": huge } });
     assert_eq!(anna.error_code(STATUS, by).await, "BAD_USER_INPUT");
-    let both = json!({ "by": { "opId": "a", "id": "b" } });
+    let both = json!({ "by": { "idempotencyKey": "a", "id": "b" } });
     assert_eq!(anna.error_code(STATUS, both).await, "BAD_USER_INPUT");
     let cursor = json!({ "id": someones, "after": huge });
     assert_eq!(anna.error_code(STATEMENT, cursor).await, "BAD_USER_INPUT");
@@ -321,12 +329,12 @@ async fn texts_of_any_size_are_refused_as_such() {
 async fn an_account_is_its_owners() {
     let gateway = Gateway::start().await;
     let (anna, bert) = (gateway.shopper("anna"), gateway.shopper("bert"));
-    let input = json!({ "input": { "currency": "EUR", "opId": "mine" } });
+    let input = json!({ "input": { "currency": "EUR", "idempotencyKey": "mine" } });
     let opened = anna.field(OPEN, input.clone()).await;
     assert_eq!((&opened["state"], &opened["currency"]), (&json!("OPEN"), &json!("EUR")));
     assert_eq!(anna.field(OPEN, input.clone()).await["id"], opened["id"]);
     assert_ne!(bert.field(OPEN, input).await["id"], opened["id"]);
-    let other = json!({ "input": { "currency": "USD", "opId": "mine" } });
+    let other = json!({ "input": { "currency": "USD", "idempotencyKey": "mine" } });
     assert_eq!(anna.field(OPEN, other).await["code"], "CONFLICT");
 
     let id = json!({ "id": opened["id"] });
@@ -354,18 +362,19 @@ async fn deposits_and_withdrawals_pass_the_world() {
     let anna = gateway.shopper("anna");
     let account = open(&anna, "JPY").await;
     let service = gateway.service();
-    let input = json!({ "input": { "accountId": account, "amount": 500, "opId": "in" } });
+    let input = json!({ "input": { "accountId": account, "amount": 500, "idempotencyKey": "in" } });
     let first = service.field(DEPOSIT, input.clone()).await;
     assert_eq!(
         (&first["kind"], &first["sourceId"]),
         (&json!("DEPOSIT"), &json!(*NodeKind::Account.id("world:JPY")))
     );
     assert_eq!(service.field(DEPOSIT, input.clone()).await["id"], first["id"]);
-    // One scope of op ids for all that moves money.
+    // One scope of idempotency keys for all that moves money.
     assert_eq!(service.field(WITHDRAW, input).await["code"], "CONFLICT");
-    let by = json!({ "by": { "opId": "in" } });
+    let by = json!({ "by": { "idempotencyKey": "in" } });
     assert_eq!(service.field(STATUS, by).await["id"], first["id"]);
-    let input = json!({ "input": { "accountId": account, "amount": 200, "opId": "out" } });
+    let input =
+        json!({ "input": { "accountId": account, "amount": 200, "idempotencyKey": "out" } });
     let out = service.field(WITHDRAW, input.clone()).await;
     assert_eq!(
         (&out["kind"], &out["destinationId"]),
@@ -653,7 +662,7 @@ async fn a_deposit_and_a_withdrawal_that_are_sent_many_times_at_once_pass_once()
     let account = open(&gateway.shopper("anna"), "EUR").await;
     let service = gateway.service();
     for (query, op, amount, after) in [(DEPOSIT, "in", 100, 100), (WITHDRAW, "out", 70, 30)] {
-        let input = json!({ "accountId": account, "amount": amount, "opId": op });
+        let input = json!({ "accountId": account, "amount": amount, "idempotencyKey": op });
         let sends = (0..12).map(|_| service.field(query, json!({ "input": input })));
         assert_one_arrived(&futures_util::future::join_all(sends).await);
         assert_settled(&gateway).await;

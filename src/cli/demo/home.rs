@@ -25,7 +25,7 @@ pub(super) struct Home {
 /// The content of `demo.json`.
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// Key for ids and cursors. It is kept, so that op ids and cursors stay valid across restarts.
+    /// Key for ids and cursors. It is kept, so that idempotency keys and cursors stay valid across restarts.
     secret: String,
     /// Key for tokens; kept.
     auth_secret: String,

@@ -43,7 +43,7 @@ impl File {
     }
 }
 
-/// Maximum number of tries of an operation while its outcome is unknown. Every operation has an op id.
+/// Maximum number of tries of an operation while its outcome is unknown. Every operation has an idempotency key.
 const TRIES: u32 = 5;
 
 impl Door {

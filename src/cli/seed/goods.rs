@@ -52,7 +52,7 @@ pub(super) async fn plant(app: &App, tree: &[Category], steps: &Steps) -> Result
 /// Creates the people; returns their ids in the order of the cast.
 pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<String>, Failure> {
     const CREATE: &str = "mutation($name: String!, $op: ID!) {
-        createPerson(input: {name: $name, opId: $op}) {
+        createPerson(input: {name: $name, idempotencyKey: $op}) {
             ... on Person { id } ... on UserError { code message }
         }
     }";
@@ -110,7 +110,8 @@ pub(super) async fn stock(door: &Door, products: &[Product], steps: &Steps) -> R
             let (merchant, bar) = (&merchant, &bar);
             async move {
                 let op = format!("demo-stock-{}", product.sku);
-                let input = json!({ "sku": product.sku, "quantity": product.stock, "opId": op });
+                let input =
+                    json!({ "sku": product.sku, "quantity": product.stock, "idempotencyKey": op });
                 door.ask(merchant, RECEIVE, json!({ "input": input })).await?;
                 bar.inc(1);
                 Ok::<_, Failure>(())

@@ -63,7 +63,7 @@ pub(super) async fn hang(
                     { "key": "stars", "value": { "number": random.between(1, 5) } },
                     { "key": "printed", "value": { "flag": random.chance(30) } },
                 ],
-                "opId": format!("picture-{number}-{at}"),
+                "idempotencyKey": format!("picture-{number}-{at}"),
             });
             let file = File { name: format!("{slug}.png"), bytes: picture.paint(&mut random)? };
             door.ask_with_file(&editor, UPLOAD, json!({ "input": input }), file).await?;

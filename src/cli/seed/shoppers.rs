@@ -30,13 +30,13 @@ pub(super) struct Shopper {
 }
 
 const OPEN_ACCOUNT: &str = "mutation($op: ID!) {
-    openAccount(input: {currency: \"EUR\", opId: $op}) {
+    openAccount(input: {currency: \"EUR\", idempotencyKey: $op}) {
         ... on Account { id } ... on UserError { code message }
     }
 }";
 
 const DEPOSIT: &str = "mutation($account: ID!, $amount: Long!, $op: ID!) {
-    deposit(input: {accountId: $account, amount: $amount, opId: $op}) {
+    deposit(input: {accountId: $account, amount: $amount, idempotencyKey: $op}) {
         __typename ... on UserError { code message }
     }
 }";
@@ -93,7 +93,7 @@ fn name(random: &mut Random) -> String {
 }
 
 const TRANSFER: &str = "mutation($from: ID!, $to: ID!, $amount: Long!, $op: ID!) {
-    transfer(input: {sourceId: $from, destinationId: $to, amount: $amount, opId: $op}) {
+    transfer(input: {sourceId: $from, destinationId: $to, amount: $amount, idempotencyKey: $op}) {
         ... on Transfer { id } ... on UserError { code message }
     }
 }";
@@ -125,13 +125,13 @@ pub(super) async fn share(door: &Door, shoppers: &[Shopper], steps: &Steps) -> R
 }
 
 const OPEN_CART: &str = "mutation($policy: CartPolicy!, $op: ID) {
-    openCart(input: {policy: $policy, currency: \"EUR\", opId: $op}) {
+    openCart(input: {policy: $policy, currency: \"EUR\", idempotencyKey: $op}) {
         ... on Cart { id } ... on UserError { code message }
     }
 }";
 
 const ADD: &str = "mutation($cart: ID!, $sku: ID!, $quantity: Long!, $op: ID!) {
-    addCartLine(input: {cartId: $cart, sku: $sku, quantity: $quantity, opId: $op}) {
+    addCartLine(input: {cartId: $cart, sku: $sku, quantity: $quantity, idempotencyKey: $op}) {
         __typename ... on UserError { code message }
     }
 }";
@@ -144,20 +144,20 @@ const CHECKOUT: &str = "mutation(
     $cart: ID!, $shipping: ShippingAddressInput!, $account: ID!, $op: ID!
 ) {
     checkoutCart(input: {
-        cartId: $cart, shipping: $shipping, payment: {account: $account}, opId: $op
+        cartId: $cart, shipping: $shipping, payment: {account: $account}, idempotencyKey: $op
     }) {
         ... on Order { id lines { sku } } ... on UserError { code message }
     }
 }";
 
 const ADJUST: &str = "mutation($order: ID!, $sku: ID!, $quantity: Long!, $op: ID!) {
-    adjustOrderLine(input: {orderId: $order, sku: $sku, quantity: $quantity, opId: $op}) {
+    adjustOrderLine(input: {orderId: $order, sku: $sku, quantity: $quantity, idempotencyKey: $op}) {
         __typename ... on UserError { code message }
     }
 }";
 
 const CANCEL_ORDER: &str = "mutation($order: ID!, $op: ID!) {
-    cancelOrder(input: {orderId: $order, opId: $op}) { __typename ... on UserError { code message } }
+    cancelOrder(input: {orderId: $order, idempotencyKey: $op}) { __typename ... on UserError { code message } }
 }";
 
 /// The actions of shoppers in the shop.
@@ -177,7 +177,7 @@ impl Visits<'_> {
     ) -> Result<String, Failure> {
         let mut random = Random::new(3_000 + number as u64);
         let policy = if random.chance(70) { "RESERVE" } else { "AT_CHECKOUT" };
-        // Op ids belong to a subject; an anonymous shopper has none.
+        // Idempotency keys belong to a subject; an anonymous shopper has none.
         let op = who.subject.as_ref().map(|_| format!("demo-cart-{key}-{number}"));
         let variables = json!({ "policy": policy, "op": op });
         let data = self.door.ask(who, OPEN_CART, variables).await?;

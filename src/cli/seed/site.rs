@@ -142,7 +142,7 @@ fn date(day: usize) -> String {
 async fn put(door: &Door, parent: Option<&str>, piece: Piece) -> Result<String, Failure> {
     const CREATE: &str = "mutation($input: CreateContentInput!) {
         createContent(input: $input) {
-            ... on Content { id draft { nonce } } ... on UserError { code message }
+            ... on Content { id draft { version } } ... on UserError { code message }
         }
     }";
     const PUBLISH: &str = "mutation($input: PublishContentInput!) {
@@ -151,13 +151,14 @@ async fn put(door: &Door, parent: Option<&str>, piece: Piece) -> Result<String, 
     let editor = editor();
     let Piece { mut input, at } = piece;
     let place = parent.unwrap_or_default();
-    input["opId"] = json!(format!("demo-{place}-{}", input["slug"].as_str().unwrap_or_default()));
+    input["idempotencyKey"] =
+        json!(format!("demo-{place}-{}", input["slug"].as_str().unwrap_or_default()));
     input["parent"] = json!(parent);
     let made = door.ask(&editor, CREATE, json!({ "input": input })).await?;
     let made = &made["createContent"];
     let id = made["id"].as_str().unwrap_or_default().to_owned();
     if let Some(at) = at {
-        let input = json!({ "content": id, "nonce": made["draft"]["nonce"], "at": at });
+        let input = json!({ "content": id, "version": made["draft"]["version"], "at": at });
         door.ask(&editor, PUBLISH, json!({ "input": input })).await?;
     }
     Ok(id)

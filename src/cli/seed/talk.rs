@@ -34,7 +34,7 @@ const OPEN: &str = "mutation($on: ID!, $layout: DiscussionLayout!) {
 const FIND: &str = "query($path: String!) { content(by: {path: $path}) { id } }";
 
 const POST: &str = "mutation($on: ID!, $parent: String, $text: String!, $op: ID!) {
-    postComment(input: {on: $on, parentSlug: $parent, text: $text, opId: $op}) {
+    postComment(input: {on: $on, parentSlug: $parent, text: $text, idempotencyKey: $op}) {
         ... on Comment { slug } ... on UserError { code message }
     }
 }";

@@ -21,7 +21,7 @@ pub(super) const TOP: &str = "/";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssetDocument {
-    /// Derived from the op id that created it, otherwise random.
+    /// Derived from the idempotency key that created it, otherwise random.
     #[serde(rename = "_id")]
     pub id: String,
     /// Metadata, with the same fields as in content.
@@ -54,7 +54,7 @@ pub struct AssetDocument {
     /// Its discussion, written by the room of comments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discussion: Option<Box<DiscussionSummary>>,
-    /// Digest of the input that created it; it distinguishes a repeat from another use of the op id.
+    /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
     pub input: String,
     /// Digest of that input and of the file, set when the first upload is committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -89,7 +89,7 @@ impl AssetsMutation {
             attributes: input.attributes,
             access: input.access,
             publish_at: input.publish_at.map(|at| at.0),
-            op_id: input.op_id,
+            idempotency_key: input.idempotency_key,
         };
         let subject = requester(context).subject()?;
         Ok(answer(operations::upload(app(context), subject, new, incoming).await)?)
@@ -106,9 +106,9 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: ReplaceAssetInput,
     ) -> Result<ReplaceAssetResult> {
-        let ReplaceAssetInput { asset, file, nonce, op_id } = input;
+        let ReplaceAssetInput { asset, file, version, idempotency_key } = input;
         let incoming = file_of(context, file).await?;
-        let replacement = Replacement { asset, nonce, op_id };
+        let replacement = Replacement { asset, version, idempotency_key };
         let subject = requester(context).subject()?;
         Ok(answer(operations::replace(app(context), subject, replacement, incoming).await)?)
     }
@@ -123,14 +123,14 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: EditAssetInput,
     ) -> Result<EditAssetResult> {
-        let EditAssetInput { asset, nonce, title, language, access, publish_at, attributes } =
+        let EditAssetInput { asset, version, title, language, access, publish_at, attributes } =
             input;
         let publish_at = publish_at.map(|at| at.0);
-        let edit = Edit { asset, nonce, title, language, access, publish_at, attributes };
+        let edit = Edit { asset, version, title, language, access, publish_at, attributes };
         Ok(answer(operations::edit(app(context), edit).await)?)
     }
 
-    /// Adds tags to an asset. Tags are a set, so no nonce is needed. Repeatable: existing tags are ignored.
+    /// Adds tags to an asset. Tags are a set, so no version is needed. Repeatable: existing tags are ignored.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]
@@ -142,7 +142,7 @@ impl AssetsMutation {
         Ok(answer(operations::tag(app(context), &input.asset, &input.tags).await)?)
     }
 
-    /// Removes tags from an asset. Tags are a set, so no nonce is needed. Repeatable: missing tags are
+    /// Removes tags from an asset. Tags are a set, so no version is needed. Repeatable: missing tags are
     /// ignored.
     ///
     /// Who: editor.
@@ -164,8 +164,8 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: DeleteAssetInput,
     ) -> Result<DeleteAssetResult> {
-        let DeleteAssetInput { asset, nonce } = input;
-        Ok(answer(operations::delete(app(context), &asset, nonce.as_ref()).await)?)
+        let DeleteAssetInput { asset, version } = input;
+        Ok(answer(operations::delete(app(context), &asset, version.as_ref()).await)?)
     }
 }
 

@@ -148,7 +148,7 @@ pub struct Return {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkout {
-    /// Derived from op id and attempt. It becomes the order's `_id`, which for an anonymous order is the
+    /// Derived from idempotency key and attempt. It becomes the order's `_id`, which for an anonymous order is the
     /// capability to read it.
     pub id: String,
     /// Id of the payment. Others see it, and the order's id can't be derived from it.

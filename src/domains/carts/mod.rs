@@ -54,7 +54,7 @@
 //! to apply to. A late reserve is never committed, and the sweep returns it.
 //!
 //! **Removed carts.** If so configured, an expired cart is removed when its reservations and their marks are
-//! gone. A repeated `openCart` with the old op id may open it again, empty. No command that could still be in
+//! gone. A repeated `openCart` with the old idempotency key may open it again, empty. No command that could still be in
 //! flight for the old cart changes the new one: returns are guarded by the entry as it was read, releases by
 //! their tag, removal by the state, and everything else by a deadline. If a cart has vanished in another way
 //! (removed by hand), its reservations are returned after `reservation_seconds`.

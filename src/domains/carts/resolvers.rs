@@ -55,9 +55,10 @@ impl CartsMutation {
         context: &Context<'_>,
         input: OpenCartInput,
     ) -> Result<OpenCartResult> {
-        let OpenCartInput { policy, currency, op_id } = input;
+        let OpenCartInput { policy, currency, idempotency_key } = input;
         let (app, requester) = (app(context), requester(context));
-        let said = operations::open(app, requester, policy, currency, op_id.as_ref()).await;
+        let said =
+            operations::open(app, requester, policy, currency, idempotency_key.as_ref()).await;
         Ok(answer(said)?)
     }
 
@@ -88,9 +89,11 @@ impl CartsMutation {
         context: &Context<'_>,
         input: AddCartLineInput,
     ) -> Result<AddCartLineResult> {
-        let AddCartLineInput { cart_id, sku, quantity, op_id } = input;
+        let AddCartLineInput { cart_id, sku, quantity, idempotency_key } = input;
         let (app, who) = (app(context), requester(context));
-        let said = operations::add_line(app, who, &cart_id, &sku, quantity.0, op_id.as_ref()).await;
+        let said =
+            operations::add_line(app, who, &cart_id, &sku, quantity.0, idempotency_key.as_ref())
+                .await;
         Ok(answer(said)?)
     }
 
@@ -103,10 +106,12 @@ impl CartsMutation {
         context: &Context<'_>,
         input: SetCartLineQuantityInput,
     ) -> Result<SetCartLineQuantityResult> {
-        let SetCartLineQuantityInput { cart_id, sku, quantity, op_id } = input;
+        let SetCartLineQuantityInput { cart_id, sku, quantity, idempotency_key } = input;
         let (app, who) = (app(context), requester(context));
-        let op_id = op_id.as_ref();
-        let said = operations::set_line_quantity(app, who, &cart_id, &sku, quantity.0, op_id).await;
+        let idempotency_key = idempotency_key.as_ref();
+        let said =
+            operations::set_line_quantity(app, who, &cart_id, &sku, quantity.0, idempotency_key)
+                .await;
         Ok(answer(said)?)
     }
 
@@ -119,9 +124,10 @@ impl CartsMutation {
         context: &Context<'_>,
         input: RemoveCartLineInput,
     ) -> Result<RemoveCartLineResult> {
-        let RemoveCartLineInput { cart_id, sku, op_id } = input;
+        let RemoveCartLineInput { cart_id, sku, idempotency_key } = input;
         let (app, who) = (app(context), requester(context));
-        let said = operations::remove_line(app, who, &cart_id, &sku, op_id.as_ref()).await;
+        let said =
+            operations::remove_line(app, who, &cart_id, &sku, idempotency_key.as_ref()).await;
         Ok(answer(said)?)
     }
 

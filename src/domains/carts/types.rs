@@ -143,11 +143,11 @@ pub(super) struct OpenCartInput {
     /// cart that the first call opened, or `CartNotActive` if that cart is closed. Use a new key for each
     /// cart. Without a token a key is refused with `InvalidInput`, because it would be shared by all
     /// anonymous callers.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
-/// Result of `openCart`: the cart, or a refusal. `CartNotActive`: the cart of this `opId` is closed.
-/// `Conflict`: this `opId` was used with another input.
+/// Result of `openCart`: the cart, or a refusal. `CartNotActive`: the cart of this `idempotencyKey` is closed.
+/// `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum OpenCartResult {
     Cart(Cart),
@@ -184,12 +184,12 @@ pub(super) struct AddCartLineInput {
     pub quantity: Long,
     /// Idempotency key, 1 to 128 characters. The pieces are added once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart or the product
 /// doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
-/// cart. `Conflict`: this `opId` was used with another input. `InvalidInput`: among others, the cart has 100
+/// cart. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the cart has 100
 /// lines already.
 #[derive(Union)]
 pub enum AddCartLineResult {
@@ -213,11 +213,11 @@ pub(super) struct SetCartLineQuantityInput {
     pub quantity: Long,
     /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite a quantity that was
     /// set in between.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Result of `setCartLineQuantity`: the cart after the change, or a refusal. `NotFound`: the cart doesn't
-/// exist for this caller, or the product isn't in it. `Conflict`: this `opId` was used with another input.
+/// exist for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum SetCartLineQuantityResult {
     Cart(Cart),
@@ -237,11 +237,11 @@ pub(super) struct RemoveCartLineInput {
     pub sku: ID,
     /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a line that was added
     /// in between.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Result of `removeCartLine`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist
-/// for this caller, or the product isn't in it. `Conflict`: this `opId` was used with another input.
+/// for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum RemoveCartLineResult {
     Cart(Cart),

@@ -89,7 +89,7 @@ impl CatalogMutation {
     }
 
     /// Replaces the content of a product. It is refused with `Conflict` if the content changed since the
-    /// client read it. Repeatable: the same call with the same `nonce` returns the updated product.
+    /// client read it. Repeatable: the same call with the same `version` returns the updated product.
     ///
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)")]

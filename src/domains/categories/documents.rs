@@ -26,7 +26,7 @@ pub(super) type Names = BTreeMap<LocaleTag, String>;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CategoryDocument {
-    /// Derived from the op id that created it, otherwise random.
+    /// Derived from the idempotency key that created it, otherwise random.
     #[serde(rename = "_id")]
     pub id: String,
     /// Its step in paths, unique below its parent.
@@ -55,7 +55,7 @@ pub struct CategoryDocument {
     /// Set during a deletion, while its uses are searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<Deletion>,
-    /// Digest of the input that created it; it distinguishes a repeat from another use of the op id.
+    /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
     pub input: String,
     /// Version of the document's shape.
     pub v: Version<1>,

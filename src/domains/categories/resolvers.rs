@@ -97,9 +97,9 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: CreateCategoryInput,
     ) -> Result<CreateCategoryResult> {
-        let CreateCategoryInput { slug, names, parent, op_id } = input;
+        let CreateCategoryInput { slug, names, parent, idempotency_key } = input;
         let names = names.into_iter().map(|one| (one.locale, one.name)).collect();
-        let new = NewCategory { slug, names, parent, op_id };
+        let new = NewCategory { slug, names, parent, idempotency_key };
         let subject = requester(context).subject()?;
         Ok(answer(operations::create(app(context), subject, new).await)?)
     }

@@ -177,7 +177,7 @@ pub(super) struct CreateCategoryInput {
     pub parent: Option<ID>,
     /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
     /// is remembered as long as the category exists.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `renameCategory`.
@@ -237,7 +237,7 @@ pub(super) struct RemoveTranslationInput {
 }
 
 /// Result of `createCategory`: the category, or a refusal. `NotFound`: there is no such parent.
-/// `AlreadyExists`: the parent has a child with this slug. `Conflict`: this `opId` was used with another
+/// `AlreadyExists`: the parent has a child with this slug. `Conflict`: this `idempotencyKey` was used with another
 /// input. `InvalidInput`: among others, the tree would become deeper than 16 levels.
 #[derive(Union)]
 pub enum CreateCategoryResult {

@@ -29,7 +29,7 @@
 //! comments that were read before. That update is guarded by `discussion.version`, which edits and removals
 //! raise, and by `discussion.total`, which posts raise.
 //!
-//! A comment's id is derived from its op id, a review's from its author. So each is unique in every layout:
+//! A comment's id is derived from its idempotency key, a review's from its author. So each is unique in every layout:
 //! by `_id`, by a unique index over pages, or by the guard of the discussed document's update.
 //!
 //! # Visibility

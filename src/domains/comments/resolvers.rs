@@ -178,7 +178,7 @@ impl CommentsMutation {
 
     /// Replaces the text of a comment of the caller. It is possible for `comment_edit_seconds` (by default
     /// 900) after posting. It is refused with `CommentConflict` if the comment changed since the client read
-    /// it. Repeatable: the same call with the same `nonce` returns the edited comment.
+    /// it. Repeatable: the same call with the same `version` returns the edited comment.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]

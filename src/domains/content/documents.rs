@@ -21,7 +21,7 @@ pub(super) const TOP: &str = "/";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeDocument {
-    /// Derived from the op id that created it, otherwise random.
+    /// Derived from the idempotency key that created it, otherwise random.
     #[serde(rename = "_id")]
     pub id: String,
     /// Its metadata; title, language and detail are the draft, which only editors see.
@@ -63,7 +63,7 @@ pub struct NodeDocument {
     /// Set during a deletion, while its contents are searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleting: Option<Deletion>,
-    /// Set when it was deleted: only the `_id` is left as a tombstone, for as long as op ids are remembered.
+    /// Set when it was deleted: only the `_id` is left as a tombstone, for as long as idempotency keys are remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
     /// Server time of the deletion, until its former versions and comments are removed.
@@ -72,7 +72,7 @@ pub struct NodeDocument {
     /// Its discussion, written by the room of comments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discussion: Option<Box<DiscussionSummary>>,
-    /// Digest of the input that created it; it distinguishes a repeat from another use of the op id.
+    /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
     pub input: String,
     /// Version of the document's shape.
     pub v: Version<1>,

@@ -26,7 +26,7 @@
 //!
 //! ```text
 //!   edit:    draft ─▶ kept[] (committed) ─▶ nodeRevisions (applied) ─▶ kept[] without it (settled)
-//!   delete:  deleting ─▶ nothing in it ─▶ tombstone ─▶ its versions and comments go ─▶ op id forgotten: gone
+//!   delete:  deleting ─▶ nothing in it ─▶ tombstone ─▶ its versions and comments go ─▶ idempotency key forgotten: gone
 //!                └─────── something ─▶ taken back
 //! ```
 //!

@@ -115,7 +115,7 @@ impl ContentMutation {
 
     /// Replaces the draft of content and keeps the previous version. Readers see the new draft once it is
     /// published. It is refused with `ContentConflict` if the draft changed since the client read it.
-    /// Repeatable: the same call with the same `nonce` returns the edited content.
+    /// Repeatable: the same call with the same `version` returns the edited content.
     ///
     /// Who: editor.
     #[graphql(guard = "Who::Role(Role::Editor)")]

@@ -78,7 +78,7 @@ async fn remains(app: &App, before: DateTime) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Removes the tombstones of deleted content: their op ids are no longer remembered.
+/// Removes the tombstones of deleted content: their idempotency keys are no longer remembered.
 async fn stones(app: &App, before: DateTime) -> Result<u64, Error> {
     let mut tally = SweepReport::default();
     for node in store::list_deleted(app, before, MOST).await? {

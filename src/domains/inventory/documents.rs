@@ -74,7 +74,7 @@ impl StockDocument {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReceiptDocument {
-    /// SKU and op id.
+    /// SKU and idempotency key.
     #[serde(rename = "_id")]
     pub id: String,
     /// Digest of the op's input.

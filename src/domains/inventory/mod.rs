@@ -15,7 +15,7 @@
 //!
 //! # Receipts
 //!
-//! A receipt is booked by one update, which remembers it: the op id of a call as long as op ids are
+//! A receipt is booked by one update, which remembers it: the idempotency key of a call as long as idempotency keys are
 //! remembered, the name of an imported receipt for good (`imported`).
 //!
 //! # Deleting a product

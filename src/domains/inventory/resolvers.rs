@@ -54,9 +54,10 @@ impl InventoryMutation {
         input: ReceiveStockInput,
     ) -> Result<ReceiveStockResult> {
         let subject = requester(context).subject()?;
-        let ReceiveStockInput { sku, quantity, op_id } = input;
+        let ReceiveStockInput { sku, quantity, idempotency_key } = input;
         let said =
-            operations::receive(app(context), subject, &sku, quantity.0, op_id.as_ref()).await;
+            operations::receive(app(context), subject, &sku, quantity.0, idempotency_key.as_ref())
+                .await;
         Ok(answer(said)?)
     }
 

@@ -78,7 +78,7 @@ pub(super) enum Once<'a> {
     Op {
         /// The op.
         op: &'a Op,
-        /// Whether the client sent an op id, so that the call may be a repeat.
+        /// Whether the client sent an idempotency key, so that the call may be a repeat.
         may_be_repeat: bool,
     },
     /// The name of an imported receipt, which is remembered for good.

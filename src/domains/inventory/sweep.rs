@@ -30,7 +30,7 @@ pub async fn sweep(app: &App) -> Result<u64, Error> {
     tally.finished()
 }
 
-/// Removes records of receipts whose op ids need not be remembered any more.
+/// Removes records of receipts whose idempotency keys need not be remembered any more.
 async fn forget_receipts(app: &App, now: DateTime) -> Result<(), Error> {
     let remembered = i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX);
     let before = DateTime::from_millis(now.timestamp_millis().saturating_sub(remembered));

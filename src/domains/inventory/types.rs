@@ -62,11 +62,11 @@ pub struct ReceiveStockInput {
     pub quantity: Long,
     /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
-/// this SKU. `Conflict`: this `opId` was used with another input, or that receipt was given up.
+/// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was given up.
 #[derive(Union)]
 pub enum ReceiveStockResult {
     Stock(Stock),

@@ -102,7 +102,9 @@ impl OrdersMutation {
         input: CancelOrderInput,
     ) -> Result<CancelOrderResult> {
         let (app, requester) = (app(context), requester(context));
-        let said = operations::cancel(app, requester, &input.order_id, input.op_id.as_ref()).await;
+        let said =
+            operations::cancel(app, requester, &input.order_id, input.idempotency_key.as_ref())
+                .await;
         Ok(answer(said)?)
     }
 

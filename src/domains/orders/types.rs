@@ -185,12 +185,12 @@ pub struct CheckoutCartInput {
     pub payment: PaymentInput,
     /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
     /// succeeded, and tries again if it was refused.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Result of `checkoutCart`: the order, or a refusal that left the cart as it was. `NotFound`: the cart or
 /// the paying account doesn't exist for this caller. `CartNotActive`: the cart is closed or in another
-/// checkout. `Conflict`: this `opId` was used with another input. `InvalidInput`: among others, the account
+/// checkout. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the account
 /// can't pay this order.
 #[derive(Union)]
 #[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
@@ -219,11 +219,11 @@ pub struct AdjustOrderLineInput {
     pub payment: Option<PaymentInput>,
     /// Idempotency key, 1 to 128 characters. The quantity is set once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
-/// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `opId` was used
+/// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
 /// with another input.
 #[derive(Union)]
 #[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
@@ -244,7 +244,7 @@ pub struct CancelOrderInput {
     pub order_id: ID,
     /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the cancelled order as it is
     /// now; with another key, or without one, it is refused with `OrderNotOpen`.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.

@@ -12,7 +12,7 @@ use crate::mongo::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonDocument {
-    /// Derived from the op id that created it.
+    /// Derived from the idempotency key that created it.
     #[serde(rename = "_id")]
     pub id: String,
     /// Display name.

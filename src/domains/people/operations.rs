@@ -56,7 +56,7 @@ pub fn position(person: &PersonDocument) -> Vec<Bson> {
     vec![person.name_key.clone().into(), person.id.clone().into()]
 }
 
-/// Creates a person, once per op id.
+/// Creates a person, once per idempotency key.
 pub async fn create(
     app: &App,
     subject: &str,
@@ -65,7 +65,7 @@ pub async fn create(
     let name = input::text("name", &new.name, 1..=NAME)?;
     let address = new.address.as_ref().map(checked_address).transpose()?;
     let scope = [subject, "createPerson"];
-    let op = input::op(app, &scope, new.op_id.as_ref(), &(&name, &address))?;
+    let op = input::op(app, &scope, new.idempotency_key.as_ref(), &(&name, &address))?;
     let person = fresh(op.id.clone(), name, address, op.input.clone());
     if store::insert(app, person.clone()).await.decided()?.is_some() {
         return Ok(person);

@@ -90,7 +90,7 @@ pub struct CreatePersonInput {
     pub address: Option<PersonAddressInput>,
     /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the person that the first
     /// call created.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Postal address of a person.
@@ -123,7 +123,7 @@ pub struct SetPersonAddressInput {
     pub address: Option<PersonAddressInput>,
 }
 
-/// Result of `createPerson`: the person, or a refusal. `Conflict`: this `opId` was used with another input.
+/// Result of `createPerson`: the person, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum CreatePersonResult {
     Person(Person),

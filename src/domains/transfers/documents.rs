@@ -89,7 +89,7 @@ pub enum AccountState {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferDocument {
-    /// Derived from the op id, the original's id, or the id of what is paid.
+    /// Derived from the idempotency key, the original's id, or the id of what is paid.
     #[serde(rename = "_id")]
     pub id: String,
     /// Purpose of the transfer.

@@ -55,7 +55,7 @@
 //!
 //! **Refusals and repeats.** A transfer that is refused because of what was read leaves no document. One that
 //! is refused by a write leaves a CANCELLED or RETURNED document. If its op is sent again, the next transfer
-//! gets an `_id` derived from the op id and the number of the try. The next try begins only when the former
+//! gets an `_id` derived from the idempotency key and the number of the try. The next try begins only when the former
 //! has failed for good. The `_id` of a reversal is derived from the original's in the same way.
 //!
 //! Invariants: per currency, all balances (the world's is below zero) and what is debited and not credited

@@ -56,8 +56,8 @@ impl TransfersQuery {
         Ok(operations::my_accounts(app(context), subject, first, after.as_deref()).await?)
     }
 
-    /// A transfer, by its id or by the `opId` with which the caller requested it. Null if it doesn't exist,
-    /// if nothing was begun with this `opId`, or if the transfer isn't visible to the caller. A transfer is
+    /// A transfer, by its id or by the `idempotencyKey` with which the caller requested it. Null if it doesn't exist,
+    /// if nothing was begun with this `idempotencyKey`, or if the transfer isn't visible to the caller. A transfer is
     /// visible to the caller who requested it and to the role `service`.
     ///
     /// Who: signed in.
@@ -120,9 +120,11 @@ impl TransfersMutation {
         input: OpenAccountInput,
     ) -> Result<OpenAccountResult> {
         let subject = requester(context).subject()?;
-        let OpenAccountInput { currency, largest_balance, op_id } = input;
+        let OpenAccountInput { currency, largest_balance, idempotency_key } = input;
         let largest = largest_balance.map(|largest| largest.0);
-        let said = operations::open(app(context), subject, currency, largest, op_id.as_ref()).await;
+        let said =
+            operations::open(app(context), subject, currency, largest, idempotency_key.as_ref())
+                .await;
         Ok(answer(said)?)
     }
 
@@ -142,7 +144,7 @@ impl TransfersMutation {
     }
 
     /// Moves money from an account of the caller to another account. A refused transfer can be tried again
-    /// with the same `opId`.
+    /// with the same `idempotencyKey`.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -156,7 +158,7 @@ impl TransfersMutation {
             source: &input.source_id,
             destination: &input.destination_id,
             amount: input.amount.0,
-            op_id: input.op_id.as_ref(),
+            idempotency_key: input.idempotency_key.as_ref(),
         };
         Ok(answer(operations::transfer(app(context), subject, order).await)?)
     }
@@ -167,9 +169,15 @@ impl TransfersMutation {
     #[graphql(guard = "Who::Role(Role::Service)")]
     async fn deposit(&self, context: &Context<'_>, input: DepositInput) -> Result<DepositResult> {
         let subject = requester(context).subject()?;
-        let DepositInput { account_id, amount, op_id } = input;
-        let said =
-            operations::deposit(app(context), subject, &account_id, amount.0, op_id.as_ref()).await;
+        let DepositInput { account_id, amount, idempotency_key } = input;
+        let said = operations::deposit(
+            app(context),
+            subject,
+            &account_id,
+            amount.0,
+            idempotency_key.as_ref(),
+        )
+        .await;
         Ok(answer(said)?)
     }
 
@@ -184,10 +192,15 @@ impl TransfersMutation {
         input: WithdrawInput,
     ) -> Result<WithdrawResult> {
         let subject = requester(context).subject()?;
-        let WithdrawInput { account_id, amount, op_id } = input;
-        let said =
-            operations::withdraw(app(context), subject, &account_id, amount.0, op_id.as_ref())
-                .await;
+        let WithdrawInput { account_id, amount, idempotency_key } = input;
+        let said = operations::withdraw(
+            app(context),
+            subject,
+            &account_id,
+            amount.0,
+            idempotency_key.as_ref(),
+        )
+        .await;
         Ok(answer(said)?)
     }
 

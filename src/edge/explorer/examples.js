@@ -3,7 +3,7 @@
  *
  * `explorer/examples.json` is a list of `{group, title, query, from?, variables?, role?}`. Groups appear
  * in the order of their first occurrence. `variables` is an object or missing. A string in it that is
- * exactly `"$random"` becomes a new id each time the example is chosen, for op ids, which mustn't
+ * exactly `"$random"` becomes a new id each time the example is chosen, for idempotency keys, which mustn't
  * repeat. `from` names variables whose values come from the responses to other examples, see
  * `origins.js`. `role` names the token (`shopper`, `merchant`, `admin`) that the example needs.
  */

@@ -252,8 +252,8 @@ async fn attributes_are_searched_by_type_and_all_at_once() {
     let sent = &response["extensions"]["docgate"]["commands"][0];
     assert_eq!((&sent["docsExamined"], &sent["returned"]), (&json!(1), &json!(1)), "{response:#}");
 
-    let edited = client.field("{ asset(by: { path: \"/p5\" }) { id nonce } }", json!({})).await;
-    let input = json!({ "asset": edited["id"], "nonce": edited["nonce"], "attributes": [] });
+    let edited = client.field("{ asset(by: { path: \"/p5\" }) { id version } }", json!({})).await;
+    let input = json!({ "asset": edited["id"], "version": edited["version"], "attributes": [] });
     assert_eq!(ask(&client, "editAsset", input).await["attributes"], json!([]));
     assert!(search(json!([eq("iso", json!({ "number": 500 }))]), Value::Null).await.is_empty());
 }

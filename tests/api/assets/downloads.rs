@@ -220,7 +220,7 @@ async fn what_one_may_not_read_does_not_exist() {
     let edit = ask(
         &editor(&gateway),
         "editAsset",
-        json!({ "asset": inherits["id"], "nonce": inherits["nonce"], "access": [] }),
+        json!({ "asset": inherits["id"], "version": inherits["version"], "access": [] }),
     )
     .await;
     assert_eq!(edit["access"], json!([]), "{edit:#}");

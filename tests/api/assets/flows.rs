@@ -35,7 +35,7 @@ async fn an_upload_that_is_cut_anywhere_is_gone_or_whole() {
             (number, gallery)
         },
         async |gateway, (number, gallery): &(usize, String)| {
-            let input = json!({ "slug": "it", "parent": gallery, "opId": format!("op-{number}") });
+            let input = json!({ "slug": "it", "parent": gallery, "idempotencyKey": format!("op-{number}") });
             sound(send_form(&editor(gateway), with_file("uploadAsset", input, &sent)).await.ok());
         },
         async |gateway, case| {
@@ -60,7 +60,7 @@ async fn a_replacement_that_is_cut_anywhere_leaves_the_old_file_or_the_new_one()
             (slug, made["id"].as_str().expect("an id").to_owned())
         },
         async |gateway, (slug, id): &(String, String)| {
-            let input = json!({ "asset": id, "opId": slug });
+            let input = json!({ "asset": id, "idempotencyKey": slug });
             sound(send_form(&editor(gateway), with_file("replaceAsset", input, &sent)).await.ok());
             // Through what may be cut too: a body that ends early isn't taken for a whole one.
             let read = Door::open(gateway).get(&format!("/{slug}"), &[]).await;

@@ -97,10 +97,10 @@ async fn a_request_has_at_most_so_many_files() {
     let gateway = Gateway::with(|config| config.asset_files = 2).await;
     let operations = json!({
         "query": mutation("uploadAsset"),
-        "variables": { "input": { "file": null, "title": null, "opId": null } },
+        "variables": { "input": { "file": null, "title": null, "idempotencyKey": null } },
     });
     let map = json!({
-        "0": ["variables.input.file"], "1": ["variables.input.title"], "2": ["variables.input.opId"],
+        "0": ["variables.input.file"], "1": ["variables.input.title"], "2": ["variables.input.idempotencyKey"],
     });
     let body = form(&operations, &map, &[("0", &file("a", "x/y", "x"))]);
     let (status, answer) = send_form(&editor(&gateway), body).await.expect("an answer");

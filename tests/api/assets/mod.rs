@@ -25,7 +25,7 @@ const CHUNK: usize = 255 * 1024;
 
 const ASSET: &str = "__typename
     ... on Asset {
-      id nonce slug path parentId url title tags author authorName access mediaType fileName length sha256
+      id version slug path parentId url title tags author authorName access mediaType fileName length sha256
       width height publishedAt attributes { key text number date flag }
     }
     ... on UserError { code message } ... on InvalidInput { field }";
@@ -104,16 +104,16 @@ fn mutation(field: &str) -> String {
     let answer = match field {
         "deleteAsset" => {
             "__typename ... on DeletedAsset { id } ... on UserError { code message }
-             ... on AssetConflict { current { title nonce } }"
+             ... on AssetConflict { current { title version } }"
         }
         "uploadAsset" => {
             "... on FileTooLarge { most } ... on MediaTypeNotAllowed { mediaType allowed }
              ... on AlreadyExists { id }"
         }
         "replaceAsset" => {
-            "... on FileTooLarge { most } ... on AssetConflict { current { title nonce } }"
+            "... on FileTooLarge { most } ... on AssetConflict { current { title version } }"
         }
-        "editAsset" => "... on AssetConflict { current { title nonce } }",
+        "editAsset" => "... on AssetConflict { current { title version } }",
         _ => "",
     };
     let asset = if field == "deleteAsset" { "" } else { ASSET };

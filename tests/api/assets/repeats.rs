@@ -30,12 +30,12 @@ async fn a_repeat_that_is_overtaken_is_answered_as_applied() {
     for with_nonce in [true, false] {
         let slug = format!("it-{with_nonce}");
         let asset = uploaded(&gateway, json!({ "slug": slug }), &file("a", "x/y", "x")).await;
-        let mut input = json!({ "asset": asset["id"], "opId": slug });
+        let mut input = json!({ "asset": asset["id"], "idempotencyKey": slug });
         if with_nonce {
-            input["nonce"] = asset["nonce"].clone();
+            input["version"] = asset["version"].clone();
         }
         let (first, second) = overtaken(&gateway, &input).await;
-        assert_eq!(second, first, "with a nonce: {with_nonce}");
+        assert_eq!(second, first, "with a version: {with_nonce}");
         let read = Door::open(&gateway).bytes(&format!("/{slug}"), &[]).await;
         assert!(read == (200, noise(600_000)));
     }
@@ -49,7 +49,8 @@ async fn a_repeat_that_is_overtaken_is_answered_as_applied() {
 async fn repeats_of_a_replacement_at_the_same_moment_are_one() {
     let gateway = Gateway::start().await;
     let asset = uploaded(&gateway, json!({ "slug": "it" }), &file("a", "x/y", "x")).await;
-    let input = json!({ "asset": asset["id"], "nonce": asset["nonce"], "opId": "one" });
+    let input =
+        json!({ "asset": asset["id"], "version": asset["version"], "idempotencyKey": "one" });
     let sent = file("b", "x/y", noise(600_000));
     let sends = (0..8).map(|_| {
         let (client, body) = (editor(&gateway), with_file("replaceAsset", input.clone(), &sent));

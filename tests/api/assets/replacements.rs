@@ -21,11 +21,11 @@ async fn a_reader_gets_the_old_file_or_the_new_one() {
     let mut reading = door.get("/it", &[]).await;
     let mut read = reading.chunk().await.expect("bytes").expect("some").to_vec();
 
-    let input = json!({ "asset": asset["id"], "nonce": asset["nonce"] });
+    let input = json!({ "asset": asset["id"], "version": asset["version"] });
     let replaced =
         send_file(&editor(&gateway), "replaceAsset", input, &file("new", "x/y", new.clone())).await;
     assert_eq!((&replaced["__typename"], &replaced["fileName"]), (&json!("Asset"), &json!("new")));
-    assert_ne!(replaced["nonce"], asset["nonce"]);
+    assert_ne!(replaced["version"], asset["version"]);
     assert!(door.bytes("/it", &[]).await == (200, new), "the new file isn't whole");
     // Only what nobody can be reading goes.
     gateway.sweep().await;
@@ -77,7 +77,8 @@ async fn a_file_is_replaced_once_per_op_id() {
     let asset =
         uploaded(&gateway, json!({ "slug": "it", "tags": ["t"] }), &file("1", "x/y", noise(9)))
             .await;
-    let input = json!({ "asset": asset["id"], "nonce": asset["nonce"], "opId": "one" });
+    let input =
+        json!({ "asset": asset["id"], "version": asset["version"], "idempotencyKey": "one" });
     let second = file("2.txt", "text/plain", "two");
     let replaced = send_file(&client, "replaceAsset", input.clone(), &second).await;
     assert_eq!(
@@ -92,11 +93,11 @@ async fn a_file_is_replaced_once_per_op_id() {
     let other = file("2.txt", "text/plain", "other");
     let conflict = send_file(&client, "replaceAsset", input.clone(), &other).await;
     assert_eq!(conflict["__typename"], "Conflict");
-    // The first nonce is stale under another op.
-    let stale = json!({ "asset": asset["id"], "nonce": asset["nonce"] });
+    // The first version is stale under another op.
+    let stale = json!({ "asset": asset["id"], "version": asset["version"] });
     let conflict = send_file(&client, "replaceAsset", stale, &other).await;
     assert_eq!(conflict["__typename"], "AssetConflict");
-    assert_eq!(conflict["current"]["nonce"], replaced["nonce"], "{conflict:#}");
+    assert_eq!(conflict["current"]["version"], replaced["version"], "{conflict:#}");
     let nobody = json!({ "asset": docgate::graphql::node_id::NodeKind::Asset.id("nobody").0 });
     let missing = send_file(&client, "replaceAsset", nobody, &other).await;
     assert_eq!(missing["__typename"], "NotFound");
@@ -112,7 +113,7 @@ async fn a_file_is_replaced_once_per_op_id() {
 async fn of_many_replacements_of_one_version_one_wins() {
     let gateway = Gateway::start().await;
     let asset = uploaded(&gateway, json!({ "slug": "it" }), &file("1", "x/y", noise(9))).await;
-    let input = json!({ "asset": asset["id"], "nonce": asset["nonce"] });
+    let input = json!({ "asset": asset["id"], "version": asset["version"] });
     let sends = (1..=8).map(|number| {
         let client = editor(&gateway);
         let body =
@@ -177,7 +178,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
     assert_eq!(asset["tags"], json!(["$set", "a.b"]));
     let id = &asset["id"];
     let edit = json!({
-        "asset": id, "nonce": asset["nonce"], "title": "$title", "access": ["player"],
+        "asset": id, "version": asset["version"], "title": "$title", "access": ["player"],
         "publishAt": "2020-01-01T00:00:00Z", "attributes": [{ "key": "d", "value": { "flag": true } }],
     });
     let edited = ask(&client, "editAsset", edit.clone()).await;
@@ -192,7 +193,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
     let stale = ask(&client, "editAsset", edit).await;
     assert_eq!(
         (&stale["__typename"], &stale["current"]),
-        (&json!("AssetConflict"), &json!({ "title": "$title", "nonce": edited["nonce"] }))
+        (&json!("AssetConflict"), &json!({ "title": "$title", "version": edited["version"] }))
     );
     for (field, input, wrong) in [
         ("editAsset", json!({ "title": "" }), "input.title"),
@@ -216,7 +217,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
         let mut input = input;
         input["asset"] = id.clone();
         if field == "editAsset" {
-            input["nonce"] = edited["nonce"].clone();
+            input["version"] = edited["version"].clone();
         }
         let refused = ask(&client, field, input).await;
         assert_eq!(
@@ -226,7 +227,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
         );
     }
     let twice = json!([{ "key": "k", "value": { "flag": true } }, { "key": "k", "value": { "flag": false } }]);
-    let input = json!({ "asset": id, "nonce": edited["nonce"], "attributes": twice });
+    let input = json!({ "asset": id, "version": edited["version"], "attributes": twice });
     assert_eq!(ask(&client, "editAsset", input).await["field"], "input.attributes.1.key");
     assert!(gateway.snapshot().await == before);
     // Sets, from many at once.
@@ -238,7 +239,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
         })
     });
     for tagged in tags.collect::<Vec<_>>() {
-        assert_eq!(tagged.await.expect("an answer")["nonce"], edited["nonce"]);
+        assert_eq!(tagged.await.expect("an answer")["version"], edited["version"]);
     }
     let many: Vec<_> = (0..30).map(|number| format!("x{number}")).collect();
     let refused = ask(&client, "tagAsset", json!({ "asset": id, "tags": many })).await;
@@ -249,16 +250,16 @@ async fn edits_need_the_nonce_and_tags_do_not() {
     assert_eq!(untagged["tags"][0], "$set");
     let nobody = docgate::graphql::node_id::NodeKind::Asset.id("nobody").0;
     for (field, input) in [
-        ("editAsset", json!({ "asset": nobody, "nonce": "x" })),
+        ("editAsset", json!({ "asset": nobody, "version": "x" })),
         ("tagAsset", json!({ "asset": nobody, "tags": ["x"] })),
         ("untagAsset", json!({ "asset": nobody, "tags": ["x"] })),
         ("deleteAsset", json!({ "asset": nobody })),
     ] {
         assert_eq!(ask(&client, field, input).await["__typename"], "NotFound", "{field}");
     }
-    let stale = json!({ "asset": id, "nonce": asset["nonce"] });
+    let stale = json!({ "asset": id, "version": asset["version"] });
     let conflict = ask(&client, "deleteAsset", stale).await;
-    assert_eq!(conflict["current"]["nonce"], edited["nonce"], "{conflict:#}");
+    assert_eq!(conflict["current"]["version"], edited["version"], "{conflict:#}");
     gateway.assert_sound().await;
 }
 
@@ -272,7 +273,7 @@ async fn an_asset_that_is_replaced_too_often_asks_for_patience() {
         (0..300).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let entries = gateway.database.collection::<Document>("assetEntries");
     entries.update_one(doc! {}, doc! { "$set": { "ops": records } }).await.expect("filled");
-    let input = json!({ "asset": asset["id"], "opId": "one" });
+    let input = json!({ "asset": asset["id"], "idempotencyKey": "one" });
     let body = with_file("replaceAsset", input, &file("2", "x/y", "y"));
     let (_, answer) = send_form(&editor(&gateway), body).await.expect("an answer");
     assert_eq!(answer["errors"][0]["extensions"]["code"], "RATE_LIMITED", "{answer:#}");

@@ -103,12 +103,12 @@ async fn a_beginning_that_takes_too_long_is_refused() {
 async fn a_repeat_is_no_way_round_the_limits() {
     let gateway = Gateway::with(|config| config.asset_bytes = 400_000).await;
     let (client, sent) = (editor(&gateway), file("a", "x/y", noise(300_000)));
-    let input = json!({ "slug": "it", "opId": "one" });
+    let input = json!({ "slug": "it", "idempotencyKey": "one" });
     let made = uploaded(&gateway, input.clone(), &sent).await;
     let large = file("a", "x/y", noise(400_001));
     let refused = send_file(&client, "uploadAsset", input, &large).await;
     assert_eq!(refused["__typename"], "FileTooLarge", "{refused:#}");
-    let input = json!({ "asset": made["id"], "opId": "two" });
+    let input = json!({ "asset": made["id"], "idempotencyKey": "two" });
     send_file(&client, "replaceAsset", input.clone(), &sent).await;
     let refused = send_file(&client, "replaceAsset", input, &large).await;
     assert_eq!(refused["__typename"], "FileTooLarge", "{refused:#}");

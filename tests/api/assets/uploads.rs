@@ -63,7 +63,8 @@ async fn an_asset_tells_who_made_it_and_what_language_it_is_in() {
     gateway.service().field(claim, json!({ "input": input })).await;
     let gallery = parent(&gateway, "/g", "gallery", &[]).await;
     let sent = file("a", "x/y", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x02\0\0\0");
-    let input = json!({ "slug": "it", "parent": gallery, "language": "PT-br", "opId": "one" });
+    let input =
+        json!({ "slug": "it", "parent": gallery, "language": "PT-br", "idempotencyKey": "one" });
     let made = uploaded(&gateway, input.clone(), &sent).await;
     assert_eq!(
         (&made["author"], &made["authorName"]),
@@ -79,7 +80,7 @@ async fn an_asset_tells_who_made_it_and_what_language_it_is_in() {
     other["language"] = json!("pt");
     let conflict = send_file(&editor(&gateway), "uploadAsset", other, &sent).await;
     assert_eq!(conflict["__typename"], "Conflict", "{conflict:#}");
-    let edit = json!({ "asset": made["id"], "nonce": made["nonce"], "language": "en" });
+    let edit = json!({ "asset": made["id"], "version": made["version"], "language": "en" });
     ask(&editor(&gateway), "editAsset", edit).await;
     let query = "query($id: ID!) { asset(by: { id: $id }) { language } }";
     let found = gateway.anonymous().field(query, json!({ "id": made["id"] })).await;
@@ -166,7 +167,8 @@ async fn bytes_tell_what_a_file_is_and_not_the_client() {
 async fn an_asset_is_uploaded_once_per_op_id() {
     let gateway = Gateway::start().await;
     let client = editor(&gateway);
-    let input = json!({ "slug": "it", "title": "It", "tags": ["b", "a", "b"], "opId": "one" });
+    let input =
+        json!({ "slug": "it", "title": "It", "tags": ["b", "a", "b"], "idempotencyKey": "one" });
     let sent = file("it.bin", "x/y", noise(300_000));
     let first = send_file(&client, "uploadAsset", input.clone(), &sent).await;
     assert_eq!((&first["__typename"], &first["tags"]), (&json!("Asset"), &json!(["a", "b"])));
@@ -179,7 +181,7 @@ async fn an_asset_is_uploaded_once_per_op_id() {
     assert_eq!(other["__typename"], "Conflict", "{other:#}");
     let other = send_file(&client, "uploadAsset", other_input, &sent).await;
     assert_eq!(other["__typename"], "Conflict", "{other:#}");
-    // Another caller's op id is another one; the slug is taken all the same.
+    // Another caller's idempotency key is another one; the slug is taken all the same.
     let colleague = gateway.user("a-colleague", &["editor"]);
     let taken = send_file(&colleague, "uploadAsset", input, &sent).await;
     assert_eq!((&taken["__typename"], &taken["id"]), (&json!("AlreadyExists"), &json!("/it")));
@@ -215,7 +217,7 @@ async fn repeats_at_the_same_moment_make_one_asset() {
     let sent = file("same.bin", "x/y", noise(600_000));
     let sends = (0..8).map(|_| {
         let client = editor(&gateway);
-        let body = with_file("uploadAsset", json!({ "opId": "one" }), &sent);
+        let body = with_file("uploadAsset", json!({ "idempotencyKey": "one" }), &sent);
         tokio::spawn(async move { send_form(&client, body).await.expect("an answer").1 })
     });
     for sent in sends.collect::<Vec<_>>() {
@@ -225,7 +227,9 @@ async fn repeats_at_the_same_moment_make_one_asset() {
         let is_made = answer["data"]["uploadAsset"]["__typename"] == "Asset";
         assert!(is_unsure || is_made, "{answer:#}");
     }
-    let made = send_file(&editor(&gateway), "uploadAsset", json!({ "opId": "one" }), &sent).await;
+    let made =
+        send_file(&editor(&gateway), "uploadAsset", json!({ "idempotencyKey": "one" }), &sent)
+            .await;
     assert_eq!(made["__typename"], "Asset", "{made:#}");
     gateway.sweep().await;
     assert_eq!(counts(&gateway).await, [1, 1, 3]);
@@ -399,7 +403,7 @@ async fn only_editors_upload() {
         assert_eq!(put.code(), code);
         for field in ["editAsset", "deleteAsset", "tagAsset"] {
             let input = match field {
-                "editAsset" => json!({ "asset": "a", "nonce": "a" }),
+                "editAsset" => json!({ "asset": "a", "version": "a" }),
                 "tagAsset" => json!({ "asset": "a", "tags": [] }),
                 _ => json!({ "asset": "a" }),
             };

@@ -169,7 +169,7 @@ async fn removing_survives_a_cut_at_every_command() {
 #[tokio::test(flavor = "multi_thread")]
 async fn opening_survives_a_cut_at_every_command() {
     const OPEN: &str = "mutation($op: ID!) {
-        openCart(input: { policy: RESERVE, currency: \"EUR\", opId: $op }) { ... on Cart { id } }
+        openCart(input: { policy: RESERVE, currency: \"EUR\", idempotencyKey: $op }) { ... on Cart { id } }
     }";
     cuts::everywhere(
         short_bounds,

@@ -45,7 +45,7 @@ async fn idle_carts_expire_and_are_kept_or_removed() {
         .await;
         gateway.stocked("a", 5).await;
         let shopper = gateway.shopper("someone");
-        let input = json!({ "policy": RESERVE, "currency": "EUR", "opId": "mine" });
+        let input = json!({ "policy": RESERVE, "currency": "EUR", "idempotencyKey": "mine" });
         let cart = shopper.open_cart_with(input.clone()).await;
         let id = cart["id"].as_str().expect("an id");
         shopper.add(id, "a", 3).await;
@@ -68,7 +68,7 @@ async fn idle_carts_expire_and_are_kept_or_removed() {
         } else {
             assert_eq!(shopper.cart(id).await, json!(null));
             assert!(is(&shopper.add(id, "a", 1).await, "NotFound"));
-            // Opening under the old op id opens it anew.
+            // Opening under the old idempotency key opens it anew.
             let anew = shopper.open_cart_with(input).await;
             assert_eq!((anew["id"].as_str(), &anew["lines"]), (Some(id), &json!([])));
         }
@@ -119,8 +119,7 @@ async fn an_op_id_whose_cart_is_closed_opens_no_other() {
     let gateway = Gateway::start().await;
     stocked(&gateway, "free", 0, 5).await;
     let shopper = gateway.shopper("someone");
-    let opening =
-        |op: &str, currency: &str| json!({ "policy": RESERVE, "currency": currency, "opId": op });
+    let opening = |op: &str, currency: &str| json!({ "policy": RESERVE, "currency": currency, "idempotencyKey": op });
     for closed in ["COMPLETE", "CANCELLED", "PAID", "EXPIRING", "EXPIRED", "CANCELLING"] {
         let cart = shopper.open_cart_with(opening(closed, "EUR")).await;
         let id = cart["id"].as_str().expect("an id");

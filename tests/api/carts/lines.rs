@@ -147,7 +147,7 @@ async fn every_refusal_leaves_everything_as_it_was() {
         (Client::adding(id, "a", 9_000, Some("used")), json!({ "__typename": "Conflict" })),
         (
             Client::adding(id, "a", 1, Some("")),
-            json!({ "__typename": "InvalidInput", "field": "input.opId" }),
+            json!({ "__typename": "InvalidInput", "field": "input.idempotencyKey" }),
         ),
     ] {
         let refused = shopper.does(call).await;

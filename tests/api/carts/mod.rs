@@ -92,7 +92,7 @@ async fn an_owned_cart_does_not_exist_for_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_opening_finds_the_same_cart() {
     let gateway = Gateway::start().await;
-    let opening = |policy: &str, currency: &str| json!({ "policy": policy, "currency": currency, "opId": "mine" });
+    let opening = |policy: &str, currency: &str| json!({ "policy": policy, "currency": currency, "idempotencyKey": "mine" });
     let openings = (0..16).map(|_| {
         let (client, input) = (gateway.shopper("someone"), opening(RESERVE, "EUR"));
         tokio::spawn(async move { client.open_cart_with(input).await })
@@ -107,11 +107,11 @@ async fn a_repeated_opening_finds_the_same_cart() {
     let shopper = gateway.shopper("someone");
     assert!(is(&shopper.open_cart_with(opening(AT_CHECKOUT, "EUR")).await, "Conflict"));
     assert!(is(&shopper.open_cart_with(opening(RESERVE, "USD")).await, "Conflict"));
-    // An op id needs somebody whose it is.
+    // An idempotency key needs somebody whose it is.
     let nobody = gateway.anonymous().open_cart_with(opening(RESERVE, "EUR")).await;
     assert_eq!(
         (&nobody["__typename"], &nobody["field"]),
-        (&json!("InvalidInput"), &json!("input.opId"))
+        (&json!("InvalidInput"), &json!("input.idempotencyKey"))
     );
     assert_eq!(gateway.snapshot().await, before);
     let other = gateway.shopper("another").open_cart_with(opening(RESERVE, "EUR")).await;

@@ -49,7 +49,7 @@ async fn a_cart_that_was_claimed_is_its_owners_alone() {
         assert!(is(&taken.does(Client::claiming(id)).await, "NotFound"));
     }
     assert_eq!(gateway.snapshot().await, before);
-    // The guest's op ids go on to be those of the cart.
+    // The guest's idempotency keys go on to be those of the cart.
     assert_eq!(line(&ann.does(Client::adding(id, "a", 1, Some("once"))).await, "a"), (1, 1));
     assert_eq!(line(&ann.add(id, "a", 2).await, "a"), (3, 3));
     gateway.assert_sound().await;

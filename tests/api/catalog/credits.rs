@@ -33,11 +33,11 @@ async fn credits_reach_product_and_person() {
     let read = product(&gateway, "als-1").await;
     let mut content = album("als-1")["content"].clone();
     content["title"] = json!("$title");
-    let update = json!({ "sku": "als-1", "nonce": read["nonce"], "content": content });
+    let update = json!({ "sku": "als-1", "version": read["version"], "content": content });
     let updated = change(&merchant, "updateProduct", update).await;
     assert_eq!(works(&gateway, &coltrane).await[0]["title"], "$title");
     content["description"] = json!("Another");
-    let update = json!({ "sku": "als-1", "nonce": updated["nonce"], "content": content });
+    let update = json!({ "sku": "als-1", "version": updated["version"], "content": content });
     change(&merchant, "updateProduct", update).await;
     gateway.assert_sound().await;
 
@@ -245,7 +245,8 @@ async fn a_new_title_may_be_cut_anywhere() {
         async |gateway, (made, _)| {
             let mut content = thing("", "Another title")["content"].clone();
             content["title"] = json!("Another title");
-            let input = json!({ "sku": made["sku"], "nonce": made["nonce"], "content": content });
+            let input =
+                json!({ "sku": made["sku"], "version": made["version"], "content": content });
             let update = super::mutation("updateProduct");
             gateway.merchant().send(&update, json!({ "input": input })).await.ok();
         },

@@ -193,31 +193,31 @@ async fn an_update_takes_the_nonce_that_was_read() {
     content["title"] = json!("A Love Supreme (Deluxe)");
     content["asin"] = Value::Null;
     content["shipping"] = Value::Null;
-    let update = json!({ "sku": "als-1", "nonce": made["nonce"], "content": content });
+    let update = json!({ "sku": "als-1", "version": made["version"], "content": content });
     let updated = change(&merchant, "updateProduct", update.clone()).await;
     assert_eq!(updated["title"], "A Love Supreme (Deluxe)");
     assert_eq!((&updated["asin"], &updated["shipping"]), (&Value::Null, &Value::Null));
     assert_eq!(updated["tracks"], made["tracks"]);
-    assert_ne!(updated["nonce"], made["nonce"]);
+    assert_ne!(updated["version"], made["version"]);
     gateway.assert_sound().await;
 
-    // The same call again is a repeat; another one with the old nonce is too late.
+    // The same call again is a repeat; another one with the old version is too late.
     let before = gateway.snapshot().await;
     assert_eq!(change(&merchant, "updateProduct", update.clone()).await, updated);
     assert!(gateway.snapshot().await == before);
     let mut late = update.clone();
     late["content"]["title"] = json!("Another");
     let conflict = refused(&gateway, "updateProduct", late.clone(), "Conflict").await;
-    assert_eq!(conflict["currentNonce"], updated["nonce"]);
-    late["nonce"] = json!("{\"$ne\": 1}");
+    assert_eq!(conflict["currentVersion"], updated["version"]);
+    late["version"] = json!("{\"$ne\": 1}");
     refused(&gateway, "updateProduct", late.clone(), "Conflict").await;
     late["sku"] = json!("nothing");
     refused(&gateway, "updateProduct", late, "NotFound").await;
 
-    // Of many with one nonce one wins.
+    // Of many with one version one wins.
     let racers = (0..12).map(|n| {
         let (merchant, mut update) = (merchant.clone(), update.clone());
-        update["nonce"] = updated["nonce"].clone();
+        update["version"] = updated["version"].clone();
         update["content"]["title"] = json!(format!("Title {n}"));
         tokio::spawn(async move { change(&merchant, "updateProduct", update).await })
     });
@@ -228,10 +228,10 @@ async fn an_update_takes_the_nonce_that_was_read() {
     assert_eq!(winners, 1);
 
     // Another type takes its own fields along.
-    let nonce = product(&gateway, "als-1").await["nonce"].clone();
+    let version = product(&gateway, "als-1").await["version"].clone();
     let content = json!({ "title": "The Book", "details": { "book": { "pages": 3 } },
         "shipping": { "weight": 5 } });
-    let update = json!({ "sku": "als-1", "nonce": nonce, "content": content });
+    let update = json!({ "sku": "als-1", "version": version, "content": content });
     let book = change(&merchant, "updateProduct", update).await;
     assert_eq!((&book["__typename"], &book["pages"]), (&json!("Book"), &json!(3)));
     gateway.assert_sound().await;

@@ -57,7 +57,7 @@ async fn lines_are_inserted_replaced_or_refused_one_by_one() {
     let replaced = product(&gateway, "als-1").await;
     assert_eq!(replaced["contributors"][0]["name"], "Someone");
     assert_eq!((&replaced["categories"], &replaced["shipping"]), (&json!([]), &Value::Null));
-    assert_ne!(replaced["nonce"], made["nonce"]);
+    assert_ne!(replaced["version"], made["version"]);
     assert_eq!(works(&gateway, &someone).await[0]["title"], "Another");
     gateway.assert_sound().await;
 

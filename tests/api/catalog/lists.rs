@@ -215,9 +215,9 @@ async fn by_words_where_no_language_is_said() {
     assert_list(&gateway, words("godfathers -part"), &["a"]).await;
     // Nor does what is stored say one.
     assert_eq!(super::product(&gateway, "a").await["language"], Value::Null);
-    let nonce = super::product(&gateway, "a").await["nonce"].clone();
+    let version = super::product(&gateway, "a").await["version"].clone();
     let content = json!({ "title": "The Sopranos", "details": { "film": {} } });
-    let input = json!({ "sku": "a", "nonce": nonce, "content": content });
+    let input = json!({ "sku": "a", "version": version, "content": content });
     change(&merchant, "updateProduct", input).await;
     assert_list(&gateway, words("soprano"), &["a"]).await;
     let mut line = item("d", "Goodfellas", [1, 1], json!({ "film": {} }), None);

@@ -95,8 +95,8 @@ async fn a_creation_that_is_cut_anywhere_is_there_once_or_not_at_all() {
         async |gateway, part: &Part| {
             let names = json!([{ "locale": "en", "name": "New" }]);
             let slug = format!("new-{}", part.number);
-            let op_id = format!("op-{}", part.number);
-            let input = json!({ "slug": slug, "names": names, "parent": part.leaf, "opId": op_id });
+            let idempotency_key = format!("op-{}", part.number);
+            let input = json!({ "slug": slug, "names": names, "parent": part.leaf, "idempotencyKey": idempotency_key });
             send(gateway, "createCategory", input).await;
         },
         async |gateway, case| {

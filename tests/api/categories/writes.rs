@@ -38,8 +38,8 @@ async fn a_creation_says_what_it_refuses() {
     ] {
         refused(&gateway, "createCategory", named(names), "InvalidInput").await;
     }
-    let op_id = json!({ "slug": "new", "names": english, "opId": "" });
-    refused(&gateway, "createCategory", op_id, "InvalidInput").await;
+    let idempotency_key = json!({ "slug": "new", "names": english, "idempotencyKey": "" });
+    refused(&gateway, "createCategory", idempotency_key, "InvalidInput").await;
 
     let before = contents(&gateway).await;
     let create = mutation("createCategory");
@@ -63,7 +63,8 @@ async fn a_creation_is_made_once_per_op_id() {
     let [_, jazz, _, film] = music(&gateway).await;
     let merchant = gateway.merchant();
     let names = json!([{ "locale": "en", "name": "Swing" }]);
-    let input = json!({ "slug": "swing", "names": names, "parent": jazz, "opId": "op-1" });
+    let input =
+        json!({ "slug": "swing", "names": names, "parent": jazz, "idempotencyKey": "op-1" });
     let made = ask(&merchant, "createCategory", input.clone()).await;
     assert_eq!(made["path"], "/music/jazz/swing");
     assert_eq!(ask(&merchant, "createCategory", input.clone()).await, made);
@@ -84,7 +85,7 @@ async fn a_creation_is_made_once_per_op_id() {
     other["parent"] = json!(film);
     refused(&gateway, "createCategory", other, "Conflict").await;
     let another = ask(&gateway.user("another", &["merchant"]), "createCategory", input).await;
-    assert_eq!(another["__typename"], "NotFound", "an op id belongs to its subject");
+    assert_eq!(another["__typename"], "NotFound", "an idempotency key belongs to its subject");
     gateway.assert_sound().await;
 }
 

@@ -9,7 +9,7 @@ use crate::support::{Client, Gateway, short_bounds};
 
 async fn edit(client: &Client, on: &str, comment: &Value, text: &str) -> Value {
     let input =
-        json!({ "on": on, "slug": comment["slug"], "nonce": comment["nonce"], "text": text });
+        json!({ "on": on, "slug": comment["slug"], "version": comment["version"], "text": text });
     does(client, "editComment", input).await
 }
 
@@ -28,7 +28,7 @@ async fn an_edit_is_everywhere() {
         let edited = edit(&anna, &on, &comment, "after").await;
         assert_eq!(edited["text"], "after", "{edited:#}");
         assert_ne!(edited["editedAt"], Value::Null);
-        assert_ne!(edited["nonce"], comment["nonce"]);
+        assert_ne!(edited["version"], comment["version"]);
         assert_eq!(
             (&edited["slug"], &edited["postedAt"]),
             (&comment["slug"], &comment["postedAt"])
@@ -44,7 +44,7 @@ async fn an_edit_is_everywhere() {
         let stale = edit(&anna, &on, &comment, "otherwise").await;
         assert_eq!(stale["code"], "CONFLICT", "{stale:#}");
         assert_eq!(stale["current"]["text"], "after", "{stale:#}");
-        assert_eq!(stale["current"]["nonce"], edited["nonce"]);
+        assert_eq!(stale["current"]["version"], edited["version"]);
         // Nobody else's, no stars, nothing that isn't there.
         for (client, change) in [
             (gateway.shopper("berta"), json!({})),
@@ -54,7 +54,7 @@ async fn an_edit_is_everywhere() {
             (anna.clone(), json!({ "text": "" })),
         ] {
             let mut input = json!({
-                "on": on, "slug": edited["slug"], "nonce": edited["nonce"], "text": "hijacked",
+                "on": on, "slug": edited["slug"], "version": edited["version"], "text": "hijacked",
             });
             for (field, value) in change.as_object().expect("fields") {
                 input[field] = value.clone();
@@ -64,7 +64,7 @@ async fn an_edit_is_everywhere() {
             assert!(["NotFound", "InvalidInput"].contains(&name), "{refused:#}");
         }
         assert!(gateway.snapshot().await == before);
-        // Of many edits of one nonce one is made.
+        // Of many edits of one version one is made.
         let many = (0..10).map(|number| {
             let (anna, on, edited) = (anna.clone(), on.clone(), edited.clone());
             async move { edit(&anna, &on, &edited, &format!("edit {number}")).await }
@@ -129,7 +129,7 @@ async fn what_is_removed_keeps_its_place() {
         assert_eq!(remove(&anna, &on, &middle).await, removed);
         assert!(gateway.snapshot().await == before);
         // A repeat of a reply that was there before is answered with it.
-        let input = json!({ "on": on, "text": "op", "opId": "op", "parentSlug": format!("{top}") });
+        let input = json!({ "on": on, "text": "op", "idempotencyKey": "op", "parentSlug": format!("{top}") });
         let reply = does(&anna, "postComment", input.clone()).await;
         remove(&anna, &on, &top).await;
         assert_eq!(does(&anna, "postComment", input).await, reply);

@@ -32,7 +32,7 @@ async fn posts_once(layout: &str) {
         short_bounds,
         async |gateway, n| {
             let mut subject = prepare(gateway, n, layout).await;
-            subject.input = json!({ "on": subject.on, "text": "cut", "opId": "op" });
+            subject.input = json!({ "on": subject.on, "text": "cut", "idempotencyKey": "op" });
             subject
         },
         async |gateway, subject: &Subject| {
@@ -128,7 +128,7 @@ async fn edits_once(layout: &str) {
         async |gateway, n| {
             let (mut subject, review) = reviewed(gateway, n, layout).await;
             subject.input = json!({
-                "on": subject.on, "slug": review["slug"], "nonce": review["nonce"],
+                "on": subject.on, "slug": review["slug"], "version": review["version"],
                 "text": "after", "stars": 1,
             });
             subject
@@ -259,7 +259,7 @@ async fn a_post_that_was_cut_before_a_move_is_made_once() {
         short_bounds,
         async |gateway, n| {
             let mut subject = prepare(gateway, n, "PER_DOCUMENT").await;
-            subject.input = json!({ "on": subject.on, "text": "cut", "opId": "op" });
+            subject.input = json!({ "on": subject.on, "text": "cut", "idempotencyKey": "op" });
             subject
         },
         async |gateway, subject: &Subject| {

@@ -62,7 +62,7 @@ async fn a_post_to_what_is_hidden_meanwhile_is_withdrawn() {
             for number in 0..before {
                 posted(&anna, &on, &format!("{number}"), None).await;
             }
-            input["opId"] = json!(format!("late {before}"));
+            input["idempotencyKey"] = json!(format!("late {before}"));
             let sent = held(&gateway, &anna, "postComment", &input).await;
             hide(&gateway, &sku, true).await;
             gateway.proxy.as_ref().expect("a proxy").release().await;
@@ -108,7 +108,7 @@ async fn what_was_given_up_and_not_withdrawn_doesnt_move_along() {
         posted(&base.shopper("anna"), &on, "early", None).await;
         let gateway = base.sibling_behind_proxy().await;
         let proxy = gateway.proxy.as_ref().expect("a proxy");
-        let input = json!({ "on": on, "text": "late", "opId": "late" });
+        let input = json!({ "on": on, "text": "late", "idempotencyKey": "late" });
         let sent = held(&gateway, &gateway.shopper("anna"), "postComment", &input).await;
         hide(&base, layout, true).await;
         // It dies before it withdraws the comment.

@@ -28,7 +28,7 @@ const MIGRATE: &str =
     __typename ... on Discussion { layout commentCount } ... on UserError { code message }
     ... on InvalidInput { field } ... on DiscussionFull { comments } } }";
 const COMMENT: &str = "fragment C on Comment {
-    on slug parentSlug depth author text stars postedAt editedAt removedBy nonce }";
+    on slug parentSlug depth author text stars postedAt editedAt removedBy version }";
 const REFUSED: &str = "... on UserError { code message } ... on InvalidInput { field reason }";
 
 /// A product with a discussion in that layout; answers the product's global id.

@@ -35,7 +35,7 @@ async fn a_discussion_moves_while_comments_arrive() {
         let posting = |number: usize| {
             let client = gateway.shopper(&format!("s{}", number % 7));
             let text = format!("text {number}");
-            let input = json!({ "on": on, "text": text, "opId": format!("op {number}") });
+            let input = json!({ "on": on, "text": text, "idempotencyKey": format!("op {number}") });
             async move { (number, does(&client, "postComment", input).await) }
         };
         let before: BTreeMap<_, _> = stream::iter((0..30).map(posting))
@@ -56,7 +56,7 @@ async fn a_discussion_moves_while_comments_arrive() {
                 tokio::time::sleep(std::time::Duration::from_millis(40)).await;
                 let (number, comment) = before.iter().next().expect("a comment");
                 let input = json!({
-                    "on": on, "slug": comment["slug"], "nonce": comment["nonce"], "text": "edited",
+                    "on": on, "slug": comment["slug"], "version": comment["version"], "text": "edited",
                 });
                 let author = gateway.shopper(&format!("s{}", number % 7));
                 let edited = does(&author, "editComment", input).await;
@@ -93,7 +93,7 @@ async fn a_discussion_moves_while_comments_arrive() {
         for (number, earlier) in before.iter().skip(2) {
             let client = gateway.shopper(&format!("s{}", number % 7));
             let (text, op) = (format!("text {number}"), format!("op {number}"));
-            let input = json!({ "on": on, "text": text, "opId": op });
+            let input = json!({ "on": on, "text": text, "idempotencyKey": op });
             assert_eq!(does(&client, "postComment", input).await["slug"], earlier["slug"]);
         }
         assert_eq!(texts(&gateway, &on).await.len(), 75);
@@ -122,7 +122,7 @@ async fn threads_outlast(moves: &[&str]) {
     let anna = gateway.shopper("anna");
     let top = posted(&anna, &on, "top", None).await;
     posted(&anna, &on, "other", None).await;
-    let reply = json!({ "on": on, "text": "below", "parentSlug": top, "opId": "reply" });
+    let reply = json!({ "on": on, "text": "below", "parentSlug": top, "idempotencyKey": "reply" });
     let below = slug(&does(&anna, "postComment", reply.clone()).await);
     posted(&anna, &on, "deep", Some(&below)).await;
     let threaded = json!({ "on": on, "order": "THREADED" });
@@ -231,7 +231,7 @@ async fn a_name_is_given_once_also_while_a_discussion_moves() {
         let name = CommentDocument::short(&id, 8);
         rename(&gateway, &sku, from, &name).await;
         begin_to_move(&gateway, &sku, from, to).await;
-        let late = json!({ "on": on, "text": "late", "opId": "late" });
+        let late = json!({ "on": on, "text": "late", "idempotencyKey": "late" });
         let said = does(&anna, "postComment", late.clone()).await;
         assert_eq!(slug(&said), CommentDocument::short(&id, 16), "{from} {to}");
         assert_eq!(migrate(&gateway, &on, to).await["layout"], to);

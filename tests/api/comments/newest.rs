@@ -139,7 +139,7 @@ async fn a_post_that_its_repeat_overtakes_beside_a_move_is_made_once() {
         base.sibling_behind_proxy(),
         base.sibling_behind_proxy()
     );
-    let input = json!({ "on": on, "text": "late", "opId": "late" });
+    let input = json!({ "on": on, "text": "late", "idempotencyKey": "late" });
     let send = |gateway: &Gateway| {
         let (client, input) = (gateway.shopper("anna"), input.clone());
         tokio::spawn(async move { does(&client, "postComment", input).await })

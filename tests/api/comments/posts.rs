@@ -69,19 +69,19 @@ async fn an_op_id_posts_one_comment() {
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
-        let input = json!({ "on": on, "text": "once", "opId": "op" });
+        let input = json!({ "on": on, "text": "once", "idempotencyKey": "op" });
         let comment = does(&anna, "postComment", input.clone()).await;
         assert_eq!(comment["__typename"], "Comment", "{comment:#}");
         let before = gateway.snapshot().await;
         assert_eq!(does(&anna, "postComment", input.clone()).await, comment);
-        let other = json!({ "on": on, "text": "twice", "opId": "op" });
+        let other = json!({ "on": on, "text": "twice", "idempotencyKey": "op" });
         assert_eq!(does(&anna, "postComment", other).await["__typename"], "Conflict");
         assert!(gateway.snapshot().await == before);
         // Of two at once, and of twenty, there is one.
-        let input = json!({ "on": on, "text": "at once", "opId": "another" });
+        let input = json!({ "on": on, "text": "at once", "idempotencyKey": "another" });
         let same = join_all((0..20).map(|_| does(&anna, "postComment", input.clone()))).await;
         assert!(same.iter().all(|one| one["slug"] == same[0]["slug"]), "{same:#?}");
-        // Another caller's op id is another one.
+        // Another caller's idempotency key is another one.
         let other = does(&gateway.shopper("berta"), "postComment", input).await;
         assert_ne!(other["slug"], same[0]["slug"]);
         assert_eq!(shown(&gateway, layout).await["commentCount"], 3);
@@ -101,7 +101,7 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
         (json!({ "on": on, "text": "" }), "input.text"),
         (json!({ "on": on, "text": "x".repeat(4_001) }), "input.text"),
         (json!({ "on": on, "text": "a\u{7}" }), "input.text"),
-        (json!({ "on": on, "text": "a", "opId": "" }), "input.opId"),
+        (json!({ "on": on, "text": "a", "idempotencyKey": "" }), "input.idempotencyKey"),
     ] {
         let refused = does(&anna, "postComment", input).await;
         assert_eq!(refused["field"], expected, "{refused:#}");
@@ -184,7 +184,7 @@ async fn five_hundred_at_once_onto_a_page_with_room_for_three() {
     let client = gateway.shopper("crowd");
     let crowd = (0..500).map(|number| {
         let input =
-            json!({ "on": on, "text": format!("crowd {number}"), "opId": format!("op {number}") });
+            json!({ "on": on, "text": format!("crowd {number}"), "idempotencyKey": format!("op {number}") });
         let (client, input) = (&client, json!({ "input": input }));
         async move {
             // As any client does that isn't told how it went.
@@ -232,7 +232,7 @@ async fn what_one_may_not_see_takes_no_comments() {
         assert_eq!(post(&anna, &on, "unseen", None).await["__typename"], "NotFound");
         let remove = does(&anna, "removeComment", json!({ "on": on, "slug": slug })).await;
         assert_eq!(remove["__typename"], "NotFound");
-        let edit = json!({ "on": on, "slug": slug, "nonce": "a", "text": "b" });
+        let edit = json!({ "on": on, "slug": slug, "version": "a", "text": "b" });
         assert_eq!(does(&anna, "editComment", edit).await["__typename"], "NotFound");
         let query = "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { text }
             comments(on: $on, order: CHRONOLOGICAL) { edges { cursor } }

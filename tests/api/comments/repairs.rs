@@ -121,12 +121,11 @@ async fn a_repair_that_was_overtaken_reads_again() {
     for layout in LAYOUTS {
         let (on, slugs) = talked(&base, layout, layout).await;
         let last = json!({ "on": on, "slug": slugs[10] });
-        let query =
-            "query($on: ID!) { comments(on: $on, order: CHRONOLOGICAL) { nodes { slug nonce } } }";
+        let query = "query($on: ID!) { comments(on: $on, order: CHRONOLOGICAL) { nodes { slug version } } }";
         let comments = berta.field(query, json!({ "on": on })).await;
         let review = &comments["nodes"][0];
         let edit = json!({
-            "on": on, "slug": review["slug"], "nonce": review["nonce"], "text": "worse", "stars": 1,
+            "on": on, "slug": review["slug"], "version": review["version"], "text": "worse", "stars": 1,
         });
         for (client, name, input) in [
             (&anna, "postComment", json!({ "on": on, "text": "meanwhile" })),

@@ -41,14 +41,14 @@ async fn a_rating_counts_each_author_once() {
         assert!(gateway.snapshot().await == before);
         // It follows edits,
         let input = json!({
-            "on": on, "slug": first["slug"], "nonce": first["nonce"], "text": "hm", "stars": 4,
+            "on": on, "slug": first["slug"], "version": first["version"], "text": "hm", "stars": 4,
         });
         let edited = does(&anna, "editComment", input).await;
         assert_eq!(edited["stars"], 4, "{edited:#}");
         let rating = json!({ "count": 2, "average": 3.0 });
         assert_eq!(shown(&gateway, layout).await["rating"], rating);
         let input = json!({
-            "on": on, "slug": first["slug"], "nonce": edited["nonce"], "text": "same stars",
+            "on": on, "slug": first["slug"], "version": edited["version"], "text": "same stars",
         });
         assert_eq!(does(&anna, "editComment", input).await["stars"], 4);
         assert_eq!(shown(&gateway, layout).await["rating"], rating);

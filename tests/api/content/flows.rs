@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{at, by_id, create, draft, editor, id, mutation, nonce, publish, put};
+use super::{at, by_id, create, draft, editor, id, mutation, publish, put, version};
 use crate::support::{Gateway, cuts, short_bounds};
 
 /// Sends a mutation that may be cut; an answer must be content or an error that invites to try again.
@@ -29,7 +29,7 @@ async fn a_creation_that_is_cut_anywhere_is_there_once_or_not_at_all() {
         },
         async |gateway, (number, folder): &(usize, String)| {
             let mut input = draft("PAGE", "page", Some(folder));
-            input["opId"] = json!(format!("op-{number}"));
+            input["idempotencyKey"] = json!(format!("op-{number}"));
             send(gateway, "createContent", input).await;
         },
         async |gateway, case| {
@@ -76,7 +76,7 @@ async fn an_edit_that_is_cut_anywhere_keeps_what_was_there_once() {
         },
         async |gateway, page: &Value| {
             let text = json!({ "title": "edited" });
-            let input = json!({ "content": id(page), "nonce": nonce(page), "text": text });
+            let input = json!({ "content": id(page), "version": version(page), "text": text });
             send(gateway, "editContent", input).await;
         },
         async |gateway, case| {
@@ -101,7 +101,7 @@ async fn a_publication_that_is_cut_anywhere_is_seen_once_it_was_repeated() {
             create(gateway, draft("PAGE", &format!("page-{number}"), None)).await
         },
         async |gateway, page: &Value| {
-            let input = json!({ "content": id(page), "nonce": nonce(page) });
+            let input = json!({ "content": id(page), "version": version(page) });
             send(gateway, "publishContent", input).await;
         },
         async |gateway, case| {

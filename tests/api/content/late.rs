@@ -6,7 +6,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde_json::{Value, json};
 
 use super::{
-    ask, at, by_id, create, draft, editor, id, listed_by, mutation, nonce, publish, put, refused,
+    ask, at, by_id, create, draft, editor, id, listed_by, mutation, publish, put, refused, version,
 };
 use crate::support::{Gateway, key, proxy::Cut, short_bounds};
 
@@ -16,14 +16,14 @@ fn nodes(gateway: &Gateway) -> mongodb::Collection<Document> {
 
 fn edit(content: &Value, body: &str) -> Value {
     let text = json!({ "title": "edited", "body": body });
-    json!({ "content": id(content), "nonce": nonce(content), "text": text })
+    json!({ "content": id(content), "version": version(content), "text": text })
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_deleted_doesnt_come_again_under_its_op_id() {
     let gateway = Gateway::with(short_bounds).await;
     let mut input = draft("PAGE", "page", None);
-    input["opId"] = json!("op-1");
+    input["idempotencyKey"] = json!("op-1");
     let made = create(&gateway, input.clone()).await;
     let edited = ask(&gateway, "editContent", edit(&made, "Secret.")).await;
     publish(&gateway, &edited, None).await;
@@ -40,7 +40,7 @@ async fn what_was_deleted_doesnt_come_again_under_its_op_id() {
     let stone = nodes(&gateway).find_one(doc! {}).await.expect("read").expect("a stone");
     assert!(!stone.to_string().contains("Secret"), "{stone}");
     gateway.assert_sound().await;
-    // When op ids are forgotten, so is the stone.
+    // When idempotency keys are forgotten, so is the stone.
     let long_ago = gateway.app.bounds().ops.as_millis();
     let long_ago = i64::try_from(long_ago).expect("not that long") + 60_000;
     let earlier = doc! { "$subtract": ["$deletedAt", long_ago] };
@@ -57,7 +57,7 @@ async fn an_op_id_that_was_used_is_a_conflict_whatever_the_parent() {
     let folder = put(&gateway, "FOLDER", "folder", None).await;
     let page = put(&gateway, "PAGE", "page", None).await;
     let mut input = draft("PAGE", "new", Some(&folder));
-    input["opId"] = json!("op-1");
+    input["idempotencyKey"] = json!("op-1");
     create(&gateway, input.clone()).await;
     for parent in [NodeKind::Content.id("nothing").0, page] {
         input["parent"] = json!(parent);
@@ -131,8 +131,11 @@ async fn while_a_deletion_is_tried_nobody_hears_that_it_is_gone() {
     };
     let inputs = [
         ("editContent", edit(&folder, "text")),
-        ("restoreContent", json!({ "content": id(&folder), "nonce": nonce(&folder), "number": 0 })),
-        ("publishContent", with("nonce", json!(nonce(&folder)))),
+        (
+            "restoreContent",
+            json!({ "content": id(&folder), "version": version(&folder), "number": 0 }),
+        ),
+        ("publishContent", with("version", json!(version(&folder)))),
         ("unpublishContent", own.clone()),
         ("tagContent", with("tags", json!(["a"]))),
         ("untagContent", with("tags", json!(["a"]))),
@@ -168,7 +171,7 @@ async fn while_a_deletion_is_tried_nobody_hears_that_it_is_gone() {
 }
 
 async fn create_draft_of(gateway: &Gateway, content: &str) -> Value {
-    let query = "query($id: ID!) { content(by: { id: $id }) { id draft { nonce } } }";
+    let query = "query($id: ID!) { content(by: { id: $id }) { id draft { version } } }";
     editor(gateway).field(query, json!({ "id": content })).await
 }
 

@@ -16,7 +16,7 @@ const CONTENT: &str = "
     ... on Content {
       id slug path parentId redirectedFrom title language body tags access author { id name }
       publishedAt updatedAt
-      draft { nonce revision title body liveAt nextAt isPublished }
+      draft { version revision title body liveAt nextAt isPublished }
     }
     ... on BlogEntry { summary }
     ... on Blog { subtitle feedPath }
@@ -29,7 +29,7 @@ pub const SEEN: &str = "__typename id path title body tags publishedAt updatedAt
 fn mutation(field: &str) -> String {
     let (first, rest) = field.split_at(1);
     let input = format!("{}{rest}Input", first.to_uppercase());
-    let conflict = "... on ContentConflict { current { id title draft { nonce title body } } }";
+    let conflict = "... on ContentConflict { current { id title draft { version title body } } }";
     let answer = match field {
         "deleteContent" => {
             "__typename ... on DeletedContent { id } ... on UserError { code message }".to_owned()
@@ -65,13 +65,13 @@ fn id(content: &Value) -> &str {
     content["id"].as_str().expect("an id")
 }
 
-fn nonce(content: &Value) -> &str {
-    content["draft"]["nonce"].as_str().expect("a nonce")
+fn version(content: &Value) -> &str {
+    content["draft"]["version"].as_str().expect("a version")
 }
 
 /// Publishes the draft as it was answered.
 pub async fn publish(gateway: &Gateway, content: &Value, at: Option<&str>) -> Value {
-    let input = json!({ "content": id(content), "nonce": nonce(content), "at": at });
+    let input = json!({ "content": id(content), "version": version(content), "at": at });
     let published = ask(gateway, "publishContent", input).await;
     assert!(published["id"].is_string(), "{published:#}");
     published

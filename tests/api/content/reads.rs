@@ -93,7 +93,7 @@ async fn a_feed_across_a_publish_time() {
     let first = create(&gateway, input.clone()).await;
     publish(&gateway, &first, None).await;
     let text = json!({ "title": "The second version", "body": "Whales." });
-    let edit = json!({ "content": id(&first), "nonce": super::nonce(&first), "text": text });
+    let edit = json!({ "content": id(&first), "version": super::version(&first), "text": text });
     let edited = ask(&gateway, "editContent", edit).await;
     input["slug"] = json!("new");
     input["text"] = json!({ "title": "new", "body": "The text of new." });
@@ -300,7 +300,7 @@ async fn editors_list_what_isnt_published() {
     let [en, blog, ..] = site(&gateway).await;
     create(&gateway, draft("BLOG_ENTRY", "draft", Some(&blog))).await;
     let query = "query($parent: ID) { contentBelow(parent: $parent) {
-        nodes { slug publishedAt draft { nonce } } } }";
+        nodes { slug publishedAt draft { version } } } }";
     let response = editor(&gateway).run(query, json!({ "parent": blog })).await;
     assert_eq!(commands(&response), ["find nodes"]);
     let nodes = response["data"]["contentBelow"]["nodes"].as_array().expect("nodes");
@@ -336,7 +336,7 @@ async fn the_check_sees_what_is_wrong() {
     let own = doc! { "_id": crate::support::key(&blog) };
     let long_ago = DateTime::from_millis(0);
     let version = doc! {
-        "number": 0_i64, "nonce": "n", "title": "t", "language": null, "detail": { "body": "" },
+        "number": 0_i64, "version": "n", "title": "t", "language": null, "detail": { "body": "" },
         "at": long_ago, "by": "b",
     };
     for wrong in [

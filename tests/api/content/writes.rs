@@ -4,20 +4,21 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{
-    ask, at, by_id, create, draft, editor, id, listed, mutation, nonce, publish, put, refused, site,
+    ask, at, by_id, create, draft, editor, id, listed, mutation, publish, put, refused, site,
+    version,
 };
 use crate::support::{Gateway, commands, short_bounds};
 
 fn edit(content: &Value, title: &str) -> Value {
     let text = json!({ "title": title, "body": format!("{title}.") });
-    json!({ "content": id(content), "nonce": nonce(content), "text": text })
+    json!({ "content": id(content), "version": version(content), "text": text })
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn content_is_created_once_per_op_id() {
     let gateway = Gateway::start().await;
     let mut input = draft("PAGE", "welcome", None);
-    input["opId"] = json!("op-1");
+    input["idempotencyKey"] = json!("op-1");
     input["tags"] = json!(["b", "a", "b"]);
     input["authorName"] = json!("$name");
     let made = create(&gateway, input.clone()).await;
@@ -69,7 +70,7 @@ async fn of_two_editors_with_one_nonce_one_wins_and_the_other_gets_the_current_t
             (&json!("ContentConflict"), &json!("CONFLICT"))
         );
         let draft = &conflict["current"]["draft"];
-        assert_eq!(draft["nonce"], won[0]["draft"]["nonce"]);
+        assert_eq!(draft["version"], won[0]["draft"]["version"]);
         assert_eq!(draft["title"], won[0]["draft"]["title"]);
     }
     refused(&gateway, "editContent", edit(&page, "late"), "ContentConflict").await;
@@ -78,7 +79,7 @@ async fn of_two_editors_with_one_nonce_one_wins_and_the_other_gets_the_current_t
     let second = ask(&gateway, "editContent", first.clone()).await;
     let before = super::contents(&gateway).await;
     let again = ask(&gateway, "editContent", first).await;
-    assert_eq!(again["draft"]["nonce"], second["draft"]["nonce"]);
+    assert_eq!(again["draft"]["version"], second["draft"]["version"]);
     let after = super::contents(&gateway).await;
     assert_eq!(before["nodeRevisions"], after["nodeRevisions"]);
     gateway.sweep().await;
@@ -107,16 +108,16 @@ async fn former_versions_are_kept_up_to_a_bound_and_can_come_back() {
         (&json!(3), &json!("title 3"))
     );
     assert_eq!(list[0]["node"]["replacedBy"], "the-editor");
-    let restore = json!({ "content": id(&page), "nonce": nonce(&page), "number": 10 });
+    let restore = json!({ "content": id(&page), "version": version(&page), "number": 10 });
     let restored = ask(&gateway, "restoreContent", restore.clone()).await;
     assert_eq!(
         (&restored["title"], &restored["draft"]["revision"]),
         (&json!("title 10"), &json!(54))
     );
     assert_eq!(ask(&gateway, "restoreContent", restore).await["draft"]["revision"], 54);
-    let gone = json!({ "content": id(&page), "nonce": nonce(&restored), "number": 1 });
+    let gone = json!({ "content": id(&page), "version": version(&restored), "number": 1 });
     refused(&gateway, "restoreContent", gone, "NotFound").await;
-    let stale = json!({ "content": id(&page), "nonce": nonce(&page), "number": 12 });
+    let stale = json!({ "content": id(&page), "version": version(&page), "number": 12 });
     refused(&gateway, "restoreContent", stale, "ContentConflict").await;
     gateway.assert_sound().await;
 }
@@ -136,7 +137,7 @@ async fn readers_see_what_is_published_and_not_the_draft() {
     let edited = ask(&gateway, "editContent", edit(&page, "Another title")).await;
     assert_eq!(edited["draft"]["isPublished"], false);
     assert_eq!(at(&anyone, "/page").await, seen, "still the same");
-    let stale = json!({ "content": id(&page), "nonce": nonce(&page) });
+    let stale = json!({ "content": id(&page), "version": version(&page) });
     assert_eq!(ask(&gateway, "publishContent", stale).await["__typename"], "Page", "it is live");
     publish(&gateway, &edited, None).await;
     let now = at(&anyone, "/page").await;
@@ -145,7 +146,7 @@ async fn readers_see_what_is_published_and_not_the_draft() {
         (&json!("Another title"), &seen["publishedAt"])
     );
     assert_ne!(now["updatedAt"], seen["updatedAt"]);
-    let stale = json!({ "content": id(&page), "nonce": nonce(&page) });
+    let stale = json!({ "content": id(&page), "version": version(&page) });
     refused(&gateway, "publishContent", stale, "ContentConflict").await;
     let input = json!({ "content": id(&page) });
     let back = ask(&gateway, "unpublishContent", input.clone()).await;
@@ -328,7 +329,7 @@ async fn contents_of(gateway: &Gateway) -> (usize, usize) {
 }
 
 async fn by_id_draft(gateway: &Gateway, id: &str) -> Value {
-    let query = "query($id: ID!) { content(by: { id: $id }) { id title draft { nonce } } }";
+    let query = "query($id: ID!) { content(by: { id: $id }) { id title draft { version } } }";
     editor(gateway).field(query, json!({ "id": id })).await
 }
 
@@ -402,13 +403,17 @@ async fn bad_input_names_its_field_and_changes_nothing() {
     let nowhere = draft("PAGE", "new", Some("nonsense"));
     refused(&gateway, "createContent", nowhere, "NotFound").await;
     let page = create(&gateway, draft("PAGE", "page", Some(&folder))).await;
-    let late = json!({ "content": id(&page), "nonce": nonce(&page), "at": "1969-12-31T23:59:59Z" });
+    let late =
+        json!({ "content": id(&page), "version": version(&page), "at": "1969-12-31T23:59:59Z" });
     assert_eq!(
         refused(&gateway, "publishContent", late, "InvalidInput").await["field"],
         "input.at"
     );
-    let odd = json!({ "content": id(&page), "nonce": "$ne", "text": { "title": "t" } });
-    assert_eq!(refused(&gateway, "editContent", odd, "InvalidInput").await["field"], "input.nonce");
+    let odd = json!({ "content": id(&page), "version": "$ne", "text": { "title": "t" } });
+    assert_eq!(
+        refused(&gateway, "editContent", odd, "InvalidInput").await["field"],
+        "input.version"
+    );
     let before = super::contents(&gateway).await;
     let input = json!({ "input": { "content": id(&page) } });
     let deletion = mutation("deleteContent");

@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 const RECEIVE: &str = "mutation($sku: ID!, $quantity: Long!, $op: ID) {
-    receiveStock(input: { sku: $sku, quantity: $quantity, opId: $op }) {
+    receiveStock(input: { sku: $sku, quantity: $quantity, idempotencyKey: $op }) {
         __typename ... on Stock { available }
     }
 }";
@@ -58,7 +58,8 @@ async fn a_repeated_receipt_is_booked_once() {
     let gateway = Gateway::start().await;
     gateway.product("a", 100, "EUR").await;
     let merchant = gateway.merchant();
-    let receipt = |op: &str, quantity: i64| json!({ "sku": "a", "quantity": quantity, "opId": op });
+    let receipt =
+        |op: &str, quantity: i64| json!({ "sku": "a", "quantity": quantity, "idempotencyKey": op });
     // The very first receipt, sixteen times at once.
     let repeats = (0..16).map(|_| {
         let (merchant, input) = (merchant.clone(), receipt("first", 5));
@@ -73,7 +74,7 @@ async fn a_repeated_receipt_is_booked_once() {
     let other_input = merchant.receive_stock(receipt("first", 6)).await;
     assert_eq!(other_input["__typename"], "Conflict");
     assert_eq!(gateway.snapshot().await, before);
-    // Op ids are a subject's own.
+    // Idempotency keys are a subject's own.
     let another = gateway.user("another-merchant", &["merchant"]);
     assert_eq!(another.receive_stock(receipt("first", 6)).await["available"], 13);
     gateway.assert_sound().await;
@@ -117,8 +118,16 @@ async fn a_refused_receipt_changes_nothing() {
         (json!({ "sku": "$a.b", "quantity": 1 }), "NotFound", ""),
         (json!({ "sku": "", "quantity": 1 }), "NotFound", ""),
         (json!({ "sku": huge, "quantity": 1 }), "NotFound", ""),
-        (json!({ "sku": "a", "quantity": 1, "opId": "" }), "InvalidInput", "input.opId"),
-        (json!({ "sku": "a", "quantity": 1, "opId": huge }), "InvalidInput", "input.opId"),
+        (
+            json!({ "sku": "a", "quantity": 1, "idempotencyKey": "" }),
+            "InvalidInput",
+            "input.idempotencyKey",
+        ),
+        (
+            json!({ "sku": "a", "quantity": 1, "idempotencyKey": huge }),
+            "InvalidInput",
+            "input.idempotencyKey",
+        ),
     ] {
         let refused = merchant.receive_stock(input).await;
         assert_eq!(refused["__typename"], refusal, "{refused:#}");

@@ -18,7 +18,7 @@ use crate::{
 };
 
 fn receipt(op: &str, quantity: i64) -> Value {
-    json!({ "sku": "a", "quantity": quantity, "opId": op })
+    json!({ "sku": "a", "quantity": quantity, "idempotencyKey": op })
 }
 
 /// How many ops the stock holds, and how many of them nothing else remembers.
@@ -62,19 +62,19 @@ async fn a_sku_takes_any_number_of_receipts_in_an_hour() {
         assert_eq!(other["__typename"], "Conflict", "{op}: {other:#}");
     }
     assert_eq!(gateway.snapshot().await, before);
-    // The same op id for another SKU is another receipt, and so is another subject's.
+    // The same idempotency key for another SKU is another receipt, and so is another subject's.
     gateway.product("b", 100, "EUR").await;
-    let elsewhere = json!({ "sku": "b", "quantity": 1, "opId": "op-0" });
+    let elsewhere = json!({ "sku": "b", "quantity": 1, "idempotencyKey": "op-0" });
     assert_eq!(merchant.receive_stock(elsewhere).await["available"], 1);
     let another = gateway.user("another-merchant", &["merchant"]);
     assert_eq!(another.receive_stock(receipt("op-0", 1)).await["available"], 1_202);
     gateway.assert_sound().await;
 }
 
-/// Stock of a hundred that remembers 99 receipts, the one under the op id `known` among them.
+/// Stock of a hundred that remembers 99 receipts, the one under the idempotency key `known` among them.
 async fn with_receipts(gateway: &Gateway, sku: &str) {
     gateway.stocked(sku, 99).await;
-    let known = json!({ "sku": sku, "quantity": 1, "opId": "known" });
+    let known = json!({ "sku": sku, "quantity": 1, "idempotencyKey": "known" });
     gateway.merchant().receive_stock(known).await;
     let now = gateway.app.begin().await.expect("a run").now();
     let others = (0..97).map(|n| {

@@ -344,7 +344,7 @@ async fn a_refund_that_the_service_cannot_pay_is_due_until_it_can() {
     let shopper = gateway.anonymous();
     let order = shopper.field(&shop::checkout_query(), input).await;
     let id = json!({ "id": order["id"] });
-    let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id, opId: \"op\"}) {
+    let cancel = "mutation($id: ID!) { cancelOrder(input: {orderId: $id, idempotencyKey: \"op\"}) {
         ... on Order { state refunded { minorUnits } refundDue { minorUnits } } } }";
     let money = |refunded: i64, due: i64, state: &str| {
         let of = |amount| json!({ "minorUnits": amount });

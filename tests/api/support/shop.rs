@@ -129,21 +129,23 @@ impl Client {
             "Conflict",
             "InvalidInput",
         ];
-        let input = json!({ "cartId": cart, "sku": sku, "quantity": quantity, "opId": op });
+        let input =
+            json!({ "cartId": cart, "sku": sku, "quantity": quantity, "idempotencyKey": op });
         (mutation("addCartLine", "AddCartLineInput", &refusals), json!({ "input": input }))
     }
 
     pub fn setting(cart: &str, sku: &str, quantity: i64, op: Option<&str>) -> (String, Value) {
         let refusals =
             ["NotFound", "CartNotActive", "InsufficientStock", "Conflict", "InvalidInput"];
-        let input = json!({ "cartId": cart, "sku": sku, "quantity": quantity, "opId": op });
+        let input =
+            json!({ "cartId": cart, "sku": sku, "quantity": quantity, "idempotencyKey": op });
         let name = "setCartLineQuantity";
         (mutation(name, "SetCartLineQuantityInput", &refusals), json!({ "input": input }))
     }
 
     pub fn removing(cart: &str, sku: &str, op: Option<&str>) -> (String, Value) {
         let refusals = ["NotFound", "CartNotActive", "Conflict", "InvalidInput"];
-        let input = json!({ "cartId": cart, "sku": sku, "opId": op });
+        let input = json!({ "cartId": cart, "sku": sku, "idempotencyKey": op });
         (mutation("removeCartLine", "RemoveCartLineInput", &refusals), json!({ "input": input }))
     }
 

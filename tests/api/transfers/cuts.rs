@@ -40,7 +40,7 @@ impl Sending {
 
     async fn state(&self, gateway: &Gateway) -> Value {
         let client = gateway.shopper(&self.subject);
-        client.field(STATUS, json!({ "by": { "opId": "op" } })).await["state"].clone()
+        client.field(STATUS, json!({ "by": { "idempotencyKey": "op" } })).await["state"].clone()
     }
 }
 
@@ -80,7 +80,7 @@ async fn passes_the_world_once(query: &str, before: i64, after: i64) {
             account
         },
         async |gateway, account: &String| {
-            let input = json!({ "accountId": account, "amount": 7, "opId": account });
+            let input = json!({ "accountId": account, "amount": 7, "idempotencyKey": account });
             let _cut = gateway.service().send(query, json!({ "input": input })).await;
         },
         async |gateway, case| {
@@ -333,7 +333,7 @@ async fn held(
 }
 
 async fn assert_status(gateway: &Gateway, op: &str, state: &str, reason: &str) {
-    let by = json!({ "by": { "opId": op } });
+    let by = json!({ "by": { "idempotencyKey": op } });
     let status = gateway.shopper("anna").field(STATUS, by).await;
     assert_eq!((&status["state"], &status["reason"]), (&json!(state), &json!(reason)));
 }
@@ -360,7 +360,7 @@ async fn what_the_read_saw_and_is_no_longer_there_is_refused_by_the_debit() {
     let second = anna.field(TRANSFER, order(&from, &to, 30, Some("a"))).await;
     assert_eq!(second["id"], first["id"]);
     assert_eq!(anna.field(TRANSFER, order(&from, &to, 31, Some("a"))).await["code"], "CONFLICT");
-    let status = anna.field(STATUS, json!({ "by": { "opId": "a" } })).await;
+    let status = anna.field(STATUS, json!({ "by": { "idempotencyKey": "a" } })).await;
     assert_eq!(status["id"], first["id"]);
 
     fund(&base, &from, 30).await;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { opId, receive } from "./shop.mjs";
+import { idempotencyKey, receive } from "./shop.mjs";
 import { world } from "./world.mjs";
 
 /**
@@ -18,7 +18,7 @@ export async function pageTrip(checks, own, name, sku, { write, token, run, stop
     await own.picture(`${name}-query`);
   });
   const openCart = () =>
-    `mutation Open { openCart(input: {policy: RESERVE, currency: "EUR", opId: "${opId()}"}) { ... on Cart { state } } }`;
+    `mutation Open { openCart(input: {policy: RESERVE, currency: "EUR", idempotencyKey: "${idempotencyKey()}"}) { ... on Cart { state } } }`;
   await checks.check("what needs a token is refused without one", async () => {
     await write("query Mine { myOrders(first: 1) { edges { node { id } } } }");
     await token("");

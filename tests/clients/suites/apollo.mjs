@@ -16,7 +16,7 @@ import { WebSocket } from "ws";
 import { followTheShop } from "../kit/following.mjs";
 import { pulled } from "../kit/queue.mjs";
 import { SCHEMA } from "../kit/schema_text.mjs";
-import { opId } from "../kit/shop.mjs";
+import { idempotencyKey } from "../kit/shop.mjs";
 import { bearer, graphqlUrl, socketUrl, world } from "../kit/world.mjs";
 
 export const title = "Apollo Client";
@@ -109,7 +109,7 @@ async function operations(checks) {
 async function persistedQueries(checks) {
   const sha256 = (text) => createHash("sha256").update(text).digest("hex");
   // No gateway has seen this text before.
-  const query = gql(`query Product_${opId().replaceAll("-", "_")}($sku: ID!) { product(sku: $sku) { sku } }`);
+  const query = gql(`query Product_${idempotencyKey().replaceAll("-", "_")}($sku: ID!) { product(sku: $sku) { sku } }`);
   const sent = [];
   const persisted = (options = {}) => {
     const link = http(shopper, {

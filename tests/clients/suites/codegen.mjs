@@ -7,7 +7,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { opId, receive } from "../kit/shop.mjs";
+import { idempotencyKey, receive } from "../kit/shop.mjs";
 import { graphqlUrl, here, world } from "../kit/world.mjs";
 
 export const title = "graphql-codegen: typed operations go shopping";
@@ -42,7 +42,7 @@ export async function run(checks) {
     for (const sku of ["ALB-00007", "ALB-00008"]) await receive(sku);
     const { trip } = await import(join(TRIP, "build", "trip.js"));
     const { shopper, admin } = world.tokens;
-    const souvenir = await trip({ url: graphqlUrl, shopper, admin, opId });
+    const souvenir = await trip({ url: graphqlUrl, shopper, admin, idempotencyKey });
     assert.equal(souvenir.state, "PLACED");
     assert.ok(souvenir.paid > 0 && souvenir.orders > 0);
     assert.equal(souvenir.quantities["ALB-00007"], 2);

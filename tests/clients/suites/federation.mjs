@@ -8,7 +8,7 @@ import { ApolloServer } from "@apollo/server";
 import { parse } from "graphql";
 
 import { reviews, typeDefs } from "../kit/reviews.mjs";
-import { opId } from "../kit/shop.mjs";
+import { idempotencyKey } from "../kit/shop.mjs";
 import { OwnGateway, ask } from "../kit/world.mjs";
 
 export const title = "Apollo Federation 2: composed with a second subgraph";
@@ -81,10 +81,10 @@ async function throughTheGateway(checks, supergraphSdl, docgate) {
     assert.equal(sent.filter(({ name }) => name === "reviews").length, 1);
   });
   await checks.check("a mutation with a token goes through, and a refusal comes back", async () => {
-    const mutation = `mutation($opId: ID!) {
-      openCart(input: {policy: AT_CHECKOUT, currency: "EUR", opId: $opId}) { ... on Cart { state } ... on UserError { code } }
+    const mutation = `mutation($idempotencyKey: ID!) {
+      openCart(input: {policy: AT_CHECKOUT, currency: "EUR", idempotencyKey: $idempotencyKey}) { ... on Cart { state } ... on UserError { code } }
     }`;
-    const { data } = await through(mutation, { opId: opId() }, docgate.token("anna"));
+    const { data } = await through(mutation, { idempotencyKey: idempotencyKey() }, docgate.token("anna"));
     assert.equal(data.openCart.state, "ACTIVE");
     const { errors } = await through(`{ myOrders(first: 1) { edges { node { id } } } }`);
     assert.equal(errors[0].extensions.code, "UNAUTHENTICATED");

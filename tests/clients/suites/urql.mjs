@@ -8,7 +8,7 @@ import { createClient } from "graphql-sse";
 
 import { followTheShop } from "../kit/following.mjs";
 import { pulled } from "../kit/queue.mjs";
-import { opId } from "../kit/shop.mjs";
+import { idempotencyKey } from "../kit/shop.mjs";
 import { bearer, graphqlUrl, world } from "../kit/world.mjs";
 
 export const title = "urql";
@@ -42,11 +42,11 @@ export async function run(checks) {
   }
   await checks.check("a mutation", async () => {
     const mutation = gql`
-      mutation Open($opId: ID!) {
-        openCart(input: {policy: AT_CHECKOUT, currency: "EUR", opId: $opId}) { ... on Cart { id state } ... on UserError { code } }
+      mutation Open($idempotencyKey: ID!) {
+        openCart(input: {policy: AT_CHECKOUT, currency: "EUR", idempotencyKey: $idempotencyKey}) { ... on Cart { id state } ... on UserError { code } }
       }
     `;
-    const { data, error } = await client().mutation(mutation, { opId: opId() });
+    const { data, error } = await client().mutation(mutation, { idempotencyKey: idempotencyKey() });
     assert.equal(error, undefined);
     assert.equal(data.openCart.state, "ACTIVE");
   });

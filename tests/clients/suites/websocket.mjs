@@ -11,7 +11,7 @@ import { WebSocket } from "ws";
 import { eventually } from "../kit/checks.mjs";
 import { BALANCE, STOCK, comes, followTheShop } from "../kit/following.mjs";
 import { pulled } from "../kit/queue.mjs";
-import { account, opId, receive } from "../kit/shop.mjs";
+import { account, idempotencyKey, receive } from "../kit/shop.mjs";
 import { OwnGateway, socketUrl, world } from "../kit/world.mjs";
 
 export const title = "WebSocket: graphql-transport-ws, and the older graphql-ws";
@@ -46,8 +46,8 @@ async function operations(checks) {
     assert.deepEqual(data, { product: { sku: SKU } });
   });
   await checks.check("a mutation is answered by one result", async () => {
-    const text = `mutation M($opId: ID!) { openCart(input: {policy: RESERVE, currency: "EUR", opId: $opId}) { ... on Cart { state } } }`;
-    assert.equal((await once(text, { opId: opId() })).data.openCart.state, "ACTIVE");
+    const text = `mutation M($idempotencyKey: ID!) { openCart(input: {policy: RESERVE, currency: "EUR", idempotencyKey: $idempotencyKey}) { ... on Cart { state } } }`;
+    assert.equal((await once(text, { idempotencyKey: idempotencyKey() })).data.openCart.state, "ACTIVE");
   });
   await checks.check("a text that doesn't fit the schema is told as an error", async () => {
     const results = shopper.iterate({ query: "subscription { nothingChanged }" });

@@ -12,7 +12,7 @@ export interface Shop {
   shopper: string;
   admin: string;
   /** Makes idempotency keys. */
-  opId: () => string;
+  idempotencyKey: () => string;
 }
 
 /** What the trip ends with. */
@@ -130,14 +130,14 @@ export async function trip(shop: Shop): Promise<Souvenir> {
   if (!sku) throw new Error(`nothing begins like ${title}`);
 
   const { openCart: cart } = await asShopper(Open, {
-    input: { policy: "RESERVE", currency: "EUR", opId: shop.opId() },
+    input: { policy: "RESERVE", currency: "EUR", idempotencyKey: shop.idempotencyKey() },
   });
   if (cart.__typename !== "Cart") throw new Refused(cart);
 
   let total = 0;
   const quantities: Record<string, number> = {};
   for (const [product, quantity] of [[sku, 1], ["ALB-00007", 2]] as const) {
-    const input = { cartId: cart.id, sku: product, quantity, opId: shop.opId() };
+    const input = { cartId: cart.id, sku: product, quantity, idempotencyKey: shop.idempotencyKey() };
     const { addCartLine: added } = await asShopper(Add, { input });
     switch (added.__typename) {
       case "Cart":
@@ -153,16 +153,16 @@ export async function trip(shop: Shop): Promise<Souvenir> {
     }
   }
 
-  const { openAccount: account } = await asShopper(OpenAccount, { input: { currency: "EUR", opId: shop.opId() } });
+  const { openAccount: account } = await asShopper(OpenAccount, { input: { currency: "EUR", idempotencyKey: shop.idempotencyKey() } });
   if (account.__typename !== "Account") throw new Refused(account);
-  const input = { accountId: account.id, amount: total, opId: shop.opId() };
+  const input = { accountId: account.id, amount: total, idempotencyKey: shop.idempotencyKey() };
   const { deposit } = await send(shop, shop.admin, Deposit, { input });
   if (deposit.__typename !== "Transfer") throw new Refused(deposit);
 
   const { checkoutCart: order } = await asShopper(Checkout, {
     input: {
       cartId: cart.id,
-      opId: shop.opId(),
+      idempotencyKey: shop.idempotencyKey(),
       payment: { account: account.id },
       shipping: { name: "Anna Berg", street: "Ringstr. 5", city: "50667 Köln", country: "DE" },
     },

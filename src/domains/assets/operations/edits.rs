@@ -27,7 +27,7 @@ pub struct Edit {
     /// Global id of the asset.
     pub asset: ID,
     /// Its nonce as the caller read it.
-    pub nonce: ID,
+    pub version: ID,
     /// The title.
     pub title: Option<String>,
     /// Language of the asset.
@@ -42,7 +42,7 @@ pub struct Edit {
 
 /// Edits an asset in the version that the caller read.
 pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAssetResult>> {
-    let Edit { asset, nonce, title, language, access, publish_at, attributes } = edit;
+    let Edit { asset, version, title, language, access, publish_at, attributes } = edit;
     let id = own_id(&asset)?;
     let changes = Changes {
         title: title.map(|title| checks::title(&title)).transpose()?,
@@ -52,12 +52,12 @@ pub async fn edit(app: &App, edit: Edit) -> Result<AssetDocument, Stop<EditAsset
         attributes: attributes.map(|given| checks::attributes(&given)).transpose()?,
     };
     let next = app.ids().random();
-    let edited = store::edit(app, &id, &nonce, &changes, &next, checks::ATTRIBUTES).await;
+    let edited = store::edit(app, &id, &version, &changes, &next, checks::ATTRIBUTES).await;
     if let Some(edited) = edited.decided()? {
         return Ok(edited);
     }
     let asset = there(app, &id).await?.ok_or_else(|| not_found(&id))?;
-    if asset.metadata.nonce != *nonce {
+    if asset.metadata.nonce != *version {
         return Err(AssetConflict::with(asset).into());
     }
     Err(too_many("attributes", checks::ATTRIBUTES).into())

@@ -25,11 +25,11 @@ pub(super) struct Begun<'a> {
     pub(super) asset: AssetDocument,
     pub(super) upload: Upload,
     pub(super) purpose: Purpose<'a>,
-    /// The op, with a digest of the input without the file; `None` if the caller gave no op id.
+    /// The op, with a digest of the input without the file; `None` if the caller gave no idempotency key.
     pub(super) op: Option<&'a Op>,
 }
 
-/// The op with the digest of the file added to its input: the same op id with another file is a conflict.
+/// The op with the digest of the file added to its input: the same idempotency key with another file is a conflict.
 pub(super) fn with_file(op: &Op, digest: &str) -> Op {
     Op { id: op.id.clone(), input: format!("{}.{digest}", op.input) }
 }

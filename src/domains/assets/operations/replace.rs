@@ -30,24 +30,25 @@ pub struct Replacement {
     /// Global id of the asset.
     pub asset: ID,
     /// Its nonce as the caller read it.
-    pub nonce: Option<ID>,
+    pub version: Option<ID>,
     /// The caller's idempotency key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
-/// Replaces the file of an asset, once per op id.
+/// Replaces the file of an asset, once per idempotency key.
 pub async fn replace(
     app: &App,
     subject: &str,
     replacement: Replacement,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
-    let Replacement { asset, nonce, op_id } = replacement;
+    let Replacement { asset, version, idempotency_key } = replacement;
     let id = own_id(&asset)?;
-    let nonce = nonce.map(|nonce| nonce.0);
-    let op = input::op(app, &[subject, "replaceAsset"], op_id.as_ref(), &(&id, &nonce))?;
-    let expected = nonce.map_or(Expected::Any, Expected::Nonce);
-    replace_expected(app, &id, &expected, &op, op_id.is_some(), incoming).await
+    let version = version.map(|version| version.0);
+    let op =
+        input::op(app, &[subject, "replaceAsset"], idempotency_key.as_ref(), &(&id, &version))?;
+    let expected = version.map_or(Expected::Any, Expected::Nonce);
+    replace_expected(app, &id, &expected, &op, idempotency_key.is_some(), incoming).await
 }
 
 /// Replaces the file of an asset if the asset is in the expected version.

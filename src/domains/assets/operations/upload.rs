@@ -51,7 +51,7 @@ pub struct NewAsset {
     /// When it becomes visible to readers.
     pub publish_at: Option<DateTime>,
     /// The caller's idempotency key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// The checked input.
@@ -70,15 +70,24 @@ pub(super) struct Asked {
 /// Number of tries for a slug that other attempts take and free at the same time.
 const TRIES: usize = 5;
 
-/// Creates an asset, once per op id.
+/// Creates an asset, once per idempotency key.
 pub async fn upload(
     app: &App,
     subject: &str,
     new: NewAsset,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let NewAsset { parent, slug, title, language, tags, attributes, access, publish_at, op_id } =
-        new;
+    let NewAsset {
+        parent,
+        slug,
+        title,
+        language,
+        tags,
+        attributes,
+        access,
+        publish_at,
+        idempotency_key,
+    } = new;
     let parent = parent.map(|parent| input::id(NodeKind::Content, &parent)).transpose()?;
     let asked = Asked {
         parent,
@@ -92,8 +101,8 @@ pub async fn upload(
     };
     let Asked { parent, slug, title, language, tags, attributes, access, publish_at } = &asked;
     let digested = (parent, slug, title, language, tags, attributes, access, publish_at);
-    let op = input::op(app, &[subject, "uploadAsset"], op_id.as_ref(), &digested)?;
-    if op_id.is_some() {
+    let op = input::op(app, &[subject, "uploadAsset"], idempotency_key.as_ref(), &digested)?;
+    if idempotency_key.is_some() {
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
         if let Some(found) = store::find(app, &op.id).await?.filter(|found| found.origin.is_some())
         {
@@ -101,7 +110,7 @@ pub async fn upload(
             return repeated(app, found, &op, opened).await;
         }
     }
-    create(app, subject, asked, &op, op_id.is_some(), incoming).await
+    create(app, subject, asked, &op, idempotency_key.is_some(), incoming).await
 }
 
 /// Creates an asset from checked input; its `_id` is the op's id.

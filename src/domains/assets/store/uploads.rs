@@ -111,7 +111,7 @@ pub(in super::super) struct Finish<'a> {
     pub attributes: &'a [Attribute],
     pub nonce: &'a str,
     pub purpose: Purpose<'a>,
-    /// The op, with the file's digest in its input; `None` if the caller gave no op id.
+    /// The op, with the file's digest in its input; `None` if the caller gave no idempotency key.
     pub op: Option<&'a Op>,
 }
 

@@ -32,7 +32,7 @@ impl Asset {
 
     /// Version of the asset; it changes with every edit and every replacement of the file. `editAsset` takes
     /// it and refuses the edit of an asset that changed since it was read.
-    async fn nonce(&self) -> ID {
+    async fn version(&self) -> ID {
         ID(self.0.metadata.nonce.clone())
     }
 

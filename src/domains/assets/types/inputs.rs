@@ -139,7 +139,7 @@ pub(in super::super) struct UploadAssetInput {
     pub publish_at: Option<DateTime>,
     /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the asset that the first call
     /// created, or starts an interrupted upload again.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `replaceAsset`.
@@ -149,12 +149,12 @@ pub(in super::super) struct ReplaceAssetInput {
     pub asset: ID,
     /// New file, sent as a part of the `multipart/form-data` request.
     pub file: Upload,
-    /// `nonce` of the asset as the client read it. If the asset changed since, the call is refused with
+    /// `version` of the asset as the client read it. If the asset changed since, the call is refused with
     /// `AssetConflict`. Default: any version is replaced.
-    pub nonce: Option<ID>,
+    pub version: Option<ID>,
     /// Idempotency key, 1 to 128 characters. The file is replaced once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `editAsset`. Fields that are left out don't change.
@@ -162,9 +162,9 @@ pub(in super::super) struct ReplaceAssetInput {
 pub(in super::super) struct EditAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// `nonce` of the asset as the client read it. If the asset changed since, the edit is refused with
+    /// `version` of the asset as the client read it. If the asset changed since, the edit is refused with
     /// `AssetConflict`.
-    pub nonce: ID,
+    pub version: ID,
     /// Title, 1 to 300 characters.
     pub title: Option<String>,
     /// Language of the file.
@@ -201,7 +201,7 @@ pub(in super::super) struct UntagAssetInput {
 pub(in super::super) struct DeleteAssetInput {
     /// Global id of the asset.
     pub asset: ID,
-    /// `nonce` of the asset as the client read it. If the asset changed since, the call is refused with
+    /// `version` of the asset as the client read it. If the asset changed since, the call is refused with
     /// `AssetConflict`. Default: any version is deleted.
-    pub nonce: Option<ID>,
+    pub version: Option<ID>,
 }

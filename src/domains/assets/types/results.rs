@@ -11,7 +11,7 @@ use crate::graphql::{
 
 /// Result of `uploadAsset`: the asset, or a refusal. `NotFound`: there is no such folder or gallery.
 /// `AlreadyExists`: the parent has an asset with this slug. `InUse`: another upload to this path is under
-/// way. `Conflict`: this `opId` was used with another input, or its asset was deleted.
+/// way. `Conflict`: this `idempotencyKey` was used with another input, or its asset was deleted.
 #[derive(Union)]
 pub enum UploadAssetResult {
     Asset(Asset),
@@ -25,7 +25,7 @@ pub enum UploadAssetResult {
 }
 
 /// Result of `replaceAsset`: the asset with its new file, or a refusal. `InUse`: another upload of this asset
-/// is under way. `Conflict`: this `opId` was used with another input.
+/// is under way. `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum ReplaceAssetResult {
     Asset(Asset),
@@ -104,26 +104,26 @@ impl From<String> for DeleteAssetResult {
     }
 }
 
-/// The asset changed since it was read. Merge the edit with the current asset and send it with the new nonce.
+/// The asset changed since it was read. Merge the edit with the current asset and send it with the new version.
 #[derive(Debug, SimpleObject)]
 pub struct AssetConflict {
     /// Always `CONFLICT`.
     pub code: ErrorCode,
     /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The asset as it is now, with its nonce.
+    /// The asset as it is now, with its version.
     pub current: Asset,
 }
 
 impl AssetConflict {
-    /// The nonce of the change isn't the current one.
+    /// The version of the change isn't the current one.
     pub fn with(current: AssetDocument) -> Self {
         let message = "it was changed since you read it; merge and send again".to_owned();
         Self { code: ErrorCode::Conflict, message, current: current.into() }
     }
 }
 
-/// Needed for the types only: an upload takes no nonce, so this conflict can't occur.
+/// Needed for the types only: an upload takes no version, so this conflict can't occur.
 impl From<AssetConflict> for UploadAssetResult {
     fn from(conflict: AssetConflict) -> Self {
         Self::Conflict(Conflict::because(&conflict.message))

@@ -22,7 +22,7 @@ use crate::{
     mongo::Attempt,
 };
 
-/// Cancels the cart and returns the stock that it holds. A repeat is safe without an op id.
+/// Cancels the cart and returns the stock that it holds. A repeat is safe without an idempotency key.
 pub async fn cancel(
     app: &App,
     requester: &Requester,

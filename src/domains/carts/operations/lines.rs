@@ -44,11 +44,12 @@ pub async fn add_line(
     cart_id: &ID,
     sku: &ID,
     quantity: i64,
-    op_id: Option<&ID>,
+    idempotency_key: Option<&ID>,
 ) -> Result<CartDocument, Stop<AddCartLineResult>> {
     let sku = input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
-    let call = Call::new(app, requester, cart_id, "addCartLine", op_id, &(&sku, quantity))?;
+    let call =
+        Call::new(app, requester, cart_id, "addCartLine", idempotency_key, &(&sku, quantity))?;
     let (attempt, mut now) = call.open().await?;
     let mut offer = None;
     loop {
@@ -75,12 +76,12 @@ pub async fn set_line_quantity(
     cart_id: &ID,
     sku: &ID,
     quantity: i64,
-    op_id: Option<&ID>,
+    idempotency_key: Option<&ID>,
 ) -> Result<CartDocument, Stop<SetCartLineQuantityResult>> {
     let sku = input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
     let input = (&sku, quantity);
-    let call = Call::new(app, requester, cart_id, "setCartLineQuantity", op_id, &input)?;
+    let call = Call::new(app, requester, cart_id, "setCartLineQuantity", idempotency_key, &input)?;
     let (attempt, mut now) = call.open().await?;
     loop {
         let cart = match now {
@@ -106,10 +107,10 @@ pub async fn remove_line(
     requester: &Requester,
     cart_id: &ID,
     sku: &ID,
-    op_id: Option<&ID>,
+    idempotency_key: Option<&ID>,
 ) -> Result<CartDocument, Stop<RemoveCartLineResult>> {
     let sku = input::sku(sku)?;
-    let call = Call::new(app, requester, cart_id, "removeCartLine", op_id, &sku)?;
+    let call = Call::new(app, requester, cart_id, "removeCartLine", idempotency_key, &sku)?;
     let (attempt, mut now) = call.open().await?;
     loop {
         let cart = match now {
@@ -146,11 +147,11 @@ impl<'a> Call<'a> {
         requester: &'a Requester,
         cart_id: &ID,
         operation: &str,
-        op_id: Option<&ID>,
+        idempotency_key: Option<&ID>,
         input: &impl serde::Serialize,
     ) -> Result<Self, Stop<U>> {
         let cart_id = input::id(NodeKind::Cart, cart_id)?;
-        let op = input::op(app, &[&cart_id, operation], op_id, input)?;
+        let op = input::op(app, &[&cart_id, operation], idempotency_key, input)?;
         Ok(Self { app, requester, cart_id, op })
     }
 

@@ -32,23 +32,23 @@ use crate::{
 };
 
 /// Opens an empty cart. It belongs to the caller if there is a token; otherwise its id is the capability to
-/// use it. With an op id the cart's `_id` is derived from it, so a repeat finds the same cart. A repeat
+/// use it. With an idempotency key the cart's `_id` is derived from it, so a repeat finds the same cart. A repeat
 /// doesn't open another cart after that one was closed, since it may be a delayed call.
 pub async fn open(
     app: &App,
     requester: &Requester,
     policy: CartPolicy,
     currency: CurrencyCode,
-    op_id: Option<&ID>,
+    idempotency_key: Option<&ID>,
 ) -> Result<CartDocument, Stop<OpenCartResult>> {
     let owner = requester.subject.clone();
-    if owner.is_none() && op_id.is_some() {
-        // Op ids are scoped by subject. All anonymous callers would share one scope, and so the cart.
+    if owner.is_none() && idempotency_key.is_some() {
+        // Idempotency keys are scoped by subject. All anonymous callers would share one scope, and so the cart.
         let reason = "takes a signed-in caller; without a token leave it out";
-        return Err(InvalidInput::new("opId", reason).into());
+        return Err(InvalidInput::new("idempotencyKey", reason).into());
     }
     let scope = [owner.as_deref().unwrap_or_default(), "openCart"];
-    let op = input::op(app, &scope, op_id, &())?;
+    let op = input::op(app, &scope, idempotency_key, &())?;
     let attempt = app.begin().await?;
     let cart = CartDocument {
         id: op.id,

@@ -26,7 +26,7 @@ pub async fn my_cart(app: &App, requester: &Requester) -> Result<Option<CartDocu
     store::find_active_of(app, requester.subject()?).await
 }
 
-/// Makes the caller the owner of an active cart without one. A repeat is safe without an op id: a cart that
+/// Makes the caller the owner of an active cart without one. A repeat is safe without an idempotency key: a cart that
 /// already belongs to the caller is returned as it is.
 pub async fn claim(
     app: &App,

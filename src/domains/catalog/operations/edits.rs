@@ -110,7 +110,7 @@ pub async fn update(
     change: &UpdateProductInput,
 ) -> Result<ProductDocument, Stop<UpdateProductResult>> {
     let sku = input::sku(&change.sku)?;
-    let nonce = input::verbatim("nonce", &change.nonce, 1..=128)?;
+    let nonce = input::verbatim("version", &change.version, 1..=128)?;
     let content = checked_content(app, &change.content)?;
     // The next nonce is derived from this one and the content, so it identifies a repeat.
     let digest = app.ids().op(&["updateProduct"], None, &content).input;

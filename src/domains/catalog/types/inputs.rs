@@ -169,9 +169,9 @@ pub struct PricingInput {
 pub struct UpdateProductInput {
     /// SKU of the product.
     pub sku: ID,
-    /// `nonce` of the product as the client read it. If the product's content changed since, the update is
+    /// `version` of the product as the client read it. If the product's content changed since, the update is
     /// refused with `Conflict`.
-    pub nonce: ID,
+    pub version: ID,
     /// The complete new content. Fields that are left out are removed from the product.
     pub content: ProductContentInput,
 }

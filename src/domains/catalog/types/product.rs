@@ -89,7 +89,7 @@ impl Shown {
         desc = "Discussion of the product with its newest comments; null if none was opened."
     ),
     field(
-        name = "nonce",
+        name = "version",
         ty = "ID",
         desc = "Version of the content; it changes with every update. `updateProduct` takes it and refuses the update of a product that changed since it was read."
     )
@@ -195,7 +195,7 @@ macro_rules! product_type {
 
             /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the
             /// update of a product that changed since it was read.
-            async fn nonce(&self) -> ID {
+            async fn version(&self) -> ID {
                 self.0.product().nonce.into()
             }
 

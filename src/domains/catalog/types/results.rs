@@ -43,7 +43,7 @@ product_result! {
 
 product_result! {
     /// Result of `updateProduct`: the product after the update, or a refusal. `Conflict`: the content changed
-    /// since `nonce` was read.
+    /// since `version` was read.
     UpdateProductResult { NotFound, Conflict, InvalidInput }
 }
 

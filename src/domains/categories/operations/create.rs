@@ -31,17 +31,17 @@ pub struct NewCategory {
     /// Global id of its parent.
     pub parent: Option<ID>,
     /// The caller's idempotency key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
-/// Creates a category, once per op id.
+/// Creates a category, once per idempotency key.
 pub async fn create(
     app: &App,
     subject: &str,
     new: NewCategory,
 ) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
     let asked = (&new.slug, &new.names, new.parent.as_deref());
-    let op = input::op(app, &[subject, "createCategory"], new.op_id.as_ref(), &asked)?;
+    let op = input::op(app, &[subject, "createCategory"], new.idempotency_key.as_ref(), &asked)?;
     let names = sound_names("names", new.names)?;
     let parent = new.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
     plant(app, op, new.slug, names, parent.as_deref()).await

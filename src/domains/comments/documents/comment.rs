@@ -18,7 +18,7 @@ pub struct CommentDocument {
     /// The comment's id and the epoch of its store.
     #[serde(rename = "_id")]
     pub key: String,
-    /// Derived from the op id of the post; for a review from its author.
+    /// Derived from the idempotency key of the post; for a review from its author.
     pub id: String,
     /// Its store: the discussion and the epoch.
     pub on: String,

@@ -39,7 +39,7 @@ pub async fn edit(
     let parent = parent_of(&change.on)?;
     let slug = checked_slug(&change.slug)?;
     let text = input::text("text", &change.text, 1..=TEXT)?;
-    let nonce = input::verbatim("nonce", &change.nonce, 1..=128)?;
+    let nonce = input::verbatim("version", &change.version, 1..=128)?;
     if let Some(stars) = change.stars {
         input::within("stars", stars.into(), 1..=5)?;
     }

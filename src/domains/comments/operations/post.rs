@@ -52,7 +52,7 @@ enum Unposted {
     OtherInput,
 }
 
-/// Posts a comment, once per op id.
+/// Posts a comment, once per idempotency key.
 pub async fn post(
     app: &App,
     requester: &Requester,
@@ -63,11 +63,11 @@ pub async fn post(
     let text = input::text("text", &new.text, 1..=TEXT)?;
     let slug = new.parent_slug.as_ref();
     let slug = slug.map(|slug| checked_slug(slug)).transpose()?;
-    let op_id = input::op_id(new.op_id.as_ref())?;
+    let idempotency_key = input::idempotency_key(new.idempotency_key.as_ref())?;
     let (attempt, discussion) = begin(app, &parent, requester).await?;
     let discussion = discussion?;
     let scope = [author, "postComment", &discussion.id];
-    let op = app.ids().op(&scope, op_id.as_deref(), &(&slug, &text));
+    let op = app.ids().op(&scope, idempotency_key.as_deref(), &(&slug, &text));
     let reply_to = match slug {
         None => (String::new(), String::new()),
         Some(slug) => replied_to(app, &parent, &discussion, slug, &op.id).await?,

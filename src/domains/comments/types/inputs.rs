@@ -33,7 +33,7 @@ pub struct PostCommentInput {
     pub text: String,
     /// Idempotency key, 1 to 128 characters. The comment is posted once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `editComment`.
@@ -43,9 +43,9 @@ pub struct EditCommentInput {
     pub on: ID,
     /// Slug of the comment.
     pub slug: String,
-    /// `nonce` of the comment as the client read it. If the comment changed since, the edit is refused with
+    /// `version` of the comment as the client read it. If the comment changed since, the edit is refused with
     /// `CommentConflict`.
-    pub nonce: ID,
+    pub version: ID,
     /// New text, 1 to 4,000 characters.
     pub text: String,
     /// New number of stars, 1 to 5; for reviews only. Default: the stored number.

@@ -90,19 +90,19 @@ impl EditWindowOver {
 }
 
 /// The comment changed since it was read. Merge the edit with the current comment and send it with the new
-/// nonce.
+/// version.
 #[derive(Debug, SimpleObject)]
 pub struct CommentConflict {
     /// Always `CONFLICT`.
     pub code: ErrorCode,
     /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The comment as it is now, with its nonce.
+    /// The comment as it is now, with its version.
     pub current: Comment,
 }
 
 impl CommentConflict {
-    /// The nonce of the edit isn't the current one.
+    /// The version of the edit isn't the current one.
     pub fn with(current: CommentDocument) -> Self {
         Self {
             code: ErrorCode::Conflict,
@@ -141,7 +141,7 @@ pub enum MigrateDiscussionResult {
 }
 
 /// Result of `postComment`: the comment, or a refusal. `NotFound`: there is no such discussion or comment to
-/// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `opId` was used
+/// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `idempotencyKey` was used
 /// with another input, or that comment was given up.
 #[derive(Union)]
 pub enum PostCommentResult {

@@ -37,7 +37,7 @@ struct New {
     author: Author,
 }
 
-/// Creates content that readers can't see yet, once per op id.
+/// Creates content that readers can't see yet, once per idempotency key.
 pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Result<Shown, Refused> {
     let kind = new.kind.into();
     let text = checked_text(kind, &new.text)?;
@@ -47,7 +47,7 @@ pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Resul
     let name = new.author_name.as_deref();
     let name = name.map(|name| input::text("authorName", name, 1..=100)).transpose()?;
     let asked = (kind, &new.slug, &text, &tags, &access, &parent, &name);
-    let op = input::op(app, &[subject, "createContent"], new.op_id.as_ref(), &asked)?;
+    let op = input::op(app, &[subject, "createContent"], new.idempotency_key.as_ref(), &asked)?;
     let name = match name {
         Some(name) => name,
         None => identities::operations::display_name(app, subject).await?,

@@ -36,7 +36,7 @@ pub async fn edit(
     let (attempt, node) = store::open(app, &id).await?;
     let node = changeable(node, &id)?;
     let text = checked_text(node.metadata.kind, &asked.text)?;
-    replace(app, &attempt, node, subject, &asked.nonce, &text).await
+    replace(app, &attempt, node, subject, &asked.version, &text).await
 }
 
 /// Restores a former version as the new draft.
@@ -57,7 +57,7 @@ pub async fn restore(
         },
     };
     let text = Text { title: revision.title, language: revision.language, detail: revision.detail };
-    replace(app, &attempt, node, subject, &asked.nonce, &text).await
+    replace(app, &attempt, node, subject, &asked.version, &text).await
 }
 
 async fn replace<U>(
@@ -71,7 +71,7 @@ async fn replace<U>(
 where
     U: From<ContentConflict> + From<InvalidInput> + From<NotFound>,
 {
-    let nonce = input::key("nonce", nonce)?;
+    let nonce = input::key("version", nonce)?;
     // The nonce is derived from the input, so that a repeat is recognised.
     let digest = app.ids().op(&[], None, text).input;
     let next = app.ids().derived(&["version", &node.id, &nonce, &digest, subject]);

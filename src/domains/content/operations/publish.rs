@@ -33,7 +33,7 @@ pub async fn publish(
     asked: &PublishContentInput,
 ) -> Result<Shown, Stop<PublishContentResult>> {
     let id = own_id(&asked.content)?;
-    let nonce = input::key("nonce", &asked.nonce)?;
+    let nonce = input::key("version", &asked.version)?;
     let at = asked.at.map(|at| at.0);
     if at.is_some_and(|at| !(0..=LATEST).contains(&at.timestamp_millis())) {
         return Err(InvalidInput::new("at", "must be between the years 1970 and 9999").into());

@@ -82,7 +82,7 @@ pub struct CreateContentInput {
     pub author_name: Option<String>,
     /// Idempotency key. A repeat with the same key returns the content that the first call created. The key
     /// is remembered as long as the content exists.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `editContent`.
@@ -90,9 +90,9 @@ pub struct CreateContentInput {
 pub struct EditContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Nonce of the draft that the edit is based on. If the draft changed since, the edit is refused with
+    /// Version of the draft that the edit is based on. If the draft changed since, the edit is refused with
     /// `ContentConflict`.
-    pub nonce: ID,
+    pub version: ID,
     /// The complete new version. Fields that are left out are removed from the draft.
     pub text: ContentTextInput,
 }
@@ -102,9 +102,9 @@ pub struct EditContentInput {
 pub struct RestoreContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Nonce of the draft that is replaced. If the draft changed since, the call is refused with
+    /// Version of the draft that is replaced. If the draft changed since, the call is refused with
     /// `ContentConflict`.
-    pub nonce: ID,
+    pub version: ID,
     /// Number of the former version, as listed by `contentRevisions`.
     pub number: i32,
 }
@@ -142,8 +142,8 @@ pub struct SetContentAccessInput {
 pub struct PublishContentInput {
     /// Global id of the content.
     pub content: ID,
-    /// Nonce of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
-    pub nonce: ID,
+    /// Version of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
+    pub version: ID,
     /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
     /// time the present version stays visible; a version that was scheduled before is replaced. Content that
     /// wasn't published and is given a past time appears in feeds at that time.

@@ -91,7 +91,7 @@ pub struct ContentDraft(pub(super) Box<NodeDocument>);
 impl ContentDraft {
     /// Version of the draft; it changes with every edit. `editContent` takes it and refuses the edit of a
     /// draft that changed since it was read.
-    async fn nonce(&self) -> ID {
+    async fn version(&self) -> ID {
         ID(self.0.metadata.nonce.clone())
     }
 

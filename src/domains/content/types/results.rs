@@ -39,7 +39,7 @@ macro_rules! content_result {
 
 content_result! {
     /// Result of `createContent`: the content, or a refusal. `NotFound`: there is no such parent.
-    /// `AlreadyExists`: the parent has content with this slug. `Conflict`: this `opId` was used with another
+    /// `AlreadyExists`: the parent has content with this slug. `Conflict`: this `idempotencyKey` was used with another
     /// input, or its content was deleted.
     CreateContentResult { NotFound, AlreadyExists, Conflict, InvalidInput }
 }
@@ -110,19 +110,19 @@ impl From<String> for DeleteContentResult {
     }
 }
 
-/// The draft changed since it was read. Merge the edit with the current draft and send it with the new nonce.
+/// The draft changed since it was read. Merge the edit with the current draft and send it with the new version.
 #[derive(Debug, SimpleObject)]
 pub struct ContentConflict {
     /// Always `CONFLICT`.
     pub code: ErrorCode,
     /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
-    /// The content as it is now, with its draft and nonce.
+    /// The content as it is now, with its draft and version.
     pub current: Content,
 }
 
 impl ContentConflict {
-    /// The nonce of the edit isn't the current one.
+    /// The version of the edit isn't the current one.
     pub fn with(current: Shown) -> Self {
         Self {
             code: ErrorCode::Conflict,

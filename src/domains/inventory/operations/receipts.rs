@@ -38,19 +38,19 @@ pub(in super::super) enum Refused {
     Full,
 }
 
-/// Books a receipt of goods, once per op id.
+/// Books a receipt of goods, once per idempotency key.
 pub async fn receive(
     app: &App,
     subject: &str,
     sku: &str,
     quantity: i64,
-    op_id: Option<&async_graphql::ID>,
+    idempotency_key: Option<&async_graphql::ID>,
 ) -> Result<StockDocument, Stop<ReceiveStockResult>> {
     let sku = &input::sku(sku)?;
     let quantity = input::within("quantity", quantity, 1..=MOST)?;
-    let op = &input::op(app, &[subject, "receiveStock"], op_id, &(sku, quantity))?;
-    // Without an op id of the client the call can't be a repeat.
-    let once = Once::Op { op, may_be_repeat: op_id.is_some() };
+    let op = &input::op(app, &[subject, "receiveStock"], idempotency_key, &(sku, quantity))?;
+    // Without an idempotency key of the client the call can't be a repeat.
+    let once = Once::Op { op, may_be_repeat: idempotency_key.is_some() };
     match book(app, sku, quantity, once).await? {
         Ok(stock) => Ok(stock),
         Err(Refused::NoProduct) => Err(NotFound::new("product", sku).into()),
@@ -199,7 +199,7 @@ fn receipt(sku: &str, record: &OpRecord) -> Option<ReceiptDocument> {
     Some(ReceiptDocument { id, input: record.input.clone(), at: record.at, v: Version })
 }
 
-/// `_id` of a receipt's record. It includes the SKU, because the same op id may be used for several SKUs.
+/// `_id` of a receipt's record. It includes the SKU, because the same idempotency key may be used for several SKUs.
 fn id(sku: &str, op: &str) -> String {
     format!("{sku}:{op}")
 }

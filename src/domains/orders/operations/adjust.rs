@@ -55,7 +55,8 @@ impl Ask {
         let quantity = input::within("quantity", given.quantity.0, 0..=MOST_QUANTITY)?;
         let payment = given.payment.map(|own| payer::payment("payment", own)).transpose()?;
         let scope = [order.as_str(), "adjustOrderLine"];
-        let op = input::op(app, &scope, given.op_id.as_ref(), &(&sku, quantity, &payment))?;
+        let op =
+            input::op(app, &scope, given.idempotency_key.as_ref(), &(&sku, quantity, &payment))?;
         Ok(Self { order, sku, quantity, payment, op })
     }
 }

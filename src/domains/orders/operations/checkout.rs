@@ -53,7 +53,7 @@ impl Ask {
         let shipping = payer::address("shipping", input.shipping)?;
         let payment = payer::payment("payment", input.payment)?;
         let scope = [cart.as_str(), "checkoutCart"];
-        let op = input::op(app, &scope, input.op_id.as_ref(), &(&shipping, &payment))?;
+        let op = input::op(app, &scope, input.idempotency_key.as_ref(), &(&shipping, &payment))?;
         Ok(Self { cart, shipping, payment, op })
     }
 }

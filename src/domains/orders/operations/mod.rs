@@ -72,10 +72,10 @@ pub async fn cancel(
     app: &App,
     requester: &Requester,
     id: &str,
-    op_id: Option<&ID>,
+    idempotency_key: Option<&ID>,
 ) -> Result<OrderDocument, Stop<CancelOrderResult>> {
     let id = &input::id(NodeKind::Order, id)?;
-    let op = input::op(app, &[id, "cancelOrder"], op_id, &())?;
+    let op = input::op(app, &[id, "cancelOrder"], idempotency_key, &())?;
     let (first, mut order) = open(app, requester, id).await?;
     let mut attempt = first;
     loop {

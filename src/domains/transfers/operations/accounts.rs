@@ -30,18 +30,18 @@ pub enum PayerAccount {
     OtherCurrency(CurrencyCode),
 }
 
-/// Opens an account for `subject`. Once per op id.
+/// Opens an account for `subject`. Once per idempotency key.
 pub async fn open(
     app: &App,
     subject: &str,
     currency: CurrencyCode,
     largest_balance: Option<i64>,
-    op_id: Option<&async_graphql::ID>,
+    idempotency_key: Option<&async_graphql::ID>,
 ) -> Result<AccountDocument, Stop<OpenAccountResult>> {
     let cap = largest_balance
         .map(|largest| input::within("largestBalance", largest, 1..=LARGEST))
         .transpose()?;
-    let op = input::op(app, &[subject, "openAccount"], op_id, &(currency, cap))?;
+    let op = input::op(app, &[subject, "openAccount"], idempotency_key, &(currency, cap))?;
     let attempt = app.begin().await?;
     let account = AccountDocument {
         id: op.id.clone(),

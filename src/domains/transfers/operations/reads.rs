@@ -68,9 +68,9 @@ pub async fn transfer_status(
             Ok(id) => store::find_transfer(app, &id).await?,
             Err(_) => None,
         },
-        TransferBy::OpId(op_id) => {
+        TransferBy::IdempotencyKey(idempotency_key) => {
             let scope = [requester.subject()?, "transfer"];
-            let op = input::op(app, &scope, Some(op_id), &())?;
+            let op = input::op(app, &scope, Some(idempotency_key), &())?;
             latest_attempt(app, &op.id).await?
         }
     };

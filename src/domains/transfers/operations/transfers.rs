@@ -40,7 +40,7 @@ pub struct Order<'a> {
     /// Amount in minor units.
     pub amount: i64,
     /// The caller's idempotency key.
-    pub op_id: Option<&'a async_graphql::ID>,
+    pub idempotency_key: Option<&'a async_graphql::ID>,
 }
 
 /// Result of a requested transfer.
@@ -49,11 +49,11 @@ enum Standing {
     Stands(TransferDocument),
     /// It failed.
     Hindered(Hindrance),
-    /// The op id was used with another input.
+    /// The idempotency key was used with another input.
     OtherInput,
 }
 
-/// Moves money from an account of `subject` to another account. Once per op id.
+/// Moves money from an account of `subject` to another account. Once per idempotency key.
 pub async fn transfer(
     app: &App,
     subject: &str,
@@ -65,7 +65,7 @@ pub async fn transfer(
     if source == destination {
         return Err(InvalidInput::new("destinationId", "is the source").into());
     }
-    let op = op(app, subject, order.op_id, &(source, destination, amount))?;
+    let op = op(app, subject, order.idempotency_key, &(source, destination, amount))?;
     let ((attempt, from), to) =
         tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
     let from = from.filter(|account| account.is_of(subject));
@@ -84,17 +84,17 @@ pub async fn transfer(
     }
 }
 
-/// Deposits money from the outside world on an account. Once per op id.
+/// Deposits money from the outside world on an account. Once per idempotency key.
 pub async fn deposit(
     app: &App,
     subject: &str,
     account: &str,
     amount_asked: i64,
-    op_id: Option<&async_graphql::ID>,
+    idempotency_key: Option<&async_graphql::ID>,
 ) -> Result<TransferDocument, Stop<DepositResult>> {
     let account = &input::id(NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
-    let op = op(app, subject, op_id, &("deposit", account, amount))?;
+    let op = op(app, subject, idempotency_key, &("deposit", account, amount))?;
     let (attempt, to) = insider(app, account).await?;
     let to = to.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let source = &world(to.currency);
@@ -107,17 +107,17 @@ pub async fn deposit(
     }
 }
 
-/// Withdraws money from an account to the outside world. Once per op id.
+/// Withdraws money from an account to the outside world. Once per idempotency key.
 pub async fn withdraw(
     app: &App,
     subject: &str,
     account: &str,
     amount_asked: i64,
-    op_id: Option<&async_graphql::ID>,
+    idempotency_key: Option<&async_graphql::ID>,
 ) -> Result<TransferDocument, Stop<WithdrawResult>> {
     let account = &input::id(NodeKind::Account, account)?;
     let amount = amount(amount_asked)?;
-    let op = op(app, subject, op_id, &("withdrawal", account, amount))?;
+    let op = op(app, subject, idempotency_key, &("withdrawal", account, amount))?;
     let (attempt, from) = insider(app, account).await?;
     let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let destination = &world(from.currency);
@@ -331,12 +331,12 @@ fn amount(asked: i64) -> Result<i64, InvalidInput> {
 }
 
 /// The op of a transfer. All operations that move money share one scope, so `transferStatus` finds each of
-/// them by its op id.
+/// them by its idempotency key.
 fn op(
     app: &App,
     subject: &str,
-    op_id: Option<&async_graphql::ID>,
+    idempotency_key: Option<&async_graphql::ID>,
     asked: &impl serde::Serialize,
 ) -> Result<Op, InvalidInput> {
-    input::op(app, &[subject, "transfer"], op_id, asked)
+    input::op(app, &[subject, "transfer"], idempotency_key, asked)
 }

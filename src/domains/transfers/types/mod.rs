@@ -197,8 +197,8 @@ impl StatementEntry {
 pub enum TransferBy {
     /// Global id of the transfer.
     Id(ID),
-    /// `opId` of the caller's mutation that requested the transfer.
-    OpId(ID),
+    /// `idempotencyKey` of the caller's mutation that requested the transfer.
+    IdempotencyKey(ID),
 }
 
 /// Input of `openAccount`.
@@ -210,7 +210,7 @@ pub struct OpenAccountInput {
     pub largest_balance: Option<Long>,
     /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
     /// call opened.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `closeAccount`.
@@ -231,7 +231,7 @@ pub struct TransferInput {
     pub amount: Long,
     /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `deposit`.
@@ -243,7 +243,7 @@ pub struct DepositInput {
     pub amount: Long,
     /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `withdraw`.
@@ -255,7 +255,7 @@ pub struct WithdrawInput {
     pub amount: Long,
     /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
     /// with the same key.
-    pub op_id: Option<ID>,
+    pub idempotency_key: Option<ID>,
 }
 
 /// Input of `cancelTransfer`.

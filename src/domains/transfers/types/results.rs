@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Result of `openAccount`: the account, or a refusal. `Conflict`: this `opId` was used with another input.
+/// Result of `openAccount`: the account, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum OpenAccountResult {
     Account(Account),
@@ -38,7 +38,7 @@ pub enum CloseAccountResult {
 
 /// Result of `transfer`: the transfer, or a refusal. `NotFound`: the caller doesn't own the source, or there
 /// is no such destination. `AccountClosed`, `AccountFull`: see `accountId` for the account. `Conflict`: this
-/// `opId` was used with another input.
+/// `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum TransferResult {
     Transfer(Transfer),
@@ -52,7 +52,7 @@ pub enum TransferResult {
 }
 
 /// Result of `deposit`: the transfer, or a refusal. `InsufficientFunds`: the amount exceeds the money that
-/// there can be of this currency. `Conflict`: this `opId` was used with another input.
+/// there can be of this currency. `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum DepositResult {
     Transfer(Transfer),
@@ -64,7 +64,7 @@ pub enum DepositResult {
     InvalidInput(InvalidInput),
 }
 
-/// Result of `withdraw`: the transfer, or a refusal. `Conflict`: this `opId` was used with another input.
+/// Result of `withdraw`: the transfer, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
 #[derive(Union)]
 pub enum WithdrawResult {
     Transfer(Transfer),

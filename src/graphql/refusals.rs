@@ -237,37 +237,6 @@ impl InsufficientStock {
     }
 }
 
-/// The cart can't be changed in its present state.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct CartNotActive {
-    /// Always `CART_NOT_ACTIVE`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// State of the cart: the name of a value of `CartState`.
-    pub state: String,
-}
-
-impl CartNotActive {
-    /// The cart is in this state.
-    pub fn new(state: &str) -> Self {
-        let message = format!("the cart takes no changes while it is {state}");
-        Self::because(state, message)
-    }
-
-    /// The cart that this idempotency key opened is closed, in this state.
-    pub fn opened_before(state: &str) -> Self {
-        let message = format!(
-            "the cart that this idempotency key opened is {state}; open another one with a new idempotency key"
-        );
-        Self::because(state, message)
-    }
-
-    fn because(state: &str, message: String) -> Self {
-        Self { code: ErrorCode::CartNotActive, message, state: state.to_owned() }
-    }
-}
-
 /// The currencies differ.
 #[derive(Debug, Clone, SimpleObject)]
 #[graphql(shareable)]
@@ -296,7 +265,6 @@ impl Refusal for InvalidInput {}
 impl Refusal for AlreadyExists {}
 impl Refusal for InUse {}
 impl Refusal for InsufficientStock {}
-impl Refusal for CartNotActive {}
 impl Refusal for CurrencyMismatch {}
 
 /// Why the input of a mutation is invalid.

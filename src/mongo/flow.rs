@@ -1,10 +1,10 @@
-//! The parts of every flow over several documents: attempts with a deadline on the server's clock, and op
-//! ids. All flows have the same steps:
+//! The parts of every flow over several documents: attempts with a deadline on the server's clock, and
+//! idempotency keys. All flows have the same steps:
 //!
 //! 1. *reserve* what the flow needs, marked with its tag;
 //! 2. *commit* by one guarded update of the flow's decider, which also writes its outbox;
 //! 3. *apply* the entries of the outbox, each receiver remembering the tag in the same update;
-//! 4. *settle*: note on the decider what was applied, and remove the marks one grace period later.
+//! 4. *settle*: note on the decider what was applied, and remove the marks when no late write can need them.
 //!
 //! An *abort* begins by marking the tag as void on the decider, guarded by the flow not being committed.
 

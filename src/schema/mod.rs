@@ -20,7 +20,8 @@ use crate::{
             self,
             types::{AssetConflict, FileTooLarge, MediaTypeNotAllowed},
         },
-        carts, catalog,
+        carts::{self, CartNotActive},
+        catalog,
         categories::{self, types::WouldMakeCircle},
         comments::{
             self,
@@ -55,8 +56,8 @@ use crate::{
     },
     error::Error,
     graphql::refusals::{
-        AlreadyExists, CartNotActive, Conflict, CurrencyMismatch, ErrorCode, InUse,
-        InsufficientStock, InvalidInput, NotFound,
+        AlreadyExists, Conflict, CurrencyMismatch, ErrorCode, InUse, InsufficientStock,
+        InvalidInput, NotFound,
     },
     metrics::operations::OperationType,
 };

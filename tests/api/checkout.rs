@@ -50,7 +50,7 @@ async fn a_cart_becomes_an_order() {
         assert_eq!(other["code"], "CONFLICT");
         let closed = checkout(&shopper, &cart, &purse, "another op").await;
         assert_eq!(
-            (&closed["code"], &closed["state"]),
+            (&closed["code"], &closed["cartState"]),
             (&json!("CART_NOT_ACTIVE"), &json!("COMPLETE"))
         );
         let late = add(&shopper, &cart, "a", 1).await;
@@ -152,7 +152,7 @@ async fn short_stock_is_told_line_by_line_and_nothing_is_taken() {
         { "sku": "c", "requested": 4, "available": 1 },
         { "sku": "d", "requested": 1, "available": 0 },
     ]);
-    assert_eq!(short["lines"], lines);
+    assert_eq!(short["shortLines"], lines);
     assert_eq!(state(&gateway, "carts", &cart).await, "ACTIVE");
     assert_eq!(stock(&gateway, "a").await, (10, 0, 0));
     assert_eq!(stock(&gateway, "b").await, (2, 0, 0));
@@ -263,7 +263,7 @@ async fn of_sixty_four_shoppers_one_gets_the_last_unit() {
             .await;
     let orders = answers.iter().filter(|answer| answer["__typename"] == "Order").count();
     let short = json!([{ "sku": "last", "requested": 1, "available": 0 }]);
-    let shorts = answers.iter().filter(|answer| answer["lines"] == short).count();
+    let shorts = answers.iter().filter(|answer| answer["shortLines"] == short).count();
     assert_eq!((orders, shorts), (1, 63), "{answers:#?}");
     settled(&gateway).await;
     assert_eq!(stock(&gateway, "last").await, (0, 0, 1));

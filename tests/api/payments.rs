@@ -49,7 +49,8 @@ async fn received(gateway: &Gateway) -> i64 {
 }
 
 async fn status(gateway: &Gateway, id: &str) -> Value {
-    let query = "query($id: ID!) { transferStatus(by: { id: $id }) { id kind state reason } }";
+    let query =
+        "query($id: ID!) { transferStatus(by: { id: $id }) { id kind state failureReason } }";
     gateway.service().field(query, json!({ "id": *NodeKind::Transfer.id(id) })).await
 }
 

@@ -84,9 +84,9 @@ pub fn checkout_query() -> String {
     format!(
         "mutation($input: CheckoutCartInput!) {{ checkoutCart(input: $input) {{ __typename \
          ... on Order {{ {ORDER} }} ... on UserError {{ code message }} \
-         ... on CheckoutShort {{ lines {{ sku requested available }} }} \
+         ... on CheckoutShort {{ shortLines {{ sku requested available }} }} \
          ... on PaymentDeclined {{ reason }} ... on InvalidInput {{ field }} \
-         ... on CartNotActive {{ state }} }} }}"
+         ... on CartNotActive {{ cartState }} }} }}"
     )
 }
 

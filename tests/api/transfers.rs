@@ -19,7 +19,7 @@ pub(crate) const ACCOUNT: &str = "query($id: ID!) { account(id: $id) {
     id state currency balance { minorUnits } setAside { minorUnits }
     largestBalance { minorUnits } } }";
 pub(crate) const TRANSFER: &str = "mutation($input: TransferInput!) { transfer(input: $input) {
-    __typename ... on Transfer { id state reason kind sourceId destinationId
+    __typename ... on Transfer { id state failureReason kind sourceId destinationId
         amount { minorUnits currency } history { state } }
     ... on UserError { code message }
     ... on NotFound { what id } ... on InvalidInput { field }
@@ -34,13 +34,14 @@ const WITHDRAW: &str = "mutation($input: WithdrawInput!) { withdraw(input: $inpu
     ... on UserError { code message }
     ... on InsufficientFunds { available { minorUnits } } } }";
 const CANCEL: &str = "mutation($id: ID!) { cancelTransfer(input: { transferId: $id }) {
-    __typename ... on Transfer { id state reason } ... on UserError { code message }
+    __typename ... on Transfer { id state failureReason } ... on UserError { code message }
     ... on TransferNotCancellable { state } } }";
 const REVERSE: &str = "mutation($id: ID!) { reverseTransfer(input: { transferId: $id }) {
     __typename ... on Transfer { id state kind sourceId destinationId reverses
         amount { minorUnits } }
     ... on UserError { code message } ... on TransferNotCancellable { state } } }";
-const STATUS: &str = "query($by: TransferBy!) { transferStatus(by: $by) { id state reason } }";
+const STATUS: &str =
+    "query($by: TransferBy!) { transferStatus(by: $by) { id state failureReason } }";
 pub(crate) const TRANSFERS: &str = "query($state: TransferState!, $first: Int, $after: String) {
     transfers(state: $state, first: $first, after: $after) {
         edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }";
@@ -171,7 +172,7 @@ async fn a_transfer_arrives_and_is_forgotten_by_both_accounts() {
 
     let by_id = json!({ "by": { "id": sent["id"] } });
     let done = anna.field(STATUS, by_id.clone()).await;
-    assert_eq!(done, json!({ "id": sent["id"], "state": "DONE", "reason": null }));
+    assert_eq!(done, json!({ "id": sent["id"], "state": "DONE", "failureReason": null }));
     assert_eq!(anna.field(STATUS, json!({ "by": { "idempotencyKey": "op-1" } })).await, done);
     assert_eq!(gateway.service().field(STATUS, by_id.clone()).await, done);
     assert_eq!(bert.field(STATUS, by_id).await, json!(null), "bert didn't ask for it");
@@ -753,7 +754,7 @@ async fn a_cancelling_and_its_transfer_agree() {
         } else {
             assert_eq!(sent["state"], "CANCELLED", "{sent} {said}");
             assert_eq!(said["__typename"], "Transfer", "{said}");
-            assert_eq!(sent["reason"], "CANCELLED_BY_OWNER");
+            assert_eq!(sent["failureReason"], "CANCELLED_BY_OWNER");
             let again = anna.field(CANCEL, json!({ "id": id })).await;
             assert_eq!(again["state"], "CANCELLED");
             let retried = anna.field(TRANSFER, order(&from, &to, 10, Some(&op))).await;

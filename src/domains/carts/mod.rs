@@ -73,6 +73,7 @@ pub mod types;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return,
 };
+pub use types::CartNotActive;
 
 /// Maximum quantity of one product in a cart.
 pub const MOST_QUANTITY: i64 = 10_000;

@@ -1,12 +1,12 @@
 //! GraphQL types of carts.
 
-use async_graphql::{ID, InputObject, Object, Union};
+use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::{CartDocument, CartLine, CartPolicy, CartState};
 use crate::graphql::{
     node_id::NodeKind,
     refusals::{
-        CartNotActive, Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound,
+        Conflict, CurrencyMismatch, ErrorCode, InsufficientStock, InvalidInput, NotFound, Refusal,
     },
     scalars::{CurrencyCode, DateTime, Long, Money},
 };
@@ -287,3 +287,37 @@ answers_with_the_cart!(
     RemoveCartLineResult,
     CancelCartResult
 );
+
+/// The cart can't be changed in its present state.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct CartNotActive {
+    /// Always `CART_NOT_ACTIVE`.
+    pub code: ErrorCode,
+    /// Explanation in English, for people. Programs should use `code`.
+    pub message: String,
+    /// State of the cart.
+    pub cart_state: CartState,
+}
+
+impl CartNotActive {
+    /// The cart is in this state.
+    pub fn new(state: CartState) -> Self {
+        let message = format!("the cart takes no changes while it is {}", state.name());
+        Self::because(state, message)
+    }
+
+    /// The cart that this idempotency key opened is closed, in this state.
+    pub fn opened_before(state: CartState) -> Self {
+        let message = format!(
+            "the cart that this idempotency key opened is {}; open another one with a new key",
+            state.name()
+        );
+        Self::because(state, message)
+    }
+
+    fn because(state: CartState, message: String) -> Self {
+        Self { code: ErrorCode::CartNotActive, message, cart_state: state }
+    }
+}
+
+impl Refusal for CartNotActive {}

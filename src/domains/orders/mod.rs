@@ -1,8 +1,8 @@
 //! Orders and the checkout that creates them: the collection `orders`, and the flow over carts, inventory and
 //! payments.
 //!
-//! **Checkout.** The cart is the decider. The order's `_id` is the checkout's, which is derived from the op
-//! id and the number of the checkout.
+//! **Checkout.** The cart is the decider. The order's `_id` is the checkout's, which is derived from the idempotency
+//! key and the number of the checkout.
 //!
 //! ```text
 //!            claim                 pay                    complete

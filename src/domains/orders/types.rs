@@ -3,13 +3,15 @@
 use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
 
 use super::documents::{OrderDocument, OrderLine as LineDocument, OrderState};
-use crate::graphql::{
-    node_id::NodeKind,
-    refusals::{
-        CartNotActive, Conflict, ErrorCode, InUse, InsufficientStock, InvalidInput, NotFound,
-        Refusal,
+use crate::{
+    domains::carts::CartNotActive,
+    graphql::{
+        node_id::NodeKind,
+        refusals::{
+            Conflict, ErrorCode, InUse, InsufficientStock, InvalidInput, NotFound, Refusal,
+        },
+        scalars::{CurrencyCode, DateTime, Long, Money},
     },
-    scalars::{CurrencyCode, DateTime, Long, Money},
 };
 
 /// An order.
@@ -329,7 +331,7 @@ pub struct CheckoutShort {
     /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// Every line that the available stock doesn't cover.
-    pub lines: Vec<ShortLine>,
+    pub short_lines: Vec<ShortLine>,
 }
 
 impl CheckoutShort {
@@ -337,7 +339,7 @@ impl CheckoutShort {
     pub fn new(lines: Vec<ShortLine>) -> Self {
         let skus: Vec<String> = lines.iter().map(|line| format!("{:?}", line.sku.0)).collect();
         let message = format!("less is in stock than needed of {}", skus.join(", "));
-        Self { code: ErrorCode::InsufficientStock, message, lines }
+        Self { code: ErrorCode::InsufficientStock, message, short_lines: lines }
     }
 }
 

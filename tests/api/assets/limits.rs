@@ -77,7 +77,7 @@ async fn only_the_types_that_are_taken_come_in() {
     let html = file("a.png", "image/png", "<html><script>alert(1)</script>");
     let refused = send_file(&client, "uploadAsset", json!({}), &html).await;
     assert_eq!(
-        (&refused["__typename"], &refused["mediaType"]),
+        (&refused["__typename"], &refused["sentMediaType"]),
         (&json!("MediaTypeNotAllowed"), &json!("text/html"))
     );
     assert_eq!(

@@ -107,7 +107,7 @@ fn mutation(field: &str) -> String {
              ... on AssetConflict { current { title version } }"
         }
         "uploadAsset" => {
-            "... on FileTooLarge { most } ... on MediaTypeNotAllowed { mediaType allowed }
+            "... on FileTooLarge { most } ... on MediaTypeNotAllowed { sentMediaType allowed }
              ... on AlreadyExists { id }"
         }
         "replaceAsset" => {

@@ -56,7 +56,7 @@ async fn a_short_line_of_a_checkout_is_told_as_it_stands_in_the_cart() {
     gateway.merchant().receive_stock(json!({ "sku": "b", "quantity": 2 })).await;
     let short = checkout(&shopper, id, &purse, "op").await;
     assert!(is(&short, "CheckoutShort"), "{short:#}");
-    assert_eq!(short["lines"], json!([{ "sku": "a", "requested": 5, "available": 3 }]));
+    assert_eq!(short["shortLines"], json!([{ "sku": "a", "requested": 5, "available": 3 }]));
     gateway.assert_sound().await;
     gateway.merchant().receive_stock(json!({ "sku": "a", "quantity": 2 })).await;
     assert!(is(&checkout(&shopper, id, &purse, "op").await, "Order"));

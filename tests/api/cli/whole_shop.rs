@@ -159,7 +159,7 @@ async fn contents(gateway: &Gateway) -> std::collections::BTreeMap<String, Vec<D
     let mut all = gateway.snapshot().await;
     all.remove("leases");
     for product in all.get_mut("products").into_iter().flatten() {
-        product.remove("version");
+        product.remove("nonce");
     }
     all
 }

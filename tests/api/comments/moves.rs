@@ -116,7 +116,7 @@ async fn threads_outlast_a_time_in_the_document_and_then_in_pages() {
     threads_outlast(&["EMBEDDED", "PAGED", "PER_DOCUMENT"]).await;
 }
 
-async fn threads_outlast(moves: &[&str]) {
+async fn threads_outlast(layouts: &[&str]) {
     let gateway = Gateway::with(short_bounds).await;
     let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
     let anna = gateway.shopper("anna");
@@ -127,7 +127,7 @@ async fn threads_outlast(moves: &[&str]) {
     posted(&anna, &on, "deep", Some(&below)).await;
     let threaded = json!({ "on": on, "order": "THREADED" });
     let expected = ["top", "below", "deep", "other"];
-    for to in moves {
+    for to in layouts {
         let moved = migrate(&gateway, &on, to).await;
         assert_eq!(moved["layout"], *to, "{moved:#}");
         let hurried = if *to == "PAGED" { "PER_DOCUMENT" } else { "PAGED" };

@@ -336,7 +336,7 @@ async fn the_check_sees_what_is_wrong() {
     let own = doc! { "_id": crate::support::key(&blog) };
     let long_ago = DateTime::from_millis(0);
     let version = doc! {
-        "number": 0_i64, "version": "n", "title": "t", "language": null, "detail": { "body": "" },
+        "number": 0_i64, "nonce": "n", "title": "t", "language": null, "detail": { "body": "" },
         "at": long_ago, "by": "b",
     };
     for wrong in [

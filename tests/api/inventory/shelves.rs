@@ -122,7 +122,7 @@ async fn a_cart_that_takes_at_checkout_gets_what_was_left_on_the_shelf() {
         { "sku": "a", "requested": 3, "available": 2 },
         { "sku": "b", "requested": 1, "available": 0 },
     ]);
-    assert_eq!(short["lines"], lines, "{short:#}");
+    assert_eq!(short["shortLines"], lines, "{short:#}");
     shopper.set(&id, "a", 2).await;
     shopper.remove(&id, "b").await;
     let order = checkout(&shopper, &id, "none", "op").await;

@@ -15,7 +15,7 @@ fn mutation(name: &str, input: &str, refusals: &[&str]) -> String {
     for refusal in refusals {
         parts += match *refusal {
             "NotFound" => " ... on NotFound { code what id }",
-            "CartNotActive" => " ... on CartNotActive { code state }",
+            "CartNotActive" => " ... on CartNotActive { code state: cartState }",
             "InsufficientStock" => " ... on InsufficientStock { code sku requested available }",
             "CurrencyMismatch" => " ... on CurrencyMismatch { code expected found }",
             "Conflict" => " ... on Conflict { code message }",

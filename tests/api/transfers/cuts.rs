@@ -249,7 +249,7 @@ async fn a_cancelling_before_the_decision_is_carried_out_by_the_worker() {
     let (sent, ()) = tokio::join!(sending.send(&slow), cancelled);
     let sent = sent.expect("an answer");
     assert_eq!(
-        (&sent["state"], &sent["reason"]),
+        (&sent["state"], &sent["failureReason"]),
         (&json!("CANCELLED"), &json!("CANCELLED_BY_OWNER"))
     );
     assert_eq!(sending.balances(&base).await, (100, 0));
@@ -335,7 +335,7 @@ async fn held(
 async fn assert_status(gateway: &Gateway, op: &str, state: &str, reason: &str) {
     let by = json!({ "by": { "idempotencyKey": op } });
     let status = gateway.shopper("anna").field(STATUS, by).await;
-    assert_eq!((&status["state"], &status["reason"]), (&json!(state), &json!(reason)));
+    assert_eq!((&status["state"], &status["failureReason"]), (&json!(state), &json!(reason)));
 }
 
 const DEBIT: usize = 3;

@@ -41,7 +41,7 @@ const Add = graphql(`
       ... on Cart { id lines { sku quantity held } total { minorUnits } }
       ... on InsufficientStock { sku requested available }
       ... on CurrencyMismatch { expected found }
-      ... on CartNotActive { state }
+      ... on CartNotActive { cartState }
       ... on UserError { code message }
     }
   }
@@ -72,7 +72,7 @@ const Checkout = graphql(`
     checkoutCart(input: $input) {
       __typename
       ... on Order { id paid { minorUnits } }
-      ... on CheckoutShort { lines { sku requested available } }
+      ... on CheckoutShort { shortLines { sku requested available } }
       ... on PaymentDeclined { reason }
       ... on UserError { code message }
     }

@@ -158,7 +158,7 @@ pub struct MediaTypeNotAllowed {
     /// Explanation in English, for people. Programs should use `code`.
     pub message: String,
     /// Media type of the file, detected from its bytes.
-    pub media_type: String,
+    pub sent_media_type: String,
     /// Accepted media types, such as `image/*`.
     pub allowed: Vec<String>,
 }
@@ -171,7 +171,7 @@ impl MediaTypeNotAllowed {
         Self {
             code: ErrorCode::MediaTypeNotAllowed,
             message,
-            media_type: media_type.to_owned(),
+            sent_media_type: media_type.to_owned(),
             allowed: allowed.to_vec(),
         }
     }

@@ -6,19 +6,14 @@ use super::{
     super::{
         documents::{CartDocument, CartState},
         store,
-        types::CancelCartResult,
+        types::{CancelCartResult, CartNotActive},
     },
     carry_out_outbox, return_everything, visible,
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::{
-        input,
-        node_id::NodeKind,
-        refusals::{CartNotActive, Stop},
-        requester::Requester,
-    },
+    graphql::{input, node_id::NodeKind, refusals::Stop, requester::Requester},
     mongo::Attempt,
 };
 
@@ -43,7 +38,7 @@ pub async fn cancel(
     match cart.state {
         CartState::Cancelling => Ok(close(app, &cart, &attempt).await?),
         CartState::Cancelled => Ok(cart),
-        other => Err(CartNotActive::new(other.name()).into()),
+        other => Err(CartNotActive::new(other).into()),
     }
 }
 

@@ -11,7 +11,9 @@ use super::{
         MOST_LINES, MOST_QUANTITY, MOST_UNIT_PRICE,
         documents::{CartDocument, CartLine, CartPolicy, CartState},
         store,
-        types::{AddCartLineResult, RemoveCartLineResult, SetCartLineQuantityResult},
+        types::{
+            AddCartLineResult, CartNotActive, RemoveCartLineResult, SetCartLineQuantityResult,
+        },
     },
     carry_out_outbox, visible,
 };
@@ -25,10 +27,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{
-            CartNotActive, Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound,
-            Stop,
-        },
+        refusals::{Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound, Stop},
         requester::Requester,
     },
     mongo::{
@@ -187,7 +186,7 @@ impl<'a> Call<'a> {
             Standing::New | Standing::Void => {}
         }
         if cart.state != CartState::Active {
-            return Err(CartNotActive::new(cart.state.name()).into());
+            return Err(CartNotActive::new(cart.state).into());
         }
         if is_full(&cart.ops, attempt.now(), store::bounds(self.app)) {
             return Err(Error::RateLimited("too many changes of this cart").into());

@@ -16,7 +16,7 @@ use async_graphql::ID;
 use super::{
     documents::{CartDocument, CartPolicy, CartState},
     store,
-    types::OpenCartResult,
+    types::{CartNotActive, OpenCartResult},
 };
 use crate::{
     app::App,
@@ -24,7 +24,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{CartNotActive, Conflict, InvalidInput, NotFound, Stop},
+        refusals::{Conflict, InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
         scalars::CurrencyCode,
     },
@@ -74,7 +74,7 @@ pub async fn open(
             Err(Conflict::other_input().into())
         }
         Some(opened) if opened.state.is_closed() => {
-            Err(CartNotActive::opened_before(opened.state.name()).into())
+            Err(CartNotActive::opened_before(opened.state).into())
         }
         Some(opened) => Ok(opened),
         None => Err(Error::unavailable("the cart was removed at the same moment").into()),

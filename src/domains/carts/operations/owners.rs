@@ -5,7 +5,7 @@ use async_graphql::ID;
 use super::super::{
     documents::{CartDocument, CartState},
     store,
-    types::ClaimCartResult,
+    types::{CartNotActive, ClaimCartResult},
 };
 use crate::{
     app::App,
@@ -13,7 +13,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{CartNotActive, NotFound, Stop},
+        refusals::{NotFound, Stop},
         requester::Requester,
     },
 };
@@ -43,7 +43,7 @@ pub async fn claim(
             // No role allows a caller to take a cart from its owner.
             Some(_) => return Err(NotFound::of(NodeKind::Cart, id).into()),
             None if cart.state != CartState::Active => {
-                return Err(CartNotActive::new(cart.state.name()).into());
+                return Err(CartNotActive::new(cart.state).into());
             }
             None => {}
         }

@@ -18,7 +18,9 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        carts::{self, Address, CartDocument, CartLine, CartState, Checkout, Payment},
+        carts::{
+            self, Address, CartDocument, CartLine, CartNotActive, CartState, Checkout, Payment,
+        },
         inventory::{
             self,
             operations::{Destination, Taken},
@@ -29,7 +31,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        refusals::{CartNotActive, Conflict, NotFound, Stop, Unusable},
+        refusals::{Conflict, NotFound, Stop, Unusable},
         requester::Requester,
         scalars::Money,
     },
@@ -94,7 +96,7 @@ pub async fn checkout(
                 }
             }
             Standing::OtherInput => return Err(Conflict::other_input().into()),
-            Standing::Closed => return Err(CartNotActive::new(cart.state.name()).into()),
+            Standing::Closed => return Err(CartNotActive::new(cart.state).into()),
         }
         if first.is_over() {
             return Err(first.overdue().into());

@@ -92,7 +92,7 @@ impl Transfer {
     }
 
     /// Reason why the transfer didn't go through; null if it did or if it isn't decided yet.
-    async fn reason(&self) -> Option<TransferReason> {
+    async fn failure_reason(&self) -> Option<TransferReason> {
         self.0.reason
     }
 

@@ -55,18 +55,18 @@ async fn the_newest_are_right_after_posts_and_removals_beside_a_move() {
     let gateway = Gateway::with(|config| config.flow_run_millis = 20_000).await;
     let anna = gateway.shopper("anna");
     for round in 0..5 {
-        for from in LAYOUTS {
-            for to in LAYOUTS.into_iter().filter(|to| *to != from) {
-                let sku = format!("{from}-{to}-{round}");
-                let on = discussed(&gateway, &sku, from).await;
-                let mut before = Vec::new();
-                for number in 0..12 {
-                    before.push(posted(&anna, &on, &format!("before {number}"), None).await);
-                }
-                storm(&gateway, &on, &before, to).await;
-                assert_carried(&gateway, &sku, &on).await;
+        let directions = LAYOUTS.into_iter().flat_map(|from| LAYOUTS.map(|to| (from, to)));
+        let moves = directions.filter(|(from, to)| from != to).map(async |(from, to)| {
+            let sku = format!("{from}-{to}-{round}");
+            let on = discussed(&gateway, &sku, from).await;
+            let mut before = Vec::new();
+            for number in 0..12 {
+                before.push(posted(&anna, &on, &format!("before {number}"), None).await);
             }
-        }
+            storm(&gateway, &on, &before, to).await;
+            assert_carried(&gateway, &sku, &on).await;
+        });
+        join_all(moves).await;
     }
     gateway.assert_sound().await;
 }

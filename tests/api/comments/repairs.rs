@@ -65,15 +65,16 @@ fn damages() -> [(&'static str, Document); 7] {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
     let gateway = Gateway::start().await;
-    let mut damaged = Vec::new();
-    for layout in LAYOUTS {
-        for (name, set) in damages() {
-            let sku = format!("{layout}-{name}");
-            let (on, _) = talked(&gateway, &sku, layout).await;
-            damaged.push((sku.clone(), on, shown(&gateway, &sku).await));
-            damage(&gateway, &sku, set).await;
-        }
-    }
+    let each = LAYOUTS.into_iter().flat_map(|layout| {
+        damages().into_iter().map(move |(name, set)| (layout, format!("{layout}-{name}"), set))
+    });
+    let damaged = join_all(each.map(async |(layout, sku, set)| {
+        let (on, _) = talked(&gateway, &sku, layout).await;
+        let before = shown(&gateway, &sku).await;
+        damage(&gateway, &sku, set).await;
+        (sku, on, before)
+    }))
+    .await;
     let (sound, _) = talked(&gateway, "sound", "PAGED").await;
     let before = stored(&gateway, "sound").await;
     let report = domains::check(&gateway.app).await.expect("the check runs");

@@ -21,7 +21,21 @@ fn directions() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_discussion_moves_while_comments_arrive() {
+async fn a_discussion_moves_out_of_documents_while_comments_arrive() {
+    moves_while_comments_arrive("PER_DOCUMENT").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_discussion_moves_out_of_pages_while_comments_arrive() {
+    moves_while_comments_arrive("PAGED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_embedded_discussion_moves_while_comments_arrive() {
+    moves_while_comments_arrive("EMBEDDED").await;
+}
+
+async fn moves_while_comments_arrive(from: &str) {
     let gateway = Gateway::with(|config| {
         short_bounds(config);
         config.flow_run_millis = 3_000;
@@ -29,7 +43,7 @@ async fn a_discussion_moves_while_comments_arrive() {
     })
     .await;
     let mut moved = Vec::new();
-    for (from, to) in directions() {
+    for to in LAYOUTS.into_iter().filter(|to| *to != from) {
         let sku = format!("{from}-{to}");
         let on = discussed(&gateway, &sku, from).await;
         let posting = |number: usize| {

@@ -103,14 +103,15 @@ async fn renew_all(mut returned: UnboundedReceiver<(Instant, String)>) {
     }
 }
 
-/// Ends the cursors, change streams among them, that were idle when their connection was lost.
+/// Ends the cursors, change streams among them, whose connection was lost: idle ones, and those in which a
+/// command still waits for a change.
 async fn kill_cursors(database: &Database) -> mongodb::error::Result<()> {
-    let idle = doc! { "$currentOp": { "idleCursors": true, "allUsers": true } };
-    let here =
-        doc! { "type": "idleCursor", "ns": { "$regex": format!("^{}\\.", database.name()) } };
+    let all = doc! { "$currentOp": { "idleCursors": true, "allUsers": true } };
+    let ns = doc! { "$regex": format!("^{}\\.", database.name()) };
+    let here = doc! { "cursor.cursorId": { "$exists": true }, "ns": ns };
     let admin = database.client().database("admin");
     let found: Vec<Document> =
-        admin.aggregate([idle, doc! { "$match": here }]).await?.try_collect().await?;
+        admin.aggregate([all, doc! { "$match": here }]).await?.try_collect().await?;
     for operation in found {
         let place = operation.get_str("ns").unwrap_or_default();
         let collection = place.split_once('.').map_or("", |(_, collection)| collection);

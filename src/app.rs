@@ -17,12 +17,9 @@ use tracing::{Instrument as _, Span};
 use crate::{
     config::Config,
     error::Error,
+    flow::{Attempt, Bounds, OPS_CAP, Op},
     metrics::Metrics,
-    mongo::{
-        Bounds, Collection, Counters, Loader, Stored,
-        flow::{Attempt, OPS_CAP, Op},
-        watch::Hub,
-    },
+    mongo::{Collection, Counters, Loader, Stored, watch::Hub},
     traces,
 };
 

@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{app::App, error::Error, mongo::lease::Lease};
+use crate::{
+    app::App,
+    domains::ROOMS,
+    error::Error,
+    flow::{Sweep, lease::Lease},
+};
 
 /// The result of one pass of the sweeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,18 +25,24 @@ pub struct Swept {
 pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
     let mut total = Swept::default();
     let mut failed = None;
-    for (name, sweep) in crate::domains::sweeps(app) {
+    for room in ROOMS {
+        let Some(run) = room.sweep else { continue };
         let metrics = app.metrics().sweeps();
-        match sweep.await {
+        let swept = async {
+            let mut sweep = Sweep::begin(&app.begin().await?, app.bounds());
+            run(app, &mut sweep).await;
+            sweep.finished()
+        };
+        match swept.await {
             Ok(finished) => {
-                metrics.passed(name, finished);
+                metrics.passed(room.name, finished);
                 total.finished += finished;
             }
             Err(error) => {
-                metrics.failed(name);
+                metrics.failed(room.name);
                 tracing::warn!(
                     event = "sweep_failed",
-                    sweep = name,
+                    sweep = room.name,
                     ?error,
                     "sweep failed; the next pass retries it"
                 );

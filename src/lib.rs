@@ -3,7 +3,7 @@
 //! Imports run one way:
 //!
 //! ```text
-//! main → cli → edge, background → schema → domains → engine → graphql → app → mongo, managed
+//! main → cli → edge, background → schema → domains → engine → graphql → app → flow → mongo, managed
 //!      → metrics, traces → config → error, invariants
 //! ```
 
@@ -24,6 +24,8 @@ pub mod engine;
 pub mod graphql;
 
 pub mod app;
+
+pub mod flow;
 
 pub mod managed;
 pub mod mongo;

@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["engine"],
     &["graphql"],
     &["app"],
+    &["flow"],
     &["managed", "mongo"],
     &["metrics", "traces"],
     &["config"],

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domains::{COLLECTIONS, catalog},
+    domains::{catalog, collections},
     mongo::indexes::{self, Planned, Step},
 };
 
@@ -81,8 +81,9 @@ impl Plan {
     async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
-        let planned =
-            on_database(&config, async |database| Ok(indexes::plan(&database, COLLECTIONS).await?));
+        let planned = on_database(&config, async |database| {
+            Ok(indexes::plan(&database, &collections()).await?)
+        });
         let plan = planned.await?;
         let mut rows = vec![["COLLECTION", "INDEX", "STATE", "SERVES"].map(str::to_owned)];
         rows.extend(plan.iter().map(|planned| row(planned, state(&planned.step))));
@@ -117,7 +118,7 @@ impl Apply {
                 let (what, done) = (planned, self.done(&planned.step));
                 terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
-            indexes::apply(&database, COLLECTIONS, self.drop, tell).await?;
+            indexes::apply(&database, &collections(), self.drop, tell).await?;
             follow_site_locale(App::new(config.clone(), database)).await
         });
         applied.await?;

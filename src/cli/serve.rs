@@ -24,7 +24,7 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::COLLECTIONS,
+    domains::collections,
     edge::Edge,
     metrics::Metrics,
     mongo::{
@@ -133,7 +133,7 @@ impl Serve {
         let database = app.database();
         wait_for_primary(app.config(), database, Duration::from_secs(self.wait)).await?;
         if self.apply_indexes {
-            indexes::apply(database, COLLECTIONS, false, |planned| {
+            indexes::apply(database, &collections(), false, |planned| {
                 if planned.step == Step::Create {
                     tracing::info!(
                         event = "index_built",
@@ -169,7 +169,7 @@ impl Serve {
 /// Logs one warning with the names of missing or different indexes: reads without their index are slow, and
 /// some fail.
 async fn warn_of_indexes(database: &Database) -> Result<(), Failure> {
-    let plan = indexes::plan(database, COLLECTIONS).await?;
+    let plan = indexes::plan(database, &collections()).await?;
     let lacking =
         plan.iter().filter(|planned| matches!(planned.step, Step::Create | Step::Differs));
     let names: Vec<String> =

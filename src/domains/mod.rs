@@ -25,60 +25,49 @@ pub mod payments;
 pub mod people;
 pub mod transfers;
 
-use std::pin::Pin;
+mod room;
+
+pub use room::Room;
+
+use std::iter;
 
 use crate::{
-    app::App,
-    error::Error,
-    invariants::Report,
-    mongo::{Stored, indexes::Declared, lease::LeaseDocument},
+    app::App, error::Error, flow::lease::LeaseDocument, invariants::Report,
+    mongo::indexes::Declared,
 };
 
-/// The declaration of a collection and its indexes.
-const fn declared<T: Stored>() -> Declared {
-    (T::COLLECTION, T::INDEXES)
-}
+/// Every room. Sweeps run in this order: deciders before receivers.
+pub const ROOMS: &[&Room] = &[
+    &orders::ROOM,
+    &carts::ROOM,
+    &transfers::ROOM,
+    &payments::ROOM,
+    &inventory::ROOM,
+    // Products wait for the end of an interrupted deletion.
+    &categories::ROOM,
+    &catalog::ROOM,
+    &comments::ROOM,
+    &people::ROOM,
+    &content::ROOM,
+    &identities::ROOM,
+    &assets::ROOM,
+    &hits::ROOM,
+];
 
 /// Every collection with its indexes.
-pub const COLLECTIONS: &[Declared] = &[
-    declared::<LeaseDocument>(),
-    declared::<categories::CategoryDocument>(),
-    declared::<people::PersonDocument>(),
-    declared::<catalog::ProductDocument>(),
-    declared::<comments::CommentDocument>(),
-    declared::<comments::PageDocument>(),
-    declared::<comments::AuthoredComment>(),
-    declared::<inventory::StockDocument>(),
-    declared::<inventory::ReceiptDocument>(),
-    declared::<carts::CartDocument>(),
-    declared::<orders::OrderDocument>(),
-    declared::<transfers::AccountDocument>(),
-    declared::<transfers::TransferDocument>(),
-    declared::<content::NodeDocument>(),
-    declared::<content::RevisionDocument>(),
-    declared::<identities::IdentityDocument>(),
-    declared::<assets::AssetDocument>(),
-    declared::<assets::BlobDocument>(),
-    declared::<assets::ChunkDocument>(),
-    declared::<hits::DayDocument>(),
-    declared::<hits::MonthDocument>(),
-];
+pub fn collections() -> Vec<Declared> {
+    let rooms = ROOMS.iter().flat_map(|room| room.collections);
+    iter::once(&room::declared::<LeaseDocument>()).chain(rooms).copied().collect()
+}
 
 /// Checks the invariants of every room.
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
-    categories::invariants::check(app, &mut report).await?;
-    people::invariants::check(app, &mut report).await?;
-    catalog::invariants::check(app, &mut report).await?;
-    comments::invariants::check(app, &mut report).await?;
-    inventory::invariants::check(app, &mut report).await?;
-    carts::invariants::check(app, &mut report).await?;
-    orders::invariants::check(app, &mut report).await?;
-    transfers::invariants::check(app, &mut report).await?;
-    content::invariants::check(app, &mut report).await?;
-    identities::invariants::check(app, &mut report).await?;
-    assets::invariants::check(app, &mut report).await?;
-    hits::invariants::check(app, &mut report).await?;
+    for room in ROOMS {
+        if let Some(check) = room.check {
+            check(app, &mut report).await?;
+        }
+    }
     Ok(report)
 }
 
@@ -87,26 +76,11 @@ pub async fn check(app: &App) -> Result<Report, Error> {
 /// # Errors
 /// `Unavailable` or `Internal`: it can be repeated.
 pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
-    comments::repair::repair(app).await
-}
-
-/// A running sweep; it returns how many flows it finished.
-type Sweep<'a> = Pin<Box<dyn Future<Output = Result<u64, Error>> + Send + 'a>>;
-
-/// The sweeps of every room: deciders before receivers.
-pub fn sweeps(app: &App) -> Vec<(&'static str, Sweep<'_>)> {
-    vec![
-        ("orders", Box::pin(orders::sweep::sweep(app))),
-        ("carts", Box::pin(carts::sweep::sweep(app))),
-        ("transfers", Box::pin(transfers::sweep::sweep(app))),
-        ("inventory", Box::pin(inventory::sweep::sweep(app))),
-        // Products wait for the end of an interrupted deletion.
-        ("categories", Box::pin(categories::sweep::sweep(app))),
-        ("catalog", Box::pin(catalog::sweep::sweep(app))),
-        ("comments", Box::pin(comments::sweep::sweep(app))),
-        ("people", Box::pin(people::sweep::sweep(app))),
-        ("content", Box::pin(content::sweep::sweep(app))),
-        ("identities", Box::pin(identities::sweep::sweep(app))),
-        ("assets", Box::pin(assets::sweep::sweep(app))),
-    ]
+    let mut repaired = Vec::new();
+    for room in ROOMS {
+        if let Some(repair) = room.repair {
+            repaired.extend(repair(app).await?);
+        }
+    }
+    Ok(repaired)
 }

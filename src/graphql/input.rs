@@ -10,7 +10,7 @@ use super::{
     scalars::Slug,
     text,
 };
-use crate::mongo::flow::Op;
+use crate::flow::Op;
 
 /// Validates a text for display: trims white space and checks that it has `length` characters. A text whose
 /// minimum length is zero may be blank; any other one needs at least one visible character. The permitted

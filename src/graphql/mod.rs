@@ -4,6 +4,8 @@
 //! - [`scalars`]: `Long`, `DateTime`, `Date`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
 //! - [`amounts`]: formatting of money for locales
 //! - [`refusals`]: the shared refusals, and the conversion of an operation's result
+//! - [`cx`]: the context of an operation: the gateway and the caller
+//! - [`declared`]: declared inputs and results
 //! - [`input`]: validation of arguments; each error names its field
 //! - [`text`]: characters that a text may contain
 //! - [`page`]: connections with keyset cursors
@@ -14,6 +16,8 @@
 //! - [`errors`]: conversion of errors for the client
 
 mod amounts;
+pub mod cx;
+pub mod declared;
 pub mod errors;
 pub mod input;
 pub mod node_id;

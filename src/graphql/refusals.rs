@@ -7,7 +7,7 @@ use super::{
     node_id::NodeKind,
     scalars::{CurrencyCode, Long},
 };
-use crate::{error::Error, metrics::request};
+use crate::{error::Error, flow::OtherInput, metrics::request};
 
 /// Kind of refusal. Programs can rely on these values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -306,13 +306,30 @@ where
     }
 }
 
-impl<U: From<NotFound> + From<InvalidInput>> From<Unusable> for Stop<U> {
+impl<U: MutationResult> From<Unusable> for Stop<U> {
     fn from(unusable: Unusable) -> Self {
         match unusable {
-            Unusable::Missing(refusal) => refusal.into(),
+            Unusable::Missing(refusal) => U::missing(refusal),
             Unusable::Invalid(refusal) => refusal.into(),
         }
     }
+}
+
+impl<U: From<Conflict>> From<OtherInput> for Stop<U> {
+    fn from(_: OtherInput) -> Self {
+        Conflict::other_input().into()
+    }
+}
+
+/// The result of a mutation: what it returns, or a refusal. [`result!`](super::declared) implements it.
+pub trait MutationResult: OutputType + From<InvalidInput> {
+    /// Name of the type: the mutation's name in upper camel case, followed by `Result`.
+    const NAME: &'static str;
+    /// The mutation's room.
+    const ROOM: &'static str;
+
+    /// The refusal of an input that names a document that can't exist.
+    fn missing(refusal: NotFound) -> Stop<Self>;
 }
 
 impl<U> From<Error> for Stop<U> {
@@ -325,29 +342,26 @@ impl<U> From<Error> for Stop<U> {
 ///
 /// # Errors
 /// A failure is returned as its error.
-pub fn answer<T, U: From<T> + OutputType>(said: Result<T, Stop<U>>) -> Result<U, Error> {
-    match said {
+pub fn answer<T, U: From<T> + MutationResult>(
+    result: Result<T, Stop<U>>,
+) -> async_graphql::Result<U> {
+    match result {
         Ok(thing) => Ok(thing.into()),
         Err(Stop::Refused(refusal)) => {
-            note(&refusal);
+            count(&refusal);
             Ok(refusal)
         }
-        Err(Stop::Failed(error)) => Err(error),
+        Err(Stop::Failed(error)) => Err(error.into()),
     }
 }
 
 /// Counts a refusal in the metrics: by room, mutation and type of refusal.
-fn note<U: OutputType>(refusal: &U) {
-    // The names of the unions and their module paths follow the same pattern in every room.
-    let path = std::any::type_name::<U>().split_once("::domains::");
-    let room = path.and_then(|(_, path)| path.split_once("::")).map_or("other", |(room, _)| room);
-    let union = U::type_name();
-    let mutation = union.strip_suffix("Result").unwrap_or(&union);
-    let mut mutation = mutation.to_owned();
+fn count<U: MutationResult>(refusal: &U) {
+    let mut mutation = U::NAME.strip_suffix("Result").unwrap_or(U::NAME).to_owned();
     if let Some(first) = mutation.get_mut(..1) {
         first.make_ascii_lowercase();
     }
-    request::refused(room, mutation, refusal.introspection_type_name());
+    request::refused(U::ROOM, mutation, refusal.introspection_type_name());
 }
 
 /// Queries have no result union: an invalid argument is answered with the error `BAD_USER_INPUT`.

@@ -41,6 +41,12 @@ const SAFE: i64 = 1 << 53;
 #[serde(transparent)]
 pub struct Long(pub i64);
 
+impl From<Long> for i64 {
+    fn from(Long(number): Long) -> Self {
+        number
+    }
+}
+
 /// A 64-bit integer. It is sent as a JSON number within ±2^53 and as a string beyond; both forms are accepted
 /// as input.
 #[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc7493#section-2.2")]
@@ -69,7 +75,7 @@ impl ScalarType for Long {
 
 /// A point in time in RFC 3339 format, in UTC and with a precision of milliseconds. It is always written with
 /// three fractional digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DateTime(pub bson::DateTime);
 
 /// A point in time in RFC 3339 format. It is sent in UTC with three fractional digits, such as

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    mongo::{
+    flow::{
         Attempt,
         lease::Lease,
         tree::{Branch, Child, Grown, Pass, Tree, settle},

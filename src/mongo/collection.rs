@@ -12,8 +12,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwn
 pub use super::{driver::List, loader::Timed};
 use super::{
     driver::{PATIENCE, Raw, decode, encode, find_many, insert},
-    expression::both,
-    flow::{Attempt, Bounds},
     guarded::{Guarded, Outcome},
     indexes::Index,
     loader::{Fields, Keys, Loader, Lookup},
@@ -90,17 +88,6 @@ impl<T: Stored> Collection<T> {
         self.loader.raw(T::COLLECTION)
     }
 
-    /// Begins an attempt with its first read: the document with this `_id`, with read concern `majority`, and
-    /// the server's time in the same reply. If there is no such document, a second command reads the time.
-    pub async fn open(&self, bounds: Bounds, id: &str) -> Result<(Attempt, Option<T>), Error> {
-        Attempt::open(bounds, &self.loader, Self::BY_ID, id).await
-    }
-
-    /// Begins an attempt that has nothing to read first.
-    pub async fn begin(&self, bounds: Bounds) -> Result<Attempt, Error> {
-        Attempt::begin(bounds, &self.loader).await
-    }
-
     /// Returns the document with this `_id`, with read concern `local` on the primary.
     pub async fn get(&self, id: &str) -> Result<Option<T>, Error> {
         self.get_by("_id", id).await
@@ -163,6 +150,17 @@ impl<T: Stored> Collection<T> {
     /// Like [`Self::get`], with read concern `majority`. Flows use it, and so do explanations of a refusal.
     pub async fn get_settled(&self, id: &str) -> Result<Option<T>, Error> {
         self.read(Lookup { settled: true, ..Self::BY_ID }, id).await
+    }
+
+    /// Like [`Self::get_settled`], with the server's time in the same reply.
+    pub async fn get_timed_settled(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
+        let timed = Lookup { fields: Fields::Timed, settled: true, ..Self::BY_ID };
+        self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
+    }
+
+    /// The batched reads of the collection's database.
+    pub(crate) fn loader(&self) -> &Loader {
+        &self.loader
     }
 
     const BY_ID: Lookup = Lookup {
@@ -350,26 +348,21 @@ impl<T: Stored> Collection<T> {
         Ok(refused)
     }
 
-    /// Applies many guarded updates in one command before the attempt's deadline, each to the one document
-    /// that its filter selects. Returns whether all guards held, but not which of them didn't. This is for
-    /// the apply step of flows, which examines the updates one by one if they can't be made together.
+    /// Applies many guarded updates in one command, each to the one document that its filter selects. Returns
+    /// whether all guards held, but not which of them didn't.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the updates may have been applied.
-    pub async fn update_each(
+    pub async fn update_all(
         &self,
         updates: Vec<(Document, Vec<Document>)>,
-        attempt: &Attempt,
+        limit: Duration,
     ) -> Result<bool, Error> {
         if updates.is_empty() {
             return Ok(true);
         }
         let wanted = updates.len();
-        let updates = updates
-            .into_iter()
-            .map(|(filter, update)| (both(filter, attempt.alive()), update))
-            .collect();
-        let done = self.update(updates, false, attempt.command_limit()).await?;
+        let done = self.update(updates, false, limit).await?;
         Ok(done.refused()?.is_empty() && done.matched()? == wanted)
     }
 

@@ -15,7 +15,6 @@ use serde::de::DeserializeOwned;
 use super::{
     driver::{Raw, decode, is_duplicate_key},
     expression::both,
-    flow::Attempt,
     raw_writes::{find_and_modify, update},
 };
 use crate::error::Error;
@@ -73,11 +72,10 @@ impl<T: DeserializeOwned> Guarded<T> {
         Self { write, holds: PhantomData }
     }
 
-    /// Applies the write only before the attempt's deadline on the server's clock. This is for every reserve
-    /// and every apply.
-    pub fn within(mut self, attempt: &Attempt) -> Self {
-        self.write.filter = both(self.write.filter, attempt.alive());
-        self.write.limit = Some(attempt.command_limit());
+    /// Adds a condition to the guard, and sets the command's `maxTimeMS`.
+    pub fn also(mut self, guard: Document, limit: Duration) -> Self {
+        self.write.filter = both(self.write.filter, guard);
+        self.write.limit = Some(limit);
         self
     }
 

@@ -252,7 +252,7 @@ impl Loader {
     }
 
     /// Returns the time of the primary's clock, which is read after this call begins.
-    pub(super) async fn now(&self) -> Result<DateTime, Error> {
+    pub async fn now(&self) -> Result<DateTime, Error> {
         let since = Instant::now();
         let question = Question::new(NO_COLLECTION, HELLO);
         let answer = Arc::clone(&self.clock).ask((), &question).await;

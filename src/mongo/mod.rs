@@ -10,12 +10,7 @@
 //! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
 //! - `raw_writes`: write commands without the record that MongoDB keeps of retryable writes
-//! - [`flow`]: attempts with a deadline on the server's clock, idempotency keys; the steps *reserve, commit, apply,
-//!   settle*
 //! - [`copies`]: versioned copies of a record in other documents
-//! - [`tree`]: documents that carry copies of their ancestors' values
-//! - [`lease`]: one holder at a time, until a deadline on the server's clock
-//! - [`SweepReport`]: the result of one pass of a sweep
 //! - [`gridfs`]: the contents of files, in chunks
 //! - [`audiences`]: lists whose readers see different entries
 //! - [`expression`]: the aggregation expressions of guards and updates
@@ -36,26 +31,20 @@ pub mod counts;
 mod driver;
 pub mod explain;
 pub mod expression;
-pub mod flow;
 pub mod gridfs;
 pub mod guarded;
 pub mod indexes;
 pub mod keyset;
 pub mod lazy_document;
-pub mod lease;
 mod loader;
 pub mod observe;
 mod pool;
 pub mod raw_bson;
 mod raw_writes;
 mod sessions;
-mod sweep_report;
-pub mod tree;
 pub mod watch;
 
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
-pub use flow::{Attempt, Bounds};
 pub use guarded::Outcome;
 pub use loader::Loader;
-pub use sweep_report::SweepReport;

@@ -4,6 +4,7 @@
 use async_graphql::{Context, ID, Interface, Object, Result};
 use futures_util::future::try_join_all;
 
+use crate::graphql::cx::Cx;
 use crate::{
     app::App,
     domains::{
@@ -138,7 +139,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
             found.map(|asset| Asset::from(asset).into())
         }
         NodeKind::Cart => {
-            let found = carts::operations::cart(app, requester, id).await?;
+            let found = carts::operations::cart(Cx { app, requester }, id).await?;
             found.map(|cart| Cart::from(cart).into())
         }
         NodeKind::Category => {
@@ -150,7 +151,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
             found.map(|shown| Content::from(shown).into())
         }
         NodeKind::Order => {
-            let found = orders::operations::order(app, requester, id).await?;
+            let found = orders::operations::order(Cx { app, requester }, id).await?;
             found.map(|order| Order(order).into())
         }
         NodeKind::Person => {

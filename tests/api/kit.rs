@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use docgate::{
     error::Error,
+    flow::{OpRecord, Standing, is_full, lease::Lease},
     mongo::{
         Collection, Outcome, Stored, Version,
         copies::Place,
         expression::{both, literal, older_than, whole},
-        flow::{OpRecord, Standing, is_full},
         indexes::{Index, Key, Kind},
-        lease::Lease,
     },
 };
 use mongodb::{
@@ -228,7 +227,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     let someone_elses = gateway.app.ids().op(&["another", "add"], Some("op-1"), &1);
     assert_eq!(op.id, other_input.id);
     assert_ne!(op.id, someone_elses.id);
-    let add = |op: docgate::mongo::flow::Op| {
+    let add = |op: docgate::flow::Op| {
         let things = things.clone();
         async move {
             let guard = both(doc! { "_id": "a" }, op.guard(&op.id, bounds));
@@ -245,8 +244,8 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     assert_eq!(someone_elses.standing(&someone_elses.id, &stored.ops), Standing::New);
 
     let void = |tag: String| {
-        let guard = both(doc! { "_id": "a" }, docgate::mongo::flow::void_guard(&tag));
-        let update = doc! { "$set": { "ops": docgate::mongo::flow::voided(&tag, bounds) } };
+        let guard = both(doc! { "_id": "a" }, docgate::flow::void_guard(&tag));
+        let update = doc! { "$set": { "ops": docgate::flow::voided(&tag, bounds) } };
         things.guarded(guard, vec![update]).apply()
     };
     assert!(matches!(void(op.id.clone()).await, Outcome::Refused), "it was applied");

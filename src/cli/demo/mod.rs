@@ -21,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     config::Config,
-    domains::COLLECTIONS,
+    domains::collections,
     edge::Edge,
     managed::{self, Mongod},
     metrics::Metrics,
@@ -146,7 +146,7 @@ impl Demo {
     async fn fill(&self, app: &App, home: &mut Home) -> Result<Vec<Cut>, Failure> {
         let (config, database) = (app.config(), app.database());
         options::wait_for_primary(config, database, options::PATIENCE).await?;
-        indexes::apply(database, COLLECTIONS, false, |_| {}).await?;
+        indexes::apply(database, &collections(), false, |_| {}).await?;
         let mut cuts = Vec::new();
         if !home.is_filled() {
             terminal::remark("Filling the shop …");

@@ -5,11 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     domains::comments::{self, DiscussionSummary},
+    flow::OpRecord,
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
-        Stored, Version, audiences,
-        flow::OpRecord,
-        gridfs,
+        Stored, Version, audiences, gridfs,
         indexes::{Index, Key, Kind},
     },
 };

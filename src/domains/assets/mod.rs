@@ -60,4 +60,18 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{AssetDocument, BlobDocument, ChunkDocument, FileFacts};
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["comments", "identities"],
+    collections: &[
+        declared::<AssetDocument>(),
+        declared::<BlobDocument>(),
+        declared::<ChunkDocument>(),
+    ],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("assets")
+};

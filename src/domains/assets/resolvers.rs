@@ -92,7 +92,7 @@ impl AssetsMutation {
             idempotency_key: input.idempotency_key,
         };
         let subject = requester(context).subject()?;
-        Ok(answer(operations::upload(app(context), subject, new, incoming).await)?)
+        answer(operations::upload(app(context), subject, new, incoming).await)
     }
 
     /// Replaces the file of an asset. The file is sent as `multipart/form-data` in the same request. Readers
@@ -110,7 +110,7 @@ impl AssetsMutation {
         let incoming = file_of(context, file).await?;
         let replacement = Replacement { asset, version, idempotency_key };
         let subject = requester(context).subject()?;
-        Ok(answer(operations::replace(app(context), subject, replacement, incoming).await)?)
+        answer(operations::replace(app(context), subject, replacement, incoming).await)
     }
 
     /// Changes the metadata of an asset. It is refused with `AssetConflict` if the asset changed since the
@@ -127,7 +127,7 @@ impl AssetsMutation {
             input;
         let publish_at = publish_at.map(|at| at.0);
         let edit = Edit { asset, version, title, language, access, publish_at, attributes };
-        Ok(answer(operations::edit(app(context), edit).await)?)
+        answer(operations::edit(app(context), edit).await)
     }
 
     /// Adds tags to an asset. Tags are a set, so no version is needed. Repeatable: existing tags are ignored.
@@ -139,7 +139,7 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: TagAssetInput,
     ) -> Result<TagAssetResult> {
-        Ok(answer(operations::tag(app(context), &input.asset, &input.tags).await)?)
+        answer(operations::tag(app(context), &input.asset, &input.tags).await)
     }
 
     /// Removes tags from an asset. Tags are a set, so no version is needed. Repeatable: missing tags are
@@ -152,7 +152,7 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: UntagAssetInput,
     ) -> Result<UntagAssetResult> {
-        Ok(answer(operations::untag(app(context), &input.asset, &input.tags).await)?)
+        answer(operations::untag(app(context), &input.asset, &input.tags).await)
     }
 
     /// Deletes an asset with its file. Downloads that have begun continue to their end.
@@ -165,7 +165,7 @@ impl AssetsMutation {
         input: DeleteAssetInput,
     ) -> Result<DeleteAssetResult> {
         let DeleteAssetInput { asset, version } = input;
-        Ok(answer(operations::delete(app(context), &asset, version.as_ref()).await)?)
+        answer(operations::delete(app(context), &asset, version.as_ref()).await)
     }
 }
 

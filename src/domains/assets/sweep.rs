@@ -6,13 +6,14 @@ use std::{ops::Range, time::Duration};
 use mongodb::bson::{DateTime, oid::ObjectId};
 
 use super::{
+    documents::{AssetDocument, BlobDocument},
     operations::{bury, dispose, let_go},
     store,
 };
 use crate::{
     app::App,
     error::Error,
-    mongo::{Bounds, SweepReport, lease::Lease},
+    flow::{Bounds, Sweep, lease::Lease},
 };
 
 /// Maximum number of each kind per sweep.
@@ -23,20 +24,50 @@ const PAGE: usize = 500;
 /// runs and where it starts.
 const LOOK: &str = "assets.blobs";
 
-/// Finishes flows that have been untouched for long enough; returns how many.
-///
-/// # Errors
-/// `Unavailable` or `Internal`: the rest is left to the next sweep.
-pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let now = app.begin().await?.now();
-    let done = [
-        stalled(app, now).await,
-        left_behind(app, now).await,
-        stones(app, now).await,
-        due(app, now).await,
-        unnamed(app, now).await,
-    ];
-    done.into_iter().sum()
+/// Finishes interrupted uploads and deletions, and removes files that nothing uses any more.
+pub async fn sweep(app: &App, sweep: &mut Sweep) {
+    let id = |asset: &AssetDocument| asset.id.clone();
+    // Uploads that haven't been renewed for too long.
+    let millis = stall_millis(app);
+    let stalled = store::list_stalled(app, before(sweep.now(), millis), MOST).await;
+    let abort = |asset: AssetDocument| async move {
+        let Some(upload) = &asset.upload else { return Ok(false) };
+        let abandoned = store::abandon(app, &asset.id, &upload.token, Some(millis)).await;
+        match abandoned.decided()? {
+            Some(asset) => dispose(app, &asset).await.map(|()| true),
+            None => Ok(false),
+        }
+    };
+    sweep.each(stalled, id, abort).await;
+
+    // Interrupted removals of blobs, and deletions into which no attempt can still write.
+    for field in ["outbox.at", "deleting"] {
+        let left = store::list_left_behind(app, field, sweep.quiet(), MOST).await;
+        let finish = |asset: AssetDocument| async move {
+            dispose(app, &asset).await?;
+            if field == "deleting" && asset.deleted_at.is_some() {
+                bury(app, &asset).await?;
+            }
+            Ok(true)
+        };
+        sweep.each(left, id, finish).await;
+    }
+
+    // Tombstones of deletions whose ops aren't remembered any more.
+    let stones = store::remove_stones(app, sweep.forgotten()).await;
+    sweep.count("tombstones", stones);
+
+    // Retired blobs that no download can still be reading.
+    let due = store::list_due_blobs(app, sweep.now(), MOST).await;
+    let remove = |blob: BlobDocument| async move {
+        // Chunks first: as long as the document exists, an interrupted removal is found again.
+        store::chunks(app).remove(blob.id).await?;
+        Ok(store::remove_blob(app, blob.id).await.decided()?.is_some())
+    };
+    sweep.each(due, |blob| blob.id.to_hex(), remove).await;
+
+    let unnamed = sweep_unnamed(app, sweep).await;
+    sweep.note("unnamed blobs", unnamed);
 }
 
 fn stall_millis(app: &App) -> i64 {
@@ -47,72 +78,16 @@ fn before(now: DateTime, millis: i64) -> DateTime {
     DateTime::from_millis(now.timestamp_millis().saturating_sub(millis))
 }
 
-/// Aborts uploads that haven't been renewed for too long.
-async fn stalled(app: &App, now: DateTime) -> Result<u64, Error> {
-    let millis = stall_millis(app);
-    let mut tally = SweepReport::default();
-    for asset in store::list_stalled(app, before(now, millis), MOST).await? {
-        let Some(upload) = &asset.upload else { continue };
-        let given_up = async {
-            let abandoned = store::abandon(app, &asset.id, &upload.token, Some(millis)).await;
-            match abandoned.decided()? {
-                Some(asset) => dispose(app, &asset).await.map(|()| true),
-                None => Ok(false),
-            }
-        };
-        tally.add(&asset.id, given_up.await);
-    }
-    tally.finished()
-}
-
-/// Finishes interrupted removals of blobs, and deletions into which no attempt can still write.
-async fn left_behind(app: &App, now: DateTime) -> Result<u64, Error> {
-    let quiet = before(now, app.bounds().two_grace_periods_millis());
-    let mut tally = SweepReport::default();
-    for field in ["outbox.at", "deleting"] {
-        for asset in store::list_left_behind(app, field, quiet, MOST).await? {
-            let ended = async {
-                dispose(app, &asset).await?;
-                if field == "deleting" && asset.deleted_at.is_some() {
-                    bury(app, &asset).await?;
-                }
-                Ok(true)
-            };
-            tally.add(&asset.id, ended.await);
-        }
-    }
-    tally.finished()
-}
-
-/// Removes the tombstones of deletions whose ops aren't remembered any more.
-async fn stones(app: &App, now: DateTime) -> Result<u64, Error> {
-    let ops = i64::try_from(app.bounds().ops.as_millis()).unwrap_or(i64::MAX);
-    store::remove_stones(app, before(now, ops)).await
-}
-
-/// Removes retired blobs once no download of them can still be running.
-async fn due(app: &App, now: DateTime) -> Result<u64, Error> {
-    let mut tally = SweepReport::default();
-    for blob in store::list_due_blobs(app, now, MOST).await? {
-        let removed = async {
-            store::chunks(app).remove(blob.id).await?;
-            // Chunks first: as long as the document exists, an interrupted removal is found again.
-            Ok(store::remove_blob(app, blob.id).await.decided()?.is_some())
-        };
-        tally.add(&blob.id.to_hex(), removed.await);
-    }
-    tally.finished()
-}
-
 /// Searches the blobs that may have been added since the last search. One gateway does so, once per
 /// `asset_stall_seconds`.
-async fn unnamed(app: &App, now: DateTime) -> Result<u64, Error> {
+async fn sweep_unnamed(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
+    let now = sweep.now();
     let stall = Duration::from_secs(app.config().asset_stall_seconds);
     let attempt = app.begin().await?;
     let pause = Bounds { attempt: stall, ..app.bounds() };
     let holder = app.name().to_owned();
     let lease = Lease::take(app.collection(), LOOK, holder, &attempt, pause).await?;
-    let Some(lease) = lease else { return Ok(0) };
+    let Some(lease) = lease else { return Ok(()) };
     let young = before(now, stall_millis(app));
     // A blob's id contains the start of its upload; nothing is written later than this after it.
     let longest = stall + Duration::from_secs(app.config().asset_transfer_seconds);
@@ -120,17 +95,16 @@ async fn unnamed(app: &App, now: DateTime) -> Result<u64, Error> {
         i64::try_from((longest + app.bounds().grace_period()).as_millis()).unwrap_or(i64::MAX);
     let from = lease.done().map_or(OLDEST, |done| first_id(before(done, longest)));
     let ids = from..first_id(young);
-    let mut tally = SweepReport::default();
-    for blob in nameless_chunks(app, ids.clone()).await? {
-        tally.add(&blob.to_hex(), remove(app, blob).await);
-    }
-    for blob in nameless_files(app, ids).await? {
-        tally.add(&blob.to_hex(), let_go(app, blob).await);
-    }
-    let swept = tally.finished()?;
+    let hex = |blob: &ObjectId| blob.to_hex();
+    let mut search = Sweep::begin(&attempt, app.bounds());
+    let chunks = nameless_chunks(app, ids.clone()).await;
+    search.each(chunks, hex, |blob| async move { remove(app, blob).await }).await;
+    let files = nameless_files(app, ids).await;
+    search.each(files, hex, |blob| async move { let_go(app, blob).await }).await;
+    sweep.count("unnamed blobs", Ok(search.finished()?));
     // A refusal means that this search took so long that another one has begun.
     lease.note_done(now).await.decided()?;
-    Ok(swept)
+    Ok(())
 }
 
 /// Lower than all ids.

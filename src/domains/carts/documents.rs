@@ -5,10 +5,10 @@ use mongodb::bson::{Bson, DateTime};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    flow::{Decider, OpRecord},
     graphql::scalars::CurrencyCode,
     mongo::{
         Stored, Version,
-        flow::OpRecord,
         indexes::{Index, Key, Kind},
     },
 };
@@ -195,6 +195,12 @@ pub struct Payment {
     /// HTTP provider: token that the shopper got from the provider's own page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+}
+
+impl Decider for CartDocument {
+    fn ops(&self) -> &[OpRecord] {
+        &self.ops
+    }
 }
 
 impl Stored for CartDocument {

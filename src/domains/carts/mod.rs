@@ -70,6 +70,7 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return,
 };
@@ -100,3 +101,12 @@ pub fn order_of_holder(holder: &str) -> Option<&str> {
 pub fn is_of_order(holder: &str) -> bool {
     holder.starts_with(ORDERS)
 }
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["inventory", "catalog"],
+    collections: &[declared::<CartDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("carts")
+};

@@ -10,7 +10,7 @@ use super::{
         RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
     },
 };
-use crate::graphql::{app, refusals::answer, requester, requester::Who};
+use crate::graphql::{cx::cx, refusals::answer, requester::Who};
 
 /// Query fields.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl CartsQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the cart.")] id: ID,
     ) -> Result<Option<Cart>> {
-        Ok(operations::cart(app(context), requester(context), &id).await?.map(Cart::from))
+        Ok(operations::cart(cx(context), &id).await?.map(Cart::from))
     }
 
     /// The caller's active cart, on whatever device it was opened. If there are several, the one that was
@@ -36,7 +36,7 @@ impl CartsQuery {
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
     async fn my_cart(&self, context: &Context<'_>) -> Result<Option<Cart>> {
-        Ok(operations::my_cart(app(context), requester(context)).await?.map(Cart::from))
+        Ok(operations::my_cart(cx(context)).await?.map(Cart::from))
     }
 }
 
@@ -55,11 +55,7 @@ impl CartsMutation {
         context: &Context<'_>,
         input: OpenCartInput,
     ) -> Result<OpenCartResult> {
-        let OpenCartInput { policy, currency, idempotency_key } = input;
-        let (app, requester) = (app(context), requester(context));
-        let said =
-            operations::open(app, requester, policy, currency, idempotency_key.as_ref()).await;
-        Ok(answer(said)?)
+        answer(operations::open_cart(cx(context), input).await)
     }
 
     /// Makes the caller the owner of an active cart without an owner, such as one that the caller opened
@@ -74,8 +70,7 @@ impl CartsMutation {
         context: &Context<'_>,
         input: ClaimCartInput,
     ) -> Result<ClaimCartResult> {
-        let said = operations::claim(app(context), requester(context), &input.cart_id).await;
-        Ok(answer(said)?)
+        answer(operations::claim_cart(cx(context), input).await)
     }
 
     /// Adds pieces of a product to a cart. A new line gets the product's current price; an existing line
@@ -89,12 +84,7 @@ impl CartsMutation {
         context: &Context<'_>,
         input: AddCartLineInput,
     ) -> Result<AddCartLineResult> {
-        let AddCartLineInput { cart_id, sku, quantity, idempotency_key } = input;
-        let (app, who) = (app(context), requester(context));
-        let said =
-            operations::add_line(app, who, &cart_id, &sku, quantity.0, idempotency_key.as_ref())
-                .await;
-        Ok(answer(said)?)
+        answer(operations::add_cart_line(cx(context), input).await)
     }
 
     /// Sets the quantity of a product that is in a cart. Of two concurrent calls the last one wins. Allowed
@@ -106,13 +96,7 @@ impl CartsMutation {
         context: &Context<'_>,
         input: SetCartLineQuantityInput,
     ) -> Result<SetCartLineQuantityResult> {
-        let SetCartLineQuantityInput { cart_id, sku, quantity, idempotency_key } = input;
-        let (app, who) = (app(context), requester(context));
-        let idempotency_key = idempotency_key.as_ref();
-        let said =
-            operations::set_line_quantity(app, who, &cart_id, &sku, quantity.0, idempotency_key)
-                .await;
-        Ok(answer(said)?)
+        answer(operations::set_cart_line_quantity(cx(context), input).await)
     }
 
     /// Removes the line of a product from a cart and releases its reserved stock. Allowed for the owner and
@@ -124,11 +108,7 @@ impl CartsMutation {
         context: &Context<'_>,
         input: RemoveCartLineInput,
     ) -> Result<RemoveCartLineResult> {
-        let RemoveCartLineInput { cart_id, sku, idempotency_key } = input;
-        let (app, who) = (app(context), requester(context));
-        let said =
-            operations::remove_line(app, who, &cart_id, &sku, idempotency_key.as_ref()).await;
-        Ok(answer(said)?)
+        answer(operations::remove_cart_line(cx(context), input).await)
     }
 
     /// Cancels an active cart for good and releases its reserved stock. Repeatable: cancelling a cancelled
@@ -141,7 +121,6 @@ impl CartsMutation {
         context: &Context<'_>,
         input: CancelCartInput,
     ) -> Result<CancelCartResult> {
-        let said = operations::cancel(app(context), requester(context), &input.cart_id).await;
-        Ok(answer(said)?)
+        answer(operations::cancel_cart(cx(context), input).await)
     }
 }

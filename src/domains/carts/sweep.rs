@@ -1,7 +1,7 @@
 //! The sweep of carts finishes or aborts interrupted flows, and expires idle carts. It touches nothing that
 //! changed within the last two grace periods, so no earlier attempt is still running.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use mongodb::bson::DateTime;
 
@@ -16,7 +16,7 @@ use crate::{
         operations::{Age, BEGINNING},
     },
     error::Error,
-    mongo::SweepReport,
+    flow::Sweep,
 };
 
 /// Maximum number of carts of each kind per pass.
@@ -24,90 +24,41 @@ const CARTS: i64 = 500;
 /// Number of carts that one command reads.
 const BATCH: usize = 100;
 
-/// Runs one pass and returns the number of flows that it finished.
-///
-/// # Errors
-/// The first failure. The other flows were still tried.
-pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let limits = Limits::of(app, app.begin().await?.now());
-    let mut tally = SweepReport::default();
-    let done = sweep_returns(app, &limits, &mut tally).await;
-    tally.note("returns", done);
+/// Finishes interrupted flows, and expires idle carts.
+pub async fn sweep(app: &App, sweep: &mut Sweep) {
+    let config = app.config();
+    let idle = sweep.earlier(Duration::from_secs(config.cart_idle_seconds));
+    let limits = Limits {
+        quiet: sweep.quiet(),
+        vanished: sweep.earlier(Duration::from_secs(config.reservation_seconds)),
+    };
+    let id = |cart: &CartDocument| cart.id.clone();
+    let untouched =
+        |state, before| async move { store::list_untouched(app, state, before, CARTS).await };
+    let returns = store::list_with_old_returns(app, limits.quiet, CARTS).await;
+    sweep.each(returns, id, |cart| async move { carry_out(app, &cart.id).await }).await;
     for state in [CartState::Cancelling, CartState::Expiring] {
-        let done = sweep_closings(app, state, &limits, &mut tally).await;
-        tally.note("closings", done);
+        let closing = untouched(state, limits.quiet).await;
+        sweep.each(closing, id, |cart| async move { finish_closing(app, &cart.id).await }).await;
     }
-    let done = sweep_idle(app, &limits, &mut tally).await;
-    tally.note("idle carts", done);
+    let expiring = |cart: CartDocument| async move { operations::expire(app, &cart.id).await };
+    sweep.each(untouched(CartState::Active, idle).await, id, expiring).await;
     for age in [Age::Take, Age::Gift, Age::Entry] {
-        let done = sweep_reservations(app, age, &limits, &mut tally).await;
-        tally.note("reservations", done);
+        let done = sweep_reservations(app, age, &limits, sweep).await;
+        sweep.note("reservations", done);
     }
-    if !app.config().cart_keep_expired {
-        let done = sweep_expired(app, &limits, &mut tally).await;
-        tally.note("expired carts", done);
+    if !config.cart_keep_expired {
+        let expired = untouched(CartState::Expired, limits.quiet).await;
+        sweep.each(expired, id, |cart| async move { remove(app, &cart, limits.quiet).await }).await;
     }
-    tally.finished()
 }
 
 /// Times before which a document must have been last changed.
 struct Limits {
     /// For interrupted flows that are to be finished.
     quiet: DateTime,
-    /// For idle carts that are to expire.
-    idle: DateTime,
     /// For reservations of carts that no longer exist.
     vanished: DateTime,
-}
-
-impl Limits {
-    fn of(app: &App, now: DateTime) -> Self {
-        let earlier = |millis| DateTime::from_millis(now.timestamp_millis().saturating_sub(millis));
-        let seconds =
-            |seconds: u64| i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
-        Self {
-            quiet: earlier(app.bounds().two_grace_periods_millis()),
-            idle: earlier(seconds(app.config().cart_idle_seconds)),
-            vanished: earlier(seconds(app.config().reservation_seconds)),
-        }
-    }
-}
-
-/// Applies the returns that lowered lines still owe.
-async fn sweep_returns(app: &App, limits: &Limits, tally: &mut SweepReport) -> Result<(), Error> {
-    for cart in store::list_with_old_returns(app, limits.quiet, CARTS).await? {
-        tally.add(&cart.id, carry_out(app, &cart.id).await);
-    }
-    Ok(())
-}
-
-/// Closes carts whose closing was interrupted.
-async fn sweep_closings(
-    app: &App,
-    state: CartState,
-    limits: &Limits,
-    tally: &mut SweepReport,
-) -> Result<(), Error> {
-    for cart in store::list_untouched(app, state, limits.quiet, CARTS).await? {
-        tally.add(&cart.id, finish_closing(app, &cart.id).await);
-    }
-    Ok(())
-}
-
-/// Expires idle carts.
-async fn sweep_idle(app: &App, limits: &Limits, tally: &mut SweepReport) -> Result<(), Error> {
-    for cart in store::list_untouched(app, CartState::Active, limits.idle, CARTS).await? {
-        tally.add(&cart.id, operations::expire(app, &cart.id).await);
-    }
-    Ok(())
-}
-
-/// Removes expired carts.
-async fn sweep_expired(app: &App, limits: &Limits, tally: &mut SweepReport) -> Result<(), Error> {
-    for cart in store::list_untouched(app, CartState::Expired, limits.quiet, CARTS).await? {
-        tally.add(&cart.id, remove(app, &cart, limits.quiet).await);
-    }
-    Ok(())
 }
 
 async fn carry_out(app: &App, id: &str) -> Result<bool, Error> {
@@ -141,7 +92,7 @@ async fn sweep_reservations(
     app: &App,
     age: Age,
     limits: &Limits,
-    tally: &mut SweepReport,
+    sweep: &mut Sweep,
 ) -> Result<(), Error> {
     let before = if age == Age::Entry { limits.vanished } else { limits.quiet };
     let mut from = Some(BEGINNING);
@@ -154,7 +105,7 @@ async fn sweep_reservations(
             for (sku, entry) in batch {
                 let cart = carts.get(entry.holder.as_str());
                 let done = settle(app, sku, entry, cart, limits).await;
-                tally.add(&entry.holder, done);
+                sweep.add(&entry.holder, done);
             }
         }
         from = next;
@@ -229,12 +180,13 @@ async fn settle_active(
     Ok(returned)
 }
 
-/// Voids, on the cart, every tag that wasn't committed when the cart was read. Returns `false` if one was
+/// Aborts, on the cart, every tag that wasn't committed when the cart was read. Returns `false` if one was
 /// committed meanwhile: what was read is outdated then.
 async fn give_up_takes(app: &App, entry: &Reservation, cart: &CartDocument) -> Result<bool, Error> {
+    let bounds = store::bounds(app);
     for take in &entry.takes {
         let known = cart.ops.iter().any(|record| record.tag == take.tag);
-        if !known && store::void(app, &cart.id, &take.tag).await.decided()?.is_none() {
+        if !known && !app.collection::<CartDocument>().abort(&cart.id, &take.tag, bounds).await? {
             return Ok(false);
         }
     }

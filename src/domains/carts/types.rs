@@ -1,8 +1,12 @@
 //! GraphQL types of carts.
 
-use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
+use crate::graphql::declared::{input, result};
+use async_graphql::{ID, Object, SimpleObject};
 
-use super::documents::{CartDocument, CartLine, CartPolicy, CartState};
+use super::{
+    MOST_QUANTITY,
+    documents::{CartDocument, CartLine, CartPolicy, CartState},
+};
 use crate::graphql::{
     node_id::NodeKind,
     refusals::{
@@ -132,161 +136,124 @@ fn total(line: &CartLine) -> i64 {
     line.unit_price.saturating_mul(line.quantity)
 }
 
-/// Input of `openCart`.
-#[derive(Debug, InputObject)]
-pub(super) struct OpenCartInput {
-    /// Whether stock is reserved when a line is added or only taken at the checkout.
-    pub policy: CartPolicy,
-    /// Currency of all lines. Only products with a price in this currency can be added.
-    pub currency: CurrencyCode,
-    /// Idempotency key, 1 to 128 characters; signed-in callers only. A repeat with the same key returns the
-    /// cart that the first call opened, or `CartNotActive` if that cart is closed. Use a new key for each
-    /// cart. Without a token a key is refused with `InvalidInput`, because it would be shared by all
-    /// anonymous callers.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `openCart`.
+    pub struct OpenCartInput {
+        /// Whether stock is reserved when a line is added or only taken at the checkout.
+        pub policy: CartPolicy,
+        /// Currency of all lines. Only products with a price in this currency can be added.
+        pub currency: CurrencyCode,
+        /// Idempotency key, 1 to 128 characters; signed-in callers only. A repeat with the same key returns the
+        /// cart that the first call opened, or `CartNotActive` if that cart is closed. Use a new key for each
+        /// cart. Without a token a key is refused with `InvalidInput`, because it would be shared by all
+        /// anonymous callers.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
 }
 
-/// Result of `openCart`: the cart, or a refusal. `CartNotActive`: the cart of this `idempotencyKey` is closed.
-/// `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum OpenCartResult {
-    Cart(Cart),
-    CartNotActive(CartNotActive),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `openCart`: the cart, or a refusal. `CartNotActive`: the cart of this `idempotencyKey` is closed.
+    /// `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum OpenCartResult:
+        CartDocument => Cart | CartNotActive | Conflict | InvalidInput;
 }
 
-/// Input of `claimCart`.
-#[derive(Debug, InputObject)]
-pub(super) struct ClaimCartInput {
-    /// Global id of the cart.
-    pub cart_id: ID,
+input! {
+    /// Input of `claimCart`.
+    pub struct ClaimCartInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::Cart),
+    }
 }
 
-/// Result of `claimCart`: the cart, or a refusal. `NotFound`: there is no such cart, or it has another owner.
-/// `CartNotActive`: the cart is closed or being checked out.
-#[derive(Union)]
-pub enum ClaimCartResult {
-    Cart(Cart),
-    NotFound(NotFound),
-    CartNotActive(CartNotActive),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `claimCart`: the cart, or a refusal. `NotFound`: there is no such cart, or it has another owner.
+    /// `CartNotActive`: the cart is closed or being checked out.
+    pub enum ClaimCartResult:
+        CartDocument => Cart | NotFound | CartNotActive | InvalidInput;
 }
 
-/// Input of `addCartLine`.
-#[derive(Debug, InputObject)]
-pub(super) struct AddCartLineInput {
-    /// Global id of the cart.
-    pub cart_id: ID,
-    /// SKU of the product.
-    pub sku: ID,
-    /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
-    pub quantity: Long,
-    /// Idempotency key, 1 to 128 characters. The pieces are added once, however often the call is repeated
-    /// with the same key.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `addCartLine`.
+    pub struct AddCartLineInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::Cart),
+        /// SKU of the product.
+        pub sku: ID where sku(),
+        /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
+        pub quantity: Long where within(1..=MOST_QUANTITY),
+        /// Idempotency key, 1 to 128 characters. The pieces are added once, however often the call is repeated
+        /// with the same key.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
 }
 
-/// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart or the product
-/// doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
-/// cart. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the cart has 100
-/// lines already.
-#[derive(Union)]
-pub enum AddCartLineResult {
-    Cart(Cart),
-    NotFound(NotFound),
-    CartNotActive(CartNotActive),
-    InsufficientStock(InsufficientStock),
-    CurrencyMismatch(CurrencyMismatch),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart or the product
+    /// doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
+    /// cart. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the cart has 100
+    /// lines already.
+    pub enum AddCartLineResult:
+        CartDocument => Cart | NotFound | CartNotActive | InsufficientStock | CurrencyMismatch | Conflict |
+        InvalidInput;
 }
 
-/// Input of `setCartLineQuantity`.
-#[derive(Debug, InputObject)]
-pub(super) struct SetCartLineQuantityInput {
-    /// Global id of the cart.
-    pub cart_id: ID,
-    /// SKU of a product that is in the cart.
-    pub sku: ID,
-    /// New number of pieces, 1 to 10,000. To remove the product, use `removeCartLine`.
-    pub quantity: Long,
-    /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite a quantity that was
-    /// set in between.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `setCartLineQuantity`.
+    pub struct SetCartLineQuantityInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::Cart),
+        /// SKU of a product that is in the cart.
+        pub sku: ID where sku(),
+        /// New number of pieces, 1 to 10,000. To remove the product, use `removeCartLine`.
+        pub quantity: Long where within(1..=MOST_QUANTITY),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite a quantity that was
+        /// set in between.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
 }
 
-/// Result of `setCartLineQuantity`: the cart after the change, or a refusal. `NotFound`: the cart doesn't
-/// exist for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum SetCartLineQuantityResult {
-    Cart(Cart),
-    NotFound(NotFound),
-    CartNotActive(CartNotActive),
-    InsufficientStock(InsufficientStock),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `setCartLineQuantity`: the cart after the change, or a refusal. `NotFound`: the cart doesn't
+    /// exist for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum SetCartLineQuantityResult:
+        CartDocument => Cart | NotFound | CartNotActive | InsufficientStock | Conflict | InvalidInput;
 }
 
-/// Input of `removeCartLine`.
-#[derive(Debug, InputObject)]
-pub(super) struct RemoveCartLineInput {
-    /// Global id of the cart.
-    pub cart_id: ID,
-    /// SKU of a product that is in the cart.
-    pub sku: ID,
-    /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a line that was added
-    /// in between.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `removeCartLine`.
+    pub struct RemoveCartLineInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::Cart),
+        /// SKU of a product that is in the cart.
+        pub sku: ID where sku(),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't remove a line that was added
+        /// in between.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
 }
 
-/// Result of `removeCartLine`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist
-/// for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum RemoveCartLineResult {
-    Cart(Cart),
-    NotFound(NotFound),
-    CartNotActive(CartNotActive),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `removeCartLine`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist
+    /// for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum RemoveCartLineResult:
+        CartDocument => Cart | NotFound | CartNotActive | Conflict | InvalidInput;
 }
 
-/// Input of `cancelCart`.
-#[derive(Debug, InputObject)]
-pub(super) struct CancelCartInput {
-    /// Global id of the cart.
-    pub cart_id: ID,
+input! {
+    /// Input of `cancelCart`.
+    pub struct CancelCartInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::Cart),
+    }
 }
 
-/// Result of `cancelCart`: the cancelled cart, or a refusal. `CartNotActive`: the cart is being checked out,
-/// or was checked out, or has expired.
-#[derive(Union)]
-pub enum CancelCartResult {
-    Cart(Cart),
-    NotFound(NotFound),
-    CartNotActive(CartNotActive),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `cancelCart`: the cancelled cart, or a refusal. `CartNotActive`: the cart is being checked out,
+    /// or was checked out, or has expired.
+    pub enum CancelCartResult:
+        CartDocument => Cart | NotFound | CartNotActive | InvalidInput;
 }
-
-/// Conversion of the stored cart, the same for all results.
-macro_rules! answers_with_the_cart {
-    ($($result:ty),+) => {
-        $(impl From<CartDocument> for $result {
-            fn from(cart: CartDocument) -> Self {
-                Self::Cart(cart.into())
-            }
-        })+
-    };
-}
-
-answers_with_the_cart!(
-    OpenCartResult,
-    ClaimCartResult,
-    AddCartLineResult,
-    SetCartLineQuantityResult,
-    RemoveCartLineResult,
-    CancelCartResult
-);
 
 /// The cart can't be changed in its present state.
 #[derive(Debug, Clone, SimpleObject)]

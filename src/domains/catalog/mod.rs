@@ -52,7 +52,17 @@ pub mod sweep;
 pub mod types;
 mod view;
 
+use super::{Room, room::declared};
 pub use documents::{Pricing, ProductDocument};
 pub use import::ImportProduct;
 pub use operations::Offer;
 pub use view::StoredProduct;
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["categories", "comments", "people"],
+    collections: &[declared::<ProductDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("catalog")
+};

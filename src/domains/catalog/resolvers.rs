@@ -85,7 +85,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CreateProductInput,
     ) -> Result<CreateProductResult> {
-        Ok(answer(shown(operations::create(app(context), &input).await))?)
+        answer(shown(operations::create(app(context), &input).await))
     }
 
     /// Replaces the content of a product. It is refused with `Conflict` if the content changed since the
@@ -98,7 +98,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: UpdateProductInput,
     ) -> Result<UpdateProductResult> {
-        Ok(answer(shown(operations::update(app(context), &input).await))?)
+        answer(shown(operations::update(app(context), &input).await))
     }
 
     /// Sets the list price, the retail price or both. The savings are computed from them. Lines that are
@@ -111,7 +111,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: SetProductPriceInput,
     ) -> Result<SetProductPriceResult> {
-        Ok(answer(shown(operations::set_price(app(context), &input).await))?)
+        answer(shown(operations::set_price(app(context), &input).await))
     }
 
     /// Replaces the categories of a product.
@@ -123,7 +123,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CategorizeProductInput,
     ) -> Result<CategorizeProductResult> {
-        Ok(answer(shown(operations::categorize(app(context), &input).await))?)
+        answer(shown(operations::categorize(app(context), &input).await))
     }
 
     /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
@@ -135,7 +135,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CreditPersonInput,
     ) -> Result<CreditPersonResult> {
-        Ok(answer(shown(operations::credit(app(context), &input).await))?)
+        answer(shown(operations::credit(app(context), &input).await))
     }
 
     /// Removes the credit of a person for a role in a product. Repeatable: a credit that doesn't exist counts
@@ -148,6 +148,6 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: UncreditPersonInput,
     ) -> Result<UncreditPersonResult> {
-        Ok(answer(shown(operations::uncredit(app(context), &input).await))?)
+        answer(shown(operations::uncredit(app(context), &input).await))
     }
 }

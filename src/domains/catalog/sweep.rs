@@ -4,29 +4,25 @@
 use mongodb::bson::DateTime;
 
 use super::{documents::ProductDocument, operations::finish, store};
-use crate::{app::App, domains::comments, error::Error, mongo::SweepReport};
+use crate::{app::App, domains::comments, error::Error, flow::Sweep};
 
 /// Maximum number of documents per pass and kind.
 const LIMIT: i64 = 100;
 
-/// Runs one pass and returns the number of products that it finished.
-///
-/// # Errors
-/// The first failure. The other products were still tried.
-pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let attempt = app.begin().await?;
-    let quiet = app.bounds().two_grace_periods_millis();
-    let before = DateTime::from_millis(attempt.now().timestamp_millis() - quiet);
-    let mut left = store::list_copying(app, before, LIMIT).await?;
-    left.extend(store::list_due(app, before, LIMIT).await?);
-    let mut tally = SweepReport::default();
-    for product in left {
-        tally.add(&product.sku, finish_one(app, &product.sku).await.map(|()| true));
+/// Finishes interrupted creations and edits, and removes deleted products.
+pub async fn sweep(app: &App, sweep: &mut Sweep) {
+    let before = sweep.quiet();
+    let sku = |product: &ProductDocument| product.sku.clone();
+    let copying = store::list_copying(app, before, LIMIT).await;
+    let due = store::list_due(app, before, LIMIT).await;
+    for left in [copying, due] {
+        let finish = |product: ProductDocument| async move {
+            finish_one(app, &product.sku).await.map(|()| true)
+        };
+        sweep.each(left, sku, finish).await;
     }
-    for product in store::list_deleted(app, before, LIMIT).await? {
-        tally.add(&product.sku, remove(app, &product, before).await);
-    }
-    tally.finished()
+    let deleted = store::list_deleted(app, before, LIMIT).await;
+    sweep.each(deleted, sku, |product| async move { remove(app, &product, before).await }).await;
 }
 
 /// Removes a deleted product, after its comments.

@@ -6,13 +6,13 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    flow::tree::{Branch, Child, Deletion, FanOut},
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Stored, Version,
         expression::{literal, stored},
         indexes::{Index, Key, Kind},
         lazy_document::{Entries, Later, fields},
-        tree::{Branch, Child, Deletion, FanOut},
     },
 };
 

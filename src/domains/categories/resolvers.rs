@@ -101,7 +101,7 @@ impl CategoriesMutation {
         let names = names.into_iter().map(|one| (one.locale, one.name)).collect();
         let new = NewCategory { slug, names, parent, idempotency_key };
         let subject = requester(context).subject()?;
-        Ok(answer(operations::create(app(context), subject, new).await)?)
+        answer(operations::create(app(context), subject, new).await)
     }
 
     /// Changes the name of a category in one of its languages. The new name is copied to all descendants and
@@ -116,7 +116,7 @@ impl CategoriesMutation {
         input: RenameCategoryInput,
     ) -> Result<RenameCategoryResult> {
         let RenameCategoryInput { category, locale, name } = input;
-        Ok(answer(operations::rename(app(context), &category, &locale, &name).await)?)
+        answer(operations::rename(app(context), &category, &locale, &name).await)
     }
 
     /// Changes the slug of a category, and with it the paths of all descendants. The new paths are copied to
@@ -131,7 +131,7 @@ impl CategoriesMutation {
         input: ChangeCategorySlugInput,
     ) -> Result<ChangeCategorySlugResult> {
         let ChangeCategorySlugInput { category, slug } = input;
-        Ok(answer(operations::change_slug(app(context), &category, &slug).await)?)
+        answer(operations::change_slug(app(context), &category, &slug).await)
     }
 
     /// Moves a category with all its descendants below another parent. The new paths are copied to all
@@ -146,7 +146,7 @@ impl CategoriesMutation {
         input: MoveCategoryInput,
     ) -> Result<MoveCategoryResult> {
         let MoveCategoryInput { category, parent } = input;
-        Ok(answer(operations::move_below(app(context), &category, parent.as_ref()).await)?)
+        answer(operations::move_below(app(context), &category, parent.as_ref()).await)
     }
 
     /// Deletes a category. It is refused with `InUse` while there are categories below it or products in it.
@@ -158,7 +158,7 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: DeleteCategoryInput,
     ) -> Result<DeleteCategoryResult> {
-        Ok(answer(operations::delete(app(context), &input.category).await)?)
+        answer(operations::delete(app(context), &input.category).await)
     }
 
     /// Adds a name in another language to a category. It is copied to all descendants and products as with
@@ -172,7 +172,7 @@ impl CategoriesMutation {
         input: AddTranslationInput,
     ) -> Result<AddTranslationResult> {
         let AddTranslationInput { category, locale, name } = input;
-        Ok(answer(operations::add_translation(app(context), &category, &locale, &name).await)?)
+        answer(operations::add_translation(app(context), &category, &locale, &name).await)
     }
 
     /// Removes the name of a category in one language. The last name can't be removed. Repeatable: a name
@@ -187,6 +187,6 @@ impl CategoriesMutation {
         input: RemoveTranslationInput,
     ) -> Result<RemoveTranslationResult> {
         let RemoveTranslationInput { category, locale } = input;
-        Ok(answer(operations::remove_translation(app(context), &category, &locale).await)?)
+        answer(operations::remove_translation(app(context), &category, &locale).await)
     }
 }

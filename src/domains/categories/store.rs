@@ -6,17 +6,20 @@ use super::documents::{CategorizedProduct, CategoryDocument, MenuEntry, Names, T
 use crate::{
     app::App,
     error::Error,
+    flow::{
+        Attempt,
+        tree::{Grown, Tree},
+    },
     graphql::{
         page::Page,
         scalars::{LocaleTag, Slug},
     },
     mongo::{
-        self, Attempt, Outcome,
+        Outcome,
         collection::List,
         copies::Place,
         expression::{both, literal},
         guarded::Guarded,
-        tree::{Grown, Tree},
     },
 };
 
@@ -242,7 +245,7 @@ fn changeable(id: &str) -> Document {
 
 /// Raises the version and adds an outbox entry for the copies.
 fn changed(app: &App) -> Document {
-    mongo::tree::changed(app.ids().random())
+    crate::flow::tree::changed(app.ids().random())
 }
 
 /// The category tree.

@@ -1,6 +1,7 @@
 //! GraphQL types of categories.
 
-use async_graphql::{Context, ID, InputObject, Object, OneofObject, SimpleObject, Union};
+use crate::graphql::declared::{input, result};
+use async_graphql::{Context, ID, Object, OneofObject, SimpleObject};
 
 use super::documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths};
 use crate::graphql::{
@@ -156,156 +157,131 @@ pub enum CategoryBy {
     Id(ID),
 }
 
-/// Name in one language.
-#[derive(Debug, InputObject)]
-pub(super) struct TranslationInput {
-    /// Language of the name.
-    pub locale: LocaleTag,
-    /// Name, 1 to 200 characters.
-    pub name: String,
+input! {
+    /// Name in one language.
+    pub struct TranslationInput {
+        /// Language of the name.
+        pub locale: LocaleTag,
+        /// Name, 1 to 200 characters.
+        pub name: String,
+    }
 }
 
-/// Input of `createCategory`.
-#[derive(Debug, InputObject)]
-pub(super) struct CreateCategoryInput {
-    /// Slug, the last step of the path. It must be unique among the children of the parent.
-    pub slug: Slug,
-    /// Names in 1 to 100 languages, each language once.
-    pub names: Vec<TranslationInput>,
-    /// Global id of the parent category. Default: the category becomes a root. The tree is at most 16 levels
-    /// deep.
-    pub parent: Option<ID>,
-    /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
-    /// is remembered as long as the category exists.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `createCategory`.
+    pub struct CreateCategoryInput {
+        /// Slug, the last step of the path. It must be unique among the children of the parent.
+        pub slug: Slug,
+        /// Names in 1 to 100 languages, each language once.
+        pub names: Vec<TranslationInput>,
+        /// Global id of the parent category. Default: the category becomes a root. The tree is at most 16 levels
+        /// deep.
+        pub parent: Option<ID>,
+        /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
+        /// is remembered as long as the category exists.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
-/// Input of `renameCategory`.
-#[derive(Debug, InputObject)]
-pub(super) struct RenameCategoryInput {
-    /// Global id of the category.
-    pub category: ID,
-    /// Language in which the category has a name.
-    pub locale: LocaleTag,
-    /// New name, 1 to 200 characters.
-    pub name: String,
+input! {
+    /// Input of `renameCategory`.
+    pub struct RenameCategoryInput {
+        /// Global id of the category.
+        pub category: ID,
+        /// Language in which the category has a name.
+        pub locale: LocaleTag,
+        /// New name, 1 to 200 characters.
+        pub name: String,
+    }
 }
 
-/// Input of `changeCategorySlug`.
-#[derive(Debug, InputObject)]
-pub(super) struct ChangeCategorySlugInput {
-    /// Global id of the category.
-    pub category: ID,
-    /// New slug. It must be unique among the children of the parent.
-    pub slug: Slug,
+input! {
+    /// Input of `changeCategorySlug`.
+    pub struct ChangeCategorySlugInput {
+        /// Global id of the category.
+        pub category: ID,
+        /// New slug. It must be unique among the children of the parent.
+        pub slug: Slug,
+    }
 }
 
-/// Input of `moveCategory`.
-#[derive(Debug, InputObject)]
-pub(super) struct MoveCategoryInput {
-    /// Global id of the category.
-    pub category: ID,
-    /// Global id of the new parent category. Default: the category becomes a root.
-    pub parent: Option<ID>,
+input! {
+    /// Input of `moveCategory`.
+    pub struct MoveCategoryInput {
+        /// Global id of the category.
+        pub category: ID,
+        /// Global id of the new parent category. Default: the category becomes a root.
+        pub parent: Option<ID>,
+    }
 }
 
-/// Input of `deleteCategory`.
-#[derive(Debug, InputObject)]
-pub(super) struct DeleteCategoryInput {
-    /// Global id of the category.
-    pub category: ID,
+input! {
+    /// Input of `deleteCategory`.
+    pub struct DeleteCategoryInput {
+        /// Global id of the category.
+        pub category: ID,
+    }
 }
 
-/// Input of `addTranslation`.
-#[derive(Debug, InputObject)]
-pub(super) struct AddTranslationInput {
-    /// Global id of the category.
-    pub category: ID,
-    /// Language in which the category has no name yet.
-    pub locale: LocaleTag,
-    /// Name, 1 to 200 characters.
-    pub name: String,
+input! {
+    /// Input of `addTranslation`.
+    pub struct AddTranslationInput {
+        /// Global id of the category.
+        pub category: ID,
+        /// Language in which the category has no name yet.
+        pub locale: LocaleTag,
+        /// Name, 1 to 200 characters.
+        pub name: String,
+    }
 }
 
-/// Input of `removeTranslation`.
-#[derive(Debug, InputObject)]
-pub(super) struct RemoveTranslationInput {
-    /// Global id of the category.
-    pub category: ID,
-    /// Language of the name to remove.
-    pub locale: LocaleTag,
+input! {
+    /// Input of `removeTranslation`.
+    pub struct RemoveTranslationInput {
+        /// Global id of the category.
+        pub category: ID,
+        /// Language of the name to remove.
+        pub locale: LocaleTag,
+    }
 }
 
-/// Result of `createCategory`: the category, or a refusal. `NotFound`: there is no such parent.
-/// `AlreadyExists`: the parent has a child with this slug. `Conflict`: this `idempotencyKey` was used with another
-/// input. `InvalidInput`: among others, the tree would become deeper than 16 levels.
-#[derive(Union)]
-pub enum CreateCategoryResult {
-    Category(Category),
-    NotFound(NotFound),
-    AlreadyExists(AlreadyExists),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-}
+result! {
+    /// Result of `createCategory`: the category, or a refusal. `NotFound`: there is no such parent.
+    /// `AlreadyExists`: the parent has a child with this slug. `Conflict`: this `idempotencyKey` was used with another
+    /// input. `InvalidInput`: among others, the tree would become deeper than 16 levels.
+    pub enum CreateCategoryResult:
+        CategoryDocument => Category | NotFound | AlreadyExists | Conflict | InvalidInput;
 
-/// Result of `renameCategory`: the category with its new name, or a refusal. `NotFound`: there is no such
-/// category, or it has no name in this language.
-#[derive(Union)]
-pub enum RenameCategoryResult {
-    Category(Category),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `renameCategory`: the category with its new name, or a refusal. `NotFound`: there is no such
+    /// category, or it has no name in this language.
+    pub enum RenameCategoryResult:
+        CategoryDocument => Category | NotFound | InvalidInput;
 
-/// Result of `changeCategorySlug`: the category with its new path, or a refusal. `AlreadyExists`: the parent
-/// has another child with this slug.
-#[derive(Union)]
-pub enum ChangeCategorySlugResult {
-    Category(Category),
-    NotFound(NotFound),
-    AlreadyExists(AlreadyExists),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `changeCategorySlug`: the category with its new path, or a refusal. `AlreadyExists`: the parent
+    /// has another child with this slug.
+    pub enum ChangeCategorySlugResult:
+        CategoryDocument => Category | NotFound | AlreadyExists | InvalidInput;
 
-/// Result of `moveCategory`: the category with its new path, or a refusal. `NotFound`: there is no such
-/// category or parent. `AlreadyExists`: the new parent has a child with this slug. `InvalidInput`: among
-/// others, the tree would become deeper than 16 levels.
-#[derive(Union)]
-pub enum MoveCategoryResult {
-    Category(Category),
-    NotFound(NotFound),
-    AlreadyExists(AlreadyExists),
-    WouldMakeCircle(WouldMakeCircle),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `moveCategory`: the category with its new path, or a refusal. `NotFound`: there is no such
+    /// category or parent. `AlreadyExists`: the new parent has a child with this slug. `InvalidInput`: among
+    /// others, the tree would become deeper than 16 levels.
+    pub enum MoveCategoryResult:
+        CategoryDocument => Category | NotFound | AlreadyExists | WouldMakeCircle | InvalidInput;
 
-/// Result of `deleteCategory`: the id of the deleted category, or a refusal. `InUse`: there are categories
-/// below it, or products in it.
-#[derive(Union)]
-pub enum DeleteCategoryResult {
-    DeletedCategory(DeletedCategory),
-    NotFound(NotFound),
-    InUse(InUse),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `deleteCategory`: the id of the deleted category, or a refusal. `InUse`: there are categories
+    /// below it, or products in it.
+    pub enum DeleteCategoryResult:
+        String => DeletedCategory | NotFound | InUse | InvalidInput;
 
-/// Result of `addTranslation`: the category with the new name, or a refusal. `AlreadyExists`: the category
-/// has a name in this language. `InvalidInput`: among others, it has 100 names already.
-#[derive(Union)]
-pub enum AddTranslationResult {
-    Category(Category),
-    NotFound(NotFound),
-    AlreadyExists(AlreadyExists),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `addTranslation`: the category with the new name, or a refusal. `AlreadyExists`: the category
+    /// has a name in this language. `InvalidInput`: among others, it has 100 names already.
+    pub enum AddTranslationResult:
+        CategoryDocument => Category | NotFound | AlreadyExists | InvalidInput;
 
-/// Result of `removeTranslation`: the category without the name, or a refusal. `InvalidInput`: it is the only
-/// name of the category.
-#[derive(Union)]
-pub enum RemoveTranslationResult {
-    Category(Category),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
+    /// Result of `removeTranslation`: the category without the name, or a refusal. `InvalidInput`: it is the only
+    /// name of the category.
+    pub enum RemoveTranslationResult:
+        CategoryDocument => Category | NotFound | InvalidInput;
 }
 
 /// Result of a successful `deleteCategory`.
@@ -315,28 +291,15 @@ pub struct DeletedCategory {
     pub id: ID,
 }
 
-macro_rules! answers_with_category {
-    ($($result:ident),+) => {$(
-        impl From<CategoryDocument> for $result {
-            fn from(category: CategoryDocument) -> Self {
-                Self::Category(Category(category))
-            }
-        }
-    )+};
+impl From<CategoryDocument> for Category {
+    fn from(category: CategoryDocument) -> Self {
+        Self(category)
+    }
 }
 
-answers_with_category!(
-    CreateCategoryResult,
-    RenameCategoryResult,
-    ChangeCategorySlugResult,
-    MoveCategoryResult,
-    AddTranslationResult,
-    RemoveTranslationResult
-);
-
-impl From<String> for DeleteCategoryResult {
+impl From<String> for DeletedCategory {
     fn from(id: String) -> Self {
-        Self::DeletedCategory(DeletedCategory { id: NodeKind::Category.id(&id) })
+        Self { id: NodeKind::Category.id(&id) }
     }
 }
 

@@ -21,8 +21,8 @@ use super::operations::{Known, Line, TEXT, post_all};
 use crate::{
     app::App,
     error::Error,
+    flow::lease::Lease,
     graphql::{input, refusals::InvalidInput},
-    mongo::lease::Lease,
 };
 
 /// One line of the import.

@@ -84,8 +84,22 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, DiscussionSummary, Layout, PageDocument,
     Rating, TOUCHED,
 };
 pub use types::Discussion;
+
+/// The room.
+pub const ROOM: Room = Room {
+    collections: &[
+        declared::<CommentDocument>(),
+        declared::<PageDocument>(),
+        declared::<AuthoredComment>(),
+    ],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    repair: Some(|app| Box::pin(repair::repair(app))),
+    ..Room::new("comments")
+};

@@ -146,7 +146,7 @@ impl CommentsMutation {
         input: OpenDiscussionInput,
     ) -> Result<OpenDiscussionResult> {
         let (app, requester) = (app(context), requester(context));
-        Ok(answer(operations::open(app, requester, &input.on, input.layout).await)?)
+        answer(operations::open(app, requester, &input.on, input.layout).await)
     }
 
     /// Moves a discussion to another layout. Comments can be posted during the migration, and none are lost.
@@ -161,7 +161,7 @@ impl CommentsMutation {
         input: MigrateDiscussionInput,
     ) -> Result<MigrateDiscussionResult> {
         let (app, requester) = (app(context), requester(context));
-        Ok(answer(operations::migrate(app, requester, &input.on, input.to).await)?)
+        answer(operations::migrate(app, requester, &input.on, input.to).await)
     }
 
     /// Posts a comment in a discussion, or a reply to a comment.
@@ -173,7 +173,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: PostCommentInput,
     ) -> Result<PostCommentResult> {
-        Ok(answer(operations::post(app(context), requester(context), &input).await)?)
+        answer(operations::post(app(context), requester(context), &input).await)
     }
 
     /// Replaces the text of a comment of the caller. It is possible for `comment_edit_seconds` (by default
@@ -187,7 +187,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: EditCommentInput,
     ) -> Result<EditCommentResult> {
-        Ok(answer(operations::edit(app(context), requester(context), &input).await)?)
+        answer(operations::edit(app(context), requester(context), &input).await)
     }
 
     /// Removes the text of a comment. The comment keeps its place, and its replies stay. Allowed for the
@@ -201,7 +201,7 @@ impl CommentsMutation {
         input: RemoveCommentInput,
     ) -> Result<RemoveCommentResult> {
         let (app, requester) = (app(context), requester(context));
-        Ok(answer(operations::remove(app, requester, &input.on, &input.slug).await)?)
+        answer(operations::remove(app, requester, &input.on, &input.slug).await)
     }
 
     /// Posts a review of a product: a comment with stars, one per author. `editComment` and `removeComment`
@@ -215,7 +215,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: ReviewProductInput,
     ) -> Result<ReviewProductResult> {
-        Ok(answer(operations::review(app(context), requester(context), &input).await)?)
+        answer(operations::review(app(context), requester(context), &input).await)
     }
 }
 

@@ -8,35 +8,28 @@ use super::{
     operations::{drive, settle},
     store::{self, Place},
 };
-use crate::{app::App, error::Error, mongo::SweepReport};
+use crate::{app::App, error::Error, flow::Sweep};
 
 /// Comments and discussions per pass.
 const LIMIT: i64 = 100;
 
-/// Returns how many were finished.
-///
-/// # Errors
-/// The first error. The remaining comments and discussions are still processed.
-pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let attempt = app.begin().await?;
-    let quiet = app.bounds().two_grace_periods_millis();
-    let before = DateTime::from_millis(attempt.now().timestamp_millis() - quiet);
-    let mut tally = SweepReport::default();
+/// Applies outboxes of comments, finishes migrations, and removes old marks.
+pub async fn sweep(app: &App, sweep: &mut Sweep) {
+    let before = sweep.quiet();
     for layout in LAYOUTS {
-        for comment in store::storage(layout).list_due(app, before, LIMIT).await? {
-            let id = comment.id.clone();
-            tally.add(&id, drive(app, layout, comment).await);
-        }
+        let due = store::storage(layout).list_due(app, before, LIMIT).await;
+        let finish = |comment| async move { drive(app, layout, comment).await };
+        sweep.each(due, |comment| comment.id.clone(), finish).await;
     }
-    for (parent, discussion) in store::list_touched(app, before, LIMIT).await? {
-        let done = if discussion.migration.is_some() {
+    let touched = store::list_touched(app, before, LIMIT).await;
+    let settle = |(parent, discussion): (Parent, OpenDiscussion)| async move {
+        if discussion.migration.is_some() {
             settle(app, &parent, &discussion, before).await
         } else {
             forget(app, &parent, discussion, before).await
-        };
-        tally.add(&parent.key, done);
-    }
-    tally.finished()
+        }
+    };
+    sweep.each(touched, |(parent, _)| parent.key.clone(), settle).await;
 }
 
 /// Removes old marks from a discussion. A mark is removed when its comment's outbox was emptied so long ago

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     domains::comments::{self, DiscussionSummary},
+    flow::tree::{Branch, Child, Deletion, FanOut},
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
         Stored, Version, audiences,
         expression::{append, array, choose, filter, literal, stored, whole},
         indexes::{Index, Key, Kind},
-        tree::{Branch, Child, Deletion, FanOut},
     },
 };
 

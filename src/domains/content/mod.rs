@@ -47,4 +47,14 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{NodeDocument, RevisionDocument};
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["assets", "comments", "identities"],
+    collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("content")
+};

@@ -110,7 +110,7 @@ impl ContentMutation {
         input: CreateContentInput,
     ) -> Result<CreateContentResult> {
         let subject = requester(context).subject()?;
-        Ok(answer(operations::create(app(context), subject, &input).await)?)
+        answer(operations::create(app(context), subject, &input).await)
     }
 
     /// Replaces the draft of content and keeps the previous version. Readers see the new draft once it is
@@ -125,7 +125,7 @@ impl ContentMutation {
         input: EditContentInput,
     ) -> Result<EditContentResult> {
         let subject = requester(context).subject()?;
-        Ok(answer(operations::edit(app(context), subject, &input).await)?)
+        answer(operations::edit(app(context), subject, &input).await)
     }
 
     /// Makes a former version the new draft and keeps the previous version. It is refused with
@@ -139,7 +139,7 @@ impl ContentMutation {
         input: RestoreContentInput,
     ) -> Result<RestoreContentResult> {
         let subject = requester(context).subject()?;
-        Ok(answer(operations::restore(app(context), subject, &input).await)?)
+        answer(operations::restore(app(context), subject, &input).await)
     }
 
     /// Adds tags to content. The change is visible at once, also to readers.
@@ -151,7 +151,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: TagContentInput,
     ) -> Result<TagContentResult> {
-        Ok(answer(operations::tag(app(context), &input).await)?)
+        answer(operations::tag(app(context), &input).await)
     }
 
     /// Removes tags from content. The change is visible at once, also to readers.
@@ -163,7 +163,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: UntagContentInput,
     ) -> Result<UntagContentResult> {
-        Ok(answer(operations::untag(app(context), &input).await)?)
+        answer(operations::untag(app(context), &input).await)
     }
 
     /// Sets the roles that may read content. The change applies at once, also to published versions.
@@ -175,7 +175,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: SetContentAccessInput,
     ) -> Result<SetContentAccessResult> {
-        Ok(answer(operations::set_access(app(context), &input).await)?)
+        answer(operations::set_access(app(context), &input).await)
     }
 
     /// Publishes the draft, now or at a later time. Repeatable: the same call returns the content.
@@ -187,7 +187,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: PublishContentInput,
     ) -> Result<PublishContentResult> {
-        Ok(answer(operations::publish(app(context), &input).await)?)
+        answer(operations::publish(app(context), &input).await)
     }
 
     /// Withdraws the published version of content and the scheduled one. Its children stay published.
@@ -199,7 +199,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: UnpublishContentInput,
     ) -> Result<UnpublishContentResult> {
-        Ok(answer(operations::unpublish(app(context), &input.content).await)?)
+        answer(operations::unpublish(app(context), &input.content).await)
     }
 
     /// Moves content with all its descendants below another parent, or changes its slug. Former paths are
@@ -213,7 +213,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: MoveContentInput,
     ) -> Result<MoveContentResult> {
-        Ok(answer(operations::move_to(app(context), &input).await)?)
+        answer(operations::move_to(app(context), &input).await)
     }
 
     /// Deletes content with its former versions. It is refused with `InUse` while there is content or an
@@ -226,6 +226,6 @@ impl ContentMutation {
         context: &Context<'_>,
         input: DeleteContentInput,
     ) -> Result<DeleteContentResult> {
-        Ok(answer(operations::delete(app(context), &input.content).await)?)
+        answer(operations::delete(app(context), &input.content).await)
     }
 }

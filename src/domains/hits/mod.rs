@@ -23,4 +23,12 @@ pub mod resolvers;
 mod store;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{DayDocument, MonthDocument};
+
+/// The room.
+pub const ROOM: Room = Room {
+    collections: &[declared::<DayDocument>(), declared::<MonthDocument>()],
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("hits")
+};

@@ -62,6 +62,6 @@ impl HitsMutation {
         context: &Context<'_>,
         input: RecordHitsInput,
     ) -> Result<RecordHitsResult> {
-        Ok(answer(operations::record(app(context), &input.hits).await)?)
+        answer(operations::record(app(context), &input.hits).await)
     }
 }

@@ -1,29 +1,32 @@
 //! GraphQL types of hits.
 
-use async_graphql::{Enum, InputObject, SimpleObject, Union};
+use crate::graphql::declared::{input, result};
+use async_graphql::{Enum, SimpleObject};
 
 use crate::graphql::{
     refusals::InvalidInput,
     scalars::{DateTime, Long},
 };
 
-/// A page view.
-#[derive(Debug, InputObject)]
-pub struct HitInput {
-    /// Site, such as `shop.example`, 1 to 200 characters.
-    pub site: String,
-    /// Page of the site, such as `/music/jazz`, 1 to 1,000 characters.
-    pub page: String,
-    /// Time of the page view, between 1970 and now; up to one minute ahead of the server's clock is accepted.
-    /// Default: now.
-    pub at: Option<DateTime>,
+input! {
+    /// A page view.
+    pub struct HitInput {
+        /// Site, such as `shop.example`, 1 to 200 characters.
+        pub site: String,
+        /// Page of the site, such as `/music/jazz`, 1 to 1,000 characters.
+        pub page: String,
+        /// Time of the page view, between 1970 and now; up to one minute ahead of the server's clock is accepted.
+        /// Default: now.
+        pub at: Option<DateTime>,
+    }
 }
 
-/// Input of `recordHits`.
-#[derive(Debug, InputObject)]
-pub struct RecordHitsInput {
-    /// Page views to count, 1 to 100.
-    pub hits: Vec<HitInput>,
+input! {
+    /// Input of `recordHits`.
+    pub struct RecordHitsInput {
+        /// Page views to count, 1 to 100.
+        pub hits: Vec<HitInput>,
+    }
 }
 
 /// Result of a successful `recordHits`.
@@ -33,17 +36,15 @@ pub struct HitsRecorded {
     pub count: i32,
 }
 
-/// Result of `recordHits`: the number of counted page views, or a refusal. A refusal counted none of them.
-#[derive(Union)]
-pub enum RecordHitsResult {
-    HitsRecorded(HitsRecorded),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `recordHits`: the number of counted page views, or a refusal. A refusal counted none of them.
+    pub enum RecordHitsResult:
+        usize => HitsRecorded | InvalidInput;
 }
 
-impl From<usize> for RecordHitsResult {
+impl From<usize> for HitsRecorded {
     fn from(count: usize) -> Self {
-        let count = i32::try_from(count).unwrap_or(i32::MAX);
-        Self::HitsRecorded(HitsRecorded { count })
+        Self { count: i32::try_from(count).unwrap_or(i32::MAX) }
     }
 }
 

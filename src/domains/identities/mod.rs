@@ -41,4 +41,13 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::IdentityDocument;
+
+/// The room.
+pub const ROOM: Room = Room {
+    collections: &[declared::<IdentityDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("identities")
+};

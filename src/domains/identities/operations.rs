@@ -15,13 +15,13 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
         input,
         page::{Order, Page},
         refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
     },
-    mongo::Attempt,
 };
 
 /// Lifetime of a proof in milliseconds: one hour.

@@ -72,7 +72,7 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ProveIdentityInput,
     ) -> Result<ProveIdentityResult> {
-        Ok(answer(operations::prove(app(context), &input).await)?)
+        answer(operations::prove(app(context), &input).await)
     }
 
     /// Claims a name for the caller. Without a valid proof the answer doesn't tell whether anyone has the
@@ -85,7 +85,7 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ClaimIdentityInput,
     ) -> Result<ClaimIdentityResult> {
-        Ok(answer(operations::claim(app(context), requester(context), &input).await)?)
+        answer(operations::claim(app(context), requester(context), &input).await)
     }
 
     /// Releases a name of the caller. Anyone can claim it afterwards.
@@ -97,7 +97,7 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ReleaseIdentityInput,
     ) -> Result<ReleaseIdentityResult> {
-        Ok(answer(operations::release(app(context), requester(context), &input).await)?)
+        answer(operations::release(app(context), requester(context), &input).await)
     }
 
     /// Replaces a name of the caller by another one. Either both changes happen or neither: the user has
@@ -110,6 +110,6 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ChangeIdentityInput,
     ) -> Result<ChangeIdentityResult> {
-        Ok(answer(operations::change(app(context), requester(context), &input).await)?)
+        answer(operations::change(app(context), requester(context), &input).await)
     }
 }

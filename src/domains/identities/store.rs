@@ -6,9 +6,10 @@ use super::documents::{IdentityDocument, Kind, Name, Pending};
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::page::Page,
     mongo::{
-        Attempt, Outcome, Version,
+        Outcome, Version,
         collection::List,
         expression::{choose, literal, starts_with, whole},
     },

@@ -1,6 +1,7 @@
 //! GraphQL types of identities.
 
-use async_graphql::{Enum, ID, InputObject, OneofObject, SimpleObject, Union};
+use crate::graphql::declared::{input, result};
+use async_graphql::{Enum, ID, OneofObject, SimpleObject};
 
 use super::documents::{self, IdentityDocument};
 use crate::graphql::{
@@ -65,7 +66,7 @@ pub struct IdentityProof {
 }
 
 /// A name; exactly one field is given. Names are normalised before they are compared.
-#[derive(Debug, Clone, OneofObject)]
+#[derive(Debug, Clone, OneofObject, serde::Serialize)]
 pub enum IdentityInput {
     /// E-mail address; upper and lower case are treated as equal.
     Email(String),
@@ -79,95 +80,84 @@ pub enum IdentityInput {
     Oidc(OidcInput),
 }
 
-/// Subject at an OpenID Connect provider.
-#[derive(Debug, Clone, InputObject)]
-pub struct OidcInput {
-    /// Claim `iss` of the provider: a URL that begins with `https://`.
-    pub issuer: String,
-    /// Claim `sub` of the provider.
-    pub subject: String,
+input! {
+    /// Subject at an OpenID Connect provider.
+    pub struct OidcInput {
+        /// Claim `iss` of the provider: a URL that begins with `https://`.
+        pub issuer: String,
+        /// Claim `sub` of the provider.
+        pub subject: String,
+    }
 }
 
-/// Input of `proveIdentity`.
-#[derive(Debug, InputObject)]
-pub struct ProveIdentityInput {
-    /// Name that the user has shown to own.
-    pub identity: IdentityInput,
-    /// Subject of the user's tokens.
-    pub user_id: ID,
+input! {
+    /// Input of `proveIdentity`.
+    pub struct ProveIdentityInput {
+        /// Name that the user has shown to own.
+        pub identity: IdentityInput,
+        /// Subject of the user's tokens.
+        pub user_id: ID,
+    }
 }
 
-/// Input of `claimIdentity`.
-#[derive(Debug, InputObject)]
-pub struct ClaimIdentityInput {
-    /// Name to claim.
-    pub identity: IdentityInput,
-    /// Proof from `proveIdentity` that the name belongs to the caller. Services and admins need none.
-    pub proof: Option<String>,
-    /// Subject of the user who gets the name; only services and admins can name another user. Default: the
-    /// caller.
-    pub user_id: Option<ID>,
+input! {
+    /// Input of `claimIdentity`.
+    pub struct ClaimIdentityInput {
+        /// Name to claim.
+        pub identity: IdentityInput,
+        /// Proof from `proveIdentity` that the name belongs to the caller. Services and admins need none.
+        pub proof: Option<String>,
+        /// Subject of the user who gets the name; only services and admins can name another user. Default: the
+        /// caller.
+        pub user_id: Option<ID>,
+    }
 }
 
-/// Input of `releaseIdentity`.
-#[derive(Debug, InputObject)]
-pub struct ReleaseIdentityInput {
-    /// Name to release.
-    pub identity: IdentityInput,
-    /// Subject of the user who has the name; only services and admins can name another user. Default: the
-    /// caller.
-    pub user_id: Option<ID>,
+input! {
+    /// Input of `releaseIdentity`.
+    pub struct ReleaseIdentityInput {
+        /// Name to release.
+        pub identity: IdentityInput,
+        /// Subject of the user who has the name; only services and admins can name another user. Default: the
+        /// caller.
+        pub user_id: Option<ID>,
+    }
 }
 
-/// Input of `changeIdentity`.
-#[derive(Debug, InputObject)]
-pub struct ChangeIdentityInput {
-    /// Name that the user has.
-    pub from: IdentityInput,
-    /// Name that replaces it. It can't be the same name.
-    pub to: IdentityInput,
-    /// Proof from `proveIdentity` that the new name belongs to the caller. Services and admins need none.
-    pub proof: Option<String>,
-    /// Subject of the user who has the name; only services and admins can name another user. Default: the
-    /// caller.
-    pub user_id: Option<ID>,
+input! {
+    /// Input of `changeIdentity`.
+    pub struct ChangeIdentityInput {
+        /// Name that the user has.
+        pub from: IdentityInput,
+        /// Name that replaces it. It can't be the same name.
+        pub to: IdentityInput,
+        /// Proof from `proveIdentity` that the new name belongs to the caller. Services and admins need none.
+        pub proof: Option<String>,
+        /// Subject of the user who has the name; only services and admins can name another user. Default: the
+        /// caller.
+        pub user_id: Option<ID>,
+    }
 }
 
-/// Result of `proveIdentity`: the proof, or a refusal.
-#[derive(Debug, Union)]
-pub enum ProveIdentityResult {
-    IdentityProof(IdentityProof),
-    InvalidInput(InvalidInput),
-}
+result! {
+    /// Result of `proveIdentity`: the proof, or a refusal.
+    pub enum ProveIdentityResult:
+        IdentityProof | InvalidInput;
 
-/// Result of `claimIdentity`: the name with its user, or a refusal. `AlreadyExists`: another user has the
-/// name; only told to a caller with a valid proof, to services and to admins.
-#[derive(Debug, Union)]
-pub enum ClaimIdentityResult {
-    Identity(Identity),
-    ProofNeeded(ProofNeeded),
-    AlreadyExists(AlreadyExists),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `claimIdentity`: the name with its user, or a refusal. `AlreadyExists`: another user has the
+    /// name; only told to a caller with a valid proof, to services and to admins.
+    pub enum ClaimIdentityResult:
+        IdentityDocument => Identity | ProofNeeded | AlreadyExists | InvalidInput;
 
-/// Result of `releaseIdentity`: the released name, or a refusal. `NotFound`: the user doesn't have this name.
-#[derive(Debug, Union)]
-pub enum ReleaseIdentityResult {
-    ReleasedIdentity(ReleasedIdentity),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `releaseIdentity`: the released name, or a refusal. `NotFound`: the user doesn't have this name.
+    pub enum ReleaseIdentityResult:
+        documents::Name => ReleasedIdentity | NotFound | InvalidInput;
 
-/// Result of `changeIdentity`: the new name with its user, or a refusal. `NotFound`: the user doesn't have
-/// the name to replace. `AlreadyExists`: another user has the new name; only told to a caller with a valid
-/// proof, to services and to admins.
-#[derive(Debug, Union)]
-pub enum ChangeIdentityResult {
-    Identity(Identity),
-    ProofNeeded(ProofNeeded),
-    AlreadyExists(AlreadyExists),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
+    /// Result of `changeIdentity`: the new name with its user, or a refusal. `NotFound`: the user doesn't have
+    /// the name to replace. `AlreadyExists`: another user has the new name; only told to a caller with a valid
+    /// proof, to services and to admins.
+    pub enum ChangeIdentityResult:
+        IdentityDocument => Identity | ProofNeeded | AlreadyExists | NotFound | InvalidInput;
 }
 
 /// Result of a successful `releaseIdentity`.
@@ -179,22 +169,10 @@ pub struct ReleasedIdentity {
     pub value: String,
 }
 
-impl From<documents::Name> for ReleaseIdentityResult {
+impl From<documents::Name> for ReleasedIdentity {
     fn from(name: documents::Name) -> Self {
         let (kind, value) = (name.kind.into(), name.value);
-        Self::ReleasedIdentity(ReleasedIdentity { kind, value })
-    }
-}
-
-impl From<IdentityDocument> for ClaimIdentityResult {
-    fn from(identity: IdentityDocument) -> Self {
-        Self::Identity(identity.into())
-    }
-}
-
-impl From<IdentityDocument> for ChangeIdentityResult {
-    fn from(identity: IdentityDocument) -> Self {
-        Self::Identity(identity.into())
+        Self { kind, value }
     }
 }
 

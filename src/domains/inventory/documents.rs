@@ -3,10 +3,12 @@
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{
-    Stored, Version,
+use crate::{
     flow::OpRecord,
-    indexes::{Index, Key, Kind},
+    mongo::{
+        Stored, Version,
+        indexes::{Index, Key, Kind},
+    },
 };
 
 /// Stock of one SKU.

@@ -62,7 +62,7 @@ async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput
     let (field, reason) = match book(app, &sku, quantity, Once::Receipt(&receipt)).await? {
         Ok(_stock) => return Ok(Ok(())),
         Err(Refused::NoProduct) => ("sku", "there is no such product".to_owned()),
-        Err(Refused::OtherInput | Refused::GivenUp) => {
+        Err(Refused::OtherInput) => {
             let reason = format!("is another than {receipt:?} brought before: name the receipt");
             ("quantity", reason)
         }

@@ -61,8 +61,18 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
 pub use types::Stock;
 
 /// Maximum number of op records of receipts in a stock document.
 pub const MOST_RECEIPTS: usize = 3_000;
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["catalog"],
+    collections: &[declared::<StockDocument>(), declared::<ReceiptDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("inventory")
+};

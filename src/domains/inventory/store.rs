@@ -9,11 +9,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::{Attempt, Bounds, Op, kept},
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         expression::{append, array, both, changed, choose, filter, literal, map, whole},
-        flow::{Bounds, Op, kept},
         guarded::Guarded,
     },
 };

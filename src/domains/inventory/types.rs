@@ -1,6 +1,7 @@
 //! GraphQL types of the inventory.
 
-use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
+use crate::graphql::declared::{input, result};
+use async_graphql::{ID, Object, SimpleObject};
 
 use super::documents::StockDocument;
 use crate::graphql::{
@@ -12,6 +13,12 @@ use crate::graphql::{
 /// Stock counters of one SKU.
 #[derive(Debug)]
 pub struct Stock(pub StockDocument);
+
+impl From<StockDocument> for Stock {
+    fn from(stock: StockDocument) -> Self {
+        Self(stock)
+    }
+}
 
 /// Stock counters of one SKU, in pieces. `available`, `reserved` and `sold` add up to `received`.
 #[Object]
@@ -53,33 +60,32 @@ impl Stock {
     }
 }
 
-/// Input of `receiveStock`.
-#[derive(Debug, InputObject)]
-pub struct ReceiveStockInput {
-    /// SKU of the product.
-    pub sku: ID,
-    /// Number of pieces received, 1 to 1,000,000,000.
-    pub quantity: Long,
-    /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
-    /// with the same key.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `receiveStock`.
+    pub struct ReceiveStockInput {
+        /// SKU of the product.
+        pub sku: ID,
+        /// Number of pieces received, 1 to 1,000,000,000.
+        pub quantity: Long,
+        /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
+        /// with the same key.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
-/// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
-/// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was given up.
-#[derive(Union)]
-pub enum ReceiveStockResult {
-    Stock(Stock),
-    NotFound(NotFound),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
+    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was given up.
+    pub enum ReceiveStockResult:
+        StockDocument => Stock | NotFound | Conflict | InvalidInput;
 }
 
-/// Input of `deleteProduct`.
-#[derive(Debug, InputObject)]
-pub struct DeleteProductInput {
-    /// SKU of the product.
-    pub sku: ID,
+input! {
+    /// Input of `deleteProduct`.
+    pub struct DeleteProductInput {
+        /// SKU of the product.
+        pub sku: ID,
+    }
 }
 
 /// Result of a successful `deleteProduct`.
@@ -89,24 +95,15 @@ pub struct DeletedProduct {
     pub sku: ID,
 }
 
-/// Result of `deleteProduct`: the SKU of the deleted product, or a refusal. `InUse`: carts or checkouts hold
-/// pieces of the product.
-#[derive(Union)]
-pub enum DeleteProductResult {
-    DeletedProduct(DeletedProduct),
-    NotFound(NotFound),
-    InUse(InUse),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `deleteProduct`: the SKU of the deleted product, or a refusal. `InUse`: carts or checkouts hold
+    /// pieces of the product.
+    pub enum DeleteProductResult:
+        String => DeletedProduct | NotFound | InUse | InvalidInput;
 }
 
-impl From<String> for DeleteProductResult {
+impl From<String> for DeletedProduct {
     fn from(sku: String) -> Self {
-        Self::DeletedProduct(DeletedProduct { sku: ID(sku) })
-    }
-}
-
-impl From<StockDocument> for ReceiveStockResult {
-    fn from(stock: StockDocument) -> Self {
-        Self::Stock(Stock(stock))
+        Self { sku: ID(sku) }
     }
 }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     domains::carts::{Address, Payment},
+    flow::OpRecord,
     graphql::scalars::CurrencyCode,
     mongo::{
         Stored, Version,
-        flow::OpRecord,
         indexes::{Index, Key, Kind},
     },
 };

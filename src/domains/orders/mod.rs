@@ -68,4 +68,14 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::OrderDocument;
+
+/// The room.
+pub const ROOM: Room = Room {
+    needs: &["carts", "payments", "inventory", "transfers", "catalog"],
+    collections: &[declared::<OrderDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("orders")
+};

@@ -11,7 +11,9 @@ use super::{
     },
 };
 use crate::graphql::{
-    app, input,
+    app,
+    cx::{Cx, cx},
+    input,
     node_id::NodeKind,
     refusals::answer,
     requester,
@@ -35,7 +37,7 @@ impl OrdersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the order.")] id: ID,
     ) -> Result<Option<Order>> {
-        Ok(operations::order(app(context), requester(context), &id).await?.map(Order))
+        Ok(operations::order(cx(context), &id).await?.map(Order))
     }
 
     /// Orders of the caller, newest first.
@@ -49,8 +51,7 @@ impl OrdersQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Order>> {
-        let (app, requester) = (app(context), requester(context));
-        Ok(operations::my_orders(app, requester, first, after.as_deref()).await?)
+        Ok(operations::my_orders(cx(context), first, after.as_deref()).await?)
     }
 }
 
@@ -71,8 +72,7 @@ impl OrdersMutation {
         context: &Context<'_>,
         input: CheckoutCartInput,
     ) -> Result<CheckoutCartResult> {
-        let said = operations::checkout(app(context), requester(context), input).await;
-        Ok(answer(said)?)
+        answer(operations::checkout_cart(cx(context), input).await)
     }
 
     /// Sets the quantity of a line of an order in the state `PLACED`. Lowering puts the pieces back into
@@ -87,8 +87,7 @@ impl OrdersMutation {
         context: &Context<'_>,
         input: AdjustOrderLineInput,
     ) -> Result<AdjustOrderLineResult> {
-        let said = operations::adjust_line(app(context), requester(context), input).await;
-        Ok(answer(said)?)
+        answer(operations::adjust_order_line(cx(context), input).await)
     }
 
     /// Cancels an order: puts its goods back into stock and refunds what wasn't refunded yet. A refund that
@@ -101,11 +100,7 @@ impl OrdersMutation {
         context: &Context<'_>,
         input: CancelOrderInput,
     ) -> Result<CancelOrderResult> {
-        let (app, requester) = (app(context), requester(context));
-        let said =
-            operations::cancel(app, requester, &input.order_id, input.idempotency_key.as_ref())
-                .await;
-        Ok(answer(said)?)
+        answer(operations::cancel_order(cx(context), input).await)
     }
 
     /// Deletes a cancelled order for good. It is refused with `InUse` unless the order is `CANCELLED`.
@@ -117,7 +112,7 @@ impl OrdersMutation {
         context: &Context<'_>,
         input: DeleteOrderInput,
     ) -> Result<DeleteOrderResult> {
-        Ok(answer(operations::delete(app(context), &input.order_id).await)?)
+        answer(operations::delete_order(cx(context), input).await)
     }
 }
 
@@ -141,7 +136,11 @@ impl OrdersSubscription {
         let key = input::id(NodeKind::Order, &id).unwrap_or_default();
         let read = move || {
             let (app, requester, id) = (app.clone(), requester.clone(), id.clone());
-            async move { Ok(operations::order(&app, &requester, &id).await?.map(Order)) }
+            async move {
+                Ok(operations::order(Cx { app: &app, requester: &requester }, &id)
+                    .await?
+                    .map(Order))
+            }
         };
         Ok(follow(context, "orders", key, read, |Order(order)| (order.state, order.changed_at)))
     }

@@ -6,12 +6,12 @@ use super::documents::{Give, OrderDocument, OrderLine, OrderPayment, OrderState,
 use crate::{
     app::App,
     error::Error,
+    flow::{Attempt, Op},
     graphql::page::Page,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         expression::{append, both, changed, choose, filter, literal, map, stored, whole},
-        flow::Op,
     },
 };
 

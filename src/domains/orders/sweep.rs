@@ -3,54 +3,63 @@
 
 use mongodb::bson::DateTime;
 
-use super::{documents::OrderDocument, operations};
+use super::{
+    documents::{OrderDocument, Raise},
+    operations,
+};
 use crate::{
     app::App,
     domains::{carts, transfers},
     error::Error,
-    mongo::SweepReport,
+    flow::Sweep,
 };
 
 /// Number of documents of one kind that one command reads.
 const BATCH: i64 = 100;
 
-/// Runs one pass and returns the number of flows that it finished.
-///
-/// # Errors
-/// The first failure. The other flows were still tried.
-pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let now = app.begin().await?.now();
-    let quiet =
-        DateTime::from_millis(now.timestamp_millis() - app.bounds().two_grace_periods_millis());
-    let mut tally = SweepReport::default();
-    for cart in carts::operations::checkout::overdue(app, now, BATCH).await? {
-        tally.add(&cart, finish_checkout(app, &cart).await);
-    }
-    for (order, raises) in operations::list_overdue_raises(app, now, BATCH).await? {
+/// Finishes or aborts interrupted checkouts and raises, applies what orders owe, and voids payments that belong
+/// to nothing.
+pub async fn sweep(app: &App, sweep: &mut Sweep) {
+    let (now, quiet) = (sweep.now(), sweep.quiet());
+    let carts = carts::operations::checkout::overdue(app, now, BATCH).await;
+    sweep.each(carts, String::clone, |cart| async move { finish_checkout(app, &cart).await }).await;
+    let raises = operations::list_overdue_raises(app, now, BATCH).await;
+    let undo = |(order, raises): (String, Vec<Raise>)| async move {
+        let mut undone = false;
         for raise in raises {
-            tally.add(&order, operations::undo_raise(app, &order, &raise).await);
+            undone |= operations::undo_raise(app, &order, &raise).await?;
         }
-    }
-    // Deferred entries, such as a refund that the merchant's account can't cover, stay at the front of the
-    // list. The pass continues behind them.
+        Ok(undone)
+    };
+    sweep.each(raises, |(order, _)| order.clone(), undo).await;
+    let owing = sweep_owing(app, quiet, sweep).await;
+    sweep.note("orders that owe something", owing);
+    let open = transfers::operations::open_authorisations(app, quiet, BATCH).await;
+    let void = |(id, holder): (String, Option<String>)| async move {
+        void_if_nobodys(app, &id, holder.as_deref()).await
+    };
+    sweep.each(open, |(id, _)| id.clone(), void).await;
+}
+
+/// Applies and settles what orders owe. Deferred entries, such as a refund that the merchant's account can't
+/// cover, stay at the front of the list; the pass continues behind them.
+async fn sweep_owing(app: &App, quiet: DateTime, sweep: &mut Sweep) -> Result<(), Error> {
     let mut from = DateTime::from_millis(0);
     loop {
         let owing = operations::list_owing(app, from, quiet, BATCH).await?;
-        for order in &owing {
-            tally.add(&order.id, operations::settle(app, &order.id, quiet).await);
-        }
         let oldest = |order: &OrderDocument| {
             order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
         };
-        match owing.iter().filter_map(oldest).max() {
-            Some(last) if i64::try_from(owing.len()) == Ok(BATCH) && last > from => from = last,
-            _ => break,
+        let last = owing.iter().filter_map(oldest).max();
+        let is_full = i64::try_from(owing.len()) == Ok(BATCH);
+        let settle =
+            |order: OrderDocument| async move { operations::settle(app, &order.id, quiet).await };
+        sweep.each(Ok(owing), |order| order.id.clone(), settle).await;
+        match last {
+            Some(last) if is_full && last > from => from = last,
+            _ => return Ok(()),
         }
     }
-    for (id, holder) in transfers::operations::open_authorisations(app, quiet, BATCH).await? {
-        tally.add(&id, void_if_nobodys(app, &id, holder.as_deref()).await);
-    }
-    tally.finished()
 }
 
 /// Finishes the checkout of a cart in its own attempt.

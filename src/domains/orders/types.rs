@@ -1,8 +1,10 @@
 //! GraphQL types of orders and of the checkout.
 
-use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
+use crate::graphql::declared::{input, result};
+use async_graphql::{ID, Object, SimpleObject};
 
 use super::documents::{OrderDocument, OrderLine as LineDocument, OrderState};
+use crate::domains::carts::MOST_QUANTITY;
 use crate::{
     domains::carts::CartNotActive,
     graphql::{
@@ -17,6 +19,12 @@ use crate::{
 /// An order.
 #[derive(Debug)]
 pub struct Order(pub OrderDocument);
+
+impl From<OrderDocument> for Order {
+    fn from(order: OrderDocument) -> Self {
+        Self(order)
+    }
+}
 
 /// An order: products bought at the prices that they had when they were put into the cart.
 #[Object]
@@ -152,119 +160,107 @@ pub struct ShippingAddress {
     pub country: String,
 }
 
-/// Postal address of the recipient.
-#[derive(Debug, InputObject)]
-pub struct ShippingAddressInput {
-    /// Name of the recipient, 1 to 200 characters.
-    pub name: String,
-    /// Street, house number and everything else above the line of the city, 1 to 300 characters.
-    pub street: String,
-    /// City with its postal code, 1 to 200 characters.
-    pub city: String,
-    /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
-    pub country: String,
+input! {
+    /// Postal address of the recipient.
+    pub struct ShippingAddressInput {
+        /// Name of the recipient, 1 to 200 characters.
+        pub name: String where text(1..=200),
+        /// Street, house number and everything else above the line of the city, 1 to 300 characters.
+        pub street: String where text(1..=300),
+        /// City with its postal code, 1 to 200 characters.
+        pub city: String where text(1..=200),
+        /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
+        pub country: String where country(),
+    }
 }
 
-/// Payment method. Which of the two fields is required depends on the payment provider that is configured.
-/// Neither is required if there is nothing to pay.
-#[derive(Debug, InputObject)]
-pub struct PaymentInput {
-    /// For payment from an account of docgate: global id of one of the caller's accounts, in the currency of
-    /// the cart.
-    pub account: Option<ID>,
-    /// For an external payment provider: the token that its page gave the shopper, 1 to 1,000 characters.
-    pub token: Option<String>,
+input! {
+    /// Payment method. Which of the two fields is required depends on the payment provider that is configured.
+    /// Neither is required if there is nothing to pay.
+    pub struct PaymentInput {
+        /// For payment from an account of docgate: global id of one of the caller's accounts, in the currency of
+        /// the cart.
+        pub account: Option<ID> where optional(id(NodeKind::Account)),
+        /// For an external payment provider: the token that its page gave the shopper, 1 to 1,000 characters.
+        pub token: Option<String> where optional(verbatim(1..=1_000)),
+    }
 }
 
-/// Input of `checkoutCart`.
-#[derive(Debug, InputObject)]
-pub struct CheckoutCartInput {
-    /// Global id of the cart.
-    pub cart_id: ID,
-    /// Address to which the goods are sent.
-    pub shipping: ShippingAddressInput,
-    /// Payment method.
-    pub payment: PaymentInput,
-    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
-    /// succeeded, and tries again if it was refused.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `checkoutCart`.
+    pub struct CheckoutCartInput {
+        /// Global id of the cart.
+        pub cart_id: ID where id(NodeKind::Cart),
+        /// Address to which the goods are sent.
+        pub shipping: ShippingAddressInput where nested(),
+        /// Payment method.
+        pub payment: PaymentInput where nested(),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
+        /// succeeded, and tries again if it was refused.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
 }
 
-/// Result of `checkoutCart`: the order, or a refusal that left the cart as it was. `NotFound`: the cart or
-/// the paying account doesn't exist for this caller. `CartNotActive`: the cart is closed or in another
-/// checkout. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the account
-/// can't pay this order.
-#[derive(Union)]
-#[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
-pub enum CheckoutCartResult {
-    Order(Order),
-    NotFound(NotFound),
-    CartNotActive(CartNotActive),
-    CartEmpty(CartEmpty),
-    CheckoutShort(CheckoutShort),
-    PaymentDeclined(PaymentDeclined),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `checkoutCart`: the order, or a refusal that left the cart as it was. `NotFound`: the cart or
+    /// the paying account doesn't exist for this caller. `CartNotActive`: the cart is closed or in another
+    /// checkout. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the account
+    /// can't pay this order.
+    pub enum CheckoutCartResult:
+        OrderDocument => Order | NotFound | CartNotActive | CartEmpty | CheckoutShort |
+        PaymentDeclined | Conflict | InvalidInput;
 }
 
-/// Input of `adjustOrderLine`.
-#[derive(Debug, InputObject)]
-pub struct AdjustOrderLineInput {
-    /// Global id of the order.
-    pub order_id: ID,
-    /// SKU of a product that the order had when it was placed, even if its line was lowered to zero since.
-    pub sku: ID,
-    /// New number of pieces, 0 to 10,000. The price of one piece stays.
-    pub quantity: Long,
-    /// Payment method for a line that is raised. Default: the one of the checkout. It isn't used if the line
-    /// is lowered.
-    pub payment: Option<PaymentInput>,
-    /// Idempotency key, 1 to 128 characters. The quantity is set once, however often the call is repeated
-    /// with the same key.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `adjustOrderLine`.
+    pub struct AdjustOrderLineInput {
+        /// Global id of the order.
+        pub order_id: ID where id(NodeKind::Order),
+        /// SKU of a product that the order had when it was placed, even if its line was lowered to zero since.
+        pub sku: ID where sku(),
+        /// New number of pieces, 0 to 10,000. The price of one piece stays.
+        pub quantity: Long where within(0..=MOST_QUANTITY),
+        /// Payment method for a line that is raised. Default: the one of the checkout. It isn't used if the line
+        /// is lowered.
+        pub payment: Option<PaymentInput> where optional(nested()),
+        /// Idempotency key, 1 to 128 characters. The quantity is set once, however often the call is repeated
+        /// with the same key.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
 }
 
-/// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
-/// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
-/// with another input.
-#[derive(Union)]
-#[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
-pub enum AdjustOrderLineResult {
-    Order(Order),
-    NotFound(NotFound),
-    OrderNotOpen(OrderNotOpen),
-    InsufficientStock(InsufficientStock),
-    PaymentDeclined(PaymentDeclined),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
+    /// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
+    /// with another input.
+    pub enum AdjustOrderLineResult:
+        OrderDocument => Order | NotFound | OrderNotOpen | InsufficientStock | PaymentDeclined |
+        Conflict | InvalidInput;
 }
 
-/// Input of `cancelOrder`.
-#[derive(Debug, InputObject)]
-pub struct CancelOrderInput {
-    /// Global id of the order.
-    pub order_id: ID,
-    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the cancelled order as it is
-    /// now; with another key, or without one, it is refused with `OrderNotOpen`.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `cancelOrder`.
+    pub struct CancelOrderInput {
+        /// Global id of the order.
+        pub order_id: ID where id(NodeKind::Order),
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the cancelled order as it is
+        /// now; with another key, or without one, it is refused with `OrderNotOpen`.
+        pub idempotency_key: Option<ID> where optional(key()),
+    }
 }
 
-/// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.
-#[derive(Union)]
-#[expect(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
-pub enum CancelOrderResult {
-    Order(Order),
-    NotFound(NotFound),
-    OrderNotOpen(OrderNotOpen),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.
+    pub enum CancelOrderResult:
+        OrderDocument => Order | NotFound | OrderNotOpen | Conflict | InvalidInput;
 }
 
-/// Input of `deleteOrder`.
-#[derive(Debug, InputObject)]
-pub struct DeleteOrderInput {
-    /// Global id of the order.
-    pub order_id: ID,
+input! {
+    /// Input of `deleteOrder`.
+    pub struct DeleteOrderInput {
+        /// Global id of the order.
+        pub order_id: ID where id(NodeKind::Order),
+    }
 }
 
 /// Result of a successful `deleteOrder`.
@@ -274,36 +270,15 @@ pub struct DeletedOrder {
     pub id: ID,
 }
 
-/// Result of `deleteOrder`: the id of the deleted order, or a refusal. `InUse`: the order isn't `CANCELLED`.
-#[derive(Union)]
-pub enum DeleteOrderResult {
-    DeletedOrder(DeletedOrder),
-    NotFound(NotFound),
-    InUse(InUse),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `deleteOrder`: the id of the deleted order, or a refusal. `InUse`: the order isn't `CANCELLED`.
+    pub enum DeleteOrderResult:
+        OrderDocument => DeletedOrder | NotFound | InUse | InvalidInput;
 }
 
-impl From<OrderDocument> for CheckoutCartResult {
-    fn from(order: OrderDocument) -> Self {
-        Self::Order(Order(order))
-    }
-}
-
-impl From<OrderDocument> for AdjustOrderLineResult {
-    fn from(order: OrderDocument) -> Self {
-        Self::Order(Order(order))
-    }
-}
-
-impl From<OrderDocument> for CancelOrderResult {
-    fn from(order: OrderDocument) -> Self {
-        Self::Order(Order(order))
-    }
-}
-
-impl From<OrderDocument> for DeleteOrderResult {
-    fn from(stone: OrderDocument) -> Self {
-        Self::DeletedOrder(DeletedOrder { id: NodeKind::Order.id(&stone.id) })
+impl From<OrderDocument> for DeletedOrder {
+    fn from(tombstone: OrderDocument) -> Self {
+        Self { id: NodeKind::Order.id(&tombstone.id) }
     }
 }
 

@@ -46,6 +46,7 @@ mod ledger;
 mod none;
 pub mod operations;
 
+use super::Room;
 use crate::{app::App, error::Error, graphql::scalars::Money};
 
 /// A charge: what is to be paid, for what, and by which means.
@@ -129,3 +130,6 @@ pub trait Provider {
         amount: Money,
     ) -> impl Future<Output = Result<Refund, Error>> + Send;
 }
+
+/// The room.
+pub const ROOM: Room = Room { needs: &["transfers"], ..Room::new("payments") };

@@ -31,4 +31,13 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{PersonDocument, PersonName, Work};
+
+/// The room.
+pub const ROOM: Room = Room {
+    collections: &[declared::<PersonDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("people")
+};

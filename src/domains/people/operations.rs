@@ -14,13 +14,14 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
         input,
         node_id::NodeKind,
         page::{Order, Page},
         refusals::{Conflict, InvalidInput, NotFound, Stop},
     },
-    mongo::{Attempt, Version},
+    mongo::Version,
 };
 
 /// Maximum number of works of one person: they are embedded. It is checked before a work is added, so

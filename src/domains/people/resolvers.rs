@@ -75,7 +75,7 @@ impl PeopleMutation {
         input: CreatePersonInput,
     ) -> Result<CreatePersonResult> {
         let subject = requester(context).subject()?;
-        Ok(answer(operations::create(app(context), subject, &input).await)?)
+        answer(operations::create(app(context), subject, &input).await)
     }
 
     /// Changes the name of a person, also in the products that the person contributed to.
@@ -87,7 +87,7 @@ impl PeopleMutation {
         context: &Context<'_>,
         input: RenamePersonInput,
     ) -> Result<RenamePersonResult> {
-        Ok(answer(operations::rename(app(context), &input.person_id, &input.name).await)?)
+        answer(operations::rename(app(context), &input.person_id, &input.name).await)
     }
 
     /// Sets or removes the postal address of a person.
@@ -100,6 +100,6 @@ impl PeopleMutation {
         input: SetPersonAddressInput,
     ) -> Result<SetPersonAddressResult> {
         let SetPersonAddressInput { person_id, address } = input;
-        Ok(answer(operations::set_address(app(context), &person_id, address.as_ref()).await)?)
+        answer(operations::set_address(app(context), &person_id, address.as_ref()).await)
     }
 }

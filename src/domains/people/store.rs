@@ -6,9 +6,10 @@ use super::documents::{CreditedProduct, PersonAddress, PersonDocument, PersonNam
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::page::Page,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         copies::Place,
         expression::{append, array, filter, literal, starts_with, stored, whole},

@@ -1,6 +1,7 @@
 //! GraphQL types of people.
 
-use async_graphql::{ID, InputObject, Object, SimpleObject, Union};
+use crate::graphql::declared::{input, result};
+use async_graphql::{ID, InputObject, Object, SimpleObject};
 use serde::{Deserialize, Serialize};
 
 use super::documents::{self, PersonDocument};
@@ -16,6 +17,12 @@ use crate::{
 /// A person who contributes to products.
 #[derive(Debug)]
 pub struct Person(pub PersonDocument);
+
+impl From<PersonDocument> for Person {
+    fn from(person: PersonDocument) -> Self {
+        Self(person)
+    }
+}
 
 /// A person who contributes to products, such as a musician, an author or an actor.
 #[Object]
@@ -81,16 +88,17 @@ impl From<&documents::Work> for Work {
     }
 }
 
-/// Input of `createPerson`.
-#[derive(Debug, InputObject)]
-pub struct CreatePersonInput {
-    /// Name, 1 to 200 characters. Several people may have the same name.
-    pub name: String,
-    /// Postal address. Default: none.
-    pub address: Option<PersonAddressInput>,
-    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the person that the first
-    /// call created.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `createPerson`.
+    pub struct CreatePersonInput {
+        /// Name, 1 to 200 characters. Several people may have the same name.
+        pub name: String,
+        /// Postal address. Default: none.
+        pub address: Option<PersonAddressInput>,
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the person that the first
+        /// call created.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
 /// Postal address of a person.
@@ -105,62 +113,36 @@ pub struct PersonAddressInput {
     pub country: String,
 }
 
-/// Input of `renamePerson`.
-#[derive(Debug, InputObject)]
-pub struct RenamePersonInput {
-    /// Global id of the person.
-    pub person_id: ID,
-    /// New name, 1 to 200 characters.
-    pub name: String,
-}
-
-/// Input of `setPersonAddress`.
-#[derive(Debug, InputObject)]
-pub struct SetPersonAddressInput {
-    /// Global id of the person.
-    pub person_id: ID,
-    /// New address. If it is left out or null, the stored address is removed.
-    pub address: Option<PersonAddressInput>,
-}
-
-/// Result of `createPerson`: the person, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum CreatePersonResult {
-    Person(Person),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-}
-
-/// Result of `renamePerson`: the person with the new name, or a refusal.
-#[derive(Union)]
-pub enum RenamePersonResult {
-    Person(Person),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
-}
-
-/// Result of `setPersonAddress`: the person, or a refusal.
-#[derive(Union)]
-pub enum SetPersonAddressResult {
-    Person(Person),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
-}
-
-impl From<PersonDocument> for CreatePersonResult {
-    fn from(person: PersonDocument) -> Self {
-        Self::Person(Person(person))
+input! {
+    /// Input of `renamePerson`.
+    pub struct RenamePersonInput {
+        /// Global id of the person.
+        pub person_id: ID,
+        /// New name, 1 to 200 characters.
+        pub name: String,
     }
 }
 
-impl From<PersonDocument> for RenamePersonResult {
-    fn from(person: PersonDocument) -> Self {
-        Self::Person(Person(person))
+input! {
+    /// Input of `setPersonAddress`.
+    pub struct SetPersonAddressInput {
+        /// Global id of the person.
+        pub person_id: ID,
+        /// New address. If it is left out or null, the stored address is removed.
+        pub address: Option<PersonAddressInput>,
     }
 }
 
-impl From<PersonDocument> for SetPersonAddressResult {
-    fn from(person: PersonDocument) -> Self {
-        Self::Person(Person(person))
-    }
+result! {
+    /// Result of `createPerson`: the person, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum CreatePersonResult:
+        PersonDocument => Person | Conflict | InvalidInput;
+
+    /// Result of `renamePerson`: the person with the new name, or a refusal.
+    pub enum RenamePersonResult:
+        PersonDocument => Person | NotFound | InvalidInput;
+
+    /// Result of `setPersonAddress`: the person, or a refusal.
+    pub enum SetPersonAddressResult:
+        PersonDocument => Person | NotFound | InvalidInput;
 }

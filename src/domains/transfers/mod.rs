@@ -70,4 +70,13 @@ mod store;
 pub mod sweep;
 pub mod types;
 
+use super::{Room, room::declared};
 pub use documents::{AccountDocument, TransferDocument};
+
+/// The room.
+pub const ROOM: Room = Room {
+    collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
+    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    check: Some(|app, report| Box::pin(invariants::check(app, report))),
+    ..Room::new("transfers")
+};

@@ -125,7 +125,7 @@ impl TransfersMutation {
         let said =
             operations::open(app(context), subject, currency, largest, idempotency_key.as_ref())
                 .await;
-        Ok(answer(said)?)
+        answer(said)
     }
 
     /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
@@ -140,7 +140,7 @@ impl TransfersMutation {
         input: CloseAccountInput,
     ) -> Result<CloseAccountResult> {
         let subject = requester(context).subject()?;
-        Ok(answer(operations::close(app(context), subject, &input.account_id).await)?)
+        answer(operations::close(app(context), subject, &input.account_id).await)
     }
 
     /// Moves money from an account of the caller to another account. A refused transfer can be tried again
@@ -160,7 +160,7 @@ impl TransfersMutation {
             amount: input.amount.0,
             idempotency_key: input.idempotency_key.as_ref(),
         };
-        Ok(answer(operations::transfer(app(context), subject, order).await)?)
+        answer(operations::transfer(app(context), subject, order).await)
     }
 
     /// Moves money from the outside world into an account. Any account can be named.
@@ -178,7 +178,7 @@ impl TransfersMutation {
             idempotency_key.as_ref(),
         )
         .await;
-        Ok(answer(said)?)
+        answer(said)
     }
 
     /// Moves money from an account to the outside world. Any account can be named, also a closed one that a
@@ -201,7 +201,7 @@ impl TransfersMutation {
             idempotency_key.as_ref(),
         )
         .await;
-        Ok(answer(said)?)
+        answer(said)
     }
 
     /// Cancels a transfer that isn't decided yet. Money that was already taken goes back to the source.
@@ -216,7 +216,7 @@ impl TransfersMutation {
         input: CancelTransferInput,
     ) -> Result<CancelTransferResult> {
         let subject = requester(context).subject()?;
-        Ok(answer(operations::cancel(app(context), subject, &input.transfer_id).await)?)
+        answer(operations::cancel(app(context), subject, &input.transfer_id).await)
     }
 
     /// Gives an arrived transfer back by a new transfer in the other direction. Repeatable: a transfer is
@@ -230,7 +230,7 @@ impl TransfersMutation {
         input: ReverseTransferInput,
     ) -> Result<ReverseTransferResult> {
         let subject = requester(context).subject()?;
-        Ok(answer(operations::reverse(app(context), subject, &input.transfer_id).await)?)
+        answer(operations::reverse(app(context), subject, &input.transfer_id).await)
     }
 }
 

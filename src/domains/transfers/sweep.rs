@@ -1,13 +1,11 @@
 //! The sweep of transfers finishes those that were interrupted: their claim has ended, and their state isn't
 //! final.
 
-use mongodb::bson::DateTime;
-
 use super::{
     documents::{TransferDocument, TransferState},
     operations, store,
 };
-use crate::{app::App, error::Error, mongo::SweepReport};
+use crate::{app::App, flow::Sweep};
 
 /// States in which steps remain. An authorised payment waits for its checkout.
 const UNFINISHED: [TransferState; 5] = [
@@ -21,27 +19,21 @@ const UNFINISHED: [TransferState; 5] = [
 /// Number of transfers that one command reads.
 const BATCH: i64 = 100;
 
-/// Runs one pass and returns the number of transfers that it finished.
-///
-/// # Errors
-/// The first failure. The other transfers were still tried.
-pub async fn sweep(app: &App) -> Result<u64, Error> {
-    let now = app.begin().await?.now().timestamp_millis();
-    let bound = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
-    let before = DateTime::from_millis(now.saturating_sub(bound));
-    let mut tally = SweepReport::default();
+/// Finishes interrupted transfers.
+pub async fn sweep(app: &App, sweep: &mut Sweep) {
+    let before = sweep.earlier(app.bounds().grace_period());
     for state in UNFINISHED {
         let mut last: Option<TransferDocument> = None;
         loop {
-            let batch = store::list_unfinished(app, state, before, last.as_ref(), BATCH).await?;
-            for transfer in &batch {
-                tally.add(&transfer.id, operations::finish(app, &transfer.id).await);
-            }
-            match batch.into_iter().last() {
-                Some(transfer) => last = Some(transfer),
-                None => break,
+            let batch = store::list_unfinished(app, state, before, last.as_ref(), BATCH).await;
+            last = batch.as_ref().ok().and_then(|batch| batch.last().cloned());
+            let finish = |transfer: TransferDocument| async move {
+                operations::finish(app, &transfer.id).await
+            };
+            sweep.each(batch, |transfer| transfer.id.clone(), finish).await;
+            if last.is_none() {
+                break;
             }
         }
     }
-    tally.finished()
 }

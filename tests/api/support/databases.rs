@@ -56,7 +56,7 @@ pub async fn prepare(database: &Database, port: u16) {
     if state().built.contains(&key) {
         return;
     }
-    let built = indexes::apply(database, domains::COLLECTIONS, false, |_| {}).await;
+    let built = indexes::apply(database, &domains::collections(), false, |_| {}).await;
     built.expect("indexes");
     state().built.insert(key);
 }
@@ -129,7 +129,7 @@ async fn renewed(database: &Database) -> Result<bool, Error> {
     let names = database.list_collection_names().await.map_err(Error::internal)?;
     for name in &names {
         let collection = database.collection::<Document>(name);
-        if domains::COLLECTIONS.iter().any(|(declared, _)| declared == name) {
+        if domains::collections().iter().any(|(declared, _)| declared == name) {
             collection.delete_many(doc! {}).await.map_err(Error::internal)?;
         } else if name == "system.profile" {
             return Ok(false);
@@ -137,6 +137,6 @@ async fn renewed(database: &Database) -> Result<bool, Error> {
             collection.drop().await.map_err(Error::internal)?;
         }
     }
-    let plan = indexes::plan(database, domains::COLLECTIONS).await?;
+    let plan = indexes::plan(database, &domains::collections()).await?;
     Ok(plan.iter().all(|planned| planned.step == Step::Keep))
 }

@@ -13,11 +13,9 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::{Attempt, Op},
     graphql::refusals::{Conflict, NotFound, Stop},
-    mongo::{
-        Attempt, Outcome,
-        flow::{Op, Standing, is_full},
-    },
+    mongo::Outcome,
 };
 
 /// An upload that has begun.
@@ -105,10 +103,10 @@ impl Begun<'_> {
         } else {
             self.discard(app).await;
         }
-        match op.map(|op| op.standing(&op.id, &asset.ops)) {
-            Some(Standing::Applied) => return Ok(asset),
-            Some(Standing::OtherInput) => return Err(Conflict::other_input().into()),
-            _ => {}
+        if let Some(op) = op
+            && op.is_applied(&asset.ops)?
+        {
+            return Ok(asset);
         }
         if op.is_some_and(|op| asset.origin.as_ref() == Some(&op.input)) {
             return Ok(asset);
@@ -116,9 +114,9 @@ impl Begun<'_> {
         if !is_mine {
             return Err(taken_over().into());
         }
-        if op.is_some() && is_full(&asset.ops, attempt.now(), app.bounds()) {
+        if op.is_some() {
             let reason = "the asset was replaced too often: come again later";
-            return Err(Error::RateLimited(reason).into());
+            app.bounds().demand_room(&asset.ops, attempt, reason)?;
         }
         Err(AssetConflict::with(asset).into())
     }

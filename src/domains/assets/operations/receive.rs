@@ -19,8 +19,9 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{refusals::Stop, upload::Incoming},
-    mongo::{Attempt, Outcome, gridfs::CHUNK},
+    mongo::{Outcome, gridfs::CHUNK},
 };
 
 /// A file whose beginning was read and examined.

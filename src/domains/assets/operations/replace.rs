@@ -16,12 +16,12 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::{Op, OtherInput},
     graphql::{
         input,
-        refusals::{Conflict, InUse, Stop},
+        refusals::{InUse, Stop},
         upload::Incoming,
     },
-    mongo::flow::{Op, Standing},
 };
 
 /// The input of a replacement.
@@ -100,10 +100,10 @@ async fn repeated(
     opened: Opened,
 ) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
     let digest = opened.digest(app).await?;
-    match with_file(op, &digest).standing(&op.id, &asset.ops) {
-        Standing::Applied => Ok(asset),
-        _ => Err(Conflict::other_input().into()),
+    if with_file(op, &digest).is_applied(&asset.ops)? {
+        return Ok(asset);
     }
+    Err(OtherInput.into())
 }
 
 async fn there(app: &App, id: &str) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {

@@ -21,6 +21,7 @@ use crate::{
     app::App,
     domains::identities,
     error::Error,
+    flow::{Attempt, Op},
     graphql::{
         input,
         node_id::NodeKind,
@@ -28,7 +29,7 @@ use crate::{
         scalars::{LocaleTag, Slug},
         upload::Incoming,
     },
-    mongo::{Attempt, Version, flow::Op},
+    mongo::Version,
 };
 
 /// The input of a new asset.

@@ -20,9 +20,10 @@ use super::documents::{AssetDocument, Attribute, ParentDocument, TOP};
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::scalars::{LocaleTag, Slug},
     mongo::{
-        Attempt, Outcome, audiences,
+        Outcome, audiences,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
         guarded::Guarded,

@@ -9,11 +9,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Op,
     mongo::{
         Outcome,
         collection::List,
         expression::{array, both, literal, older_than, stored, whole},
-        flow::Op,
     },
 };
 

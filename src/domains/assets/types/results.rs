@@ -1,6 +1,7 @@
 //! Results of the mutations of assets, and their refusals.
 
-use async_graphql::{ID, SimpleObject, Union};
+use crate::graphql::declared::result;
+use async_graphql::{ID, SimpleObject};
 
 use super::{super::documents::AssetDocument, Asset};
 use crate::graphql::{
@@ -9,68 +10,36 @@ use crate::graphql::{
     scalars::Long,
 };
 
-/// Result of `uploadAsset`: the asset, or a refusal. `NotFound`: there is no such folder or gallery.
-/// `AlreadyExists`: the parent has an asset with this slug. `InUse`: another upload to this path is under
-/// way. `Conflict`: this `idempotencyKey` was used with another input, or its asset was deleted.
-#[derive(Union)]
-pub enum UploadAssetResult {
-    Asset(Asset),
-    NotFound(NotFound),
-    AlreadyExists(AlreadyExists),
-    InUse(InUse),
-    Conflict(Conflict),
-    FileTooLarge(FileTooLarge),
-    MediaTypeNotAllowed(MediaTypeNotAllowed),
-    InvalidInput(InvalidInput),
-}
+result! {
+    /// Result of `uploadAsset`: the asset, or a refusal. `NotFound`: there is no such folder or gallery.
+    /// `AlreadyExists`: the parent has an asset with this slug. `InUse`: another upload to this path is under
+    /// way. `Conflict`: this `idempotencyKey` was used with another input, or its asset was deleted.
+    pub enum UploadAssetResult:
+        AssetDocument => Asset | NotFound | AlreadyExists | InUse | Conflict | FileTooLarge | MediaTypeNotAllowed |
+        InvalidInput;
 
-/// Result of `replaceAsset`: the asset with its new file, or a refusal. `InUse`: another upload of this asset
-/// is under way. `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum ReplaceAssetResult {
-    Asset(Asset),
-    NotFound(NotFound),
-    InUse(InUse),
-    AssetConflict(AssetConflict),
-    Conflict(Conflict),
-    FileTooLarge(FileTooLarge),
-    MediaTypeNotAllowed(MediaTypeNotAllowed),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `replaceAsset`: the asset with its new file, or a refusal. `InUse`: another upload of this asset
+    /// is under way. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum ReplaceAssetResult:
+        AssetDocument => Asset | NotFound | InUse | AssetConflict | Conflict | FileTooLarge | MediaTypeNotAllowed |
+        InvalidInput;
 
-/// Result of `editAsset`: the asset after the edit, or a refusal.
-#[derive(Union)]
-pub enum EditAssetResult {
-    Asset(Asset),
-    NotFound(NotFound),
-    AssetConflict(AssetConflict),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `editAsset`: the asset after the edit, or a refusal.
+    pub enum EditAssetResult:
+        AssetDocument => Asset | NotFound | AssetConflict | InvalidInput;
 
-/// Result of `tagAsset`: the asset with its tags, or a refusal. `InvalidInput`: among others, it would have
-/// more than 30 tags.
-#[derive(Union)]
-pub enum TagAssetResult {
-    Asset(Asset),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `tagAsset`: the asset with its tags, or a refusal. `InvalidInput`: among others, it would have
+    /// more than 30 tags.
+    pub enum TagAssetResult:
+        AssetDocument => Asset | NotFound | InvalidInput;
 
-/// Result of `untagAsset`: the asset with its remaining tags, or a refusal.
-#[derive(Union)]
-pub enum UntagAssetResult {
-    Asset(Asset),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `untagAsset`: the asset with its remaining tags, or a refusal.
+    pub enum UntagAssetResult:
+        AssetDocument => Asset | NotFound | InvalidInput;
 
-/// Result of `deleteAsset`: the id of the deleted asset, or a refusal.
-#[derive(Union)]
-pub enum DeleteAssetResult {
-    DeletedAsset(DeletedAsset),
-    NotFound(NotFound),
-    AssetConflict(AssetConflict),
-    InvalidInput(InvalidInput),
+    /// Result of `deleteAsset`: the id of the deleted asset, or a refusal.
+    pub enum DeleteAssetResult:
+        String => DeletedAsset | NotFound | AssetConflict | InvalidInput;
 }
 
 /// Result of a successful `deleteAsset`.
@@ -80,27 +49,9 @@ pub struct DeletedAsset {
     pub id: ID,
 }
 
-macro_rules! answers_with_asset {
-    ($($result:ident),+) => {$(
-        impl From<AssetDocument> for $result {
-            fn from(asset: AssetDocument) -> Self {
-                Self::Asset(asset.into())
-            }
-        }
-    )+};
-}
-
-answers_with_asset!(
-    UploadAssetResult,
-    ReplaceAssetResult,
-    EditAssetResult,
-    TagAssetResult,
-    UntagAssetResult
-);
-
-impl From<String> for DeleteAssetResult {
+impl From<String> for DeletedAsset {
     fn from(id: String) -> Self {
-        Self::DeletedAsset(DeletedAsset { id: NodeKind::Asset.id(&id) })
+        Self { id: NodeKind::Asset.id(&id) }
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::{
 use crate::{
     app::App,
     error::Error,
-    mongo::{Attempt, Bounds},
+    flow::{Attempt, Bounds},
 };
 
 /// Sum of the lines in minor units. It can't overflow: the limits in the room's `mod.rs` exclude it.

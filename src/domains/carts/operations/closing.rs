@@ -1,45 +1,38 @@
 //! Closing of carts without a checkout: a cart is cancelled by its shopper, or expires.
 
-use async_graphql::ID;
-
 use super::{
     super::{
         documents::{CartDocument, CartState},
         store,
-        types::{CancelCartResult, CartNotActive},
+        types::{CancelCartInput, CancelCartResult, CartNotActive},
     },
-    carry_out_outbox, return_everything, visible,
+    carry_out_outbox, open, return_everything,
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::{input, node_id::NodeKind, refusals::Stop, requester::Requester},
-    mongo::Attempt,
+    flow::{Attempt, Step, decide},
+    graphql::{cx::Cx, declared::Input, refusals::Stop},
 };
 
 /// Cancels the cart and returns the stock that it holds. A repeat is safe without an idempotency key.
-pub async fn cancel(
-    app: &App,
-    requester: &Requester,
-    cart_id: &ID,
+pub async fn cancel_cart(
+    cx: Cx<'_>,
+    input: CancelCartInput,
 ) -> Result<CartDocument, Stop<CancelCartResult>> {
-    let id = &input::id(NodeKind::Cart, cart_id)?;
-    let (attempt, cart) = store::open(app, id).await?;
-    let mut cart = visible(cart, requester, id)?;
-    while cart.state == CartState::Active {
-        if let Some(marked) = store::mark_cancelling(app, &cart, &attempt).await.decided()? {
-            cart = marked;
-        } else if attempt.is_over() {
-            return Err(attempt.overdue().into());
-        } else {
-            cart = visible(store::find_settled(app, id).await?, requester, id)?;
-        }
-    }
-    match cart.state {
-        CartState::Cancelling => Ok(close(app, &cart, &attempt).await?),
-        CartState::Cancelled => Ok(cart),
-        other => Err(CartNotActive::new(other).into()),
-    }
+    let input = input.checked()?;
+    let read = || open(cx, &input.cart_id);
+    decide(read, |attempt: Attempt, cart: CartDocument| async move {
+        let cart = match cart.state {
+            CartState::Active => store::mark_cancelling(&cx, &cart, &attempt).await.decided()?,
+            CartState::Cancelling => Some(cart),
+            CartState::Cancelled => return Ok(Step::Done(cart)),
+            other => return Err(CartNotActive::new(other).into()),
+        };
+        let Some(cart) = cart else { return Ok(Step::Again) };
+        Ok(Step::Done(close(&cx, &cart, &attempt).await?))
+    })
+    .await
 }
 
 /// Expires the cart if it is still idle, and returns the stock that it holds. Returns whether it was idle.

@@ -1,10 +1,11 @@
 //! Changes of a cart's lines: add, set, remove.
 //!
-//! Each try reads the cart, reserves what is missing under its own tag, and commits. If the commit is
-//! refused, the try voids its tag, releases its reservation and reads the cart again. The cart then either
-//! explains the refusal, or the next try starts from its current state.
+//! Each try reserves what is missing under its own tag, and commits. If the commit is refused, the try's tag is
+//! aborted and its reservation released. The cart is then read again: it either explains the refusal, or the
+//! next try starts from its current state.
 
 use async_graphql::ID;
+use serde::Serialize;
 
 use super::{
     super::{
@@ -12,320 +13,193 @@ use super::{
         documents::{CartDocument, CartLine, CartPolicy, CartState},
         store,
         types::{
-            AddCartLineResult, CartNotActive, RemoveCartLineResult, SetCartLineQuantityResult,
+            AddCartLineInput, AddCartLineResult, CartNotActive, RemoveCartLineInput,
+            RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
         },
     },
-    carry_out_outbox, visible,
+    carry_out_outbox, open,
 };
 use crate::{
-    app::App,
     domains::{
         catalog::{self, operations::Offer},
         inventory::{self, operations::Taken},
     },
     error::Error,
+    flow::{Attempt, Change, Op, OtherInput, Step, Try, decide},
     graphql::{
-        input,
-        node_id::NodeKind,
-        refusals::{Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound, Stop},
-        requester::Requester,
-    },
-    mongo::{
-        Attempt,
-        flow::{Op, Standing, is_full},
+        cx::Cx,
+        declared::Input,
+        refusals::{CurrencyMismatch, InsufficientStock, InvalidInput, NotFound, Stop},
     },
 };
 
-/// Adds `quantity` of a product to the cart.
-pub async fn add_line(
-    app: &App,
-    requester: &Requester,
-    cart_id: &ID,
-    sku: &ID,
-    quantity: i64,
-    idempotency_key: Option<&ID>,
+/// Adds pieces of a product to the cart.
+pub async fn add_cart_line(
+    cx: Cx<'_>,
+    input: AddCartLineInput,
 ) -> Result<CartDocument, Stop<AddCartLineResult>> {
-    let sku = input::sku(sku)?;
-    let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
-    let call =
-        Call::new(app, requester, cart_id, "addCartLine", idempotency_key, &(&sku, quantity))?;
-    let (attempt, mut now) = call.open().await?;
-    let mut offer = None;
-    loop {
-        let cart = match now {
-            Stand::Applied(cart) => return Ok(cart),
-            Stand::Open(cart) => cart,
-        };
-        if offer.is_none() {
-            offer = catalog::operations::offer(app, &sku).await?;
-        }
-        let line = priced(offer.as_ref(), &cart, &sku, quantity)?;
-        has_room(&cart, &sku, quantity)?;
-        if let Some(after) = call.add_once(&attempt, &cart, line).await? {
-            return Ok(after);
-        }
-        now = call.again(&attempt).await?;
-    }
+    let input = &input.checked()?;
+    let call = &Call::new(cx, "addCartLine", &input.cart_id, &input.idempotency_key, &**input);
+    call.decide(|attempt, cart| async move {
+        let offer = catalog::operations::offer(&cx, &input.sku).await?;
+        let (attempt, cart) = (&attempt, &cart);
+        let line = priced(offer.as_ref(), cart, input)?;
+        has_room(cart, input)?;
+        let tag = call.op.tag(&cart.ops);
+        let held = call.reserve(attempt, cart, (&line.sku, line.quantity), None, &tag).await?;
+        let more = CartLine { held, ..line };
+        let change = store::add_to_line(cart, &more);
+        Ok(call.commit(attempt, change, &tag, &more.sku, held).await?)
+    })
+    .await
 }
 
 /// Sets the quantity of a product in the cart. Of two concurrent calls the last one wins.
-pub async fn set_line_quantity(
-    app: &App,
-    requester: &Requester,
-    cart_id: &ID,
-    sku: &ID,
-    quantity: i64,
-    idempotency_key: Option<&ID>,
+pub async fn set_cart_line_quantity(
+    cx: Cx<'_>,
+    input: SetCartLineQuantityInput,
 ) -> Result<CartDocument, Stop<SetCartLineQuantityResult>> {
-    let sku = input::sku(sku)?;
-    let quantity = input::within("quantity", quantity, 1..=MOST_QUANTITY)?;
-    let input = (&sku, quantity);
-    let call = Call::new(app, requester, cart_id, "setCartLineQuantity", idempotency_key, &input)?;
-    let (attempt, mut now) = call.open().await?;
-    loop {
-        let cart = match now {
-            Stand::Applied(cart) => return Ok(cart),
-            Stand::Open(cart) => cart,
-        };
-        let line = line_of(&cart, &sku).ok_or_else(|| NotFound::new("cart line", &sku))?;
-        let done = if quantity > line.quantity {
-            call.raise_once(&attempt, &cart, line, quantity).await?
-        } else {
-            call.lower_once(&attempt, &cart, line, quantity).await?
-        };
-        if let Some(after) = done {
-            return Ok(after);
+    let input = &input.checked()?;
+    let (operation, quantity) = ("setCartLineQuantity", input.quantity.0);
+    let call = &Call::new(cx, operation, &input.cart_id, &input.idempotency_key, &**input);
+    call.decide(|attempt, cart| async move {
+        let (attempt, cart) = (&attempt, &cart);
+        let line = line_of(cart, &input.sku)?;
+        let missing = quantity - line.quantity;
+        if missing <= 0 {
+            return Ok(call.lower(attempt, cart, line, quantity).await?);
         }
-        now = call.again(&attempt).await?;
-    }
+        // The quantity as read is part of the tag: another quantity needs another reservation.
+        let tag = format!("{}/{}", call.op.tag(&cart.ops), line.quantity);
+        let reserved = call.reserve(attempt, cart, (&line.sku, missing), Some(line), &tag).await?;
+        let change = store::set_line(cart, line, quantity, line.held + reserved, &tag);
+        Ok(call.commit(attempt, change, &tag, &line.sku, reserved).await?)
+    })
+    .await
 }
 
 /// Removes a product from the cart.
-pub async fn remove_line(
-    app: &App,
-    requester: &Requester,
-    cart_id: &ID,
-    sku: &ID,
-    idempotency_key: Option<&ID>,
+pub async fn remove_cart_line(
+    cx: Cx<'_>,
+    input: RemoveCartLineInput,
 ) -> Result<CartDocument, Stop<RemoveCartLineResult>> {
-    let sku = input::sku(sku)?;
-    let call = Call::new(app, requester, cart_id, "removeCartLine", idempotency_key, &sku)?;
-    let (attempt, mut now) = call.open().await?;
-    loop {
-        let cart = match now {
-            Stand::Applied(cart) => return Ok(cart),
-            Stand::Open(cart) => cart,
-        };
-        let line = line_of(&cart, &sku).ok_or_else(|| NotFound::new("cart line", &sku))?;
-        if let Some(after) = call.lower_once(&attempt, &cart, line, 0).await? {
-            return Ok(after);
-        }
-        now = call.again(&attempt).await?;
-    }
+    let input = &input.checked()?;
+    let call = &Call::new(cx, "removeCartLine", &input.cart_id, &input.idempotency_key, &**input);
+    call.decide(|attempt, cart| async move {
+        Ok(call.lower(&attempt, &cart, line_of(&cart, &input.sku)?, 0).await?)
+    })
+    .await
 }
 
 /// One call of one of these operations.
 struct Call<'a> {
-    app: &'a App,
-    requester: &'a Requester,
-    cart_id: String,
+    cx: Cx<'a>,
+    cart_id: &'a str,
     op: Op,
 }
 
-/// State of a cart relative to a call.
-enum Stand {
-    /// The call was applied before. This is the current cart.
-    Applied(CartDocument),
-    /// The call can be tried on this cart.
-    Open(CartDocument),
-}
-
 impl<'a> Call<'a> {
-    fn new<U: From<InvalidInput> + From<NotFound>>(
-        app: &'a App,
-        requester: &'a Requester,
-        cart_id: &ID,
+    fn new(
+        cx: Cx<'a>,
         operation: &str,
-        idempotency_key: Option<&ID>,
-        input: &impl serde::Serialize,
-    ) -> Result<Self, Stop<U>> {
-        let cart_id = input::id(NodeKind::Cart, cart_id)?;
-        let op = input::op(app, &[&cart_id, operation], idempotency_key, input)?;
-        Ok(Self { app, requester, cart_id, op })
+        cart_id: &'a ID,
+        idempotency_key: &Option<ID>,
+        input: &impl Serialize,
+    ) -> Self {
+        let op = cx.op(&[cart_id, operation], idempotency_key.as_ref(), input);
+        Self { cx, cart_id, op }
     }
 
-    /// Begins an attempt with the cart as its first read.
-    async fn open<U>(&self) -> Result<(Attempt, Stand), Stop<U>>
+    /// Drives the call: `step` is tried on the active cart until the call is applied.
+    async fn decide<U, S>(
+        &self,
+        step: impl Fn(Attempt, CartDocument) -> S,
+    ) -> Result<CartDocument, Stop<U>>
     where
-        U: From<NotFound> + From<Conflict> + From<CartNotActive>,
+        S: Future<Output = Result<Step<CartDocument>, Stop<U>>>,
+        U: From<NotFound> + From<CartNotActive>,
+        Stop<U>: From<OtherInput>,
     {
-        let (attempt, cart) = store::open(self.app, &self.cart_id).await?;
-        Ok((attempt, self.stand(cart, &attempt)?))
+        let step = &step;
+        let read = || open(self.cx, self.cart_id);
+        decide(read, |attempt: Attempt, cart: CartDocument| async move {
+            if self.op.is_applied(&cart.ops)? {
+                return Ok(Step::Done(cart));
+            }
+            if cart.state != CartState::Active {
+                return Err(CartNotActive::new(cart.state).into());
+            }
+            let bounds = store::bounds(&self.cx);
+            bounds.demand_room(&cart.ops, &attempt, "too many changes of this cart")?;
+            step(attempt, cart).await
+        })
+        .await
     }
 
-    /// Reads the cart again after a refusal, which it may explain.
-    async fn again<U>(&self, attempt: &Attempt) -> Result<Stand, Stop<U>>
-    where
-        U: From<NotFound> + From<Conflict> + From<CartNotActive>,
-    {
-        let stand = self.stand(store::find_settled(self.app, &self.cart_id).await?, attempt)?;
-        match stand {
-            Stand::Open(_) if attempt.is_over() => Err(attempt.overdue().into()),
-            stand => Ok(stand),
-        }
-    }
-
-    fn stand<U>(&self, cart: Option<CartDocument>, attempt: &Attempt) -> Result<Stand, Stop<U>>
-    where
-        U: From<NotFound> + From<Conflict> + From<CartNotActive>,
-    {
-        let cart = visible(cart, self.requester, &self.cart_id)?;
-        match self.op.standing(&self.op.id, &cart.ops) {
-            Standing::Applied => return Ok(Stand::Applied(cart)),
-            Standing::OtherInput => return Err(Conflict::other_input().into()),
-            Standing::New | Standing::Void => {}
-        }
-        if cart.state != CartState::Active {
-            return Err(CartNotActive::new(cart.state).into());
-        }
-        if is_full(&cart.ops, attempt.now(), store::bounds(self.app)) {
-            return Err(Error::RateLimited("too many changes of this cart").into());
-        }
-        Ok(Stand::Open(cart))
-    }
-
-    /// Tag of the next try: the op, and the number of its tries that were aborted. The repeat of an
-    /// interrupted try has the same tag and finds its reservation. An aborted tag is never used again.
-    fn tag(&self, cart: &CartDocument) -> String {
-        let prefix = format!("{}/", self.op.id);
-        let given_up = |tag: &str| tag.starts_with(&prefix);
-        let tries = cart.ops.iter().filter(|record| record.void && given_up(&record.tag)).count();
-        format!("{prefix}{tries}")
-    }
-
-    async fn add_once<U>(
+    /// Reserves what the cart's policy demands now, and returns how much of it the cart then holds. `has` is the
+    /// line that is raised: a shortage is reported for the whole line.
+    async fn reserve<U: From<InsufficientStock>>(
         &self,
         attempt: &Attempt,
         cart: &CartDocument,
-        line: CartLine,
-    ) -> Result<Option<CartDocument>, Stop<U>>
-    where
-        U: From<InsufficientStock>,
-    {
-        let tag = self.tag(cart);
-        let held = self.take(attempt, cart, &line.sku, line.quantity, None, &tag).await?;
-        let more = CartLine { held, ..line };
-        let decided = store::add_to_line(self.app, cart, &more, &self.op, &tag, attempt).await;
-        if let Some(after) = decided.decided()? {
-            return Ok(Some(after));
-        }
-        self.undo_take(&more.sku, &tag, held).await?;
-        Ok(None)
-    }
-
-    async fn raise_once<U>(
-        &self,
-        attempt: &Attempt,
-        cart: &CartDocument,
-        line: &CartLine,
-        quantity: i64,
-    ) -> Result<Option<CartDocument>, Stop<U>>
-    where
-        U: From<InsufficientStock>,
-    {
-        // The quantity as read is part of the tag: another quantity needs another reservation.
-        let tag = format!("{}/{}", self.tag(cart), line.quantity);
-        let more = quantity - line.quantity;
-        let taken = self.take(attempt, cart, &line.sku, more, Some(line), &tag).await?;
-        let held = line.held + taken;
-        if let Some(after) = self.decide(attempt, cart, line, quantity, held, &tag).await? {
-            return Ok(Some(after));
-        }
-        self.undo_take(&line.sku, &tag, taken).await?;
-        Ok(None)
-    }
-
-    /// Commits first, because the stock that is to be returned goes to the outbox. Setting the present
-    /// quantity is committed as well, so that a later repeat changes nothing.
-    async fn lower_once(
-        &self,
-        attempt: &Attempt,
-        cart: &CartDocument,
-        line: &CartLine,
-        quantity: i64,
-    ) -> Result<Option<CartDocument>, Error> {
-        let tag = format!("{}/{}", self.tag(cart), line.quantity);
-        let held = line.held.min(quantity);
-        let decided = self.decide(attempt, cart, line, quantity, held, &tag).await?;
-        if let Some(after) = &decided {
-            carry_out_outbox(self.app, after, attempt).await?;
-        }
-        Ok(decided)
-    }
-
-    async fn decide(
-        &self,
-        attempt: &Attempt,
-        cart: &CartDocument,
-        read: &CartLine,
-        quantity: i64,
-        held: i64,
+        (sku, quantity): (&str, i64),
+        has: Option<&CartLine>,
         tag: &str,
-    ) -> Result<Option<CartDocument>, Error> {
-        let (app, op) = (self.app, &self.op);
-        store::set_line(app, cart, read, quantity, held, op, tag, attempt).await.decided()
-    }
-
-    /// Reserves what the cart's policy demands now, and returns how much of it the cart then holds. A
-    /// shortage is reported in the caller's numbers: for a raised line, those of the whole line.
-    async fn take<U>(
-        &self,
-        attempt: &Attempt,
-        cart: &CartDocument,
-        sku: &str,
-        quantity: i64,
-        raised: Option<&CartLine>,
-        tag: &str,
-    ) -> Result<i64, Stop<U>>
-    where
-        U: From<InsufficientStock>,
-    {
+    ) -> Result<i64, Stop<U>> {
         if cart.policy == CartPolicy::AtCheckout {
             return Ok(0);
         }
         // Lines reserve up to half of the limit. The rest is left for checkouts.
-        let cap = self.app.config().reservations_per_sku / 2;
-        let taken =
-            inventory::operations::take(self.app, sku, &cart.id, tag, quantity, cap, attempt)
-                .await?;
+        let cap = self.cx.config().reservations_per_sku / 2;
+        let (app, id) = (&self.cx, &cart.id);
+        let taken = inventory::operations::take(app, sku, id, tag, quantity, cap, attempt).await?;
         match taken {
             Taken::Taken => Ok(quantity),
             Taken::Full => Ok(0),
             Taken::Short { available } => {
-                let (has, holds) = raised.map_or((0, 0), |line| (line.quantity, line.held));
+                let (has, holds) = has.map_or((0, 0), |line| (line.quantity, line.held));
                 Err(InsufficientStock::new(sku, has + quantity, holds + available).into())
             }
         }
     }
 
-    /// Undoes the reservation of a try whose commit was refused. First its tag is voided on the cart. If that
-    /// is refused, the tag was voided before, or a repeat under the same tag was applied and owns the
-    /// reservation.
-    async fn undo_take(&self, sku: &str, tag: &str, taken: i64) -> Result<(), Error> {
-        if taken == 0 {
-            return Ok(());
-        }
-        let (app, id) = (self.app, &self.cart_id);
-        if store::void(app, id, tag).await.decided()?.is_none() {
-            let cart = store::find_settled(app, id).await?;
-            let applied = |cart: CartDocument| {
-                cart.ops.iter().any(|record| record.tag == tag && !record.void)
-            };
-            if cart.is_some_and(applied) {
-                return Ok(());
+    /// Commits a change under a tag, under which `reserved` pieces of the SKU were reserved.
+    async fn commit(
+        &self,
+        attempt: &Attempt,
+        change: Change,
+        tag: &str,
+        sku: &str,
+        reserved: i64,
+    ) -> Result<Step<CartDocument>, Error> {
+        let (app, bounds) = (self.cx.app, store::bounds(&self.cx));
+        let undo = async {
+            match reserved {
+                0 => Ok(()),
+                _ => inventory::operations::release(app, sku, self.cart_id, tag).await,
             }
+        };
+        let attempted = Try { op: &self.op, tag, attempt, bounds };
+        let committed = app.collection().commit(attempted, change, undo).await?;
+        Ok(Step::or_again(committed))
+    }
+
+    /// Lowers a line, or removes it. This commits first, because the stock that is to be returned goes to the
+    /// outbox. Setting the present quantity is committed as well, so that a later repeat changes nothing.
+    async fn lower(
+        &self,
+        attempt: &Attempt,
+        cart: &CartDocument,
+        line: &CartLine,
+        quantity: i64,
+    ) -> Result<Step<CartDocument>, Error> {
+        let tag = format!("{}/{}", self.op.tag(&cart.ops), line.quantity);
+        let change = store::set_line(cart, line, quantity, line.held.min(quantity), &tag);
+        let step = self.commit(attempt, change, &tag, &line.sku, 0).await?;
+        if let Step::Done(after) = &step {
+            carry_out_outbox(&self.cx, after, attempt).await?;
         }
-        inventory::operations::release(app, sku, id, tag).await
+        Ok(step)
     }
 }
 
@@ -333,13 +207,12 @@ impl<'a> Call<'a> {
 fn priced<U>(
     offer: Option<&Offer>,
     cart: &CartDocument,
-    sku: &str,
-    quantity: i64,
+    input: &AddCartLineInput,
 ) -> Result<CartLine, Stop<U>>
 where
     U: From<NotFound> + From<CurrencyMismatch> + From<InvalidInput>,
 {
-    let offer = offer.ok_or_else(|| NotFound::new("product", sku))?;
+    let offer = offer.ok_or_else(|| NotFound::new("product", &*input.sku))?;
     if offer.currency != cart.currency {
         return Err(CurrencyMismatch::new(cart.currency, offer.currency).into());
     }
@@ -348,7 +221,7 @@ where
     }
     Ok(CartLine {
         sku: offer.sku.clone(),
-        quantity,
+        quantity: input.quantity.0,
         held: 0,
         title: offer.title.clone(),
         kind: offer.kind.clone(),
@@ -357,9 +230,9 @@ where
 }
 
 /// Whether the cart as read has room. The commit guards on the same condition.
-fn has_room(cart: &CartDocument, sku: &str, quantity: i64) -> Result<(), InvalidInput> {
-    match line_of(cart, sku) {
-        Some(line) if line.quantity > MOST_QUANTITY - quantity => {
+fn has_room(cart: &CartDocument, input: &AddCartLineInput) -> Result<(), InvalidInput> {
+    match cart.lines.iter().find(|line| line.sku == *input.sku) {
+        Some(line) if line.quantity > MOST_QUANTITY - input.quantity.0 => {
             let reason =
                 format!("the cart has {} and takes at most {MOST_QUANTITY}", line.quantity);
             Err(InvalidInput::new("quantity", reason))
@@ -371,6 +244,7 @@ fn has_room(cart: &CartDocument, sku: &str, quantity: i64) -> Result<(), Invalid
     }
 }
 
-fn line_of<'a>(cart: &'a CartDocument, sku: &str) -> Option<&'a CartLine> {
-    cart.lines.iter().find(|line| line.sku == sku)
+fn line_of<'a>(cart: &'a CartDocument, sku: &str) -> Result<&'a CartLine, NotFound> {
+    let line = cart.lines.iter().find(|line| line.sku == sku);
+    line.ok_or_else(|| NotFound::new("cart line", sku))
 }

@@ -6,55 +6,52 @@ mod lines;
 mod owners;
 mod returns;
 
-pub use closing::{cancel, close, expire};
-pub use lines::{add_line, remove_line, set_line_quantity};
-pub use owners::{claim, my_cart};
+pub use closing::{cancel_cart, close, expire};
+pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
+pub use owners::{claim_cart, my_cart};
 pub use returns::{carry_out_outbox, let_go, return_everything};
 
-use async_graphql::ID;
-
 use super::{
-    documents::{CartDocument, CartPolicy, CartState},
+    documents::{CartDocument, CartState},
     store,
-    types::{CartNotActive, OpenCartResult},
+    types::{CartNotActive, OpenCartInput, OpenCartResult},
 };
 use crate::{
-    app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
+        cx::Cx,
+        declared::Input,
         input,
         node_id::NodeKind,
         refusals::{Conflict, InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
-        scalars::CurrencyCode,
     },
     mongo::Version,
 };
 
 /// Opens an empty cart. It belongs to the caller if there is a token; otherwise its id is the capability to
-/// use it. With an idempotency key the cart's `_id` is derived from it, so a repeat finds the same cart. A repeat
-/// doesn't open another cart after that one was closed, since it may be a delayed call.
-pub async fn open(
-    app: &App,
-    requester: &Requester,
-    policy: CartPolicy,
-    currency: CurrencyCode,
-    idempotency_key: Option<&ID>,
+/// use it. With an idempotency key the cart's `_id` is derived from it, so a repeat finds the same cart. A
+/// repeat doesn't open another cart after that one was closed, since it may be a delayed call.
+pub async fn open_cart(
+    cx: Cx<'_>,
+    input: OpenCartInput,
 ) -> Result<CartDocument, Stop<OpenCartResult>> {
-    let owner = requester.subject.clone();
-    if owner.is_none() && idempotency_key.is_some() {
+    let input = input.checked()?;
+    let owner = cx.requester.subject.clone();
+    if owner.is_none() && input.idempotency_key.is_some() {
         // Idempotency keys are scoped by subject. All anonymous callers would share one scope, and so the cart.
         let reason = "takes a signed-in caller; without a token leave it out";
         return Err(InvalidInput::new("idempotencyKey", reason).into());
     }
     let scope = [owner.as_deref().unwrap_or_default(), "openCart"];
-    let op = input::op(app, &scope, idempotency_key, &())?;
-    let attempt = app.begin().await?;
+    let op = cx.op(&scope, input.idempotency_key.as_ref(), &());
+    let attempt = cx.begin().await?;
     let cart = CartDocument {
         id: op.id,
         owner,
-        policy,
-        currency,
+        policy: input.policy,
+        currency: input.currency,
         state: CartState::Active,
         lines: Vec::new(),
         ops: Vec::new(),
@@ -65,12 +62,12 @@ pub async fn open(
         modified_at: attempt.now(),
         v: Version,
     };
-    if store::insert(app, cart.clone()).await.decided()?.is_some() {
+    if store::insert(&cx, cart.clone()).await.decided()?.is_some() {
         return Ok(cart);
     }
     // The `_id` is taken: this op was applied before.
-    match store::find_settled(app, &cart.id).await? {
-        Some(opened) if (opened.policy, opened.currency) != (policy, currency) => {
+    match store::find_settled(&cx, &cart.id).await? {
+        Some(opened) if (opened.policy, opened.currency) != (input.policy, input.currency) => {
             Err(Conflict::other_input().into())
         }
         Some(opened) if opened.state.is_closed() => {
@@ -82,13 +79,9 @@ pub async fn open(
 }
 
 /// Returns the cart if the caller may read it.
-pub async fn cart(
-    app: &App,
-    requester: &Requester,
-    id: &str,
-) -> Result<Option<CartDocument>, Error> {
+pub async fn cart(cx: Cx<'_>, id: &str) -> Result<Option<CartDocument>, Error> {
     let Ok(id) = input::id(NodeKind::Cart, id) else { return Ok(None) };
-    Ok(store::find(app, &id).await?.filter(|cart| may_use(cart, requester)))
+    Ok(store::find(&cx, &id).await?.filter(|cart| may_use(cart, cx.requester)))
 }
 
 /// Whether the caller may use the cart. A cart without an owner may be used by anyone who knows its id.
@@ -96,11 +89,9 @@ fn may_use(cart: &CartDocument, requester: &Requester) -> bool {
     cart.owner.as_deref().is_none_or(|owner| requester.is(owner)) || requester.has(Role::Service)
 }
 
-/// Returns the cart, or `NotFound` if this caller may not use it.
-fn visible(
-    cart: Option<CartDocument>,
-    requester: &Requester,
-    id: &str,
-) -> Result<CartDocument, NotFound> {
-    cart.filter(|cart| may_use(cart, requester)).ok_or_else(|| NotFound::of(NodeKind::Cart, id))
+/// Begins an attempt with the cart as its first read. `NotFound` if this caller may not use it.
+async fn open<U: From<NotFound>>(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<U>> {
+    let (attempt, cart) = store::open(&cx, id).await?;
+    let cart = cart.filter(|cart| may_use(cart, cx.requester));
+    Ok((attempt, cart.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?))
 }

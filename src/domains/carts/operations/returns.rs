@@ -5,7 +5,7 @@ use crate::{
     app::App,
     domains::inventory::{self, operations::Destination},
     error::Error,
-    mongo::Attempt,
+    flow::Attempt,
 };
 
 /// Maximum number of times that a closed cart's reservations are read again because they changed.

@@ -7,8 +7,9 @@ use super::super::documents::{CartDocument, CartState, Checkout};
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         expression::{literal, map, stored},
         guarded::Guarded,

@@ -11,11 +11,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::{Attempt, Bounds, Change},
     mongo::{
-        Attempt, Bounds, Outcome,
+        Outcome,
         collection::List,
         expression::{append, both, changed, choose, filter, literal, map, older_than, whole},
-        flow::{Op, void_guard, voided},
     },
 };
 
@@ -74,16 +74,9 @@ fn active_as_read(cart: &CartDocument) -> Document {
     doc! { "_id": &cart.id, "state": CartState::Active, "owner": cart.owner.as_deref() }
 }
 
-/// Commits an addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is. An existing
-/// line keeps its price.
-pub(super) async fn add_to_line(
-    app: &App,
-    cart: &CartDocument,
-    more: &CartLine,
-    op: &Op,
-    tag: &str,
-    attempt: &Attempt,
-) -> Outcome<CartDocument> {
+/// An addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is. An existing line
+/// keeps its price.
+pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
     let last = format!("lines.{}", MOST_LINES - 1);
     let has_room = doc! { "$elemMatch": {
         "sku": &more.sku, "quantity": { "$lte": MOST_QUANTITY - more.quantity },
@@ -92,7 +85,6 @@ pub(super) async fn add_to_line(
         { "lines": has_room },
         { "lines.sku": { "$ne": &more.sku }, last: { "$exists": false } },
     ] };
-    let guard = both(active_as_read(cart), has_room);
     let grown = changed(doc! {
         "quantity": { "$add": ["$$this.quantity", more.quantity] },
         "held": { "$add": ["$$this.held", more.held] },
@@ -105,47 +97,31 @@ pub(super) async fn add_to_line(
         "type": literal(&more.kind),
         "unitPrice": more.unit_price,
     });
-    let update = doc! { "$set": {
-        "lines": choose(
-            doc! { "$in": [literal(&more.sku), "$lines.sku"] },
-            map("$lines", choose(is_of(&more.sku), grown, "$$this")),
-            append("$lines", vec![fresh]),
-        ),
-        "ops": op.applied(tag, bounds(app)),
-        "modifiedAt": "$$NOW",
-    } };
-    app.collection::<CartDocument>()
-        .guarded(both(guard, op.guard(tag, bounds(app))), vec![update])
-        .within(attempt)
-        .once()
-        .apply()
-        .await
+    let lines = choose(
+        doc! { "$in": [literal(&more.sku), "$lines.sku"] },
+        map("$lines", choose(is_of(&more.sku), grown, "$$this")),
+        append("$lines", vec![fresh]),
+    );
+    changed_lines(cart, has_room, doc! { "lines": lines })
 }
 
-/// Commits a new quantity, guarded by the line as it was read. What it held beyond `held` is written to the
-/// outbox. A line of quantity zero is removed.
-#[expect(clippy::too_many_arguments, reason = "the line before, the line after, and the flow")]
-pub(super) async fn set_line(
-    app: &App,
+/// A new quantity, guarded by the line as it was read. What it held beyond `held` is written to the outbox. A
+/// line of quantity zero is removed.
+pub(super) fn set_line(
     cart: &CartDocument,
     read: &CartLine,
     quantity: i64,
     held: i64,
-    op: &Op,
     tag: &str,
-    attempt: &Attempt,
-) -> Outcome<CartDocument> {
+) -> Change {
     let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.held };
-    let guard = both(active_as_read(cart), doc! { "lines": { "$elemMatch": as_read } });
     let lines = if quantity == 0 {
         filter("$lines", doc! { "$ne": ["$$this.sku", literal(&read.sku)] })
     } else {
         let now = changed(doc! { "quantity": quantity, "held": held });
         map("$lines", choose(is_of(&read.sku), now, "$$this"))
     };
-    let mut set = doc! {
-        "lines": lines, "ops": op.applied(tag, bounds(app)), "modifiedAt": "$$NOW",
-    };
+    let mut set = doc! { "lines": lines };
     if read.held > held {
         let entry = whole(doc! {
             "tag": literal(tag),
@@ -155,21 +131,13 @@ pub(super) async fn set_line(
         });
         set.insert("outbox", append("$outbox", vec![entry]));
     }
-    app.collection::<CartDocument>()
-        .guarded(both(guard, op.guard(tag, bounds(app))), vec![doc! { "$set": set }])
-        .within(attempt)
-        .once()
-        .apply()
-        .await
+    changed_lines(cart, doc! { "lines": { "$elemMatch": as_read } }, set)
 }
 
-/// Voids a tag, so that it can't be committed any more. Refused if it was committed or voided before.
-pub(super) async fn void(app: &App, id: &str, tag: &str) -> Outcome<()> {
-    let update = doc! { "$set": { "ops": voided(tag, bounds(app)) } };
-    app.collection::<CartDocument>()
-        .guarded(both(doc! { "_id": id }, void_guard(tag)), vec![update])
-        .done()
-        .await
+/// A change of the lines of an active cart.
+fn changed_lines(cart: &CartDocument, guard: Document, mut set: Document) -> Change {
+    set.insert("modifiedAt", "$$NOW");
+    Change { id: cart.id.clone(), guard: both(active_as_read(cart), guard), set }
 }
 
 /// Settles an outbox entry that was applied. The time of this write decides when the receiver's mark is

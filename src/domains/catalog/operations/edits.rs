@@ -19,12 +19,13 @@ use crate::{
     app::App,
     domains::categories::{self, CategoryCopy},
     error::Error,
+    flow::Attempt,
     graphql::{
         input,
         node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
     },
-    mongo::{Attempt, Version},
+    mongo::Version,
 };
 
 /// Maximum number of categories of a product.

@@ -17,7 +17,7 @@ use crate::{
         people::{self, Work},
     },
     error::Error,
-    mongo::Attempt,
+    flow::Attempt,
 };
 
 /// Polling interval while the deletion of a category isn't committed or refused yet.

@@ -1,7 +1,7 @@
 //! The catalog's part in the deletion of a product, which its stock has committed.
 
 use super::{super::store, follow::finish};
-use crate::{app::App, error::Error, mongo::Attempt};
+use crate::{app::App, error::Error, flow::Attempt};
 
 /// Generation of the product with the SKU, also while it is being removed.
 pub async fn incarnation(app: &App, sku: &str) -> Result<Option<String>, Error> {

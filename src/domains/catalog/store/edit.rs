@@ -13,9 +13,10 @@ use crate::{
     app::App,
     domains::categories::CategoryCopy,
     error::Error,
+    flow::Attempt,
     graphql::scalars::CurrencyCode,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         expression::{array, both, choose, literal},
     },
 };

@@ -11,8 +11,9 @@ use crate::{
     app::App,
     domains::{categories::CategoryCopy, people::PersonName},
     error::Error,
+    flow::Attempt,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map},
     },

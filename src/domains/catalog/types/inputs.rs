@@ -1,23 +1,25 @@
 //! Inputs of the catalog's mutations. The lines of `docgate import products` have the same shape.
 
+use crate::graphql::declared::input;
 use async_graphql::{ID, InputObject, OneofObject};
 use serde::{Deserialize, Serialize};
 
 use crate::graphql::scalars::{CurrencyCode, Date, LocaleTag, Long, Slug};
 
-/// Input of `createProduct`.
-#[derive(Debug, InputObject)]
-pub struct CreateProductInput {
-    /// SKU, the key of the product: 1 to 128 letters, digits, `-`, `_`, `~` or `:`. It can't be changed
-    /// later.
-    pub sku: ID,
-    /// Title, description and the other data that `updateProduct` replaces as a whole.
-    pub content: ProductContentInput,
-    /// List price, retail price and currency.
-    pub pricing: PricingInput,
-    /// Global ids of the product's categories, at most 20.
-    #[graphql(default)]
-    pub categories: Vec<ID>,
+input! {
+    /// Input of `createProduct`.
+    pub struct CreateProductInput {
+        /// SKU, the key of the product: 1 to 128 letters, digits, `-`, `_`, `~` or `:`. It can't be changed
+        /// later.
+        pub sku: ID,
+        /// Title, description and the other data that `updateProduct` replaces as a whole.
+        pub content: ProductContentInput,
+        /// List price, retail price and currency.
+        pub pricing: PricingInput,
+        /// Global ids of the product's categories, at most 20.
+        #[graphql(default)]
+        pub categories: Vec<ID>,
+    }
 }
 
 /// Content of a product: everything that `updateProduct` replaces as a whole.
@@ -164,60 +166,65 @@ pub struct PricingInput {
     pub currency: CurrencyCode,
 }
 
-/// Input of `updateProduct`.
-#[derive(Debug, InputObject)]
-pub struct UpdateProductInput {
-    /// SKU of the product.
-    pub sku: ID,
-    /// `version` of the product as the client read it. If the product's content changed since, the update is
-    /// refused with `Conflict`.
-    pub version: ID,
-    /// The complete new content. Fields that are left out are removed from the product.
-    pub content: ProductContentInput,
+input! {
+    /// Input of `updateProduct`.
+    pub struct UpdateProductInput {
+        /// SKU of the product.
+        pub sku: ID,
+        /// `version` of the product as the client read it. If the product's content changed since, the update is
+        /// refused with `Conflict`.
+        pub version: ID,
+        /// The complete new content. Fields that are left out are removed from the product.
+        pub content: ProductContentInput,
+    }
 }
 
-/// Input of `setProductPrice`. At least one of the two prices is given.
-#[derive(Debug, InputObject)]
-pub struct SetProductPriceInput {
-    /// SKU of the product.
-    pub sku: ID,
-    /// List price in minor units of the currency, 0 to 100,000,000,000. Default: the stored list price.
-    pub list: Option<Long>,
-    /// Retail price in minor units of the currency. It can't exceed the list price. Default: the stored
-    /// retail price.
-    pub retail: Option<Long>,
-    /// Currency of both prices. Default: the stored currency. To change the currency, give both prices.
-    pub currency: Option<CurrencyCode>,
+input! {
+    /// Input of `setProductPrice`. At least one of the two prices is given.
+    pub struct SetProductPriceInput {
+        /// SKU of the product.
+        pub sku: ID,
+        /// List price in minor units of the currency, 0 to 100,000,000,000. Default: the stored list price.
+        pub list: Option<Long>,
+        /// Retail price in minor units of the currency. It can't exceed the list price. Default: the stored
+        /// retail price.
+        pub retail: Option<Long>,
+        /// Currency of both prices. Default: the stored currency. To change the currency, give both prices.
+        pub currency: Option<CurrencyCode>,
+    }
 }
 
-/// Input of `categorizeProduct`.
-#[derive(Debug, InputObject)]
-pub struct CategorizeProductInput {
-    /// SKU of the product.
-    pub sku: ID,
-    /// Global ids of all categories that the product is to be in, at most 20. An empty list removes it from
-    /// all.
-    pub categories: Vec<ID>,
+input! {
+    /// Input of `categorizeProduct`.
+    pub struct CategorizeProductInput {
+        /// SKU of the product.
+        pub sku: ID,
+        /// Global ids of all categories that the product is to be in, at most 20. An empty list removes it from
+        /// all.
+        pub categories: Vec<ID>,
+    }
 }
 
-/// Input of `creditPerson`.
-#[derive(Debug, InputObject)]
-pub struct CreditPersonInput {
-    /// SKU of the product.
-    pub sku: ID,
-    /// Global id of the person.
-    pub person_id: ID,
-    /// Role of the person, such as `author`.
-    pub role: Slug,
+input! {
+    /// Input of `creditPerson`.
+    pub struct CreditPersonInput {
+        /// SKU of the product.
+        pub sku: ID,
+        /// Global id of the person.
+        pub person_id: ID,
+        /// Role of the person, such as `author`.
+        pub role: Slug,
+    }
 }
 
-/// Input of `uncreditPerson`.
-#[derive(Debug, InputObject)]
-pub struct UncreditPersonInput {
-    /// SKU of the product.
-    pub sku: ID,
-    /// Global id of the person.
-    pub person_id: ID,
-    /// Role of the person, such as `author`.
-    pub role: Slug,
+input! {
+    /// Input of `uncreditPerson`.
+    pub struct UncreditPersonInput {
+        /// SKU of the product.
+        pub sku: ID,
+        /// Global id of the person.
+        pub person_id: ID,
+        /// Role of the person, such as `author`.
+        pub role: Slug,
+    }
 }

@@ -31,6 +31,8 @@ macro_rules! product_result {
                 }
             }
         }
+
+        $crate::graphql::declared::mutation_result!($name: $($refusal)+);
     };
 }
 

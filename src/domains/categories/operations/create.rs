@@ -11,6 +11,7 @@ use crate::{
         types::CreateCategoryResult,
     },
     error::Error,
+    flow::{Attempt, Op},
     graphql::{
         input,
         node_id::NodeKind,
@@ -18,7 +19,7 @@ use crate::{
         scalars::{LocaleTag, Slug},
         trees::{planted, settled},
     },
-    mongo::{Attempt, Version, flow::Op},
+    mongo::Version,
 };
 
 /// The input of a new category.

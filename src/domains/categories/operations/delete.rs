@@ -10,11 +10,11 @@ use crate::{
         types::DeleteCategoryResult,
     },
     error::Error,
+    flow::Attempt,
     graphql::{
         refusals::{InUse, Stop},
         trees::locked,
     },
-    mongo::Attempt,
 };
 
 /// Deletes a category that has neither children nor products; returns its `_id`.

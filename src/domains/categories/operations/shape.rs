@@ -11,15 +11,15 @@ use crate::{
         types::{ChangeCategorySlugResult, MoveCategoryResult, WouldMakeCircle},
     },
     error::Error,
+    flow::{
+        Attempt,
+        tree::{Child, taken_up},
+    },
     graphql::{
         node_id::NodeKind,
         refusals::{InvalidInput, Stop},
         scalars::Slug,
         trees::{carry, locked, settled},
-    },
-    mongo::{
-        Attempt,
-        tree::{Child, taken_up},
     },
 };
 

@@ -24,8 +24,9 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{refusals::InvalidInput, requester::Requester},
-    mongo::{Attempt, Version},
+    mongo::Version,
 };
 
 /// Identity of a comment on a product across imports.

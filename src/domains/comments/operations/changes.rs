@@ -21,12 +21,12 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
         input,
         refusals::{InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
     },
-    mongo::Attempt,
 };
 
 /// Changes the text, and the stars of a review. Only the author may do so, and only within the edit window.

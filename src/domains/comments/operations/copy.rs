@@ -6,7 +6,7 @@ use super::super::{
     documents::{CommentDocument, OpenDiscussion, Parent},
     store::{self, BATCH, Place},
 };
-use crate::{app::App, error::Error, mongo::Attempt};
+use crate::{app::App, error::Error, flow::Attempt};
 
 /// Seals the old store and copies the comments that were posted to it. Concurrent copiers write the same:
 /// sealed comments don't change, and the set of comments to copy was fixed when the migration began.

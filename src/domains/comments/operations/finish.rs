@@ -10,7 +10,7 @@ use super::{
     },
     reads::newest,
 };
-use crate::{app::App, error::Error, mongo::Attempt};
+use crate::{app::App, error::Error, flow::Attempt};
 
 /// Result of carrying out a comment's outbox.
 #[derive(Debug)]

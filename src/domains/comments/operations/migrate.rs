@@ -24,11 +24,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
         refusals::{InUse, Stop},
         requester::Requester,
     },
-    mongo::Attempt,
 };
 
 /// Moves a discussion. A repeat of the same call continues an unfinished migration.

@@ -30,8 +30,8 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{input, refusals::NotFound, requester::Requester},
-    mongo::Attempt,
 };
 
 /// Maximum length of a comment, in characters.

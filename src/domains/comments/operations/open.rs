@@ -13,11 +13,11 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
         refusals::{AlreadyExists, NotFound, Stop},
         requester::Requester,
     },
-    mongo::Attempt,
 };
 
 /// Opens the discussion of a document. A repeat of the same call returns the discussion.

@@ -22,13 +22,14 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
         input,
         node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InvalidInput, NotFound, Stop},
         requester::Requester,
     },
-    mongo::{Attempt, Version},
+    mongo::Version,
 };
 
 /// A comment that is to be posted.

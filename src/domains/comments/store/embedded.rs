@@ -14,9 +14,10 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::page::Page,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         expression::{both, stored},
     },
 };

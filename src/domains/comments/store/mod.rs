@@ -26,9 +26,10 @@ use super::documents::{CommentDocument, Layout, OpenDiscussion, Parent};
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::page::{Order, Page},
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         expression::{starts_with, stored},
     },
 };

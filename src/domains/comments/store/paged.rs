@@ -13,9 +13,10 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::page::Page,
     mongo::{
-        Attempt, Collection, Outcome, Version,
+        Collection, Outcome, Version,
         collection::List,
         expression::{both, literal, stored},
         keyset,

@@ -12,8 +12,9 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
     },

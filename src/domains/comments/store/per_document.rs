@@ -10,9 +10,10 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::page::Page,
     mongo::{
-        Attempt, Collection, Outcome,
+        Collection, Outcome,
         collection::List,
         expression::{both, starts_with},
     },

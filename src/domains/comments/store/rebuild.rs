@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     app::App,
-    mongo::{Attempt, Outcome, expression::stored},
+    flow::Attempt,
+    mongo::{Outcome, expression::stored},
 };
 
 /// Rewrites the derived values, if no post, edit, removal or migration was committed since the discussion was

@@ -8,8 +8,9 @@ use super::super::documents::{Kind, OpenDiscussion, Parent, ParentDocument, Pare
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::requester::Requester,
-    mongo::{Attempt, collection::List, expression::both},
+    mongo::{collection::List, expression::both},
 };
 
 /// The discussion of a document: `None` if the caller can't see the document, `Some(None)` if no discussion

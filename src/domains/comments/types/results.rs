@@ -1,6 +1,7 @@
 //! Results of the mutations of comments, and their refusals.
 
-use async_graphql::{SimpleObject, Union};
+use crate::graphql::declared::result;
+use async_graphql::SimpleObject;
 
 use super::{
     super::documents::{CommentDocument, Layout, OpenDiscussion},
@@ -118,105 +119,37 @@ impl Refusal for NotServedByLayout {}
 impl Refusal for CommentRemoved {}
 impl Refusal for EditWindowOver {}
 
-/// Result of `openDiscussion`: the discussion, or a refusal. `AlreadyExists`: the discussion is open with
-/// another layout.
-#[derive(Union)]
-pub enum OpenDiscussionResult {
-    Discussion(Discussion),
-    NotFound(NotFound),
-    AlreadyExists(AlreadyExists),
-    InvalidInput(InvalidInput),
-}
+result! {
+    /// Result of `openDiscussion`: the discussion, or a refusal. `AlreadyExists`: the discussion is open with
+    /// another layout.
+    pub enum OpenDiscussionResult:
+        OpenDiscussion => Discussion | NotFound | AlreadyExists | InvalidInput;
 
-/// Result of `migrateDiscussion`: the discussion with its new layout, or a refusal. `DiscussionFull`: it has
-/// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still under way; try
-/// again in a minute.
-#[derive(Union)]
-pub enum MigrateDiscussionResult {
-    Discussion(Discussion),
-    NotFound(NotFound),
-    DiscussionFull(DiscussionFull),
-    InUse(InUse),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `migrateDiscussion`: the discussion with its new layout, or a refusal. `DiscussionFull`: it has
+    /// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still under way; try
+    /// again in a minute.
+    pub enum MigrateDiscussionResult:
+        OpenDiscussion => Discussion | NotFound | DiscussionFull | InUse | InvalidInput;
 
-/// Result of `postComment`: the comment, or a refusal. `NotFound`: there is no such discussion or comment to
-/// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `idempotencyKey` was used
-/// with another input, or that comment was given up.
-#[derive(Union)]
-pub enum PostCommentResult {
-    Comment(Comment),
-    NotFound(NotFound),
-    CommentRemoved(CommentRemoved),
-    DiscussionFull(DiscussionFull),
-    NotServedByLayout(NotServedByLayout),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `postComment`: the comment, or a refusal. `NotFound`: there is no such discussion or comment to
+    /// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `idempotencyKey` was used
+    /// with another input, or that comment was given up.
+    pub enum PostCommentResult:
+        CommentDocument => Comment | NotFound | CommentRemoved | DiscussionFull | NotServedByLayout
+        | Conflict | InvalidInput;
 
-/// Result of `editComment`: the comment after the edit, or a refusal. `NotFound`: there is no such comment,
-/// or the caller isn't its author.
-#[derive(Union)]
-pub enum EditCommentResult {
-    Comment(Comment),
-    NotFound(NotFound),
-    CommentRemoved(CommentRemoved),
-    EditWindowOver(EditWindowOver),
-    CommentConflict(CommentConflict),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `editComment`: the comment after the edit, or a refusal. `NotFound`: there is no such comment,
+    /// or the caller isn't its author.
+    pub enum EditCommentResult:
+        CommentDocument => Comment | NotFound | CommentRemoved | EditWindowOver | CommentConflict |
+        InvalidInput;
 
-/// Result of `removeComment`: the removed comment, or a refusal.
-#[derive(Union)]
-pub enum RemoveCommentResult {
-    Comment(Comment),
-    NotFound(NotFound),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `removeComment`: the removed comment, or a refusal.
+    pub enum RemoveCommentResult:
+        CommentDocument => Comment | NotFound | InvalidInput;
 
-/// Result of `reviewProduct`: the review, or a refusal. `AlreadyExists`: the caller has reviewed the product
-/// with another text or other stars.
-#[derive(Union)]
-pub enum ReviewProductResult {
-    Comment(Comment),
-    NotFound(NotFound),
-    AlreadyExists(AlreadyExists),
-    DiscussionFull(DiscussionFull),
-    InvalidInput(InvalidInput),
-}
-
-impl From<OpenDiscussion> for OpenDiscussionResult {
-    fn from(discussion: OpenDiscussion) -> Self {
-        Self::Discussion(discussion.into())
-    }
-}
-
-impl From<OpenDiscussion> for MigrateDiscussionResult {
-    fn from(discussion: OpenDiscussion) -> Self {
-        Self::Discussion(discussion.into())
-    }
-}
-
-impl From<CommentDocument> for PostCommentResult {
-    fn from(comment: CommentDocument) -> Self {
-        Self::Comment(comment.into())
-    }
-}
-
-impl From<CommentDocument> for EditCommentResult {
-    fn from(comment: CommentDocument) -> Self {
-        Self::Comment(comment.into())
-    }
-}
-
-impl From<CommentDocument> for RemoveCommentResult {
-    fn from(comment: CommentDocument) -> Self {
-        Self::Comment(comment.into())
-    }
-}
-
-impl From<CommentDocument> for ReviewProductResult {
-    fn from(comment: CommentDocument) -> Self {
-        Self::Comment(comment.into())
-    }
+    /// Result of `reviewProduct`: the review, or a refusal. `AlreadyExists`: the caller has reviewed the product
+    /// with another text or other stars.
+    pub enum ReviewProductResult:
+        CommentDocument => Comment | NotFound | AlreadyExists | DiscussionFull | InvalidInput;
 }

@@ -14,6 +14,7 @@ use crate::{
     app::App,
     domains::identities,
     error::Error,
+    flow::{Attempt, Op},
     graphql::{
         input,
         node_id::NodeKind,
@@ -21,7 +22,7 @@ use crate::{
         scalars::Slug,
         trees::planted,
     },
-    mongo::{Attempt, Version, flow::Op},
+    mongo::Version,
 };
 
 type Refused = Stop<CreateContentResult>;

@@ -16,11 +16,12 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::{
         input,
         refusals::{InvalidInput, NotFound, Stop},
     },
-    mongo::{Attempt, Version},
+    mongo::Version,
 };
 
 /// Maximum number of former versions of one content.

@@ -20,13 +20,14 @@ pub use sets::{set_access, tag, untag};
 use super::{documents::NodeDocument, store};
 use crate::{
     app::App,
+    flow::Attempt,
     graphql::{
         input,
         node_id::NodeKind,
         refusals::{NotFound, Stop},
         trees::settled,
     },
-    mongo::{Attempt, Outcome},
+    mongo::Outcome,
 };
 
 /// Maximum number of steps from a root to the deepest content. It is checked when content is created or

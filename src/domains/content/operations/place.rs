@@ -19,12 +19,12 @@ use crate::{
     app::App,
     domains::assets,
     error::Error,
+    flow::{Attempt, tree::taken_up},
     graphql::{
         refusals::{AlreadyExists, InUse, InvalidInput, Stop},
         scalars::Slug,
         trees::{carry, locked},
     },
-    mongo::{Attempt, tree::taken_up},
 };
 
 /// Moves content with everything in it. Requests for the old paths are redirected to the new ones.

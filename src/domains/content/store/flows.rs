@@ -9,9 +9,10 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::scalars::Slug,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         expression::{array, filter, literal, stored},
     },

@@ -11,12 +11,12 @@ use crate::{
     app::App,
     domains::assets,
     error::Error,
-    graphql::page::Page,
-    mongo::{
+    flow::{
         Attempt,
-        collection::{List, Timed},
         tree::{Grown, Tree},
     },
+    graphql::page::Page,
+    mongo::collection::{List, Timed},
 };
 
 use feeds::Needed;

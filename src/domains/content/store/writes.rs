@@ -8,9 +8,10 @@ use super::{
 };
 use crate::{
     app::App,
+    flow::Attempt,
     graphql::scalars::LocaleTag,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         expression::{append, array, both, choose, filter, literal, stored, whole},
     },
 };

@@ -1,6 +1,7 @@
 //! Inputs of the queries and mutations of content.
 
-use async_graphql::{ID, InputObject, OneofObject};
+use crate::graphql::declared::input;
+use async_graphql::{ID, OneofObject};
 
 use super::{nodes::ContentType, parts::ReaderRole};
 use crate::graphql::scalars::{DateTime, LocaleTag, Slug};
@@ -31,147 +32,159 @@ pub enum ContentsBy {
     Text(TextInContent),
 }
 
-/// Text search.
-#[derive(Debug, InputObject)]
-pub struct TextInContent {
-    /// Words to search for, 1 to 200 characters. Content matches if it has any of the words. Words in double
-    /// quotes must appear together. `-word` excludes content that contains the word.
-    pub query: String,
-    /// Path; only content at this path and its descendants are searched. Default: the whole site.
-    pub within: Option<String>,
-    /// Language of the words, by whose rules they are stemmed. Default: the site's language. Content in
-    /// another language matches if its words have the same stem in both.
-    pub language: Option<LocaleTag>,
+input! {
+    /// Text search.
+    pub struct TextInContent {
+        /// Words to search for, 1 to 200 characters. Content matches if it has any of the words. Words in double
+        /// quotes must appear together. `-word` excludes content that contains the word.
+        pub query: String,
+        /// Path; only content at this path and its descendants are searched. Default: the whole site.
+        pub within: Option<String>,
+        /// Language of the words, by whose rules they are stemmed. Default: the site's language. Content in
+        /// another language matches if its words have the same stem in both.
+        pub language: Option<LocaleTag>,
+    }
 }
 
-/// A version of content: title, text and what else is edited and published together.
-#[derive(Debug, InputObject)]
-pub struct ContentTextInput {
-    /// Title, 1 to 300 characters.
-    pub title: String,
-    /// Text in Markdown, up to 100,000 characters. Default: no text.
-    pub body: Option<String>,
-    /// Language of title and text. Without one, text search stems words by the rules of the site's language.
-    pub language: Option<LocaleTag>,
-    /// Summary in plain text, up to 2,000 characters; for blog entries only.
-    pub summary: Option<String>,
-    /// Subtitle, a line of up to 300 characters below the title; for blogs and galleries only.
-    pub subtitle: Option<String>,
+input! {
+    /// A version of content: title, text and what else is edited and published together.
+    pub struct ContentTextInput {
+        /// Title, 1 to 300 characters.
+        pub title: String,
+        /// Text in Markdown, up to 100,000 characters. Default: no text.
+        pub body: Option<String>,
+        /// Language of title and text. Without one, text search stems words by the rules of the site's language.
+        pub language: Option<LocaleTag>,
+        /// Summary in plain text, up to 2,000 characters; for blog entries only.
+        pub summary: Option<String>,
+        /// Subtitle, a line of up to 300 characters below the title; for blogs and galleries only.
+        pub subtitle: Option<String>,
+    }
 }
 
-/// Input of `createContent`.
-#[derive(Debug, InputObject)]
-pub struct CreateContentInput {
-    /// Type of the content.
-    #[graphql(name = "type")]
-    pub kind: ContentType,
-    /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
-    /// which a blog entry can't be. The tree is at most 16 levels deep.
-    pub parent: Option<ID>,
-    /// Slug, the last step of the path. It must be unique among the content of the parent.
-    pub slug: Slug,
-    /// First version of the content. It is a draft until it is published.
-    pub text: ContentTextInput,
-    /// Up to 30 tags of 1 to 64 characters each.
-    #[graphql(default)]
-    pub tags: Vec<String>,
-    /// Roles that may read the content; an empty list permits everyone. Default: the roles of the parent.
-    pub access: Option<Vec<ReaderRole>>,
-    /// Author's name that readers see, 1 to 100 characters. Default: the caller's username, or the subject of
-    /// the token if there is none.
-    pub author_name: Option<String>,
-    /// Idempotency key. A repeat with the same key returns the content that the first call created. The key
-    /// is remembered as long as the content exists.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `createContent`.
+    pub struct CreateContentInput {
+        /// Type of the content.
+        #[graphql(name = "type")]
+        pub kind: ContentType,
+        /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
+        /// which a blog entry can't be. The tree is at most 16 levels deep.
+        pub parent: Option<ID>,
+        /// Slug, the last step of the path. It must be unique among the content of the parent.
+        pub slug: Slug,
+        /// First version of the content. It is a draft until it is published.
+        pub text: ContentTextInput,
+        /// Up to 30 tags of 1 to 64 characters each.
+        #[graphql(default)]
+        pub tags: Vec<String>,
+        /// Roles that may read the content; an empty list permits everyone. Default: the roles of the parent.
+        pub access: Option<Vec<ReaderRole>>,
+        /// Author's name that readers see, 1 to 100 characters. Default: the caller's username, or the subject of
+        /// the token if there is none.
+        pub author_name: Option<String>,
+        /// Idempotency key. A repeat with the same key returns the content that the first call created. The key
+        /// is remembered as long as the content exists.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
-/// Input of `editContent`.
-#[derive(Debug, InputObject)]
-pub struct EditContentInput {
-    /// Global id of the content.
-    pub content: ID,
-    /// Version of the draft that the edit is based on. If the draft changed since, the edit is refused with
-    /// `ContentConflict`.
-    pub version: ID,
-    /// The complete new version. Fields that are left out are removed from the draft.
-    pub text: ContentTextInput,
+input! {
+    /// Input of `editContent`.
+    pub struct EditContentInput {
+        /// Global id of the content.
+        pub content: ID,
+        /// Version of the draft that the edit is based on. If the draft changed since, the edit is refused with
+        /// `ContentConflict`.
+        pub version: ID,
+        /// The complete new version. Fields that are left out are removed from the draft.
+        pub text: ContentTextInput,
+    }
 }
 
-/// Input of `restoreContent`.
-#[derive(Debug, InputObject)]
-pub struct RestoreContentInput {
-    /// Global id of the content.
-    pub content: ID,
-    /// Version of the draft that is replaced. If the draft changed since, the call is refused with
-    /// `ContentConflict`.
-    pub version: ID,
-    /// Number of the former version, as listed by `contentRevisions`.
-    pub number: i32,
+input! {
+    /// Input of `restoreContent`.
+    pub struct RestoreContentInput {
+        /// Global id of the content.
+        pub content: ID,
+        /// Version of the draft that is replaced. If the draft changed since, the call is refused with
+        /// `ContentConflict`.
+        pub version: ID,
+        /// Number of the former version, as listed by `contentRevisions`.
+        pub number: i32,
+    }
 }
 
-/// Input of `tagContent`.
-#[derive(Debug, InputObject)]
-pub struct TagContentInput {
-    /// Global id of the content.
-    pub content: ID,
-    /// Up to 30 tags of 1 to 64 characters each. Tags that the content already has are ignored.
-    pub tags: Vec<String>,
+input! {
+    /// Input of `tagContent`.
+    pub struct TagContentInput {
+        /// Global id of the content.
+        pub content: ID,
+        /// Up to 30 tags of 1 to 64 characters each. Tags that the content already has are ignored.
+        pub tags: Vec<String>,
+    }
 }
 
-/// Input of `untagContent`.
-#[derive(Debug, InputObject)]
-pub struct UntagContentInput {
-    /// Global id of the content.
-    pub content: ID,
-    /// Up to 30 tags. Tags that the content doesn't have are ignored.
-    pub tags: Vec<String>,
+input! {
+    /// Input of `untagContent`.
+    pub struct UntagContentInput {
+        /// Global id of the content.
+        pub content: ID,
+        /// Up to 30 tags. Tags that the content doesn't have are ignored.
+        pub tags: Vec<String>,
+    }
 }
 
-/// Input of `setContentAccess`.
-#[derive(Debug, InputObject)]
-pub struct SetContentAccessInput {
-    /// Global id of the content.
-    pub content: ID,
-    /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
-    /// change.
-    pub roles: Vec<ReaderRole>,
+input! {
+    /// Input of `setContentAccess`.
+    pub struct SetContentAccessInput {
+        /// Global id of the content.
+        pub content: ID,
+        /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
+        /// change.
+        pub roles: Vec<ReaderRole>,
+    }
 }
 
-/// Input of `publishContent`.
-#[derive(Debug, InputObject)]
-pub struct PublishContentInput {
-    /// Global id of the content.
-    pub content: ID,
-    /// Version of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
-    pub version: ID,
-    /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
-    /// time the present version stays visible; a version that was scheduled before is replaced. Content that
-    /// wasn't published and is given a past time appears in feeds at that time.
-    pub at: Option<DateTime>,
+input! {
+    /// Input of `publishContent`.
+    pub struct PublishContentInput {
+        /// Global id of the content.
+        pub content: ID,
+        /// Version of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
+        pub version: ID,
+        /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
+        /// time the present version stays visible; a version that was scheduled before is replaced. Content that
+        /// wasn't published and is given a past time appears in feeds at that time.
+        pub at: Option<DateTime>,
+    }
 }
 
-/// Input of `unpublishContent`.
-#[derive(Debug, InputObject)]
-pub struct UnpublishContentInput {
-    /// Global id of the content.
-    pub content: ID,
+input! {
+    /// Input of `unpublishContent`.
+    pub struct UnpublishContentInput {
+        /// Global id of the content.
+        pub content: ID,
+    }
 }
 
-/// Input of `moveContent`.
-#[derive(Debug, InputObject)]
-pub struct MoveContentInput {
-    /// Global id of the content.
-    pub content: ID,
-    /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
-    /// root, which a blog entry can't be.
-    pub parent: Option<ID>,
-    /// New slug. Default: the present one.
-    pub slug: Option<Slug>,
+input! {
+    /// Input of `moveContent`.
+    pub struct MoveContentInput {
+        /// Global id of the content.
+        pub content: ID,
+        /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
+        /// root, which a blog entry can't be.
+        pub parent: Option<ID>,
+        /// New slug. Default: the present one.
+        pub slug: Option<Slug>,
+    }
 }
 
-/// Input of `deleteContent`.
-#[derive(Debug, InputObject)]
-pub struct DeleteContentInput {
-    /// Global id of the content.
-    pub content: ID,
+input! {
+    /// Input of `deleteContent`.
+    pub struct DeleteContentInput {
+        /// Global id of the content.
+        pub content: ID,
+    }
 }

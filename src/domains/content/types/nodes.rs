@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Type of content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum, serde::Serialize)]
 #[graphql(remote = "documents::ContentType")]
 pub enum ContentType {
     /// A page of text.

@@ -12,7 +12,7 @@ use crate::graphql::{
 };
 
 /// Role that content can be restricted to. Editors and admins can read all content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Enum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, Enum)]
 pub enum ReaderRole {
     /// Staff that runs the shop.
     Merchant,

@@ -1,5 +1,6 @@
 //! Results of the mutations of content, and their refusals.
 
+use crate::graphql::declared::result;
 use async_graphql::{ID, SimpleObject, Union};
 
 use super::super::documents::ContentType;
@@ -34,6 +35,8 @@ macro_rules! content_result {
                 }
             }
         }
+
+        $crate::graphql::declared::mutation_result!($name: $($refusal)+);
     };
 }
 
@@ -87,14 +90,11 @@ content_result! {
     MoveContentResult { NotFound, AlreadyExists, WouldContainItself, InvalidInput }
 }
 
-/// Result of `deleteContent`: the id of the deleted content, or a refusal. `InUse`: there is content or an
-/// asset in it.
-#[derive(Debug, Union)]
-pub enum DeleteContentResult {
-    DeletedContent(DeletedContent),
-    NotFound(NotFound),
-    InUse(InUse),
-    InvalidInput(InvalidInput),
+result! {
+    /// Result of `deleteContent`: the id of the deleted content, or a refusal. `InUse`: there is content or an
+    /// asset in it.
+    pub enum DeleteContentResult:
+        String => DeletedContent | NotFound | InUse | InvalidInput;
 }
 
 /// Result of a successful `deleteContent`.
@@ -104,9 +104,9 @@ pub struct DeletedContent {
     pub id: ID,
 }
 
-impl From<String> for DeleteContentResult {
+impl From<String> for DeletedContent {
     fn from(id: String) -> Self {
-        Self::DeletedContent(DeletedContent { id: NodeKind::Content.id(&id) })
+        Self { id: NodeKind::Content.id(&id) }
     }
 }
 

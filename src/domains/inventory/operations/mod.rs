@@ -18,11 +18,12 @@ use crate::{
     app::App,
     domains::catalog,
     error::Error,
+    flow::Attempt,
     graphql::{
         input,
         refusals::{InUse, NotFound, Stop},
     },
-    mongo::{Attempt, Outcome},
+    mongo::Outcome,
 };
 
 /// Result of a reserve.

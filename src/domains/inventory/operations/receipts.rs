@@ -12,14 +12,12 @@ use crate::{
         },
     },
     error::Error,
+    flow::{Attempt, Op, OpRecord, OtherInput},
     graphql::{
         input,
         refusals::{Conflict, NotFound, Stop},
     },
-    mongo::{
-        Attempt, Version,
-        flow::{Op, OpRecord, Standing, is_full},
-    },
+    mongo::Version,
 };
 
 /// Maximum quantity of one receipt.
@@ -32,8 +30,6 @@ pub(in super::super) enum Refused {
     NoProduct,
     /// It was booked before with another quantity.
     OtherInput,
-    /// Its op was aborted before.
-    GivenUp,
     /// The stock has the maximum number of records of receipts.
     Full,
 }
@@ -55,7 +51,6 @@ pub async fn receive(
         Ok(stock) => Ok(stock),
         Err(Refused::NoProduct) => Err(NotFound::new("product", sku).into()),
         Err(Refused::OtherInput) => Err(Conflict::other_input().into()),
-        Err(Refused::GivenUp) => Err(Conflict::given_up().into()),
         Err(Refused::Full) => {
             Err(Error::RateLimited("too many receipts of this SKU at the same time").into())
         }
@@ -115,41 +110,30 @@ fn explained(
     once: Once<'_>,
     attempt: &Attempt,
 ) -> Result<Option<Result<StockDocument, Refused>>, Error> {
-    Ok(match once.standing(quantity, &stock) {
-        Standing::Applied => Some(Ok(stock)),
-        Standing::OtherInput => Some(Err(Refused::OtherInput)),
-        Standing::Void => Some(Err(Refused::GivenUp)),
-        Standing::New if stock.deleting => Some(Err(Refused::NoProduct)),
-        Standing::New if once.finds_no_room(app, &stock, attempt) => Some(Err(Refused::Full)),
-        Standing::New if attempt.is_over() => return Err(attempt.overdue()),
-        // The stock document was created after the refusal.
-        Standing::New => None,
-    })
-}
-
-impl Once<'_> {
-    /// State of the receipt in the stock.
-    fn standing(self, quantity: i64, stock: &StockDocument) -> Standing {
-        match self {
-            Self::Op { op, .. } => op.standing(&op.id, &stock.ops),
-            Self::Receipt(name) => {
-                let mut imported = stock.imported.iter();
-                match imported.find(|imported| imported.receipt == name) {
-                    Some(imported) if imported.quantity == quantity => Standing::Applied,
-                    Some(_) => Standing::OtherInput,
-                    None => Standing::New,
-                }
+    let full = "too many receipts of this SKU at the same time";
+    let is_applied = match once {
+        Once::Op { op, .. } => op.is_applied(&stock.ops),
+        Once::Receipt(name) => {
+            match stock.imported.iter().find(|imported| imported.receipt == name) {
+                Some(imported) if imported.quantity == quantity => Ok(true),
+                Some(_) => Err(OtherInput),
+                None => Ok(false),
             }
         }
-    }
-
-    /// Whether the stock can't record one more receipt.
-    fn finds_no_room(self, app: &App, stock: &StockDocument, attempt: &Attempt) -> bool {
-        match self {
-            Self::Op { .. } => is_full(&stock.ops, attempt.now(), store::bounds(app)),
-            Self::Receipt(_) => stock.imported.len() >= RECEIPTS,
+    };
+    Ok(match (is_applied, once) {
+        (Ok(true), _) => Some(Ok(stock)),
+        (Err(OtherInput), _) => Some(Err(Refused::OtherInput)),
+        _ if stock.deleting => Some(Err(Refused::NoProduct)),
+        (_, Once::Receipt(_)) if stock.imported.len() >= RECEIPTS => Some(Err(Refused::Full)),
+        _ if attempt.is_over() => return Err(attempt.overdue()),
+        (_, Once::Op { .. }) => {
+            store::bounds(app).demand_room(&stock.ops, attempt, full)?;
+            None
         }
-    }
+        // The stock document was created after the refusal.
+        _ => None,
+    })
 }
 
 /// The record of the op outside the stock document, if there is one.

@@ -1,8 +1,6 @@
 //! Changes of the quantity of a line of a placed order. Lowering commits first and then restocks and refunds;
 //! raising reserves first.
 
-use std::time::Duration;
-
 use mongodb::bson::DateTime;
 
 use super::{
@@ -16,119 +14,167 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        carts::{MOST_QUANTITY, Payment, order_as_holder},
+        carts::{Payment, order_as_holder},
         inventory::{self, operations::Taken},
         payments::{self, Authorisation, Charge},
     },
     error::Error,
+    flow::{Attempt, Op, OtherInput, Step, decide},
     graphql::{
-        input,
-        node_id::NodeKind,
-        refusals::{Conflict, InsufficientStock, NotFound, Stop, Unusable},
-        requester::Requester,
+        cx::Cx,
+        declared::Input,
+        refusals::{InsufficientStock, NotFound, Stop},
         scalars::Money,
-    },
-    mongo::{
-        Attempt,
-        flow::{Op, Standing},
     },
 };
 
-/// Polling interval while another call finishes the same change.
-const LOOK: Duration = Duration::from_millis(50);
 /// Maximum number of concurrent raises of one order.
 const RAISES: usize = 16;
 
-/// The checked input of a call.
-struct Ask {
-    order: String,
-    sku: String,
-    quantity: i64,
-    payment: Option<Payment>,
+/// Sets the quantity of a line.
+pub async fn adjust_order_line(
+    cx: Cx<'_>,
+    input: AdjustOrderLineInput,
+) -> Result<OrderDocument, Stop<AdjustOrderLineResult>> {
+    let input = input.checked()?;
+    let scope = [input.order_id.as_str(), "adjustOrderLine"];
+    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let call = &Call { cx, input: &input, op };
+    decide(|| open(cx, &input.order_id), |attempt, order| call.step(attempt, order)).await
+}
+
+/// One call.
+struct Call<'a> {
+    cx: Cx<'a>,
+    input: &'a AdjustOrderLineInput,
     op: Op,
 }
 
-impl Ask {
-    fn checked(app: &App, given: AdjustOrderLineInput) -> Result<Self, Unusable> {
-        let order = input::id(NodeKind::Order, &given.order_id)?;
-        let sku = input::sku(&given.sku)?;
-        let quantity = input::within("quantity", given.quantity.0, 0..=MOST_QUANTITY)?;
-        let payment = given.payment.map(|own| payer::payment("payment", own)).transpose()?;
-        let scope = [order.as_str(), "adjustOrderLine"];
-        let op =
-            input::op(app, &scope, given.idempotency_key.as_ref(), &(&sku, quantity, &payment))?;
-        Ok(Self { order, sku, quantity, payment, op })
-    }
-}
-
-/// Sets the quantity of a line.
-pub async fn adjust_line(
-    app: &App,
-    requester: &Requester,
-    input: AdjustOrderLineInput,
-) -> Result<OrderDocument, Stop<AdjustOrderLineResult>> {
-    let ask = Ask::checked(app, input)?;
-    let (first, mut order) = open(app, requester, &ask.order).await?;
-    let mut attempt = first;
-    loop {
-        if let Some(raise) = order.raises.iter().find(|raise| raise.op == ask.op.id) {
-            if raise.input != ask.op.input {
-                return Err(Conflict::other_input().into());
+impl Call<'_> {
+    /// Commits on the order as it was read.
+    async fn step(
+        &self,
+        attempt: Attempt,
+        order: OrderDocument,
+    ) -> Result<Step<OrderDocument>, Stop<AdjustOrderLineResult>> {
+        let (app, op, attempt, order) = (&self.cx, &self.op, &attempt, &order);
+        if let Some(raise) = order.raises.iter().find(|raise| raise.op == op.id) {
+            if raise.input != op.input {
+                return Err(OtherInput.into());
             }
-            if is_overdue(app, raise, &attempt) {
-                undo_raise(app, &order.id, raise).await?;
-            } else {
-                // An attempt of this op is still running.
-                tokio::time::sleep(LOOK).await;
+            if raise.deadline >= app.bounds().overdue_before(attempt.now()) {
+                return Ok(Step::Wait);
             }
-        } else if let Some(order) = decide_once(app, requester, &ask, &order, &attempt).await? {
-            return Ok(order);
+            undo_raise(app, &order.id, raise).await?;
+            return Ok(Step::Again);
         }
-        if first.is_over() {
-            return Err(first.overdue().into());
+        if op.is_applied(&order.ops)? {
+            return Ok(outbox::finish(app, order, op, attempt).await?);
         }
-        (attempt, order) = open(app, requester, &ask.order).await?;
+        if order.state != OrderState::Placed {
+            return Err(OrderNotOpen::of(order).into());
+        }
+        let sku = self.input.sku.as_str();
+        let Some(line) = order.lines.iter().find(|line| line.sku == sku) else {
+            return Err(NotFound::new("order line", sku).into());
+        };
+        demand_room(app, order, attempt)?;
+        // Setting the present quantity is committed as well, so that a later repeat changes nothing.
+        let decided = if self.input.quantity.0 > line.quantity {
+            self.raise(order, line, attempt).await?
+        } else {
+            let decision = lowered(order, line, self.input.quantity.0, op);
+            store::decide(app, &order.id, order.revision, &decision, op).await.decided()?
+        };
+        let Some(order) = decided else { return Ok(Step::Again) };
+        Ok(Step::Done(outbox::carry_out(app, order, op, attempt).await?))
     }
-}
 
-/// Commits on the order as it was read, and returns the changed order. `None` means that it has to be read
-/// again.
-async fn decide_once(
-    app: &App,
-    requester: &Requester,
-    ask: &Ask,
-    order: &OrderDocument,
-    attempt: &Attempt,
-) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
-    match ask.op.standing(&ask.op.id, &order.ops) {
-        Standing::Applied => return Ok(outbox::finish(app, order, &ask.op, attempt).await?),
-        Standing::OtherInput => return Err(Conflict::other_input().into()),
-        Standing::New | Standing::Void => {}
+    /// Raises a line: records the raise, reserves stock and money, commits. Returns `None` if the order changed.
+    async fn raise(
+        &self,
+        order: &OrderDocument,
+        line: &OrderLine,
+        attempt: &Attempt,
+    ) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
+        let app = &self.cx;
+        let raise = self.begun(order, line, attempt)?;
+        let payment = self.input.payment.as_ref();
+        let payment = payment.map_or_else(|| order.payer.clone(), Payment::from);
+        let amount = Money::new(raise.amount, order.currency);
+        let holder = order_as_holder(&order.id);
+        let charge = payer::charge(raise.payment_id(), holder, amount, &payment);
+        payer::check(self.cx, &charge).await?;
+        let noted =
+            store::push_raise(app, &order.id, order.revision, &raise, attempt).await.decided()?;
+        let Some(order) = noted else { return Ok(None) };
+        if let Some(lack) = secure(app, &order, &raise, &charge, attempt).await? {
+            let was_ours = undo_raise(app, &order.id, &raise).await?;
+            return Err(if was_ours { lack } else { attempt.overdue().into() });
+        }
+        Ok(self.decide_raise(order, &raise, attempt).await?)
     }
-    if order.state != OrderState::Placed {
-        return Err(OrderNotOpen::of(order).into());
+
+    /// The record of a raise. Tag and payment id are derived from the revision as read, which writing the record
+    /// raises. So no two tries share them.
+    fn begun(
+        &self,
+        order: &OrderDocument,
+        line: &OrderLine,
+        attempt: &Attempt,
+    ) -> Result<Raise, Error> {
+        if order.raises.len() >= RAISES {
+            return Err(Error::RateLimited("too many changes of this order at once"));
+        }
+        let quantity = self.input.quantity.0 - line.quantity;
+        let revision = order.revision.to_string();
+        let derived = |what| self.cx.ids().derived(&[what, &self.op.id, &revision]);
+        Ok(Raise {
+            tag: derived("raise"),
+            payment: Some(derived("raise payment")),
+            op: self.op.id.clone(),
+            input: self.op.input.clone(),
+            sku: line.sku.clone(),
+            from: line.quantity,
+            quantity,
+            // Can't overflow, nor can the total: within the limits of carts no sum of lines does.
+            amount: quantity * line.unit_price,
+            voiding: false,
+            deadline: attempt.deadline(),
+        })
     }
-    let Some(line) = order.lines.iter().find(|line| line.sku == ask.sku) else {
-        return Err(NotFound::new("order line", &ask.sku).into());
-    };
-    demand_room(app, order, attempt)?;
-    // Setting the present quantity is committed as well, so that a later repeat changes nothing.
-    let decided = if ask.quantity > line.quantity {
-        raise(app, requester, ask, order, line, attempt).await?
-    } else {
-        let decision = lowered(order, line, ask);
-        store::decide(app, &order.id, order.revision, &decision, &ask.op).await.decided()?
-    };
-    match decided {
-        Some(order) => Ok(Some(outbox::carry_out(app, order, &ask.op, attempt).await?)),
-        None => Ok(None),
+
+    /// Commits a raise whose stock and money are reserved. If the line was changed meanwhile, the raise is
+    /// aborted and the next try computes a new one. If another part of the order was changed, the commit is tried
+    /// again.
+    async fn decide_raise(
+        &self,
+        mut order: OrderDocument,
+        raise: &Raise,
+        attempt: &Attempt,
+    ) -> Result<Option<OrderDocument>, Error> {
+        let app = &self.cx;
+        while is_decidable(&order, raise) {
+            let decision = raised(&order, raise, &self.op);
+            let decided = store::decide(app, &order.id, order.revision, &decision, &self.op).await;
+            if let Some(after) = decided.decided()? {
+                return Ok(Some(after));
+            }
+            if attempt.is_over() {
+                return Err(attempt.overdue());
+            }
+            let read = store::find(app, &order.id).await?;
+            order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
+        }
+        undo_raise(app, &order.id, raise).await?;
+        Ok(None)
     }
 }
 
 /// The decision of a lowered line: its goods are restocked, and its price is refunded, from the newest
 /// payment on.
-fn lowered(order: &OrderDocument, line: &OrderLine, ask: &Ask) -> Decision {
-    let quantity = line.quantity - ask.quantity;
+fn lowered(order: &OrderDocument, line: &OrderLine, to: i64, op: &Op) -> Decision {
+    let quantity = line.quantity - to;
     let worth = quantity * line.unit_price;
     let mut payments = order.payments.clone();
     let mut gives = Vec::new();
@@ -146,10 +192,10 @@ fn lowered(order: &OrderDocument, line: &OrderLine, ask: &Ask) -> Decision {
     }
     Decision {
         state: order.state,
-        lines: with_quantity(order, &ask.sku, ask.quantity),
+        lines: with_quantity(order, &line.sku, to),
         total: order.total - worth,
         payments,
-        owed: outbox::tagged(&ask.op, gives.into_iter()),
+        owed: outbox::tagged(op, gives.into_iter()),
         raise: None,
     }
 }
@@ -182,30 +228,6 @@ fn with_quantity(order: &OrderDocument, sku: &str, quantity: i64) -> Vec<OrderLi
     lines
 }
 
-/// Raises a line: records the raise, reserves stock and money, commits. Returns `None` if the order changed.
-async fn raise(
-    app: &App,
-    requester: &Requester,
-    ask: &Ask,
-    order: &OrderDocument,
-    line: &OrderLine,
-    attempt: &Attempt,
-) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
-    let raise = begun(app, ask, order, line, attempt)?;
-    let payment = ask.payment.as_ref().unwrap_or(&order.payer);
-    let amount = Money::new(raise.amount, order.currency);
-    let charge = payer::charge(raise.payment_id(), order_as_holder(&order.id), amount, payment);
-    payer::check(app, requester, &charge).await?;
-    let noted =
-        store::push_raise(app, &order.id, order.revision, &raise, attempt).await.decided()?;
-    let Some(order) = noted else { return Ok(None) };
-    if let Some(lack) = secure(app, &order, &raise, &charge, attempt).await? {
-        let was_ours = undo_raise(app, &order.id, &raise).await?;
-        return Err(if was_ours { lack } else { attempt.overdue().into() });
-    }
-    Ok(decide(app, ask, order, &raise, attempt).await?)
-}
-
 /// Reserves the stock and the money. `Some` is the reason why the raise has to be aborted. An error means
 /// that it must not be aborted yet.
 async fn secure(
@@ -231,62 +253,6 @@ async fn secure(
         // The outcome is unknown. A void makes the provider refuse the authorisation from now on.
         Err(error) => Some(error.into()),
     })
-}
-
-/// The record of a raise. Tag and payment id are derived from the revision as read, which writing the record
-/// raises. So no two tries share them.
-fn begun(
-    app: &App,
-    ask: &Ask,
-    order: &OrderDocument,
-    line: &OrderLine,
-    attempt: &Attempt,
-) -> Result<Raise, Error> {
-    if order.raises.len() >= RAISES {
-        return Err(Error::RateLimited("too many changes of this order at once"));
-    }
-    let quantity = ask.quantity - line.quantity;
-    let revision = order.revision.to_string();
-    let derived = |what| app.ids().derived(&[what, &ask.op.id, &revision]);
-    Ok(Raise {
-        tag: derived("raise"),
-        payment: Some(derived("raise payment")),
-        op: ask.op.id.clone(),
-        input: ask.op.input.clone(),
-        sku: line.sku.clone(),
-        from: line.quantity,
-        quantity,
-        // Can't overflow, nor can the total: within the limits of carts no sum of lines does.
-        amount: quantity * line.unit_price,
-        voiding: false,
-        deadline: attempt.deadline(),
-    })
-}
-
-/// Commits a raise whose stock and money are reserved. If the line was changed meanwhile, the raise is
-/// aborted and the next try computes a new one. If another part of the order was changed, the commit is tried
-/// again.
-async fn decide(
-    app: &App,
-    ask: &Ask,
-    mut order: OrderDocument,
-    raise: &Raise,
-    attempt: &Attempt,
-) -> Result<Option<OrderDocument>, Error> {
-    while is_decidable(&order, raise) {
-        let decision = raised(&order, raise, &ask.op);
-        let decided = store::decide(app, &order.id, order.revision, &decision, &ask.op).await;
-        if let Some(after) = decided.decided()? {
-            return Ok(Some(after));
-        }
-        if attempt.is_over() {
-            return Err(attempt.overdue());
-        }
-        let read = store::find(app, &order.id).await?;
-        order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
-    }
-    undo_raise(app, &order.id, raise).await?;
-    Ok(None)
 }
 
 fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
@@ -318,11 +284,6 @@ pub(in super::super) async fn undo_raise(
     inventory::operations::release(app, &raise.sku, &order_as_holder(order), &raise.tag).await?;
     store::remove_raise(app, order, &raise.tag).await.decided()?;
     Ok(true)
-}
-
-/// Whether no write of the attempt behind the raise can still be applied.
-fn is_overdue(app: &App, raise: &Raise, attempt: &Attempt) -> bool {
-    raise.deadline < app.bounds().overdue_before(attempt.now())
 }
 
 /// Orders with raises whose attempt has ended, each with those raises.

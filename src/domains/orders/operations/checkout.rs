@@ -1,7 +1,5 @@
 //! The checkout flow: reserve, commit, apply and settle over a cart, the inventory and a payment.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 
 use super::{
@@ -18,9 +16,7 @@ use super::{
 use crate::{
     app::App,
     domains::{
-        carts::{
-            self, Address, CartDocument, CartLine, CartNotActive, CartState, Checkout, Payment,
-        },
+        carts::{self, CartDocument, CartLine, CartNotActive, CartState, Checkout},
         inventory::{
             self,
             operations::{Destination, Taken},
@@ -28,110 +24,57 @@ use crate::{
         payments::{self, Authorisation, Charge},
     },
     error::Error,
+    flow::{Attempt, Op, OtherInput, Step, decide},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         node_id::NodeKind,
-        refusals::{Conflict, NotFound, Stop, Unusable},
-        requester::Requester,
+        refusals::{NotFound, Stop},
         scalars::Money,
     },
-    mongo::{Attempt, Version, flow::Op},
+    mongo::Version,
 };
 
-/// Polling interval while another call carries on the same checkout.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// The checked input of a call.
-struct Ask {
-    cart: String,
-    shipping: Address,
-    payment: Payment,
-    op: Op,
-}
-
-impl Ask {
-    fn checked(app: &App, input: CheckoutCartInput) -> Result<Self, Unusable> {
-        let cart = input::id(NodeKind::Cart, &input.cart_id)?;
-        let shipping = payer::address("shipping", input.shipping)?;
-        let payment = payer::payment("payment", input.payment)?;
-        let scope = [cart.as_str(), "checkoutCart"];
-        let op = input::op(app, &scope, input.idempotency_key.as_ref(), &(&shipping, &payment))?;
-        Ok(Self { cart, shipping, payment, op })
-    }
-}
-
-/// State of a cart relative to a checkout op.
-enum Standing {
-    /// The op has created an order.
-    Ordered,
-    /// An attempt of the op is still running.
-    UnderWay,
-    /// An attempt of the op was interrupted, and none of its writes can still be applied.
-    Cut,
-    /// The checkout can begin.
-    Open,
-    /// The op was begun with another input.
-    OtherInput,
-    /// The cart can't be checked out.
-    Closed,
-}
-
 /// Checks a cart out, and returns its order.
-pub async fn checkout(
-    app: &App,
-    requester: &Requester,
+pub async fn checkout_cart(
+    cx: Cx<'_>,
     input: CheckoutCartInput,
 ) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
-    let ask = Ask::checked(app, input)?;
-    let (first, mut cart) = open(app, requester, &ask.cart).await?;
-    let mut attempt = first;
-    loop {
-        match standing(app, &cart, &ask.op, &attempt) {
-            Standing::Ordered => return ordered(app, &cart).await,
-            Standing::UnderWay => tokio::time::sleep(LOOK).await,
-            Standing::Cut => recover(app, &cart, &attempt).await?,
-            Standing::Open => {
-                if let Some(cart) = claim(app, requester, &ask, &cart, &attempt).await? {
-                    return carry_through(app, &cart, &attempt).await;
-                }
+    let input = &input.checked()?;
+    let asked = (&input.shipping, &input.payment);
+    let op = &cx.op(&[&input.cart_id, "checkoutCart"], input.idempotency_key.as_ref(), &asked);
+    let read = || open(cx, &input.cart_id);
+    decide(read, |attempt: Attempt, cart: CartDocument| async move {
+        let mine = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
+        match (cart.state, mine) {
+            (CartState::Active, _) => {
+                let Some(cart) = claim(cx, input, op, &cart, &attempt).await? else {
+                    return Ok(Step::Again);
+                };
+                Ok(Step::Done(carry_through(&cx, &cart, &attempt).await?))
             }
-            Standing::OtherInput => return Err(Conflict::other_input().into()),
-            Standing::Closed => return Err(CartNotActive::new(cart.state).into()),
+            (state, None) => Err(CartNotActive::new(state).into()),
+            (_, Some(checkout)) if checkout.input != op.input => Err(OtherInput.into()),
+            (CartState::Complete, Some(_)) => Ok(Step::Done(ordered(&cx, &cart).await?)),
+            (_, Some(checkout)) => {
+                if !carts::operations::checkout::is_overdue(checkout, attempt.now(), cx.bounds()) {
+                    return Ok(Step::Wait);
+                }
+                // Its attempt was interrupted, and none of its writes can still be applied.
+                recover(&cx, &cart, &attempt).await?;
+                Ok(Step::Again)
+            }
         }
-        if first.is_over() {
-            return Err(first.overdue().into());
-        }
-        (attempt, cart) = open(app, requester, &ask.cart).await?;
-    }
+    })
+    .await
 }
 
-async fn open(
-    app: &App,
-    requester: &Requester,
-    id: &str,
-) -> Result<(Attempt, CartDocument), Stop<CheckoutCartResult>> {
-    let (attempt, cart) = carts::operations::checkout::open(app, id).await?;
+async fn open(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<CheckoutCartResult>> {
+    let (attempt, cart) = carts::operations::checkout::open(&cx, id).await?;
     let is_theirs =
-        |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| requester.is(owner));
-    match cart.filter(is_theirs) {
-        Some(cart) => Ok((attempt, cart)),
-        None => Err(NotFound::of(NodeKind::Cart, id).into()),
-    }
-}
-
-fn standing(app: &App, cart: &CartDocument, op: &Op, attempt: &Attempt) -> Standing {
-    let mine = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
-    match (cart.state, mine) {
-        (CartState::Active, _) => Standing::Open,
-        (_, None) => Standing::Closed,
-        (_, Some(checkout)) if checkout.input != op.input => Standing::OtherInput,
-        (CartState::Complete, Some(_)) => Standing::Ordered,
-        (_, Some(checkout)) => {
-            let cut =
-                carts::operations::checkout::is_overdue(checkout, attempt.now(), app.bounds());
-            if cut { Standing::Cut } else { Standing::UnderWay }
-        }
-    }
+        |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| cx.requester.is(owner));
+    let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
+    Ok((attempt, cart))
 }
 
 /// The current order of a completed cart.
@@ -149,9 +92,9 @@ async fn ordered(
 /// Begins the checkout: checks what can be refused early, then freezes the cart. Returns `None` if the cart
 /// changed.
 async fn claim(
-    app: &App,
-    requester: &Requester,
-    ask: &Ask,
+    cx: Cx<'_>,
+    input: &CheckoutCartInput,
+    op: &Op,
     cart: &CartDocument,
     attempt: &Attempt,
 ) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
@@ -159,21 +102,21 @@ async fn claim(
         return Err(CartEmpty::default().into());
     }
     let number = cart.attempts.to_string();
-    let derived = |what| app.ids().derived(&[what, &cart.id, &ask.op.id, &number]);
+    let derived = |what| cx.ids().derived(&[what, &cart.id, &op.id, &number]);
     let checkout = Checkout {
         id: derived("checkout"),
         payment_id: derived("payment"),
-        owner: requester.subject.clone(),
-        op: ask.op.id.clone(),
-        input: ask.op.input.clone(),
-        shipping: ask.shipping.clone(),
-        payment: ask.payment.clone(),
+        owner: cx.requester.subject.clone(),
+        op: op.id.clone(),
+        input: op.input.clone(),
+        shipping: (&input.shipping).into(),
+        payment: (&input.payment).into(),
         total: carts::operations::checkout::total(&cart.lines),
         deadline: attempt.deadline(),
     };
-    payer::check(app, requester, &charge(cart, &checkout)).await?;
-    carts::operations::carry_out_outbox(app, cart, attempt).await?;
-    Ok(carts::operations::checkout::claim(app, cart, &checkout, attempt).await?)
+    payer::check(cx, &charge(cart, &checkout)).await?;
+    carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
+    Ok(carts::operations::checkout::claim(&cx, cart, &checkout, attempt).await?)
 }
 
 /// Reserves, commits and applies. Only the attempt that claimed the cart calls it.

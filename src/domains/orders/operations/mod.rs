@@ -5,45 +5,43 @@ mod checkout;
 mod outbox;
 mod payer;
 
-use async_graphql::{ID, connection::Connection};
+use async_graphql::connection::Connection;
 use mongodb::bson::Bson;
 
-pub use adjust::adjust_line;
+pub use adjust::adjust_order_line;
 pub(super) use adjust::{list_overdue_raises, undo_raise};
-pub use checkout::checkout;
+pub use checkout::checkout_cart;
 pub(super) use checkout::recover;
 pub(super) use outbox::{list_owing, settle};
 
 use super::{
     documents::{Give, OrderDocument, OrderPayment, OrderState},
     store::{self, Decision},
-    types::{CancelOrderResult, DeleteOrderResult, Order, OrderNotOpen},
+    types::{
+        CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, Order,
+        OrderNotOpen,
+    },
 };
 use crate::{
     app::App,
     error::Error,
+    flow::{Attempt, Op, Step, decide},
     graphql::{
+        cx::Cx,
+        declared::Input,
         input,
         node_id::NodeKind,
         page::{Order as Sort, Page},
-        refusals::{Conflict, InUse, NotFound, Stop},
+        refusals::{InUse, NotFound, Stop},
         requester::{Requester, Role},
-    },
-    mongo::{
-        Attempt,
-        flow::{Op, Standing, is_full},
     },
 };
 
 /// Returns the order if the caller may read it: their own, an anonymous one whose id they know, or any as a
 /// merchant.
-pub async fn order(
-    app: &App,
-    requester: &Requester,
-    id: &str,
-) -> Result<Option<OrderDocument>, Error> {
+pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>, Error> {
     let Ok(id) = &input::id(NodeKind::Order, id) else { return Ok(None) };
-    Ok(store::find(app, id).await?.filter(|order| is_visible(order, requester)))
+    Ok(store::find(&cx, id).await?.filter(|order| is_visible(order, cx.requester)))
 }
 
 /// The caller's orders, newest first.
@@ -51,16 +49,15 @@ pub async fn order(
 /// # Errors
 /// The caller has no token, an argument is invalid, or the read failed.
 pub async fn my_orders(
-    app: &App,
-    requester: &Requester,
+    cx: Cx<'_>,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Order>, Error> {
-    let owner = requester.subject()?;
+    let owner = cx.requester.subject()?;
     let list = format!("myOrders {owner}");
     let newest_first = Sort { list, keys: vec![("placedAt", -1), ("_id", -1)] };
-    let page = Page::new(app, newest_first, first, after)?;
-    let orders = store::page_of_owner(app, owner, &page).await?;
+    let page = Page::new(&cx, newest_first, first, after)?;
+    let orders = store::page_of_owner(&cx, owner, &page).await?;
     let keys = |order: &OrderDocument| {
         vec![Bson::DateTime(order.placed_at), Bson::String(order.id.clone())]
     };
@@ -68,41 +65,28 @@ pub async fn my_orders(
 }
 
 /// Cancels an order: goods and money are returned, each once.
-pub async fn cancel(
-    app: &App,
-    requester: &Requester,
-    id: &str,
-    idempotency_key: Option<&ID>,
+pub async fn cancel_order(
+    cx: Cx<'_>,
+    input: CancelOrderInput,
 ) -> Result<OrderDocument, Stop<CancelOrderResult>> {
-    let id = &input::id(NodeKind::Order, id)?;
-    let op = input::op(app, &[id, "cancelOrder"], idempotency_key, &())?;
-    let (first, mut order) = open(app, requester, id).await?;
-    let mut attempt = first;
-    loop {
-        match op.standing(&op.id, &order.ops) {
-            Standing::Applied => {
-                if let Some(order) = outbox::finish(app, &order, &op, &attempt).await? {
-                    return Ok(order);
-                }
-            }
-            Standing::OtherInput => return Err(Conflict::other_input().into()),
-            Standing::New | Standing::Void if order.state != OrderState::Placed => {
-                return Err(OrderNotOpen::of(&order).into());
-            }
-            Standing::New | Standing::Void => {
-                demand_room(app, &order, &attempt)?;
-                let decision = cancelled(&order, &op);
-                let decided = store::decide(app, id, order.revision, &decision, &op).await;
-                if let Some(order) = decided.decided()? {
-                    return Ok(outbox::carry_out(app, order, &op, &attempt).await?);
-                }
-            }
+    let input = input.checked()?;
+    let id = &input.order_id;
+    let op = &cx.op(&[id, "cancelOrder"], input.idempotency_key.as_ref(), &());
+    let read = || open(cx, id);
+    decide(read, |attempt: Attempt, order: OrderDocument| async move {
+        if op.is_applied(&order.ops)? {
+            return Ok(outbox::finish(&cx, &order, op, &attempt).await?);
         }
-        if first.is_over() {
-            return Err(first.overdue().into());
+        if order.state != OrderState::Placed {
+            return Err(OrderNotOpen::of(&order).into());
         }
-        (attempt, order) = open(app, requester, id).await?;
-    }
+        demand_room(&cx, &order, &attempt)?;
+        let decision = cancelled(&order, op);
+        let decided = store::decide(&cx, id, order.revision, &decision, op).await.decided()?;
+        let Some(order) = decided else { return Ok(Step::Again) };
+        Ok(Step::Done(outbox::carry_out(&cx, order, op, &attempt).await?))
+    })
+    .await
 }
 
 /// The decision of a cancellation: every line is restocked, and the rest of every payment is refunded.
@@ -131,12 +115,16 @@ fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
 }
 
 /// Deletes a cancelled order for good.
-pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
-    let id = &input::id(NodeKind::Order, id)?;
-    if let Some(stone) = store::replace_by_stone(app, id).await.decided()? {
-        return Ok(stone);
+pub async fn delete_order(
+    cx: Cx<'_>,
+    input: DeleteOrderInput,
+) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
+    let input = input.checked()?;
+    let id = &input.order_id;
+    if let Some(tombstone) = store::replace_by_stone(&cx, id).await.decided()? {
+        return Ok(tombstone);
     }
-    match store::find(app, id).await? {
+    match store::find(&cx, id).await? {
         Some(order) if !order.deleted => {
             Err(InUse::because("only an order that is cancelled for good can be deleted").into())
         }
@@ -144,20 +132,14 @@ pub async fn delete(app: &App, id: &str) -> Result<OrderDocument, Stop<DeleteOrd
     }
 }
 
-/// Begins an attempt with the order as its first read, if the caller may see and change it.
-async fn open<U>(
-    app: &App,
-    requester: &Requester,
+/// Begins an attempt with the order as its first read. `NotFound` if the caller may not see and change it.
+async fn open<U: From<NotFound>>(
+    cx: Cx<'_>,
     id: &str,
-) -> Result<(Attempt, OrderDocument), Stop<U>>
-where
-    U: From<NotFound>,
-{
-    let (attempt, order) = store::open(app, id).await?;
-    match order.filter(|order| is_visible(order, requester)) {
-        Some(order) => Ok((attempt, order)),
-        None => Err(NotFound::of(NodeKind::Order, id).into()),
-    }
+) -> Result<(Attempt, OrderDocument), Stop<U>> {
+    let (attempt, order) = store::open(&cx, id).await?;
+    let order = order.filter(|order| is_visible(order, cx.requester));
+    Ok((attempt, order.ok_or_else(|| NotFound::of(NodeKind::Order, id))?))
 }
 
 fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
@@ -170,10 +152,8 @@ fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
 /// # Errors
 /// The order was changed too often within the hour.
 fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<(), Error> {
-    if is_full(&order.ops, attempt.now(), app.bounds()) {
-        return Err(Error::RateLimited("too many changes of this order within the hour"));
-    }
-    Ok(())
+    let reason = "too many changes of this order within the hour";
+    app.bounds().demand_room(&order.ops, attempt, reason)
 }
 
 /// The error for a product that has the maximum number of holders.

@@ -17,8 +17,8 @@ use crate::{
         payments::{self, Refund},
     },
     error::Error,
+    flow::{Attempt, Op, Step},
     graphql::scalars::Money,
-    mongo::{Attempt, flow::Op},
 };
 
 /// Polling interval while another attempt applies entries.
@@ -53,9 +53,8 @@ pub(super) async fn carry_out(
     give_those(app, order, |due| is_of(due, op) && due.deferred.is_none(), attempt).await
 }
 
-/// Finishes a repeat of a committed op: returns the order once all entries but the deferred ones are applied.
-/// Returns `None` if the attempt that committed it may still be running; the caller then reads the order
-/// again.
+/// Finishes a repeat of a committed op: it is done once all entries but the deferred ones are applied. Until
+/// then it waits for the attempt that committed it, as long as that may still be running.
 ///
 /// # Errors
 /// The outcome of an entry is unknown: it stays due.
@@ -64,14 +63,13 @@ pub(super) async fn finish(
     order: &OrderDocument,
     op: &Op,
     attempt: &Attempt,
-) -> Result<Option<OrderDocument>, Error> {
+) -> Result<Step<OrderDocument>, Error> {
     let bound = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
     let cut = DateTime::from_millis(attempt.now().timestamp_millis() - bound);
     if open_of(order, op).any(|due| due.at >= cut) {
-        tokio::time::sleep(LOOK).await;
-        return Ok(None);
+        return Ok(Step::Wait);
     }
-    carry_out(app, order.clone(), op, attempt).await.map(Some)
+    carry_out(app, order.clone(), op, attempt).await.map(Step::Done)
 }
 
 /// Entries that the op committed and that are neither settled nor deferred.

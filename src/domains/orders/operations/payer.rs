@@ -1,4 +1,4 @@
-//! Checks of the payment and shipping input of clients, and the calls to the payment provider.
+//! Payments of orders: the input of clients, and the calls to the payment provider.
 
 use super::super::types::{PaymentInput, ShippingAddressInput};
 use crate::{
@@ -9,52 +9,34 @@ use crate::{
     },
     error::Error,
     graphql::{
-        input,
+        cx::Cx,
         node_id::NodeKind,
-        refusals::{InvalidInput, NotFound, Stop, Unusable},
-        requester::Requester,
+        refusals::{InvalidInput, NotFound, Stop},
         scalars::Money,
     },
 };
 
-/// Checks a shipping address.
-///
-/// # Errors
-/// Names the invalid field.
-pub(super) fn address(field: &str, given: ShippingAddressInput) -> Result<Address, InvalidInput> {
-    let ShippingAddressInput { name, street, city, country } = given;
-    let text =
-        |part: &str, value: &str, most| input::text(&format!("{field}.{part}"), value, 1..=most);
-    Ok(Address {
-        name: text("name", &name, 200)?,
-        street: text("street", &street, 300)?,
-        city: text("city", &city, 200)?,
-        country: input::country(&format!("{field}.country"), &country)?,
-    })
+impl From<&ShippingAddressInput> for Address {
+    fn from(input: &ShippingAddressInput) -> Self {
+        let ShippingAddressInput { name, street, city, country } = input.clone();
+        Self { name, street, city, country }
+    }
 }
 
-/// Checks a means of payment.
-///
-/// # Errors
-/// The account's id or the token is invalid.
-pub(super) fn payment(field: &str, given: PaymentInput) -> Result<Payment, Unusable> {
-    let account = given.account.map(|id| input::id(NodeKind::Account, &id));
-    let token =
-        given.token.map(|token| input::verbatim(&format!("{field}.token"), &token, 1..=1_000));
-    Ok(Payment { account: account.transpose()?, token: token.transpose()? })
+impl From<&PaymentInput> for Payment {
+    fn from(input: &PaymentInput) -> Self {
+        let PaymentInput { account, token } = input.clone();
+        Self { account: account.map(|account| account.0), token }
+    }
 }
 
 /// Checks whether the caller may pay the charge, as far as that is known before the authorisation.
-pub(super) async fn check<U>(
-    app: &App,
-    requester: &Requester,
-    charge: &Charge,
-) -> Result<(), Stop<U>>
+pub(super) async fn check<U>(cx: Cx<'_>, charge: &Charge) -> Result<(), Stop<U>>
 where
     U: From<InvalidInput> + From<NotFound>,
 {
-    let subject = requester.subject.as_deref();
-    match payments::operations::hindrance(app, subject, charge).await? {
+    let subject = cx.requester.subject.as_deref();
+    match payments::operations::hindrance(&cx, subject, charge).await? {
         None => Ok(()),
         Some(Hindrance::Missing(account)) => Err(NotFound::of(NodeKind::Account, &account).into()),
         Some(Hindrance::Because(reason)) => {

@@ -9,7 +9,7 @@ use super::{
     },
     drive::{drive, settle},
 };
-use crate::{app::App, error::Error, mongo::Attempt};
+use crate::{app::App, error::Error, flow::Attempt};
 
 /// Polling interval while another attempt drives the transfer.
 const LOOK: Duration = Duration::from_millis(50);

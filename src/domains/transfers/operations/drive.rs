@@ -10,7 +10,8 @@ use super::super::{
 use crate::{
     app::App,
     error::Error,
-    mongo::{Attempt, Outcome, Version},
+    flow::Attempt,
+    mongo::{Outcome, Version},
 };
 
 /// Result of a debit or a credit.

@@ -18,8 +18,9 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::{Attempt, Op},
     graphql::scalars::{CurrencyCode, Money},
-    mongo::{Attempt, Version, flow::Op},
+    mongo::Version,
 };
 
 /// Result of an authorisation.

@@ -19,13 +19,14 @@ use super::{
 use crate::{
     app::App,
     error::Error,
+    flow::{Attempt, Op},
     graphql::{
         input,
         node_id::NodeKind,
         refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
         scalars::CurrencyCode,
     },
-    mongo::{Attempt, Version, flow::Op},
+    mongo::Version,
 };
 
 /// Maximum number of tries of one op that are refused.

@@ -6,12 +6,7 @@ use super::super::documents::{
     AccountDocument, AccountKind, AccountState, LARGEST, MOST_PENDING, TransferDocument,
     TransferKind, least_balance, stored,
 };
-use crate::{
-    app::App,
-    error::Error,
-    graphql::page::Page,
-    mongo::{Attempt, Outcome},
-};
+use crate::{app::App, error::Error, flow::Attempt, graphql::page::Page, mongo::Outcome};
 
 pub(in super::super) async fn find_account(
     app: &App,

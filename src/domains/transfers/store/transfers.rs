@@ -8,9 +8,10 @@ use super::super::documents::{
 use crate::{
     app::App,
     error::Error,
+    flow::Attempt,
     graphql::page::Page,
     mongo::{
-        Attempt, Outcome,
+        Outcome,
         collection::List,
         expression::{append, both, literal, older_than, whole},
         guarded::Guarded,

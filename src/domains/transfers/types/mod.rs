@@ -1,6 +1,7 @@
 //! GraphQL types of accounts and transfers.
 
-use async_graphql::{ID, InputObject, Object, OneofObject, SimpleObject};
+use crate::graphql::declared::input;
+use async_graphql::{ID, Object, OneofObject, SimpleObject};
 
 mod results;
 
@@ -15,6 +16,12 @@ pub use results::*;
 /// An account.
 #[derive(Debug)]
 pub struct Account(pub AccountDocument);
+
+impl From<AccountDocument> for Account {
+    fn from(account: AccountDocument) -> Self {
+        Self(account)
+    }
+}
 
 /// An account that holds money in one currency.
 #[Object]
@@ -72,6 +79,12 @@ impl Account {
 /// A transfer.
 #[derive(Debug)]
 pub struct Transfer(pub TransferDocument);
+
+impl From<TransferDocument> for Transfer {
+    fn from(transfer: TransferDocument) -> Self {
+        Self(transfer)
+    }
+}
 
 /// A transfer of money from one account to another.
 #[Object]
@@ -201,73 +214,80 @@ pub enum TransferBy {
     IdempotencyKey(ID),
 }
 
-/// Input of `openAccount`.
-#[derive(Debug, InputObject)]
-pub struct OpenAccountInput {
-    /// Currency of the account.
-    pub currency: CurrencyCode,
-    /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
-    pub largest_balance: Option<Long>,
-    /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
-    /// call opened.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `openAccount`.
+    pub struct OpenAccountInput {
+        /// Currency of the account.
+        pub currency: CurrencyCode,
+        /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
+        pub largest_balance: Option<Long>,
+        /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
+        /// call opened.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
-/// Input of `closeAccount`.
-#[derive(Debug, InputObject)]
-pub struct CloseAccountInput {
-    /// Global id of the account.
-    pub account_id: ID,
+input! {
+    /// Input of `closeAccount`.
+    pub struct CloseAccountInput {
+        /// Global id of the account.
+        pub account_id: ID,
+    }
 }
 
-/// Input of `transfer`.
-#[derive(Debug, InputObject)]
-pub struct TransferInput {
-    /// Global id of the account that pays. The caller must own it.
-    pub source_id: ID,
-    /// Global id of the account that receives. Anyone may own it, but it can't be the source.
-    pub destination_id: ID,
-    /// Amount in minor units of the accounts' currency, 1 to 10^18.
-    pub amount: Long,
-    /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
-    /// with the same key.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `transfer`.
+    pub struct TransferInput {
+        /// Global id of the account that pays. The caller must own it.
+        pub source_id: ID,
+        /// Global id of the account that receives. Anyone may own it, but it can't be the source.
+        pub destination_id: ID,
+        /// Amount in minor units of the accounts' currency, 1 to 10^18.
+        pub amount: Long,
+        /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
+        /// with the same key.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
-/// Input of `deposit`.
-#[derive(Debug, InputObject)]
-pub struct DepositInput {
-    /// Global id of the account that receives.
-    pub account_id: ID,
-    /// Amount in minor units of the account's currency, 1 to 10^18.
-    pub amount: Long,
-    /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
-    /// with the same key.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `deposit`.
+    pub struct DepositInput {
+        /// Global id of the account that receives.
+        pub account_id: ID,
+        /// Amount in minor units of the account's currency, 1 to 10^18.
+        pub amount: Long,
+        /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
+        /// with the same key.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
-/// Input of `withdraw`.
-#[derive(Debug, InputObject)]
-pub struct WithdrawInput {
-    /// Global id of the account that pays.
-    pub account_id: ID,
-    /// Amount in minor units of the account's currency, 1 to 10^18.
-    pub amount: Long,
-    /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
-    /// with the same key.
-    pub idempotency_key: Option<ID>,
+input! {
+    /// Input of `withdraw`.
+    pub struct WithdrawInput {
+        /// Global id of the account that pays.
+        pub account_id: ID,
+        /// Amount in minor units of the account's currency, 1 to 10^18.
+        pub amount: Long,
+        /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
+        /// with the same key.
+        pub idempotency_key: Option<ID>,
+    }
 }
 
-/// Input of `cancelTransfer`.
-#[derive(Debug, InputObject)]
-pub struct CancelTransferInput {
-    /// Global id of the transfer.
-    pub transfer_id: ID,
+input! {
+    /// Input of `cancelTransfer`.
+    pub struct CancelTransferInput {
+        /// Global id of the transfer.
+        pub transfer_id: ID,
+    }
 }
 
-/// Input of `reverseTransfer`.
-#[derive(Debug, InputObject)]
-pub struct ReverseTransferInput {
-    /// Global id of the transfer to give back.
-    pub transfer_id: ID,
+input! {
+    /// Input of `reverseTransfer`.
+    pub struct ReverseTransferInput {
+        /// Global id of the transfer to give back.
+        pub transfer_id: ID,
+    }
 }

@@ -1,6 +1,7 @@
 //! Results of the mutations of accounts and transfers, and their refusals.
 
-use async_graphql::{ID, SimpleObject, Union, Value};
+use crate::graphql::declared::result;
+use async_graphql::{ID, SimpleObject, Value};
 
 use super::{
     super::documents::{AccountDocument, TransferDocument, TransferState},
@@ -17,82 +18,41 @@ use crate::{
     },
 };
 
-/// Result of `openAccount`: the account, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum OpenAccountResult {
-    Account(Account),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-}
+result! {
+    /// Result of `openAccount`: the account, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum OpenAccountResult:
+        AccountDocument => Account | Conflict | InvalidInput;
 
-/// Result of `closeAccount`: the closed account, or a refusal. `InUse`: the account receives the merchant's
-/// payments.
-#[derive(Union)]
-pub enum CloseAccountResult {
-    Account(Account),
-    NotFound(NotFound),
-    AccountNotEmpty(AccountNotEmpty),
-    InUse(InUse),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `closeAccount`: the closed account, or a refusal. `InUse`: the account receives the merchant's
+    /// payments.
+    pub enum CloseAccountResult:
+        AccountDocument => Account | NotFound | AccountNotEmpty | InUse | InvalidInput;
 
-/// Result of `transfer`: the transfer, or a refusal. `NotFound`: the caller doesn't own the source, or there
-/// is no such destination. `AccountClosed`, `AccountFull`: see `accountId` for the account. `Conflict`: this
-/// `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum TransferResult {
-    Transfer(Transfer),
-    NotFound(NotFound),
-    InsufficientFunds(InsufficientFunds),
-    AccountClosed(AccountClosed),
-    AccountFull(AccountFull),
-    CurrencyMismatch(CurrencyMismatch),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `transfer`: the transfer, or a refusal. `NotFound`: the caller doesn't own the source, or there
+    /// is no such destination. `AccountClosed`, `AccountFull`: see `accountId` for the account. `Conflict`: this
+    /// `idempotencyKey` was used with another input.
+    pub enum TransferResult:
+        TransferDocument => Transfer | NotFound | InsufficientFunds | AccountClosed | AccountFull |
+        CurrencyMismatch | Conflict | InvalidInput;
 
-/// Result of `deposit`: the transfer, or a refusal. `InsufficientFunds`: the amount exceeds the money that
-/// there can be of this currency. `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum DepositResult {
-    Transfer(Transfer),
-    NotFound(NotFound),
-    InsufficientFunds(InsufficientFunds),
-    AccountClosed(AccountClosed),
-    AccountFull(AccountFull),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `deposit`: the transfer, or a refusal. `InsufficientFunds`: the amount exceeds the money that
+    /// there can be of this currency. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum DepositResult:
+        TransferDocument => Transfer | NotFound | InsufficientFunds | AccountClosed | AccountFull |
+        Conflict | InvalidInput;
 
-/// Result of `withdraw`: the transfer, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
-#[derive(Union)]
-pub enum WithdrawResult {
-    Transfer(Transfer),
-    NotFound(NotFound),
-    InsufficientFunds(InsufficientFunds),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `withdraw`: the transfer, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum WithdrawResult:
+        TransferDocument => Transfer | NotFound | InsufficientFunds | Conflict | InvalidInput;
 
-/// Result of `reverseTransfer`: the reversing transfer, or a refusal.
-#[derive(Union)]
-pub enum ReverseTransferResult {
-    Transfer(Transfer),
-    NotFound(NotFound),
-    TransferNotCancellable(TransferNotCancellable),
-    InsufficientFunds(InsufficientFunds),
-    AccountClosed(AccountClosed),
-    AccountFull(AccountFull),
-    InvalidInput(InvalidInput),
-}
+    /// Result of `reverseTransfer`: the reversing transfer, or a refusal.
+    pub enum ReverseTransferResult:
+        TransferDocument => Transfer | NotFound | TransferNotCancellable | InsufficientFunds |
+        AccountClosed | AccountFull | InvalidInput;
 
-/// Result of `cancelTransfer`: the transfer, `CANCELLING` or `CANCELLED`, or a refusal.
-#[derive(Union)]
-pub enum CancelTransferResult {
-    Transfer(Transfer),
-    NotFound(NotFound),
-    TransferNotCancellable(TransferNotCancellable),
-    InvalidInput(InvalidInput),
+    /// Result of `cancelTransfer`: the transfer, `CANCELLING` or `CANCELLED`, or a refusal.
+    pub enum CancelTransferResult:
+        TransferDocument => Transfer | NotFound | TransferNotCancellable | InvalidInput;
 }
 
 /// The account that pays holds less than the amount.
@@ -277,48 +237,6 @@ impl From<Hindrance> for Stop<WithdrawResult> {
             // upper limit.
             hindrance => Error::internal(format!("a withdrawal met {hindrance:?}")).into(),
         }
-    }
-}
-
-impl From<AccountDocument> for OpenAccountResult {
-    fn from(account: AccountDocument) -> Self {
-        Self::Account(Account(account))
-    }
-}
-
-impl From<AccountDocument> for CloseAccountResult {
-    fn from(account: AccountDocument) -> Self {
-        Self::Account(Account(account))
-    }
-}
-
-impl From<TransferDocument> for TransferResult {
-    fn from(transfer: TransferDocument) -> Self {
-        Self::Transfer(Transfer(transfer))
-    }
-}
-
-impl From<TransferDocument> for DepositResult {
-    fn from(transfer: TransferDocument) -> Self {
-        Self::Transfer(Transfer(transfer))
-    }
-}
-
-impl From<TransferDocument> for WithdrawResult {
-    fn from(transfer: TransferDocument) -> Self {
-        Self::Transfer(Transfer(transfer))
-    }
-}
-
-impl From<TransferDocument> for ReverseTransferResult {
-    fn from(transfer: TransferDocument) -> Self {
-        Self::Transfer(Transfer(transfer))
-    }
-}
-
-impl From<TransferDocument> for CancelTransferResult {
-    fn from(transfer: TransferDocument) -> Self {
-        Self::Transfer(Transfer(transfer))
     }
 }
 

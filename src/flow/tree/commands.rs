@@ -5,8 +5,9 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use super::Branch;
 use crate::{
     error::Error,
+    flow::Attempt,
     mongo::{
-        Attempt, Collection, Outcome,
+        Collection, Outcome,
         collection::List,
         expression::{append, array, both, literal, whole},
     },

@@ -41,7 +41,7 @@
 //! build upon it, so that its creator can remove it again ([`settle`]). A branch that is `deleting` accepts
 //! no changes. Readers still see it, because most deletions that are marked are refused.
 //!
-//! Moves, changes of slug and deletions hold a lease ([`Lease::wait_for`](super::lease::Lease::wait_for)),
+//! Moves, changes of slug and deletions hold a lease ([`Lease::wait_for`](crate::flow::lease::Lease::wait_for)),
 //! and the deadline of its attempt guards their writes. No guard on a single document can detect two moves
 //! that together form a cycle, nor a move below a branch that is being deleted.
 
@@ -52,12 +52,11 @@ mod settle;
 use mongodb::bson::{DateTime, Document};
 use serde::{Deserialize, Serialize};
 
-use super::Stored;
-use crate::error::Error;
+use crate::{error::Error, mongo::Stored};
 
 pub use commands::{Tree, changed};
 pub use pass::Pass;
-pub use settle::{settle, sweep_creations, sweep_deletions, sweep_fan_outs, taken_up};
+pub use settle::{settle, sweep_tree, taken_up};
 
 /// The part of a child that a pass needs.
 pub trait Child: Stored {

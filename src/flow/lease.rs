@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 use mongodb::bson::{DateTime, doc};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    collection::{Collection, Stored},
-    expression::literal,
-    flow::{Attempt, Bounds},
-    guarded::Outcome,
-    indexes::Index,
+use super::{Attempt, Bounds};
+use crate::{
+    error::Error,
+    mongo::{
+        collection::{Collection, Stored},
+        expression::literal,
+        guarded::Outcome,
+        indexes::Index,
+    },
 };
-use crate::error::Error;
 
 /// A lease in its stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]

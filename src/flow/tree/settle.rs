@@ -1,9 +1,7 @@
 //! Completes creations, and recovers from interrupted creations, deletions and fan-outs.
 
-use mongodb::bson::DateTime;
-
 use super::{Branch, Child, Grown, Pass, Tree};
-use crate::{error::Error, mongo::SweepReport};
+use crate::{error::Error, flow::Sweep};
 
 /// Maximum number of branches of one kind per sweep.
 const MOST: i64 = 100;
@@ -57,52 +55,25 @@ async fn follow<T: Branch>(tree: &Tree<T>, branch: &T) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Completes creations older than `before`, and returns their number.
-///
-/// # Errors
-/// The first error; the other branches were still tried.
-pub async fn sweep_creations<G: Grown>(grown: &G, before: DateTime) -> Result<u64, Error> {
-    let tree = grown.tree();
-    let mut tally = SweepReport::default();
-    for branch in tree.list_left_behind("copying", before, MOST).await? {
-        let id = branch.id().to_owned();
-        tally.add(&id, settle(&tree, branch).await.map(|_| true));
-    }
-    tally.finished()
-}
-
-/// Removes the marks of deletions older than `before`. Their own writes can't be applied any more, and no
-/// client was told that the branch is gone.
-///
-/// # Errors
-/// As [`sweep_creations`].
-pub async fn sweep_deletions<G: Grown>(grown: &G, before: DateTime) -> Result<u64, Error> {
-    let tree = grown.tree();
-    let mut tally = SweepReport::default();
-    for branch in tree.list_left_behind("deleting.at", before, MOST).await? {
-        if let Some(mark) = branch.deleting() {
-            let unmarked = tree.unmark_deleting(branch.id(), &mark.by).await.decided();
-            tally.add(branch.id(), unmarked.map(|_| true));
+/// Finishes what was interrupted in a tree: creations, deletions, and the fan-outs of changes.
+pub async fn sweep_tree<G: Grown>(grown: &G, sweep: &mut Sweep) {
+    let (tree, before) = (&grown.tree(), sweep.quiet());
+    let left_behind = |field| tree.list_left_behind(field, before, MOST);
+    let id = |branch: &G::Branch| branch.id().to_owned();
+    let complete = |branch| async move { settle(tree, branch).await.map(|_| true) };
+    sweep.each(left_behind("copying").await, id, complete).await;
+    // The writes of a deletion this old can't be applied any more, and no client was told that the branch is
+    // gone.
+    let unmark = |branch: G::Branch| async move {
+        let Some(mark) = branch.deleting() else { return Ok(false) };
+        tree.unmark_deleting(branch.id(), &mark.by).await.decided().map(|_| true)
+    };
+    sweep.each(left_behind("deleting.at").await, id, unmark).await;
+    let fan_out = |branch: G::Branch| async move {
+        if let Some((mut pass, _)) = Pass::begin(grown, branch.id()).await? {
+            pass.go_on(grown, None).await?;
         }
-    }
-    tally.finished()
-}
-
-/// Completes the fan-outs of changes older than `before`.
-///
-/// # Errors
-/// As [`sweep_creations`].
-pub async fn sweep_fan_outs<G: Grown>(grown: &G, before: DateTime) -> Result<u64, Error> {
-    let tree = grown.tree();
-    let mut tally = SweepReport::default();
-    for branch in tree.list_left_behind("outbox.at", before, MOST).await? {
-        let gone_on = async {
-            if let Some((mut pass, _)) = Pass::begin(grown, branch.id()).await? {
-                pass.go_on(grown, None).await?;
-            }
-            Ok(true)
-        };
-        tally.add(branch.id(), gone_on.await);
-    }
-    tally.finished()
+        Ok(true)
+    };
+    sweep.each(left_behind("outbox.at").await, id, fan_out).await;
 }

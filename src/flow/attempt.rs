@@ -1,0 +1,160 @@
+//! Attempts: the executions of a flow, each with a deadline on the server's clock.
+
+use std::time::{Duration, Instant};
+
+use mongodb::bson::{DateTime, Document};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    error::Error,
+    mongo::{
+        Collection, Loader, Stored,
+        collection::Timed,
+        expression::{before, both},
+        guarded::Guarded,
+    },
+};
+
+/// The time limits of attempts, and the limits of op records; see [`Attempt`].
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Length of an attempt: how long it may write, from its first read on, on the server's clock.
+    pub attempt: Duration,
+    /// `maxTimeMS` of each command of an attempt.
+    pub command: Duration,
+    /// Largest difference between the clocks of the replica set's members.
+    pub skew: Duration,
+    /// How long applied idempotency keys are remembered.
+    pub ops: Duration,
+    /// Maximum number of op records on a decider.
+    pub most_ops: usize,
+}
+
+impl Bounds {
+    /// The same limits for a decider that holds up to `most` op records.
+    #[must_use]
+    pub fn remembering(self, most: usize) -> Self {
+        Self { most_ops: most, ..self }
+    }
+
+    /// The grace period: the time after which no write of an attempt can still be applied.
+    pub fn grace_period(&self) -> Duration {
+        self.attempt + self.command + self.skew
+    }
+
+    /// Time in milliseconds that has to pass after a document was changed before a sweep may act on it: two
+    /// grace periods. An attempt that changed it may have been started up to one attempt earlier, by a caller
+    /// whose own reads are older still. In the first period every attempt ends that could read the old state.
+    /// In the second every attempt ends that one of those could have begun.
+    pub fn two_grace_periods_millis(&self) -> i64 {
+        millis(self.grace_period() * 2)
+    }
+
+    /// Deadlines before the returned time have passed for every command of their attempt: the time limit of a
+    /// command and the difference between the clocks are over as well.
+    pub fn overdue_before(&self, now: DateTime) -> DateTime {
+        let slack = millis(self.command + self.skew);
+        DateTime::from_millis(now.timestamp_millis().saturating_sub(slack))
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// One execution of a flow by a first caller, a repeat or a sweep. Its deadline is on the server's clock and
+/// counts from its first read. The deadline guards every reserve and every apply, so that a slow worker can't
+/// write after its successors have begun.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt {
+    now: DateTime,
+    deadline: DateTime,
+    limit: Duration,
+    since: Instant,
+    length: Duration,
+}
+
+impl Attempt {
+    /// Begins an attempt that has nothing to read first.
+    pub async fn begin(bounds: Bounds, loader: &Loader) -> Result<Self, Error> {
+        let since = Instant::now();
+        Ok(Self::at(bounds, loader.now().await?, since))
+    }
+
+    fn at(bounds: Bounds, now: DateTime, since: Instant) -> Self {
+        let deadline = DateTime::from_millis(now.timestamp_millis() + millis(bounds.attempt));
+        Self { now, deadline, limit: bounds.command, since, length: bounds.attempt }
+    }
+
+    /// The server's time at the attempt's first read.
+    pub fn now(&self) -> DateTime {
+        self.now
+    }
+
+    /// The deadline of the attempt's writes, on the server's clock.
+    pub fn deadline(&self) -> DateTime {
+        self.deadline
+    }
+
+    /// The guard of reserves and applies: the deadline hasn't passed.
+    pub fn alive(&self) -> Document {
+        before(self.deadline)
+    }
+
+    /// `maxTimeMS` of the attempt's commands.
+    pub fn command_limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Whether the attempt is over by the gateway's own clock. A refused write then tells nothing about its
+    /// other guards.
+    pub fn is_over(&self) -> bool {
+        self.since.elapsed() >= self.length
+    }
+
+    /// The error of an attempt whose deadline passed before its work was done.
+    pub fn overdue(&self) -> Error {
+        Error::unavailable("the attempt's deadline passed")
+    }
+}
+
+impl<T: Stored> Collection<T> {
+    /// Begins an attempt with its first read: the document with this `_id`, with read concern `majority`, and
+    /// the server's time in the same reply. If there is no such document, a second command reads the time.
+    pub async fn open(&self, bounds: Bounds, id: &str) -> Result<(Attempt, Option<T>), Error> {
+        let since = Instant::now();
+        if let Some(Timed { now, document }) = self.get_timed_settled(id).await? {
+            return Ok((Attempt::at(bounds, now, since), Some(document)));
+        }
+        Ok((self.begin(bounds).await?, None))
+    }
+
+    /// Begins an attempt that has nothing to read first.
+    pub async fn begin(&self, bounds: Bounds) -> Result<Attempt, Error> {
+        Attempt::begin(bounds, self.loader()).await
+    }
+
+    /// Applies many guarded updates in one command before the attempt's deadline, each to the one document
+    /// that its filter selects. Returns whether all guards held, but not which of them didn't. This is for
+    /// the apply step of flows, which examines the updates one by one if they can't be made together.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the updates may have been applied.
+    pub async fn update_each(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+        attempt: &Attempt,
+    ) -> Result<bool, Error> {
+        let in_time = |(filter, update)| (both(filter, attempt.alive()), update);
+        let updates = updates.into_iter().map(in_time).collect();
+        self.update_all(updates, attempt.command_limit()).await
+    }
+}
+
+impl<T: DeserializeOwned> Guarded<T> {
+    /// Applies the write only before the attempt's deadline on the server's clock. This is for every reserve
+    /// and every apply.
+    pub fn within(self, attempt: &Attempt) -> Self {
+        self.also(attempt.alive(), attempt.command_limit())
+    }
+}

@@ -1,0 +1,58 @@
+//! The loop of every flow: read the decider, try, and read it again after a refusal.
+
+use std::time::Duration;
+
+use super::Attempt;
+use crate::error::Error;
+
+/// Pause before the decider is read again while another attempt works on the same flow.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What one try of a flow achieved.
+#[derive(Debug)]
+pub enum Step<T> {
+    /// The flow is decided, by this try or before it. Contains the result.
+    Done(T),
+    /// A write was refused, or an interrupted attempt was finished: read the decider again. Its new state
+    /// either explains the refusal or permits another try.
+    Again,
+    /// Another attempt works on the same flow: read the decider again after a pause.
+    Wait,
+}
+
+impl<T> Step<T> {
+    /// *Done* if there is a result, and otherwise *again*.
+    pub fn or_again(result: Option<T>) -> Self {
+        result.map_or(Self::Again, Self::Done)
+    }
+}
+
+/// Drives a flow until it is decided. `read` begins an attempt by reading the decider; `step` tries the flow on
+/// what was read. Each try has an attempt of its own, so that its deadline counts from its own read. No try
+/// begins once the first attempt is over.
+///
+/// # Errors
+/// Those of `read` and `step`; `Unavailable` if the first attempt is over before the flow is decided.
+pub async fn decide<D, T, E, R, S>(
+    mut read: impl FnMut() -> R,
+    mut step: impl FnMut(Attempt, D) -> S,
+) -> Result<T, E>
+where
+    E: From<Error>,
+    R: Future<Output = Result<(Attempt, D), E>>,
+    S: Future<Output = Result<Step<T>, E>>,
+{
+    let (first, mut decider) = read().await?;
+    let mut attempt = first;
+    loop {
+        match step(attempt, decider).await? {
+            Step::Done(result) => return Ok(result),
+            Step::Again => {}
+            Step::Wait => tokio::time::sleep(LOOK).await,
+        }
+        if first.is_over() {
+            return Err(first.overdue().into());
+        }
+        (attempt, decider) = read().await?;
+    }
+}

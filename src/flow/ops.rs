@@ -1,0 +1,224 @@
+//! Idempotency keys: the record of an op on its decider.
+
+use std::time::Duration;
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+use serde::{Deserialize, Serialize};
+
+use super::{Attempt, Bounds, attempt::millis};
+use crate::{
+    error::Error,
+    mongo::{
+        Collection, Stored,
+        expression::{append, array, both, changed, choose, filter, literal, map, whole},
+    },
+};
+
+/// One call of a flow: the caller's idempotency key in its scope, and a digest of the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Op {
+    /// The idempotency key, keyed by its scope (a subject or a capability), so that no caller can ask for another's.
+    pub id: String,
+    /// Digest of the input. The same idempotency key with another input is a conflict.
+    pub input: String,
+}
+
+/// The record of an op on its decider, in the array `ops`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpRecord {
+    /// Tag of the reservations: the idempotency key, or the idempotency key and the try if each try reserves anew.
+    pub tag: String,
+    /// The op that was applied; absent if the tag is void.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Digest of its input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// Whether the tag was aborted: it can never be applied any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub void: bool,
+    /// Server time of the write.
+    pub at: DateTime,
+    /// Server time of the note that another document remembers the op as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<DateTime>,
+}
+
+/// The op was applied before with another input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherInput;
+
+/// A document that decides ops, and remembers them.
+pub trait Decider: Stored {
+    /// Its op records.
+    fn ops(&self) -> &[OpRecord];
+}
+
+/// Default maximum number of op records on a decider. A decider that is full of records that it may not drop
+/// answers `RATE_LIMITED`.
+pub const OPS_CAP: usize = 300;
+
+impl Op {
+    /// Whether a decider with these records has applied the op.
+    ///
+    /// # Errors
+    /// It has applied the idempotency key with another input.
+    pub fn is_applied(&self, ops: &[OpRecord]) -> Result<bool, OtherInput> {
+        match ops.iter().find(|record| record.id.as_ref() == Some(&self.id)) {
+            Some(record) if record.input.as_ref() == Some(&self.input) => Ok(true),
+            Some(_) => Err(OtherInput),
+            None => Ok(false),
+        }
+    }
+
+    /// Tag of the next try: the op, and the number of its tries that were aborted. The repeat of an interrupted
+    /// try has the same tag and finds its reservation. An aborted tag is never used again.
+    pub fn tag(&self, ops: &[OpRecord]) -> String {
+        let prefix = format!("{}/", self.id);
+        let aborted = |record: &&OpRecord| record.void && record.tag.starts_with(&prefix);
+        format!("{prefix}{}", ops.iter().filter(aborted).count())
+    }
+
+    /// Guard of a commit: the op isn't applied, its tag isn't void, and there is room for its record.
+    pub fn guard(&self, tag: &str, bounds: Bounds) -> Document {
+        doc! {
+            "ops.id": { "$ne": &self.id },
+            "ops.tag": { "$ne": tag },
+            "$expr": { "$lt": [{ "$size": held(bounds) }, most_ops(bounds)] },
+        }
+    }
+
+    /// Expression of `ops` with this op as applied and without expired records, for a pipeline update.
+    pub fn applied(&self, tag: &str, bounds: Bounds) -> Bson {
+        let record = whole(doc! {
+            "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
+        });
+        append(held(bounds), vec![record])
+    }
+}
+
+/// A change of one document as a value: the document, the guard under which it is changed, and the fields that
+/// are set, as expressions of a pipeline update.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// `_id` of the document.
+    pub id: String,
+    /// The guard, a filter.
+    pub guard: Document,
+    /// The fields with their new values.
+    pub set: Document,
+}
+
+/// One try of an op within an attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Try<'a> {
+    /// The op.
+    pub op: &'a Op,
+    /// Tag of the try's reservations.
+    pub tag: &'a str,
+    /// The attempt.
+    pub attempt: &'a Attempt,
+    /// Limits of the decider's op records.
+    pub bounds: Bounds,
+}
+
+impl<T: Decider> Collection<T> {
+    /// Commits a change for an op: the op's record is added in the same update, guarded by the op not being
+    /// applied and by the attempt's deadline. If it is refused, the tag is aborted, and `undo` releases what
+    /// was reserved under it. `None` means that the decider has to be read again.
+    ///
+    /// # Errors
+    /// The outcome is unknown. The sweep aborts the tag.
+    pub async fn commit(
+        &self,
+        Try { op, tag, attempt, bounds }: Try<'_>,
+        Change { id, guard, mut set }: Change,
+        undo: impl Future<Output = Result<(), Error>>,
+    ) -> Result<Option<T>, Error> {
+        set.insert("ops", op.applied(tag, bounds));
+        let guard = both(both(doc! { "_id": &id }, guard), op.guard(tag, bounds));
+        let write = self.guarded(guard, vec![doc! { "$set": set }]).within(attempt).once();
+        if let Some(after) = write.apply().await.decided()? {
+            return Ok(Some(after));
+        }
+        if self.abort(&id, tag, bounds).await? {
+            undo.await?;
+        }
+        Ok(None)
+    }
+
+    /// Aborts a tag on its decider, so that it can't be committed any more. Returns `false` if it was committed
+    /// before: what was reserved under it belongs to the op then.
+    ///
+    /// # Errors
+    /// The outcome is unknown.
+    pub async fn abort(&self, id: &str, tag: &str, bounds: Bounds) -> Result<bool, Error> {
+        let update = doc! { "$set": { "ops": voided(tag, bounds) } };
+        let guard = both(doc! { "_id": id }, void_guard(tag));
+        if self.guarded(guard, vec![update]).done().await.decided()?.is_some() {
+            return Ok(true);
+        }
+        let is_applied = |record: &OpRecord| record.tag == tag && !record.void;
+        let decider = self.get_settled(id).await?;
+        Ok(!decider.is_some_and(|decider| decider.ops().iter().any(is_applied)))
+    }
+}
+
+/// Guard of an abort: the tag is neither applied nor void already.
+fn void_guard(tag: &str) -> Document {
+    doc! { "ops.tag": { "$ne": tag } }
+}
+
+/// Expression of `ops` with this tag as void, for a pipeline update. It is never refused for lack of room: an
+/// abort must always be possible.
+fn voided(tag: &str, bounds: Bounds) -> Bson {
+    let record = whole(doc! { "tag": literal(tag), "void": true, "at": "$$NOW" });
+    append(held(bounds), vec![record])
+}
+
+/// Expression of `ops` with the note that another document remembers these ops, for a pipeline update. The
+/// note is written once a majority holds that document. An attempt that looked for the document before is
+/// past its deadline one grace period later. The record isn't needed here any more then.
+pub fn kept(ids: &[String]) -> Bson {
+    let noted = changed(doc! { "kept": { "$ifNull": ["$$this.kept", "$$NOW"] } });
+    let is_one = doc! { "$in": ["$$this.id", literal(ids.to_vec())] };
+    map(array("ops"), choose(is_one, noted, "$$this"))
+}
+
+impl Bounds {
+    /// Checks that the decider with these records has room for one more.
+    ///
+    /// # Errors
+    /// `RateLimited`, with `reason`: it is full of records that it may not drop.
+    pub fn demand_room(
+        self,
+        ops: &[OpRecord],
+        attempt: &Attempt,
+        reason: &'static str,
+    ) -> Result<(), Error> {
+        let now = attempt.now().timestamp_millis();
+        let since = |ago: Duration| DateTime::from_millis(now - millis(ago));
+        let (young, moved) = (since(self.ops), since(self.grace_period()));
+        let is_held =
+            |record: &&OpRecord| record.at > young && record.kept.is_none_or(|kept| kept > moved);
+        if ops.iter().filter(is_held).count() < self.most_ops {
+            return Ok(());
+        }
+        Err(Error::RateLimited(reason))
+    }
+}
+
+/// The records that the decider may not drop: they are recent, and no other document has remembered them for
+/// longer than one grace period.
+fn held(bounds: Bounds) -> Bson {
+    let since = |ago: Duration| doc! { "$subtract": ["$$NOW", millis(ago)] };
+    let is_young = doc! { "$gt": ["$$this.at", since(bounds.ops)] };
+    let kept = doc! { "$ifNull": ["$$this.kept", "$$NOW"] };
+    let is_needed = doc! { "$gt": [kept, since(bounds.grace_period())] };
+    filter(array("ops"), doc! { "$and": [is_young, is_needed] })
+}
+
+fn most_ops(bounds: Bounds) -> i64 {
+    i64::try_from(bounds.most_ops).unwrap_or(i64::MAX)
+}

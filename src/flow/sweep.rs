@@ -1,0 +1,111 @@
+//! Sweeps: they finish flows that were interrupted.
+
+use std::time::Duration;
+
+use mongodb::bson::DateTime;
+
+use super::{Attempt, Bounds, attempt::millis};
+use crate::error::Error;
+
+/// One pass of a room's sweep: its time on the server's clock, and its result so far. A failing item doesn't
+/// keep the others from being tried.
+#[derive(Debug)]
+pub struct Sweep {
+    now: DateTime,
+    bounds: Bounds,
+    finished: u64,
+    failed: Option<Error>,
+}
+
+impl Sweep {
+    /// A sweep that begins with this attempt.
+    pub fn begin(attempt: &Attempt, bounds: Bounds) -> Self {
+        Self { now: attempt.now(), bounds, finished: 0, failed: None }
+    }
+
+    /// The server's time at the beginning of the pass.
+    pub fn now(&self) -> DateTime {
+        self.now
+    }
+
+    /// Time before which a document must have been changed last, so that the pass may act on it; see
+    /// [`Bounds::two_grace_periods_millis`].
+    pub fn quiet(&self) -> DateTime {
+        self.earlier_millis(self.bounds.two_grace_periods_millis())
+    }
+
+    /// Time before which the deadline of an attempt must lie, so that none of its writes can still be applied.
+    pub fn overdue(&self) -> DateTime {
+        self.bounds.overdue_before(self.now)
+    }
+
+    /// Time before which idempotency keys need not be remembered any more.
+    pub fn forgotten(&self) -> DateTime {
+        self.earlier(self.bounds.ops)
+    }
+
+    /// The time this long before the pass.
+    pub fn earlier(&self, ago: Duration) -> DateTime {
+        self.earlier_millis(millis(ago))
+    }
+
+    fn earlier_millis(&self, ago: i64) -> DateTime {
+        DateTime::from_millis(self.now.timestamp_millis().saturating_sub(ago))
+    }
+
+    /// Finishes each item of a list. `name` is what the log calls the item; `finish` returns whether it
+    /// finished something.
+    pub async fn each<T, F>(
+        &mut self,
+        found: Result<Vec<T>, Error>,
+        name: impl Fn(&T) -> String,
+        mut finish: impl FnMut(T) -> F,
+    ) where
+        F: Future<Output = Result<bool, Error>>,
+    {
+        match found {
+            Ok(items) => {
+                for item in items {
+                    let name = name(&item);
+                    let done = finish(item).await;
+                    self.add(&name, done);
+                }
+            }
+            Err(error) => self.note("list", Err(error)),
+        }
+    }
+
+    /// Adds the result of one item: whether something was finished.
+    pub fn add(&mut self, what: &str, done: Result<bool, Error>) {
+        self.count(what, done.map(u64::from));
+    }
+
+    /// Adds the number of items that a part of the pass finished.
+    pub fn count(&mut self, what: &str, done: Result<u64, Error>) {
+        match done {
+            Ok(finished) => self.finished += finished,
+            Err(error) => self.note(what, Err(error)),
+        }
+    }
+
+    /// Adds the result of something that isn't counted.
+    pub fn note(&mut self, what: &str, done: Result<(), Error>) {
+        if let Err(error) = done {
+            tracing::warn!(
+                event = "sweep_item_failed",
+                what,
+                ?error,
+                "sweep item failed; the next sweep retries it"
+            );
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Returns the number of finished items.
+    ///
+    /// # Errors
+    /// The first error.
+    pub fn finished(self) -> Result<u64, Error> {
+        self.failed.map_or(Ok(self.finished), Err)
+    }
+}

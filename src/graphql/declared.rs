@@ -1,0 +1,274 @@
+//! Declared inputs: one declaration gives the GraphQL input, its checks with the path of the failing field, and
+//! the digest of the idempotency key.
+//!
+//! ```ignore
+//! input! {
+//!     /// Input of `addCartLine`.
+//!     pub struct AddCartLineInput {
+//!         /// Global id of the cart.
+//!         pub cart_id: ID where id(NodeKind::Cart),
+//!         /// Number of pieces to add.
+//!         pub quantity: Long where within(1..=MOST_QUANTITY),
+//!         /// Idempotency key of the call.
+//!         pub idempotency_key: Option<ID> where optional(key()),
+//!     }
+//! }
+//! ```
+//!
+//! The checks behind `where` are the functions of this module. They normalise the value in place: a text loses
+//! white space at its ends, and a global id becomes the `_id`. A field without a check takes every value of its
+//! type.
+
+use std::ops::{Deref, RangeInclusive};
+
+use async_graphql::ID;
+
+use super::{
+    input as checks,
+    node_id::NodeKind,
+    refusals::{InvalidInput, NotFound, Unusable},
+};
+
+/// An input that can check itself; [`input!`](crate::graphql::input) implements it.
+pub trait Input: Sized {
+    /// Checks and normalises every field.
+    ///
+    /// # Errors
+    /// The first field that is invalid, or that names a document that can't exist.
+    fn check(&mut self) -> Result<(), Unusable>;
+
+    /// The checked input.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    fn checked(mut self) -> Result<Checked<Self>, Unusable> {
+        self.check()?;
+        Ok(Checked(self))
+    }
+}
+
+/// An input whose fields are valid and normalised.
+#[derive(Debug, Clone)]
+pub struct Checked<I>(I);
+
+impl<I> Deref for Checked<I> {
+    type Target = I;
+
+    fn deref(&self) -> &I {
+        &self.0
+    }
+}
+
+impl<I> Checked<I> {
+    /// The input itself, to move its values.
+    pub fn into_inner(self) -> I {
+        self.0
+    }
+}
+
+/// A global id of this kind; see [`id`](super::input::id).
+pub fn id(kind: NodeKind) -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
+    move |_, value| {
+        value.0 = checks::id(kind, value)?;
+        Ok(())
+    }
+}
+
+/// The SKU of an existing product; see [`sku`](super::input::sku).
+pub fn sku() -> impl Fn(&str, &mut ID) -> Result<(), NotFound> {
+    |_, value| checks::sku(value).map(|_| ())
+}
+
+/// A client's idempotency key: 1 to 128 characters, at least one of them visible.
+pub fn key() -> impl Fn(&str, &mut ID) -> Result<(), InvalidInput> {
+    |field, value| checks::verbatim(field, value, 1..=128).map(|_| ())
+}
+
+/// A text for display; see [`text`](super::input::text).
+pub fn text(
+    length: RangeInclusive<usize>,
+) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    move |field, value| {
+        *value = checks::text(field, value, length.clone())?;
+        Ok(())
+    }
+}
+
+/// A text that is compared with others; see [`verbatim`](super::input::verbatim).
+pub fn verbatim<T: AsRef<str>>(
+    length: RangeInclusive<usize>,
+) -> impl Fn(&str, &mut T) -> Result<(), InvalidInput> {
+    move |field, value| checks::verbatim(field, value.as_ref(), length.clone()).map(|_| ())
+}
+
+/// A country; see [`country`](super::input::country).
+pub fn country() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    |field, value| checks::country(field, value).map(|_| ())
+}
+
+/// A number in a range.
+pub fn within<T: Copy + Into<i64>>(
+    range: RangeInclusive<i64>,
+) -> impl Fn(&str, &mut T) -> Result<(), InvalidInput> {
+    move |field, value| checks::within(field, (*value).into(), range.clone()).map(|_| ())
+}
+
+/// Tags; see [`tags`](super::input::tags).
+pub fn tags() -> impl Fn(&str, &mut Vec<String>) -> Result<(), InvalidInput> {
+    |field, value| {
+        *value = checks::tags(field, value)?;
+        Ok(())
+    }
+}
+
+/// An input inside another one; the path of its failing field begins with the field that holds it.
+pub fn nested<I: Input>() -> impl Fn(&str, &mut I) -> Result<(), Unusable> {
+    |field, value| {
+        value.check().map_err(|fault| match fault {
+            Unusable::Invalid(invalid) => Unusable::Invalid(invalid.below(field)),
+            missing @ Unusable::Missing(_) => missing,
+        })
+    }
+}
+
+/// A value that may be absent.
+pub fn optional<T, E>(
+    check: impl Fn(&str, &mut T) -> Result<(), E>,
+) -> impl Fn(&str, &mut Option<T>) -> Result<(), E> {
+    move |field, value| value.as_mut().map_or(Ok(()), |value| check(field, value))
+}
+
+/// A list of at most `most` values. The path of a failing one ends in its position.
+pub fn each<T, E: From<InvalidInput>>(
+    most: usize,
+    check: impl Fn(&str, &mut T) -> Result<(), E>,
+) -> impl Fn(&str, &mut Vec<T>) -> Result<(), E> {
+    move |field, values| {
+        checks::at_most(field, values, most)?;
+        let mut positions = values.iter_mut().enumerate();
+        positions.try_for_each(|(position, value)| check(&format!("{field}.{position}"), value))
+    }
+}
+
+/// The GraphQL name of a field.
+pub fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |mut name, word| {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+        name
+    })
+}
+
+/// Declares inputs; see [`declared`](crate::graphql::declared).
+macro_rules! input {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[$field_meta:meta])* pub $field:ident: $type:ty $(where $check:expr)?, )*
+        }
+    )+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, serde::Serialize, async_graphql::InputObject)]
+        #[allow(unreachable_pub, reason = "the types of a room may be private")]
+        pub struct $name {
+            $( $(#[$field_meta])* pub $field: $type, )*
+        }
+
+        impl $crate::graphql::declared::Input for $name {
+            fn check(&mut self) -> Result<(), $crate::graphql::refusals::Unusable> {
+                #[allow(unused_imports, reason = "an input may have no checks")]
+                use $crate::graphql::declared::*;
+                $( $( ($check)(&camel_case(stringify!($field)), &mut self.$field)?; )? )*
+                Ok(())
+            }
+        }
+    )+};
+}
+
+/// Declares the results of mutations: what a mutation returns, or one of its refusals. `Document => Thing` also
+/// converts the document that the operation returns.
+macro_rules! result {
+    () => {};
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident: $document:ty => $thing:ident $(| $refusal:ident)*; $($rest:tt)*
+    ) => {
+        impl From<$document> for $name {
+            fn from(document: $document) -> Self {
+                Self::$thing(document.into())
+            }
+        }
+
+        $crate::graphql::declared::result! {
+            $(#[$meta])* pub enum $name: $thing $(| $refusal)*; $($rest)*
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident: $thing:ident $(| $refusal:ident)*; $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, async_graphql::Union)]
+        #[allow(clippy::large_enum_variant, reason = "one is made per answer and moved on at once")]
+        pub enum $name {
+            $thing($thing),
+            $( $refusal($refusal), )*
+        }
+
+        $crate::graphql::declared::mutation_result!($name: $($refusal)*);
+        $crate::graphql::declared::result! { $($rest)* }
+    };
+}
+
+/// What all results have in common.
+macro_rules! mutation_result {
+    ($name:ident: $($refusal:ident)*) => {
+        impl $crate::graphql::refusals::MutationResult for $name {
+            const NAME: &'static str = stringify!($name);
+            const ROOM: &'static str = $crate::graphql::declared::room_of(module_path!());
+
+            fn missing(
+                refusal: $crate::graphql::refusals::NotFound,
+            ) -> $crate::graphql::refusals::Stop<Self> {
+                $crate::graphql::declared::missing!(refusal; $($refusal)*)
+            }
+        }
+    };
+}
+
+/// How a result tells that a document can't exist: by its member `NotFound`. A result without this member is of
+/// a mutation that names no document.
+macro_rules! missing {
+    ($refusal:ident; NotFound $($rest:ident)*) => { $refusal.into() };
+    ($refusal:ident; $other:ident $($rest:ident)*) => {
+        $crate::graphql::declared::missing!($refusal; $($rest)*)
+    };
+    ($refusal:ident;) => {
+        $crate::graphql::refusals::Stop::Failed($crate::error::Error::internal($refusal.message))
+    };
+}
+
+/// The room in which a module lies. Fails to compile for a module outside of the rooms.
+pub const fn room_of(module: &'static str) -> &'static str {
+    const ROOMS: &str = concat!(env!("CARGO_CRATE_NAME"), "::domains::");
+    let (module, rooms) = (module.as_bytes(), ROOMS.as_bytes());
+    assert!(module.len() > rooms.len(), "a result belongs to a room");
+    let mut end = 0;
+    while end < rooms.len() {
+        assert!(module[end] == rooms[end], "a result belongs to a room");
+        end += 1;
+    }
+    while end < module.len() && module[end] != b':' {
+        end += 1;
+    }
+    let room = module.split_at(end).0.split_at(rooms.len()).1;
+    match std::str::from_utf8(room) {
+        Ok(room) => room,
+        Err(_) => panic!("a module's name is UTF-8"),
+    }
+}
+
+pub(crate) use {input, missing, mutation_result, result};

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::App,
-    domains::ROOMS,
+    domains::{ROOMS, Room},
     error::Error,
     flow::{Sweep, lease::Lease},
 };
@@ -26,14 +26,11 @@ pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
     let mut total = Swept::default();
     let mut failed = None;
     for room in ROOMS {
-        let Some(run) = room.sweep else { continue };
+        if room.sweep.is_none() {
+            continue;
+        }
         let metrics = app.metrics().sweeps();
-        let swept = async {
-            let mut sweep = Sweep::begin(&app.begin().await?, app.bounds());
-            run(app, &mut sweep).await;
-            sweep.finished()
-        };
-        match swept.await {
+        match sweep_room(app, room).await {
             Ok(finished) => {
                 metrics.passed(room.name, finished);
                 total.finished += finished;
@@ -51,6 +48,18 @@ pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
         }
     }
     failed.map_or(Ok(total), Err)
+}
+
+/// Runs the sweep of one room, and returns the number of flows that it finished.
+///
+/// # Errors
+/// The first error; the other flows were still tried.
+pub async fn sweep_room(app: &App, room: &Room) -> Result<u64, Error> {
+    let mut sweep = Sweep::begin(&app.begin().await?, app.bounds());
+    if let Some(run) = room.sweep {
+        run(app, &mut sweep).await;
+    }
+    sweep.finished()
 }
 
 /// Runs the sweeps until `stop`. A lease keeps several gateways from doing the same work.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use docgate::{
     error::Error,
-    flow::{OpRecord, Standing, is_full, lease::Lease},
+    flow::{Change, Decider, Op, OpRecord, OtherInput, Try, lease::Lease},
     mongo::{
         Collection, Outcome, Stored, Version,
         copies::Place,
@@ -39,6 +39,12 @@ struct Copied {
     id: String,
     name: String,
     version: i64,
+}
+
+impl Decider for Thing {
+    fn ops(&self) -> &[OpRecord] {
+        &self.ops
+    }
 }
 
 impl Stored for Thing {
@@ -227,32 +233,39 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     let someone_elses = gateway.app.ids().op(&["another", "add"], Some("op-1"), &1);
     assert_eq!(op.id, other_input.id);
     assert_ne!(op.id, someone_elses.id);
-    let add = |op: docgate::flow::Op| {
+    let run = gateway.app.begin().await.expect("a run");
+    let add = |op: Op| {
         let things = things.clone();
         async move {
-            let guard = both(doc! { "_id": "a" }, op.guard(&op.id, bounds));
-            let ops = op.applied(&op.id, bounds);
-            let update = doc! { "$set": { "count": { "$add": ["$count", 1_i64] }, "ops": ops } };
-            things.guarded(guard, vec![update]).apply().await.decided().expect("an outcome")
+            let set = doc! { "count": { "$add": ["$count", 1_i64] } };
+            let change = Change { id: "a".into(), guard: doc! {}, set };
+            let attempted = Try { op: &op, tag: &op.id, attempt: &run, bounds };
+            let mut undone = false;
+            let undo = async {
+                undone = true;
+                Ok(())
+            };
+            let after = things.commit(attempted, change, undo).await.expect("an outcome");
+            (after.map(|thing| thing.count), undone)
         }
     };
-    assert_eq!(add(op.clone()).await.expect("applied").count, 1);
-    assert!(add(op.clone()).await.is_none());
+    assert_eq!(add(op.clone()).await, (Some(1), false));
+    assert_eq!(add(op.clone()).await, (None, false), "what was reserved is the first one's");
     let stored = things.get("a").await.expect("read").expect("there");
-    assert_eq!(op.standing(&op.id, &stored.ops), Standing::Applied);
-    assert_eq!(other_input.standing(&op.id, &stored.ops), Standing::OtherInput);
-    assert_eq!(someone_elses.standing(&someone_elses.id, &stored.ops), Standing::New);
+    assert_eq!(op.is_applied(&stored.ops), Ok(true));
+    assert_eq!(other_input.is_applied(&stored.ops), Err(OtherInput));
+    assert_eq!(someone_elses.is_applied(&stored.ops), Ok(false));
 
-    let void = |tag: String| {
-        let guard = both(doc! { "_id": "a" }, docgate::flow::void_guard(&tag));
-        let update = doc! { "$set": { "ops": docgate::flow::voided(&tag, bounds) } };
-        things.guarded(guard, vec![update]).apply()
+    let abort = |tag: String| {
+        let things = things.clone();
+        async move { things.abort("a", &tag, bounds).await.expect("an outcome") }
     };
-    assert!(matches!(void(op.id.clone()).await, Outcome::Refused), "it was applied");
-    assert!(matches!(void(someone_elses.id.clone()).await, Outcome::Applied(_)));
-    assert!(add(someone_elses.clone()).await.is_none());
+    assert!(!abort(op.id.clone()).await, "it was applied");
+    assert!(abort(someone_elses.id.clone()).await);
+    assert!(abort(someone_elses.id.clone()).await, "a second time");
+    assert_eq!(add(someone_elses.clone()).await, (None, true), "an aborted tag isn't applied");
     let stored = things.get("a").await.expect("read").expect("there");
-    assert_eq!(someone_elses.standing(&someone_elses.id, &stored.ops), Standing::Void);
+    assert_eq!(someone_elses.is_applied(&stored.ops), Ok(false));
     assert_eq!(stored.count, 1);
 }
 
@@ -274,7 +287,9 @@ async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
     forgotten.ops = (0..300).map(|n| record(n, old)).collect();
     let mut full = thing("full", 0);
     full.ops = (0..300).map(|n| record(n, run.now())).collect();
-    assert!(is_full(&full.ops, run.now(), bounds) && !is_full(&forgotten.ops, run.now(), bounds));
+    let full_now = bounds.demand_room(&full.ops, &run, "full");
+    assert!(matches!(full_now, Err(Error::RateLimited("full"))));
+    bounds.demand_room(&forgotten.ops, &run, "full").expect("room");
     let things = with_things(&gateway, &[forgotten, full]).await;
     let op = gateway.app.ids().op(&["someone"], None, &());
     let apply = |id: &'static str| {

@@ -70,7 +70,11 @@ fn declined(said: &Authorisation) -> &str {
 async fn sweep(gateway: &Gateway) {
     let quiet = gateway.app.bounds().two_grace_periods_millis().unsigned_abs();
     tokio::time::sleep(Duration::from_millis(quiet + 100)).await;
-    while transfers_room::sweep::sweep(&gateway.app).await.expect("the sweep runs") > 0 {}
+    while docgate::background::sweep_room(&gateway.app, &transfers_room::ROOM)
+        .await
+        .expect("the sweep runs")
+        > 0
+    {}
 }
 
 /// Payments without orders break the orders' invariants; those of the money must hold.

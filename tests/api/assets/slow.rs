@@ -71,7 +71,8 @@ async fn a_beginning_that_comes_slowly_is_no_stalled_upload() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let swept = docgate::domains::assets::sweep::sweep(&gateway.app).await;
+    let swept =
+        docgate::background::sweep_room(&gateway.app, &docgate::domains::assets::ROOM).await;
     assert_eq!(swept.expect("a sweep"), 0);
     slow.send(&rest[300_000..]).await;
     let answer = slow.answer().await;

@@ -12,7 +12,9 @@ async fn look(gateway: &Gateway) -> u64 {
     let over = doc! { "$set": { "until": DateTime::from_millis(0) } };
     leases.update_one(doc! { "_id": "assets.blobs" }, over).await.expect("updated");
     gateway.database.run_command(doc! { "profile": 2 }).await.expect("a profile");
-    docgate::domains::assets::sweep::sweep(&gateway.app).await.expect("a sweep");
+    docgate::background::sweep_room(&gateway.app, &docgate::domains::assets::ROOM)
+        .await
+        .expect("a sweep");
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("no profile");
     let profile = gateway.database.collection::<Document>("system.profile");
     let chunks = doc! { "ns": format!("{}.assets.chunks", gateway.database.name()) };

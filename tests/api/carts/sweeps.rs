@@ -192,7 +192,9 @@ async fn left_behind(gateway: &Gateway) -> Vec<String> {
 async fn finish(gateway: &Gateway) {
     for _ in 0..3 {
         age(gateway).await;
-        docgate::domains::carts::sweep::sweep(&gateway.app).await.expect("a sweep");
+        docgate::background::sweep_room(&gateway.app, &docgate::domains::carts::ROOM)
+            .await
+            .expect("a sweep");
     }
     gateway.assert_sound().await;
 }
@@ -212,7 +214,9 @@ async fn a_sweep_survives_a_cut_at_every_command() {
 
     left_behind(&base).await;
     proxy.record();
-    docgate::domains::carts::sweep::sweep(&gateway.app).await.expect("a sweep");
+    docgate::background::sweep_room(&gateway.app, &docgate::domains::carts::ROOM)
+        .await
+        .expect("a sweep");
     let commands = proxy.seen();
     assert!(commands.len() > 20, "{commands:#?}");
     // Each is applied and its reply lost: the sweep stops there with this and goes on with the rest.
@@ -223,7 +227,8 @@ async fn a_sweep_survives_a_cut_at_every_command() {
         }
         let ids = left_behind(&base).await;
         proxy.cut_with_retries(at, Cut::ReplyLost);
-        let swept = docgate::domains::carts::sweep::sweep(&gateway.app).await;
+        let swept =
+            docgate::background::sweep_room(&gateway.app, &docgate::domains::carts::ROOM).await;
         assert!(swept.is_err(), "{seen:?}");
         proxy.heal();
         finish(&gateway).await;
@@ -276,7 +281,9 @@ async fn a_sweep_looks_only_at_what_is_due() {
     });
     gateway.raw("inventory").insert_many(stocks).await.expect("inserted");
     gateway.database.run_command(doc! { "profile": 2 }).await.expect("profiled");
-    docgate::domains::carts::sweep::sweep(&gateway.app).await.expect("a sweep");
+    docgate::background::sweep_room(&gateway.app, &docgate::domains::carts::ROOM)
+        .await
+        .expect("a sweep");
     gateway.database.run_command(doc! { "profile": 0 }).await.expect("not any more");
     let mut profile = gateway.raw("system.profile").find(doc! {}).await.expect("a profile");
     let mut reads = 0;

@@ -27,7 +27,7 @@ pub mod transfers;
 
 mod room;
 
-pub use room::Room;
+pub use room::{Check, Repair, Room, Swept};
 
 use std::iter;
 

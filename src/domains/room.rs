@@ -44,6 +44,6 @@ impl Room {
 }
 
 /// The declaration of a collection and its indexes.
-pub const fn declared<T: Stored>() -> Declared {
+pub(crate) const fn declared<T: Stored>() -> Declared {
     (T::COLLECTION, T::INDEXES)
 }

@@ -6,9 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::App,
-    domains::{ROOMS, Room},
+    domains::{Room, switched_on},
     error::Error,
-    flow::{Sweep, lease::Lease},
+    flow::{Attempt, Sweep, lease::Lease},
 };
 
 /// The result of one pass of the sweeps.
@@ -24,13 +24,14 @@ pub struct Swept {
 /// The first error; the other sweeps were still tried.
 pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
     let mut total = Swept::default();
+    let attempt = app.begin().await?;
     let mut failed = None;
-    for room in ROOMS {
+    for room in switched_on(app.config()) {
         if room.sweep.is_none() {
             continue;
         }
         let metrics = app.metrics().sweeps();
-        match sweep_room(app, room).await {
+        match sweep_from(app, room, &attempt).await {
             Ok(finished) => {
                 metrics.passed(room.name, finished);
                 total.finished += finished;
@@ -55,7 +56,12 @@ pub async fn sweep_all(app: &App) -> Result<Swept, Error> {
 /// # Errors
 /// The first error; the other flows were still tried.
 pub async fn sweep_room(app: &App, room: &Room) -> Result<u64, Error> {
-    let mut sweep = Sweep::begin(&app.begin().await?, app.bounds());
+    sweep_from(app, room, &app.begin().await?).await
+}
+
+/// Sweeps what has been untouched for long enough at the beginning of `attempt`.
+async fn sweep_from(app: &App, room: &Room, attempt: &Attempt) -> Result<u64, Error> {
+    let mut sweep = Sweep::begin(attempt, app.bounds());
     if let Some(run) = room.sweep {
         run(app, &mut sweep).await;
     }

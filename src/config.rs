@@ -4,6 +4,7 @@
 mod read;
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -58,6 +59,14 @@ pub struct Config {
     pub auth_roles_claim: String,
     /// Name of a cookie that may hold the token. If unset, tokens are accepted in the header only.
     pub auth_cookie: Option<String>,
+
+    /// Names of the roles in tokens, each with the roles of the role table that it grants. Default: the roles of
+    /// the table by their own names.
+    pub roles: BTreeMap<String, Vec<String>>,
+
+    /// The rooms that are switched on; all of them if the list is empty. A room that is switched off isn't in
+    /// the schema, builds no indexes and runs no sweeps.
+    pub rooms: Vec<String>,
 
     /// Fallback locale for names that exist neither for the requested tag nor for its language.
     pub site_locale: String,
@@ -288,6 +297,8 @@ impl Default for Config {
             auth_leeway_seconds: 30,
             auth_roles_claim: "roles".into(),
             auth_cookie: None,
+            roles: BTreeMap::new(),
+            rooms: Vec::new(),
             site_locale: "en".into(),
             site_url: None,
             payments: PaymentProvider::Ledger,
@@ -401,9 +412,14 @@ impl Config {
 
     /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
     /// missing.
-    pub fn load_for_database(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
+    pub fn load_for_database(
+        file: Option<&Path>,
+        flags: impl Serialize,
+        further: impl FnOnce(&Self) -> Vec<String>,
+    ) -> Result<Self, Faults> {
         let (config, mut faults) = read::read(file, flags)?;
         faults.extend(config.database_faults());
+        faults.extend(further(&config));
         config.unless(faults)
     }
 

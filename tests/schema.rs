@@ -278,7 +278,8 @@ fn an_answer_may_be_kept_for_the_shortest_time_of_its_fields() {
 #[test]
 fn the_subgraph_is_the_schema_with_keys() {
     let subgraph =
-        parse_schema(docgate::schema::subgraph::sdl()).expect("the printed schema parses");
+        parse_schema(docgate::schema::subgraph::sdl(&docgate::config::Config::default()))
+            .expect("the printed schema parses");
     let whole = parse_schema(docgate::schema::sdl()).expect("the printed schema parses");
     let types = |schema: &async_graphql::parser::types::ServiceDocument| {
         let names = schema.definitions.iter().filter_map(|definition| match definition {

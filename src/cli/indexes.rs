@@ -82,7 +82,7 @@ impl Plan {
         let config = self.source.database()?;
         logging::begin(config.log_format, logging::TOOL)?;
         let planned = on_database(&config, async |database| {
-            Ok(indexes::plan(&database, &collections()).await?)
+            Ok(indexes::plan(&database, &collections(&config)).await?)
         });
         let plan = planned.await?;
         let mut rows = vec![["COLLECTION", "INDEX", "STATE", "SERVES"].map(str::to_owned)];
@@ -118,7 +118,7 @@ impl Apply {
                 let (what, done) = (planned, self.done(&planned.step));
                 terminal::say(format_args!("{}.{}: {done}", what.collection, what.name));
             };
-            indexes::apply(&database, &collections(), self.drop, tell).await?;
+            indexes::apply(&database, &collections(&config), self.drop, tell).await?;
             follow_site_locale(App::new(config.clone(), database)).await
         });
         applied.await?;

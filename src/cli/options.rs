@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::failure::Failure;
 use crate::{
     config::{Config, Faults},
+    domains,
     edge::Edge,
     metrics::Metrics,
     mongo::connect,
@@ -35,17 +36,19 @@ pub(super) struct Source {
 impl Source {
     /// The configuration of a gateway.
     pub(super) fn gateway(&self) -> Result<Config, Faults> {
-        Config::load(self.config.as_deref(), self)
+        Config::load_with(self.config.as_deref(), self, domains::faults)
     }
 
     /// The configuration of a gateway with `flags`, including a check of the files that it names.
     pub(super) fn served(&self, flags: impl Serialize) -> Result<Config, Faults> {
-        Config::load_with(self.config.as_deref(), flags, Edge::faults)
+        Config::load_with(self.config.as_deref(), flags, |config| {
+            [Edge::faults(config), domains::faults(config)].concat()
+        })
     }
 
     /// The configuration of a command that only uses the database.
     pub(super) fn database(&self) -> Result<Config, Faults> {
-        Config::load_for_database(self.config.as_deref(), self)
+        Config::load_for_database(self.config.as_deref(), self, domains::faults)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Schema {
 impl Schema {
     pub(super) fn run(&self) -> ExitCode {
         if self.federation {
-            terminal::print(crate::schema::subgraph::sdl());
+            terminal::print(crate::schema::subgraph::sdl(&crate::config::Config::default()));
         } else {
             terminal::print(crate::schema::sdl());
         }

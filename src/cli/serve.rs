@@ -133,7 +133,7 @@ impl Serve {
         let database = app.database();
         wait_for_primary(app.config(), database, Duration::from_secs(self.wait)).await?;
         if self.apply_indexes {
-            indexes::apply(database, &collections(), false, |planned| {
+            indexes::apply(database, &collections(app.config()), false, |planned| {
                 if planned.step == Step::Create {
                     tracing::info!(
                         event = "index_built",
@@ -145,7 +145,7 @@ impl Serve {
             })
             .await?;
         }
-        warn_of_indexes(database).await
+        warn_of_indexes(app.config(), database).await
     }
 
     /// Queries the gateway on this machine. Other faults of the configuration are left to that gateway to
@@ -168,8 +168,8 @@ impl Serve {
 
 /// Logs one warning with the names of missing or different indexes: reads without their index are slow, and
 /// some fail.
-async fn warn_of_indexes(database: &Database) -> Result<(), Failure> {
-    let plan = indexes::plan(database, &collections()).await?;
+async fn warn_of_indexes(config: &Config, database: &Database) -> Result<(), Failure> {
+    let plan = indexes::plan(database, &collections(config)).await?;
     let lacking =
         plan.iter().filter(|planned| matches!(planned.step, Step::Create | Step::Differs));
     let names: Vec<String> =

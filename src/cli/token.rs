@@ -2,11 +2,11 @@
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use clap::{Args, builder::PossibleValuesParser};
+use clap::Args;
 use jsonwebtoken::{EncodingKey, Header, encode, get_current_timestamp};
 
 use super::{failure::Failure, terminal};
-use crate::{config::Config, edge::auth::RolesClaim, graphql::requester::Role};
+use crate::{config::Config, edge::auth::RolesClaim};
 
 /// Sign a token for development
 ///
@@ -25,7 +25,7 @@ pub(super) struct Token {
     #[arg(long, value_name = "NAME", value_parser = subject)]
     sub: String,
     /// Roles of the token, separated by commas. Without roles it permits what every signed-in caller may do.
-    #[arg(long, value_name = "ROLES", value_delimiter = ',', value_parser = roles())]
+    #[arg(long, value_name = "ROLES", value_delimiter = ',')]
     roles: Vec<String>,
     /// Validity of the token: a number and s, m, h or d.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
@@ -39,6 +39,13 @@ impl Token {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let config = Config::load_keys(self.config.as_deref(), serde_json::json!({}))?;
         let roles: Vec<&str> = self.roles.iter().map(String::as_str).collect();
+        let claim = RolesClaim::of(&config);
+        if let Some(unknown) = roles.iter().find(|role| claim.granted(role).is_empty()) {
+            let names = claim.names().join(", ");
+            return Err(Failure::usage(format!(
+                "there is no role {unknown:?}; the roles are {names}"
+            )));
+        }
         terminal::say(mint(&config, &self.sub, &roles, self.ttl)?);
         Ok(ExitCode::SUCCESS)
     }
@@ -61,7 +68,7 @@ pub(super) fn mint(
         return Err(Failure::usage("auth_hs256_secret needs 32 bytes or more"));
     }
     let now = get_current_timestamp();
-    let mut claims = RolesClaim::new(&config.auth_roles_claim).claims(roles);
+    let mut claims = RolesClaim::of(config).claims(roles);
     claims.insert("sub".to_owned(), subject.into());
     claims.insert("iat".to_owned(), now.into());
     claims.insert("exp".to_owned(), now.saturating_add(ttl.as_secs()).into());
@@ -72,10 +79,6 @@ pub(super) fn mint(
     }
     encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes()))
         .map_err(|fault| Failure::trouble(format!("the token can't be signed: {fault}")))
-}
-
-fn roles() -> PossibleValuesParser {
-    PossibleValuesParser::new(Role::ALL.map(Role::name))
 }
 
 fn subject(text: &str) -> Result<String, &'static str> {

@@ -121,6 +121,7 @@ fn value(default: Option<&Value>, text: String) -> Value {
             serde_json::from_str::<Number>(text.trim()).ok().map(Value::Number)
         }
         Some(Value::Array(_)) => Some(list(&text)),
+        Some(Value::Object(_)) => serde_json::from_str(&text).ok(),
         _ => None,
     };
     parsed.unwrap_or(Value::String(text))
@@ -154,6 +155,7 @@ fn expected<'a>(default: &Value, unfit: &'a str) -> &'a str {
         Value::Number(_) if words == "u32" => "a whole number between 0 and 4294967295",
         Value::Number(_) => "a whole number, 0 or more,",
         Value::Array(_) => "a list of texts",
+        Value::Object(_) => "a table of lists of texts",
         _ if unfit.contains("socket address") => "an address and port such as 127.0.0.1:8080",
         _ if unfit.starts_with("unknown variant") => words,
         _ => "a text",

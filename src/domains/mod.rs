@@ -26,14 +26,15 @@ pub mod people;
 pub mod transfers;
 
 mod room;
+pub mod trees;
 
 pub use room::{Check, Repair, Room, Swept};
 
 use std::iter;
 
 use crate::{
-    app::App, error::Error, flow::lease::LeaseDocument, invariants::Report,
-    mongo::indexes::Declared,
+    app::App, config::Config, error::Error, flow::lease::LeaseDocument, graphql::node_id::NodeKind,
+    invariants::Report, mongo::indexes::Declared,
 };
 
 /// Every room. Sweeps run in this order: deciders before receivers.
@@ -54,16 +55,53 @@ pub const ROOMS: &[&Room] = &[
     &hits::ROOM,
 ];
 
-/// Every collection with its indexes.
-pub fn collections() -> Vec<Declared> {
-    let rooms = ROOMS.iter().flat_map(|room| room.collections);
+/// The rooms that are switched on.
+pub fn switched_on(config: &Config) -> impl Iterator<Item = &'static Room> {
+    let rooms = &config.rooms;
+    let is_on = move |name| rooms.is_empty() || rooms.iter().any(|on| on == name);
+    ROOMS.iter().copied().filter(move |room| is_on(room.name))
+}
+
+/// Whether the room with this name is switched on.
+pub fn is_on(config: &Config, name: &str) -> bool {
+    switched_on(config).any(|room| room.name == name)
+}
+
+/// Names of the rooms that are switched off.
+pub fn switched_off(config: &Config) -> Vec<&'static str> {
+    let on: Vec<&str> = switched_on(config).map(|room| room.name).collect();
+    ROOMS.iter().map(|room| room.name).filter(|name| !on.contains(name)).collect()
+}
+
+/// Whether documents of this kind are part of the schema.
+pub fn has_nodes(config: &Config, kind: NodeKind) -> bool {
+    switched_on(config).any(|room| room.nodes.contains(&kind))
+}
+
+/// Faults of the configuration key `rooms`, each as a sentence.
+pub fn faults(config: &Config) -> Vec<String> {
+    let names: Vec<&str> = ROOMS.iter().map(|room| room.name).collect();
+    let unknown = config.rooms.iter().filter(|name| !names.contains(&name.as_str()));
+    let unknown = unknown.map(|name| {
+        format!("rooms: there is no room {name:?}; the rooms are {}", names.join(", "))
+    });
+    let missing = switched_on(config).flat_map(|room| {
+        let missing = room.needs.iter().filter(|name| !is_on(config, name));
+        missing.map(|name| format!("rooms: {} needs {name}", room.name))
+    });
+    unknown.chain(missing).collect()
+}
+
+/// Every collection of the rooms that are switched on, with its indexes.
+pub fn collections(config: &Config) -> Vec<Declared> {
+    let rooms = switched_on(config).flat_map(|room| room.collections);
     iter::once(&room::declared::<LeaseDocument>()).chain(rooms).copied().collect()
 }
 
 /// Checks the invariants of every room.
 pub async fn check(app: &App) -> Result<Report, Error> {
     let mut report = Report::default();
-    for room in ROOMS {
+    for room in switched_on(app.config()) {
         if let Some(check) = room.check {
             check(app, &mut report).await?;
         }
@@ -77,7 +115,7 @@ pub async fn check(app: &App) -> Result<Report, Error> {
 /// `Unavailable` or `Internal`: it can be repeated.
 pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut repaired = Vec::new();
-    for room in ROOMS {
+    for room in switched_on(app.config()) {
         if let Some(repair) = room.repair {
             repaired.extend(repair(app).await?);
         }

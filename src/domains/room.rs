@@ -6,6 +6,7 @@ use crate::{
     app::App,
     error::Error,
     flow::Sweep,
+    graphql::node_id::NodeKind,
     invariants::Report,
     mongo::{Stored, indexes::Declared},
 };
@@ -17,6 +18,8 @@ pub struct Room {
     pub name: &'static str,
     /// Names of the rooms without which it can't run.
     pub needs: &'static [&'static str],
+    /// Kinds of documents with a global id.
+    pub nodes: &'static [NodeKind],
     /// Its collections with their indexes.
     pub collections: &'static [Declared],
     /// Finishes flows that were interrupted.
@@ -39,7 +42,15 @@ pub type Repair = for<'a> fn(&'a App) -> Running<'a, Result<Vec<String>, Error>>
 impl Room {
     /// A room without collections, sweeps and invariants.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, needs: &[], collections: &[], sweep: None, check: None, repair: None }
+        Self {
+            name,
+            needs: &[],
+            nodes: &[],
+            collections: &[],
+            sweep: None,
+            check: None,
+            repair: None,
+        }
     }
 }
 

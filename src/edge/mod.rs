@@ -45,7 +45,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use tower_service::Service as _;
 
-use crate::{app::App, config::Config, schema::GatewaySchema};
+use crate::{app::App, config::Config, domains, schema::GatewaySchema};
 
 pub use explorer::DemoTokens;
 
@@ -140,9 +140,13 @@ impl Edge {
         let config = self.app.config();
         let mut routes = Router::new()
             .route("/graphql", post(post_graphql).get(get_graphql))
-            .route("/graphql/stream", live::reservations::routes())
-            .route("/feeds/{*path}", get(feeds::feed))
-            .route("/assets/{*path}", assets::routes());
+            .route("/graphql/stream", live::reservations::routes());
+        if domains::is_on(config, "content") {
+            routes = routes.route("/feeds/{*path}", get(feeds::feed));
+        }
+        if domains::is_on(config, "assets") {
+            routes = routes.route("/assets/{*path}", assets::routes());
+        }
         if let Some(cors) = cors(&config.cors_origins) {
             routes = routes.layer(cors);
         }

@@ -11,7 +11,6 @@
 //! - [`page`]: connections with keyset cursors
 //! - [`upload`]: files in a request
 //! - [`node_id`]: opaque global ids
-//! - [`trees`]: changes of a tree's shape
 //! - [`subscription`]: the state of one document after each change
 //! - [`errors`]: conversion of errors for the client
 
@@ -27,7 +26,6 @@ pub mod requester;
 pub mod scalars;
 pub mod subscription;
 pub mod text;
-pub mod trees;
 pub mod upload;
 
 use async_graphql::{Context, SelectionField};

@@ -16,8 +16,8 @@ use crate::error::Error;
 /// Prefix of the value that stands in a variable for a file of the request.
 const MARK: &str = "docgate:file:";
 
-/// A file of the request, as defined by the GraphQL multipart request specification.
-#[derive(Debug, Clone, Copy)]
+/// A file of the request, as defined by the GraphQL multipart request specification. The default is the first.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Upload {
     place: usize,
 }
@@ -134,7 +134,7 @@ impl Files {
     /// # Errors
     /// As [`Self::take`].
     pub async fn first(&self, field: &'static str) -> Result<Incoming, Error> {
-        self.take(field, Upload { place: 0 }).await
+        self.take(field, Upload::default()).await
     }
 
     /// Reads and discards the rest of the body, up to `most` bytes, so that the client can read its answer.

@@ -4,6 +4,8 @@
 //! `_entities` shows exactly what `node` shows to the same caller. An invalid representation fails alone: the
 //! other ones are answered.
 
+use std::sync::Arc;
+
 use async_graphql::{
     Any, Context, Error as FieldError, ID, Object, OutputType, Result, ScalarType, SimpleObject,
     Union, Value,
@@ -17,6 +19,7 @@ use super::{
 use crate::{
     app::App,
     domains::{
+        self,
         assets::types::Asset,
         carts::types::Cart,
         catalog::types::{Album, Book, Film, GenericProduct},
@@ -86,7 +89,7 @@ impl From<Node> for Entity {
 #[graphql(name = "_Service")]
 pub struct Service {
     /// Schema of this gateway with the keys of its entities, in the schema definition language.
-    sdl: &'static str,
+    sdl: Arc<str>,
 }
 
 /// Query fields.
@@ -99,8 +102,8 @@ impl EntitiesQuery {
     ///
     /// Who: everyone.
     #[graphql(name = "_service")]
-    async fn service(&self) -> Service {
-        Service { sdl: subgraph::sdl() }
+    async fn service(&self, context: &Context<'_>) -> Service {
+        Service { sdl: subgraph::sdl(app(context).config()) }
     }
 
     /// Entities for up to 100 representations, in the order of `representations`. An element is null if the
@@ -156,7 +159,7 @@ async fn find_entity(
     };
     let found = match key {
         "sku" => find(app, requester, &NodeKind::Product.id(&value)).await?,
-        "path" => {
+        "path" if domains::has_nodes(app.config(), *kind) => {
             let found = categories::operations::category(app, CategoryBy::Path(value.0)).await;
             found.map_err(|error| at(field, error))?.map(|category| Category(category).into())
         }

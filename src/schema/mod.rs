@@ -4,6 +4,7 @@
 pub mod entities;
 pub mod nodes;
 pub mod subgraph;
+mod switch;
 
 use std::{any::Any, future::ready, mem, sync::Arc, time::Duration};
 
@@ -13,9 +14,12 @@ use async_graphql::{
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
+use switch::{RoomFields, Switched};
+
 use crate::{
     config::Config,
     domains::{
+        self,
         assets::{
             self,
             types::{AssetConflict, FileTooLarge, MediaTypeNotAllowed},
@@ -62,52 +66,72 @@ use crate::{
     metrics::operations::OperationType,
 };
 
-/// Query fields of all rooms.
-// The rooms are searched for a field from the last one to the first; the rooms that are read most are
-// therefore last.
-#[derive(MergedObject, Default)]
-pub struct Query(
-    entities::EntitiesQuery,
-    nodes::NodesQuery,
-    hits::resolvers::HitsQuery,
-    identities::resolvers::IdentitiesQuery,
-    transfers::resolvers::TransfersQuery,
-    people::resolvers::PeopleQuery,
-    orders::resolvers::OrdersQuery,
-    inventory::resolvers::InventoryQuery,
-    carts::resolvers::CartsQuery,
-    assets::resolvers::AssetsQuery,
-    comments::resolvers::CommentsQuery,
-    content::resolvers::ContentQuery,
-    categories::resolvers::CategoriesQuery,
-    catalog::resolvers::CatalogQuery,
-);
+/// A root type, made of the fields of all rooms.
+macro_rules! root {
+    ($(#[$meta:meta])* $derive:ident pub struct $name:ident by $of:ident: $($fields:ty,)+) => {
+        $(#[$meta])*
+        #[derive($derive, Default)]
+        pub struct $name($($fields),+);
 
-/// Mutation fields of all rooms.
-#[derive(MergedObject, Default)]
-pub struct Mutation(
-    catalog::resolvers::CatalogMutation,
-    categories::resolvers::CategoriesMutation,
-    people::resolvers::PeopleMutation,
-    comments::resolvers::CommentsMutation,
-    inventory::resolvers::InventoryMutation,
-    carts::resolvers::CartsMutation,
-    orders::resolvers::OrdersMutation,
-    transfers::resolvers::TransfersMutation,
-    content::resolvers::ContentMutation,
-    identities::resolvers::IdentitiesMutation,
-    assets::resolvers::AssetsMutation,
-    hits::resolvers::HitsMutation,
-);
+        impl $name {
+            fn room_fields() -> Vec<RoomFields> {
+                vec![$(RoomFields::$of::<$fields>(stringify!($name))),+]
+            }
+        }
+    };
+}
 
-/// Subscription fields of all rooms.
-#[derive(MergedSubscription, Default)]
-pub struct Subscription(
-    comments::resolvers::CommentsSubscription,
-    inventory::resolvers::InventorySubscription,
-    orders::resolvers::OrdersSubscription,
-    transfers::resolvers::TransfersSubscription,
-);
+root! {
+    /// Query fields of all rooms.
+    // The rooms are searched for a field from the last one to the first; the rooms that are read most are
+    // therefore last.
+    MergedObject pub struct Query by of:
+        entities::EntitiesQuery,
+        nodes::NodesQuery,
+        hits::resolvers::HitsQuery,
+        identities::resolvers::IdentitiesQuery,
+        transfers::resolvers::TransfersQuery,
+        people::resolvers::PeopleQuery,
+        orders::resolvers::OrdersQuery,
+        inventory::resolvers::InventoryQuery,
+        carts::resolvers::CartsQuery,
+        assets::resolvers::AssetsQuery,
+        comments::resolvers::CommentsQuery,
+        content::resolvers::ContentQuery,
+        categories::resolvers::CategoriesQuery,
+        catalog::resolvers::CatalogQuery,
+}
+
+root! {
+    /// Mutation fields of all rooms.
+    MergedObject pub struct Mutation by of:
+        catalog::resolvers::CatalogMutation,
+        categories::resolvers::CategoriesMutation,
+        people::resolvers::PeopleMutation,
+        comments::resolvers::CommentsMutation,
+        inventory::resolvers::InventoryMutation,
+        carts::resolvers::CartsMutation,
+        orders::resolvers::OrdersMutation,
+        transfers::resolvers::TransfersMutation,
+        content::resolvers::ContentMutation,
+        identities::resolvers::IdentitiesMutation,
+        assets::resolvers::AssetsMutation,
+        hits::resolvers::HitsMutation,
+}
+
+root! {
+    /// Subscription fields of all rooms.
+    MergedSubscription pub struct Subscription by of_subscription:
+        comments::resolvers::CommentsSubscription,
+        inventory::resolvers::InventorySubscription,
+        orders::resolvers::OrdersSubscription,
+        transfers::resolvers::TransfersSubscription,
+}
+
+/// The fields of the root types, by room.
+fn room_fields() -> Vec<RoomFields> {
+    [Query::room_fields(), Mutation::room_fields(), Subscription::room_fields()].concat()
+}
 
 /// A refusal: a mutation was refused for an expected reason. Nothing was changed.
 #[derive(Debug, Interface)]
@@ -245,6 +269,11 @@ impl Prepared {
 }
 
 impl GatewaySchema {
+    /// The schema in the schema definition language.
+    pub fn sdl(&self) -> String {
+        self.strict.sdl_with_options(printed())
+    }
+
     /// Executes a query or mutation.
     pub async fn execute(&self, mut prepared: Box<Prepared>) -> Response {
         // A request that was checked before isn't moved.
@@ -416,14 +445,16 @@ fn library(
     queries: &Root<Query>,
     mutations: &Root<Mutation>,
 ) -> Library {
-    let mut builder = builder(mode, queries.clone(), mutations.clone());
-    if !config.federation {
-        builder = builder.register_output_type::<subgraph::Alone>();
-    }
-    if !config.introspection {
-        builder = builder.disable_suggestions();
-    }
-    builder.finish()
+    switch::without(domains::switched_off(config), || {
+        let mut builder = builder(mode, queries.clone(), mutations.clone());
+        if !config.federation {
+            builder = builder.register_output_type::<subgraph::Alone>();
+        }
+        if !config.introspection {
+            builder = builder.disable_suggestions();
+        }
+        builder.register_output_type::<Switched>().finish()
+    })
 }
 
 fn builder(
@@ -438,11 +469,10 @@ fn builder(
         .limit_recursive_depth(DEEPEST)
 }
 
-/// The schema in the schema definition language, as in `schema.graphql`: without the fields and types of a
-/// subgraph.
+/// The schema of the default configuration in the schema definition language, as in `schema.graphql`: all rooms,
+/// without the fields and types of a subgraph.
 pub fn sdl() -> String {
-    library(ValidationMode::Strict, &Config::default(), &Root::default(), &Root::default())
-        .sdl_with_options(printed())
+    build(&Config::default()).sdl()
 }
 
 /// Options for printing a schema.

@@ -8,6 +8,7 @@ use crate::graphql::cx::Cx;
 use crate::{
     app::App,
     domains::{
+        self,
         assets::{
             self, AssetDocument,
             types::{Asset, AssetBy},
@@ -128,14 +129,17 @@ impl NodesQuery {
 pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Option<Node>, Error> {
     let Some((kind, _)) = node_id::decode(id) else { return Ok(None) };
     let Ok(key) = input::id(kind, id) else { return Ok(None) };
+    if !domains::has_nodes(app.config(), kind) {
+        return Ok(None);
+    }
     Ok(match kind {
         NodeKind::Account => {
-            let found = transfers::operations::account(app, requester, id).await?;
+            let found = transfers::operations::account(Cx { app, requester }, id).await?;
             found.map(|account| Account(account).into())
         }
         NodeKind::Asset => {
             let by = AssetBy::Id(id.clone());
-            let found = assets::operations::asset(app, requester, &by).await?;
+            let found = assets::operations::asset(Cx { app, requester }, &by).await?;
             found.map(|asset| Asset::from(asset).into())
         }
         NodeKind::Cart => {
@@ -164,7 +168,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
         }
         NodeKind::Transfer => {
             let by = TransferBy::Id(id.clone());
-            let found = transfers::operations::transfer_status(app, requester, &by).await?;
+            let found = transfers::operations::transfer_status(Cx { app, requester }, &by).await?;
             found.map(|transfer| Transfer(transfer).into())
         }
     })

@@ -2,7 +2,11 @@
 //! library's type registry: a type that isn't registered fails validation, is left out of introspection and
 //! isn't printed.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use async_graphql::{
     ContextSelectionSet, OutputType, Positioned, ServerResult, ValidationMode, Value,
@@ -10,8 +14,11 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
-use super::{Root, printed};
-use crate::graphql::node_id::NodeKind;
+use super::{
+    Root,
+    switch::{self, Switched},
+};
+use crate::{config::Config, domains, graphql::node_id::NodeKind};
 
 /// Entities, which other subgraphs can refer to: the type, the kind of its global ids, and its keys. A
 /// product can also be referred to by its interface, by subgraphs that don't know its type.
@@ -39,16 +46,21 @@ pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
 pub(super) const PRODUCT: &str = "Product";
 
 /// The schema as a subgraph: each entity with its keys.
-pub fn sdl() -> &'static str {
-    static SDL: LazyLock<String> = LazyLock::new(|| {
-        // With keys in its registry the library would resolve `_entities` itself. This schema is therefore
-        // only printed.
-        let schema = super::builder(ValidationMode::Strict, Root::default(), Root::default())
-            .register_output_type::<Keys>();
-        let schema = schema.enable_subscription_in_federation().finish();
-        schema.sdl_with_options(printed().federation())
-    });
-    &SDL
+pub fn sdl(config: &Config) -> Arc<str> {
+    /// What was printed, by the rooms that are switched off.
+    static PRINTED: Mutex<BTreeMap<Vec<&str>, Arc<str>>> = Mutex::new(BTreeMap::new());
+    let off = domains::switched_off(config);
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(printed.entry(off.clone()).or_insert_with(|| {
+        let schema = switch::without(off, || {
+            // With keys in its registry the library would resolve `_entities` itself. This schema is therefore
+            // only printed.
+            let schema = super::builder(ValidationMode::Strict, Root::default(), Root::default());
+            let schema = schema.register_output_type::<Keys>().register_output_type::<Switched>();
+            schema.enable_subscription_in_federation().finish()
+        });
+        schema.sdl_with_options(super::printed().federation()).into()
+    }))
 }
 
 /// Registers the keys of [`ENTITIES`] with their types.

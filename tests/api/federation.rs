@@ -58,7 +58,10 @@ async fn only_a_subgraph_has_entities() {
 async fn the_service_tells_its_schema_with_keys() {
     let gateway = subgraph().await;
     let service = gateway.anonymous().field("{ _service { sdl } }", json!({})).await;
-    assert_eq!(service["sdl"], docgate::schema::subgraph::sdl());
+    assert_eq!(
+        service["sdl"],
+        *docgate::schema::subgraph::sdl(&docgate::config::Config::default())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

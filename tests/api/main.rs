@@ -37,6 +37,7 @@ mod people;
 mod reads;
 mod refunds;
 mod roles;
+mod rooms;
 mod shares;
 mod shop;
 mod storm;

@@ -75,7 +75,13 @@ impl Demo {
         let address =
             self.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)));
         let own = home.settings(address);
-        let config = Config::load_with(self.config.as_deref(), own, Edge::faults)?;
+        let config = Config::load_with(self.config.as_deref(), own, |config| {
+            let rooms = (!config.rooms.is_empty()).then_some("rooms: the demo shows all rooms");
+            let roles =
+                (!config.roles.is_empty()).then_some("roles: the demo has roles of its own");
+            let own = rooms.into_iter().chain(roles).map(|fault| format!("{fault}; leave it out"));
+            Edge::faults(config).into_iter().chain(own).collect()
+        })?;
         let traces = logging::begin_with_traces(&config, logging::TOOL)?;
         let ran = self.run_with(config, home).await;
         if let Some(traces) = traces {
@@ -146,7 +152,7 @@ impl Demo {
     async fn fill(&self, app: &App, home: &mut Home) -> Result<Vec<Cut>, Failure> {
         let (config, database) = (app.config(), app.database());
         options::wait_for_primary(config, database, options::PATIENCE).await?;
-        indexes::apply(database, &collections(), false, |_| {}).await?;
+        indexes::apply(database, &collections(app.config()), false, |_| {}).await?;
         let mut cuts = Vec::new();
         if !home.is_filled() {
             terminal::remark("Filling the shop …");

@@ -15,6 +15,10 @@ use crate::{
 
 /// Path above the roots.
 pub(super) const TOP: &str = "/";
+/// Maximum number of attributes of one asset, including those that are read from its file.
+pub(super) const ATTRIBUTES: usize = 150;
+/// Prefix of the keys of attributes that are read from the file.
+pub(super) const OF_FILE: &str = "exif:";
 
 /// One asset: metadata of a file, and the blob that holds its bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -191,11 +195,25 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(end, _)| &path[..end])
 }
 
+/// The path of a slug in a parent with that path.
+pub(super) fn path_in(parent: &str, slug: &Slug) -> String {
+    format!("{}/{}", parent.trim_end_matches('/'), slug.as_str())
+}
+
 impl AssetDocument {
     /// The file, if readers can see the asset.
     pub(super) fn whole(&self) -> Option<&FileFacts> {
         self.file.as_ref().filter(|_| self.deleting.is_none())
     }
+}
+
+/// An index of the documents that have its field.
+const fn of_field(
+    name: &'static str,
+    keys: &'static [(&'static str, Key); 1],
+    serves: &'static str,
+) -> Index {
+    Index { name, keys, kind: Kind::Where(keys[0].0), serves }
 }
 
 impl Stored for AssetDocument {
@@ -225,48 +243,21 @@ impl Stored for AssetDocument {
             kind: Kind::Plain,
             serves: "assets with all of some attributes",
         },
-        Index {
-            name: "blob",
-            keys: &[("file.blob", Key::Up)],
-            kind: Kind::Where("file.blob"),
-            serves: "whether an asset names a blob",
-        },
-        Index {
-            name: "upload_blob",
-            keys: &[("upload.blob", Key::Up)],
-            kind: Kind::Where("upload.blob"),
-            serves: "whether an upload names a blob",
-        },
-        Index {
-            name: "outbox_blob",
-            keys: &[("outbox.blob", Key::Up)],
-            kind: Kind::Where("outbox.blob"),
-            serves: "whether a blob is still to be removed",
-        },
-        Index {
-            name: "upload_at",
-            keys: &[("upload.at", Key::Up)],
-            kind: Kind::Where("upload.at"),
-            serves: "the sweep of uploads that stalled",
-        },
-        Index {
-            name: "outbox_at",
-            keys: &[("outbox.at", Key::Up)],
-            kind: Kind::Where("outbox.at"),
-            serves: "the sweep of blobs that are still to be removed",
-        },
-        Index {
-            name: "deleted",
-            keys: &[("deletedAt", Key::Up)],
-            kind: Kind::Where("deletedAt"),
-            serves: "the sweep of stones",
-        },
-        Index {
-            name: "deleting",
-            keys: &[("deleting", Key::Up)],
-            kind: Kind::Where("deleting"),
-            serves: "the sweep of deletions that were cut",
-        },
+        of_field("blob", &[("file.blob", Key::Up)], "whether an asset names a blob"),
+        of_field("upload_blob", &[("upload.blob", Key::Up)], "whether an upload names a blob"),
+        of_field(
+            "outbox_blob",
+            &[("outbox.blob", Key::Up)],
+            "whether a blob is still to be removed",
+        ),
+        of_field("upload_at", &[("upload.at", Key::Up)], "the sweep of uploads that stalled"),
+        of_field(
+            "outbox_at",
+            &[("outbox.at", Key::Up)],
+            "the sweep of blobs that are still to be removed",
+        ),
+        of_field("deleted", &[("deletedAt", Key::Up)], "the sweep of stones"),
+        of_field("deleting", &[("deleting", Key::Up)], "the sweep of deletions that were cut"),
         comments::TOUCHED,
     ];
 }
@@ -310,12 +301,11 @@ impl Stored for BlobDocument {
     const COLLECTION: &'static str = "assets.files";
     const INDEXES: &'static [Index] = &[
         gridfs::FILES,
-        Index {
-            name: "removeAfter",
-            keys: &[("metadata.removeAfter", Key::Up)],
-            kind: Kind::Where("metadata.removeAfter"),
-            serves: "the sweep of blobs that were let go",
-        },
+        of_field(
+            "removeAfter",
+            &[("metadata.removeAfter", Key::Up)],
+            "the sweep of blobs that were let go",
+        ),
     ];
 }
 

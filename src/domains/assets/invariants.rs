@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
 
 use super::{
-    documents::{AssetDocument, FileFacts, ParentDocument, TOP, listed},
+    documents::{AssetDocument, FileFacts, ParentDocument, TOP, listed, path_in},
     store, sweep,
 };
 use crate::{app::App, error::Error, invariants::Report, mongo::gridfs::CHUNK};
@@ -61,7 +61,7 @@ fn fault_of(asset: &AssetDocument, parents: &HashMap<String, String>) -> Option<
         Some(parent) => parents.get(parent).map(String::as_str),
     };
     let Some(above) = above else { return Some("lies in content that isn't there".to_owned()) };
-    let path = format!("{}/{}", above.trim_end_matches('/'), asset.metadata.slug.as_str());
+    let path = path_in(above, &asset.metadata.slug);
     if asset.metadata.path != path {
         return Some(format!("has path {:?}, implied is {path:?}", asset.metadata.path));
     }
@@ -90,8 +90,8 @@ async fn fault_of_file(app: &App, file: &FileFacts) -> Result<Option<String>, Er
         )));
     }
     let length = u64::try_from(file.length).unwrap_or(0);
-    let chunks = store::chunks(app);
-    let (found, expected) = (chunks.count(file.blob).await?, length.div_ceil(CHUNK as u64));
+    let (chunks, expected) = (store::chunks(app), length.div_ceil(CHUNK as u64));
+    let found = chunks.count(file.blob).await?;
     if found != expected {
         return Ok(Some(format!("blob {} has {found} chunks, not {expected}", blob.id)));
     }

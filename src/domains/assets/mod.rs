@@ -9,15 +9,15 @@
 //!   (insert, with `upload`) ─▶ chunks … ─▶ blob's document ─▶ finished: `file`
 //!            │ take, for a replacement: `upload` beside `file`     │ the old blob into the outbox
 //!            └─▶ given up: the new blob into the outbox            ▼
-//!                                              outbox: shown ─▶ let go, removed when nobody reads it
+//!                                              outbox: shown ─▶ retired, removed when nobody reads it
 //!                                                      unseen ─▶ removed
 //! ```
 //!
-//! 1. *Reserve* (`take`): `upload {token, blob, at, op}` is written before the first chunk, and only if no
+//! 1. *Reserve* (`take_upload`): `upload {token, blob, at, op}` is written before the first chunk, and only if no
 //!    other upload is in progress: it is the lock. `at` is renewed while chunks are written.
 //! 2. *Commit*: one update, guarded by the token, replaces the old file with the new one. Before it the new
 //!    bytes are invisible; after it the old ones are only read by downloads that began before.
-//! 3. *Apply*: a blob that readers could see is retired (`let_go`): its own document states until when a
+//! 3. *Apply*: a blob that readers could see is retired (`retire`): its own document states until when a
 //!    download may still read it. A blob that was never visible is removed.
 //! 4. *Settle*: the entry is removed from the outbox. A document whose first upload was aborted is removed.
 //!
@@ -61,11 +61,13 @@ pub mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{AssetDocument, BlobDocument, ChunkDocument, FileFacts};
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["comments", "identities"],
+    nodes: &[NodeKind::Asset],
     collections: &[
         declared::<AssetDocument>(),
         declared::<BlobDocument>(),

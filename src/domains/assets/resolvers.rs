@@ -4,7 +4,6 @@ use async_graphql::{Context, Object, Result, connection::Connection};
 
 use super::{
     operations,
-    operations::{Edit, NewAsset, Replacement},
     types::{
         Asset, AssetBy, AssetsBy, DeleteAssetInput, DeleteAssetResult, EditAssetInput,
         EditAssetResult, ReplaceAssetInput, ReplaceAssetResult, TagAssetInput, TagAssetResult,
@@ -14,9 +13,8 @@ use super::{
 use crate::{
     error::Error,
     graphql::{
-        app,
+        cx::cx,
         refusals::answer,
-        requester,
         requester::{Role, Who},
         upload::{Files, Incoming, Upload},
     },
@@ -36,7 +34,7 @@ impl AssetsQuery {
         context: &Context<'_>,
         #[graphql(desc = "Key of the asset.")] by: AssetBy,
     ) -> Result<Option<Asset>> {
-        Ok(operations::asset(app(context), requester(context), &by).await?.map(Asset::from))
+        Ok(operations::asset(cx(context), &by).await?.map(Asset::from))
     }
 
     /// Assets that the caller may read. By tag, parent or root they are sorted newest first; by attributes
@@ -51,14 +49,7 @@ impl AssetsQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Asset>> {
-        let (app, requester) = (app(context), requester(context));
-        let (page, found) =
-            operations::assets(app, requester, &by, first, after.as_deref()).await?;
-        Ok(page.connection(
-            found,
-            |(position, _)| position.clone(),
-            |(_, asset)| Asset::from(asset),
-        ))
+        Ok(operations::assets(cx(context), by, first, after.as_deref()).await?)
     }
 }
 
@@ -79,20 +70,8 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: UploadAssetInput,
     ) -> Result<UploadAssetResult> {
-        let incoming = file_of(context, input.file).await?;
-        let new = NewAsset {
-            parent: input.parent,
-            slug: input.slug,
-            title: input.title,
-            language: input.language,
-            tags: input.tags,
-            attributes: input.attributes,
-            access: input.access,
-            publish_at: input.publish_at.map(|at| at.0),
-            idempotency_key: input.idempotency_key,
-        };
-        let subject = requester(context).subject()?;
-        answer(operations::upload(app(context), subject, new, incoming).await)
+        let file = file_of(context, input.file).await?;
+        answer(operations::upload_asset(cx(context), input, file).await)
     }
 
     /// Replaces the file of an asset. The file is sent as `multipart/form-data` in the same request. Readers
@@ -106,11 +85,8 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: ReplaceAssetInput,
     ) -> Result<ReplaceAssetResult> {
-        let ReplaceAssetInput { asset, file, version, idempotency_key } = input;
-        let incoming = file_of(context, file).await?;
-        let replacement = Replacement { asset, version, idempotency_key };
-        let subject = requester(context).subject()?;
-        answer(operations::replace(app(context), subject, replacement, incoming).await)
+        let file = file_of(context, input.file).await?;
+        answer(operations::replace_asset(cx(context), input, file).await)
     }
 
     /// Changes the metadata of an asset. It is refused with `AssetConflict` if the asset changed since the
@@ -123,11 +99,7 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: EditAssetInput,
     ) -> Result<EditAssetResult> {
-        let EditAssetInput { asset, version, title, language, access, publish_at, attributes } =
-            input;
-        let publish_at = publish_at.map(|at| at.0);
-        let edit = Edit { asset, version, title, language, access, publish_at, attributes };
-        answer(operations::edit(app(context), edit).await)
+        answer(operations::edit_asset(cx(context), input).await)
     }
 
     /// Adds tags to an asset. Tags are a set, so no version is needed. Repeatable: existing tags are ignored.
@@ -139,7 +111,7 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: TagAssetInput,
     ) -> Result<TagAssetResult> {
-        answer(operations::tag(app(context), &input.asset, &input.tags).await)
+        answer(operations::tag_asset(cx(context), input).await)
     }
 
     /// Removes tags from an asset. Tags are a set, so no version is needed. Repeatable: missing tags are
@@ -152,7 +124,7 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: UntagAssetInput,
     ) -> Result<UntagAssetResult> {
-        answer(operations::untag(app(context), &input.asset, &input.tags).await)
+        answer(operations::untag_asset(cx(context), input).await)
     }
 
     /// Deletes an asset with its file. Downloads that have begun continue to their end.
@@ -164,8 +136,7 @@ impl AssetsMutation {
         context: &Context<'_>,
         input: DeleteAssetInput,
     ) -> Result<DeleteAssetResult> {
-        let DeleteAssetInput { asset, version } = input;
-        answer(operations::delete(app(context), &asset, version.as_ref()).await)
+        answer(operations::delete_asset(cx(context), input).await)
     }
 }
 

@@ -71,6 +71,7 @@ pub mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{
     Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return,
 };
@@ -105,6 +106,7 @@ pub fn is_of_order(holder: &str) -> bool {
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["inventory", "catalog"],
+    nodes: &[NodeKind::Cart],
     collections: &[declared::<CartDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

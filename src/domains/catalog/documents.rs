@@ -1,5 +1,6 @@
 //! The documents of the catalog as MongoDB stores them.
 
+use async_graphql::SimpleObject;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
@@ -127,13 +128,14 @@ pub struct Shipping {
 }
 
 /// Size in millimetres.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, SimpleObject)]
+#[graphql(name = "ProductDimensions")]
 pub struct Dimensions {
-    /// Width.
+    /// Width (left to right) in millimetres.
     pub width: i32,
-    /// Height.
+    /// Height (bottom to top) in millimetres.
     pub height: i32,
-    /// Depth.
+    /// Depth (front to back) in millimetres.
     pub depth: i32,
 }
 

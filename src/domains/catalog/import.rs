@@ -19,10 +19,10 @@ use async_graphql::ID;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    documents::Contributor,
-    operations::{CATEGORIES, checked_content, checked_pricing, finish_all},
+    documents::{Contributor, Pricing},
+    operations::{Content, finish_all},
     store::{self, Imported},
-    types::{PricingInput, ProductContentInput},
+    types::{self, CATEGORIES, PricingInput, ProductContentInput},
 };
 use crate::{
     app::App,
@@ -31,7 +31,7 @@ use crate::{
         people::{self, PersonName, operations::WORKS},
     },
     error::Error,
-    graphql::{input, node_id::NodeKind, refusals::InvalidInput, scalars::Slug},
+    graphql::{declared::valid, input, node_id::NodeKind, refusals::InvalidInput, scalars::Slug},
 };
 
 /// One line of the import.
@@ -200,8 +200,10 @@ impl Found {
 
 fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, InvalidInput> {
     let sku = input::key("sku", &line.sku)?;
-    let content = checked_content(app, &line.content)?;
-    let pricing = checked_pricing(&line.pricing)?;
+    let (mut content, mut pricing) = (line.content.clone(), line.pricing.clone());
+    valid("content", &mut content)?;
+    types::pricing("pricing", &mut pricing)?;
+    let (content, pricing) = (Content::of(app, content), Pricing::from(pricing));
     input::at_most("categories", &line.categories, CATEGORIES)?;
     let mut categories: Vec<CategoryCopy> = Vec::new();
     for (place, path) in line.categories.iter().enumerate() {

@@ -53,6 +53,7 @@ pub mod types;
 mod view;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{Pricing, ProductDocument};
 pub use import::ImportProduct;
 pub use operations::Offer;
@@ -61,6 +62,7 @@ pub use view::StoredProduct;
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["categories", "comments", "people"],
+    nodes: &[NodeKind::Product],
     collections: &[declared::<ProductDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

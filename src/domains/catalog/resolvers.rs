@@ -17,6 +17,7 @@ use crate::{
     engine::caching::cache_control,
     graphql::{
         app,
+        cx::cx,
         refusals::{Stop, answer},
         requester::{Role, Who},
         scalars::LocaleTag,
@@ -58,8 +59,7 @@ impl CatalogQuery {
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
     ) -> Result<Connection<String, Product>> {
-        let (page, found) =
-            operations::products(app(context), &by, first, after.as_deref()).await?;
+        let (page, found) = operations::products(cx(context), by, first, after.as_deref()).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
         Ok(page.connection(found, position, |(_, product)| Product::of(product, locale.clone())))
     }
@@ -85,7 +85,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CreateProductInput,
     ) -> Result<CreateProductResult> {
-        answer(shown(operations::create(app(context), &input).await))
+        answer(shown(operations::create_product(cx(context), input).await))
     }
 
     /// Replaces the content of a product. It is refused with `Conflict` if the content changed since the
@@ -98,7 +98,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: UpdateProductInput,
     ) -> Result<UpdateProductResult> {
-        answer(shown(operations::update(app(context), &input).await))
+        answer(shown(operations::update_product(cx(context), input).await))
     }
 
     /// Sets the list price, the retail price or both. The savings are computed from them. Lines that are
@@ -111,7 +111,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: SetProductPriceInput,
     ) -> Result<SetProductPriceResult> {
-        answer(shown(operations::set_price(app(context), &input).await))
+        answer(shown(operations::set_product_price(cx(context), input).await))
     }
 
     /// Replaces the categories of a product.
@@ -123,7 +123,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CategorizeProductInput,
     ) -> Result<CategorizeProductResult> {
-        answer(shown(operations::categorize(app(context), &input).await))
+        answer(shown(operations::categorize_product(cx(context), input).await))
     }
 
     /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
@@ -135,7 +135,7 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: CreditPersonInput,
     ) -> Result<CreditPersonResult> {
-        answer(shown(operations::credit(app(context), &input).await))
+        answer(shown(operations::credit_person(cx(context), input).await))
     }
 
     /// Removes the credit of a person for a role in a product. Repeatable: a credit that doesn't exist counts
@@ -148,6 +148,6 @@ impl CatalogMutation {
         context: &Context<'_>,
         input: UncreditPersonInput,
     ) -> Result<UncreditPersonResult> {
-        answer(shown(operations::uncredit(app(context), &input).await))
+        answer(shown(operations::uncredit_person(cx(context), input).await))
     }
 }

@@ -16,10 +16,7 @@ pub async fn sweep(app: &App, sweep: &mut Sweep) {
     let copying = store::list_copying(app, before, LIMIT).await;
     let due = store::list_due(app, before, LIMIT).await;
     for left in [copying, due] {
-        let finish = |product: ProductDocument| async move {
-            finish_one(app, &product.sku).await.map(|()| true)
-        };
-        sweep.each(left, sku, finish).await;
+        sweep.each(left, sku, |product| async move { finish_one(app, &product.sku).await }).await;
     }
     let deleted = store::list_deleted(app, before, LIMIT).await;
     sweep.each(deleted, sku, |product| async move { remove(app, &product, before).await }).await;
@@ -34,10 +31,10 @@ async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Resul
 }
 
 /// Finishes a product. It is read again within the attempt, because the list may be older.
-async fn finish_one(app: &App, sku: &str) -> Result<(), Error> {
+async fn finish_one(app: &App, sku: &str) -> Result<bool, Error> {
     let attempt = app.begin().await?;
     if let Some(product) = store::find(app, sku).await? {
         finish(app, &attempt, product).await?;
     }
-    Ok(())
+    Ok(true)
 }

@@ -2,14 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{DateTime, Document, doc, serialize_to_document};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    flow::tree::{Branch, Child, Deletion, FanOut},
-    graphql::scalars::{LocaleTag, Slug},
+    app::App,
+    domains::trees::Node,
+    error::Error,
+    flow::tree::{Branch, Deletion, FanOut, fields_of_branch},
+    graphql::{
+        node_id::NodeKind,
+        scalars::{LocaleTag, Slug},
+    },
     mongo::{
         Stored, Version,
+        copies::Place,
         expression::{literal, stored},
         indexes::{Index, Key, Kind},
         lazy_document::{Entries, Later, fields},
@@ -88,7 +95,7 @@ pub struct CategoryCopy {
     /// Path of its parent, `/` for a root.
     pub parent_path: String,
     /// Its names.
-    pub names: BTreeMap<LocaleTag, String>,
+    pub names: Names,
     /// Paths of all categories that contain it, root first, itself last.
     pub within: Vec<String>,
     /// Version of the category.
@@ -253,39 +260,28 @@ impl Stored for MenuEntry {
     const INDEXES: &'static [Index] = &[];
 }
 
-impl Child for CategoryDocument {
-    fn id(&self) -> &str {
-        &self.id
-    }
+impl Branch for CategoryDocument {
+    type Handles = App;
+
+    const LOCK: &'static str = "categories.tree";
+    const FAN_OUT: &'static str = "a category's fan-out";
+    const PARENT: &'static str = "parentId";
+    const PATH: &'static str = "path";
+    const LINE: &'static str = "ancestors";
+    const HAS_CHILDREN: &'static str = "the category has categories below it";
+
+    fields_of_branch!();
 
     fn parent_id(&self) -> Option<&str> {
         self.parent_id.as_deref()
     }
 
-    fn parent_cv(&self) -> i64 {
-        self.parent_cv
-    }
-}
-
-impl Branch for CategoryDocument {
-    type Child = ChildCategory;
-
-    const PARENT: &'static str = "parentId";
-
-    fn cv(&self) -> i64 {
-        self.cv
+    fn path(&self) -> &str {
+        &self.path
     }
 
-    fn outbox(&self) -> &[FanOut] {
-        &self.outbox
-    }
-
-    fn is_copying(&self) -> bool {
-        self.copying.is_some()
-    }
-
-    fn deleting(&self) -> Option<&Deletion> {
-        self.deleting.as_ref()
+    fn line_length(&self) -> usize {
+        self.ancestors.len()
     }
 
     fn taken_over(parent: Option<&Self>) -> Vec<Document> {
@@ -297,39 +293,30 @@ impl Branch for CategoryDocument {
             "ancestors": literal(stored(&line)),
         } }]
     }
-}
 
-/// The fields of a child that a fan-out reads.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ChildCategory {
-    /// `_id` of the category.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// `_id` of its parent.
-    pub parent_id: String,
-    /// Version of the parent that its copies have.
-    pub parent_cv: i64,
-}
-
-impl Child for ChildCategory {
-    fn id(&self) -> &str {
-        &self.id
+    async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>, Error> {
+        let products = app.collection::<CategorizedProduct>();
+        let has_products = products.count(doc! { "categories._id": id }, 1).await? > 0;
+        Ok(has_products.then_some("the category has products"))
     }
 
-    fn parent_id(&self) -> Option<&str> {
-        Some(&self.parent_id)
-    }
-
-    fn parent_cv(&self) -> i64 {
-        self.parent_cv
+    /// Updates the copies in products that have a lower version.
+    async fn hand_on(&self, app: &App) -> Result<(), Error> {
+        let copy = self.copy();
+        let mut fields = serialize_to_document(&copy).map_err(Error::internal)?;
+        fields.remove(COPIES.key);
+        fields.remove(COPIES.version);
+        COPIES.spread(&app.collection::<CategorizedProduct>(), copy.id, copy.cv, fields).await?;
+        Ok(())
     }
 }
 
-impl Stored for ChildCategory {
-    const COLLECTION: &'static str = CategoryDocument::COLLECTION;
-    const INDEXES: &'static [Index] = &[];
+impl Node for CategoryDocument {
+    const KIND: NodeKind = NodeKind::Category;
 }
+
+/// The array of the copies in products.
+const COPIES: Place = Place { array: "categories", key: "_id", version: "cv" };
 
 /// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
 /// and declares the index `categories._id, categories.cv`.

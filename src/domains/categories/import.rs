@@ -5,13 +5,12 @@
 //! {"path": "/music/jazz", "names": {"en": "Jazz"}}
 //! ```
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use super::{
+    LONGEST_NAME, MOST_NAMES,
     documents::{CategoryDocument, Names},
-    operations::{one_at, plant, sound_name, sound_names, sound_path},
+    operations::{one_at, plant},
     store::{self, Categories},
     types::CreateCategoryResult,
 };
@@ -19,9 +18,9 @@ use crate::{
     app::App,
     error::Error,
     graphql::{
+        input,
         refusals::{InvalidInput, Stop},
-        scalars::{LocaleTag, Slug},
-        trees::carry,
+        scalars::Slug,
     },
 };
 
@@ -32,7 +31,7 @@ pub struct ImportCategory {
     /// Its path. The last step is the category's slug, the rest is its parent's path.
     pub path: String,
     /// Its names by language tag. They replace the names of an existing category.
-    pub names: BTreeMap<LocaleTag, String>,
+    pub names: Names,
 }
 
 /// Result of importing a line.
@@ -51,7 +50,7 @@ pub enum Imported {
 /// # Errors
 /// `BadInput` if the line can't be used, for example because its parent doesn't exist.
 pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> {
-    let path = sound_path("path", &line.path)?;
+    let path = input::path("path", &line.path)?;
     let names = checked_names(line.names)?;
     let (above, slug) = path.rsplit_once('/').unwrap_or_default();
     let slug = Slug::parse_slug(slug).ok_or_else(|| Error::bad_input("path", "isn't a path"))?;
@@ -69,16 +68,20 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> 
     match plant(app, op, slug, names, parent).await {
         Ok(_) => Ok(Imported::Created),
         Err(Stop::Failed(error)) => Err(error),
-        Err(Stop::Refused(refusal)) => Err(Error::bad_input("path", told(refusal))),
+        Err(Stop::Refused(refusal)) => Err(Error::bad_input("path", message(refusal))),
     }
 }
 
 /// Checks names; an error names the language.
-fn checked_names(given: BTreeMap<LocaleTag, String>) -> Result<Names, InvalidInput> {
-    for (locale, name) in &given {
-        sound_name(&format!("names.{}", locale.as_str()), name)?;
+fn checked_names(mut names: Names) -> Result<Names, InvalidInput> {
+    for (locale, name) in &mut names {
+        *name = input::text(&format!("names.{}", locale.as_str()), name, 1..=LONGEST_NAME)?;
     }
-    sound_names("names", given.into_iter().collect())
+    if names.is_empty() {
+        return Err(InvalidInput::new("names", "takes at least one name"));
+    }
+    input::at_most("names", &names.keys().collect::<Vec<_>>(), MOST_NAMES)?;
+    Ok(names)
 }
 
 /// Replaces the names of an existing category.
@@ -88,12 +91,12 @@ async fn renamed(app: &App, found: &CategoryDocument, names: &Names) -> Result<I
     }
     let changed = store::replace_names(app, &found.id, names).await?.decided()?;
     let changed = changed.ok_or_else(|| Error::bad_input("path", "is just being deleted"))?;
-    carry(app, Categories(app.clone()), changed).await?;
+    Categories::over(app).carry(changed).await?;
     Ok(Imported::Changed)
 }
 
 /// The message of a refusal.
-fn told(refusal: CreateCategoryResult) -> String {
+fn message(refusal: CreateCategoryResult) -> String {
     match refusal {
         CreateCategoryResult::Category(_) => String::new(),
         CreateCategoryResult::NotFound(refusal) => refusal.message,

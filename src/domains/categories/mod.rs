@@ -7,9 +7,9 @@
 //! # Deciders
 //!
 //! A category's document is the decider of `slug`, `names` and `parentId`. Everything else is a copy: `path`,
-//! `parentPath` and `ancestors` come from the parent by the mechanism of [`crate::mongo::tree`]; products
+//! `parentPath` and `ancestors` come from the parent by the mechanism of [`crate::flow::tree`]; products
 //! carry `slug`, `path`, `names` and `within`, in the version of the category's `cv`. Creations, deletions
-//! and fan-outs are those of [`crate::mongo::tree`].
+//! and fan-outs are those of [`crate::flow::tree`].
 //!
 //! # Slugs
 //!
@@ -38,17 +38,25 @@ pub mod invariants;
 pub mod operations;
 pub mod resolvers;
 mod store;
-pub mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use operations::copies;
 
+/// Maximum number of names of one category.
+const MOST_NAMES: usize = 100;
+/// Maximum length of a name, in characters.
+const LONGEST_NAME: usize = 200;
+
 /// The room.
 pub const ROOM: Room = Room {
+    nodes: &[NodeKind::Category],
     collections: &[declared::<CategoryDocument>()],
-    sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
+    sweep: Some(|app, sweep| {
+        Box::pin(async move { store::Categories::over(app).sweep(sweep).await })
+    }),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
     ..Room::new("categories")
 };

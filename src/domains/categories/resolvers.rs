@@ -4,7 +4,6 @@ use async_graphql::{Context, Object, Result, connection::Connection};
 
 use super::{
     operations,
-    operations::NewCategory,
     types::{
         AddTranslationInput, AddTranslationResult, Category, CategoryBy, CategoryLink,
         ChangeCategorySlugInput, ChangeCategorySlugResult, CreateCategoryInput,
@@ -17,8 +16,8 @@ use crate::{
     engine::caching::cache_control,
     graphql::{
         app,
+        cx::cx,
         refusals::answer,
-        requester,
         requester::{Role, Who},
     },
 };
@@ -97,11 +96,7 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: CreateCategoryInput,
     ) -> Result<CreateCategoryResult> {
-        let CreateCategoryInput { slug, names, parent, idempotency_key } = input;
-        let names = names.into_iter().map(|one| (one.locale, one.name)).collect();
-        let new = NewCategory { slug, names, parent, idempotency_key };
-        let subject = requester(context).subject()?;
-        answer(operations::create(app(context), subject, new).await)
+        answer(operations::create_category(cx(context), input).await)
     }
 
     /// Changes the name of a category in one of its languages. The new name is copied to all descendants and
@@ -115,8 +110,7 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: RenameCategoryInput,
     ) -> Result<RenameCategoryResult> {
-        let RenameCategoryInput { category, locale, name } = input;
-        answer(operations::rename(app(context), &category, &locale, &name).await)
+        answer(operations::rename_category(cx(context), input).await)
     }
 
     /// Changes the slug of a category, and with it the paths of all descendants. The new paths are copied to
@@ -130,8 +124,7 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: ChangeCategorySlugInput,
     ) -> Result<ChangeCategorySlugResult> {
-        let ChangeCategorySlugInput { category, slug } = input;
-        answer(operations::change_slug(app(context), &category, &slug).await)
+        answer(operations::change_category_slug(cx(context), input).await)
     }
 
     /// Moves a category with all its descendants below another parent. The new paths are copied to all
@@ -145,8 +138,7 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: MoveCategoryInput,
     ) -> Result<MoveCategoryResult> {
-        let MoveCategoryInput { category, parent } = input;
-        answer(operations::move_below(app(context), &category, parent.as_ref()).await)
+        answer(operations::move_category(cx(context), input).await)
     }
 
     /// Deletes a category. It is refused with `InUse` while there are categories below it or products in it.
@@ -158,7 +150,7 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: DeleteCategoryInput,
     ) -> Result<DeleteCategoryResult> {
-        answer(operations::delete(app(context), &input.category).await)
+        answer(operations::delete_category(cx(context), input).await)
     }
 
     /// Adds a name in another language to a category. It is copied to all descendants and products as with
@@ -171,8 +163,7 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: AddTranslationInput,
     ) -> Result<AddTranslationResult> {
-        let AddTranslationInput { category, locale, name } = input;
-        answer(operations::add_translation(app(context), &category, &locale, &name).await)
+        answer(operations::add_translation(cx(context), input).await)
     }
 
     /// Removes the name of a category in one language. The last name can't be removed. Repeatable: a name
@@ -186,7 +177,6 @@ impl CategoriesMutation {
         context: &Context<'_>,
         input: RemoveTranslationInput,
     ) -> Result<RemoveTranslationResult> {
-        let RemoveTranslationInput { category, locale } = input;
-        answer(operations::remove_translation(app(context), &category, &locale).await)
+        answer(operations::remove_translation(cx(context), input).await)
     }
 }

@@ -1,14 +1,17 @@
-//! Every MongoDB call of the category tree.
+//! Every MongoDB call of the category tree, except for those of [`Tree`].
 
-use mongodb::bson::{Document, doc, serialize_to_bson, serialize_to_document};
+use mongodb::bson::{Document, doc, serialize_to_bson};
 
-use super::documents::{CategorizedProduct, CategoryDocument, MenuEntry, Names, TOP};
+use super::{
+    MOST_NAMES,
+    documents::{CategoryDocument, MenuEntry, Names, TOP},
+};
 use crate::{
     app::App,
     error::Error,
     flow::{
         Attempt,
-        tree::{Grown, Tree},
+        tree::{self, Tree},
     },
     graphql::{
         page::Page,
@@ -17,14 +20,13 @@ use crate::{
     mongo::{
         Outcome,
         collection::List,
-        copies::Place,
         expression::{both, literal},
         guarded::Guarded,
     },
 };
 
-/// The array of the copies in products.
-const COPIES: Place = Place { array: "categories", key: "_id", version: "cv" };
+/// The category tree.
+pub(super) type Categories = Tree<CategoryDocument>;
 
 /// The category with that `_id`, for readers.
 pub(super) async fn find_shown(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
@@ -36,10 +38,6 @@ pub(super) async fn find_shown(app: &App, id: &str) -> Result<Option<CategoryDoc
 pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocument>, Error> {
     let found = app.collection::<CategoryDocument>().find_timed(&["path"], path).await?;
     Ok(found.into_iter().map(|found| found.document).collect())
-}
-
-pub(super) async fn find(app: &App, id: &str) -> Result<Option<CategoryDocument>, Error> {
-    app.collection::<CategoryDocument>().get_settled(id).await
 }
 
 /// The category with that slug below a parent, or at the root.
@@ -64,13 +62,6 @@ pub(super) async fn list_of_slug(
     app.collection::<CategoryDocument>().list(list).await
 }
 
-pub(super) async fn open(
-    app: &App,
-    id: &str,
-) -> Result<(Attempt, Option<CategoryDocument>), Error> {
-    app.collection::<CategoryDocument>().open(app.bounds(), id).await
-}
-
 /// The categories directly below a path, from the index alone.
 pub(super) async fn list_menu(
     app: &App,
@@ -85,24 +76,18 @@ pub(super) async fn list_menu(
     app.collection::<MenuEntry>().list(list).await
 }
 
-/// The categories below a path, and with `itself` the one at the path before them. `/` sorts directly before
-/// `0`, so everything that begins with `/music/jazz/` is one range, and `/music/jazzy` is outside of it.
+/// The categories below a path, and with `itself` the one at the path before them.
 pub(super) async fn list_subtree(
     app: &App,
     page: &Page,
     path: &str,
     itself: bool,
 ) -> Result<Vec<CategoryDocument>, Error> {
-    let mut filter = below(path);
+    let mut filter = tree::below("path", path);
     if itself {
         filter = doc! { "$or": [{ "path": path }, filter] };
     }
     app.collection::<CategoryDocument>().list(page.list(filter)).await
-}
-
-fn below(path: &str) -> Document {
-    let path = if path == TOP { "" } else { path };
-    doc! { "path": { "$gte": format!("{path}/"), "$lt": format!("{path}0") } }
 }
 
 pub(super) async fn list_by_ids(app: &App, ids: &[String]) -> Result<Vec<CategoryDocument>, Error> {
@@ -121,27 +106,6 @@ pub(super) async fn list_by_paths(
     app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
 }
 
-/// The number of steps of the longest path below `path`; 0 if nothing is below it.
-pub(super) async fn find_depth_below(app: &App, path: &str) -> Result<usize, Error> {
-    let found = app
-        .collection::<CategoryDocument>()
-        .aggregate(vec![
-            doc! { "$match": below(path) },
-            doc! { "$group": { "_id": null, "deepest": { "$max": { "$size": "$ancestors" } } } },
-        ])
-        .await?;
-    let deepest = found.first().and_then(|found| found.get_i32("deepest").ok()).unwrap_or(0);
-    Ok(usize::try_from(deepest).unwrap_or(0))
-}
-
-pub(super) async fn count_products(app: &App, id: &str) -> Result<u64, Error> {
-    app.collection::<CategorizedProduct>().count(doc! { "categories._id": id }, 1).await
-}
-
-pub(super) async fn insert(app: &App, category: CategoryDocument) -> Outcome<()> {
-    app.collection().insert(category).await
-}
-
 /// The condition under which a name is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
@@ -157,14 +121,13 @@ pub(super) async fn set_name(
     locale: &LocaleTag,
     name: &str,
     before: Before,
-    most: usize,
 ) -> Outcome<CategoryDocument> {
     let field = format!("names.{}", locale.as_str());
     let condition = match before {
         Before::Named => doc! { &field: { "$exists": true } },
         Before::Unnamed => doc! { "$or": [
             { &field: name },
-            { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(most)] } },
+            { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(MOST_NAMES)] } },
         ] },
     };
     let stages = vec![doc! { "$set": { field: literal(name) } }, changed(app)];
@@ -226,7 +189,7 @@ pub(super) async fn set_parent(
     attempt: &Attempt,
 ) -> Outcome<CategoryDocument> {
     let change = app.ids().random();
-    tree(app).put_below(changeable(id), parent, Vec::new(), change, attempt).await
+    Categories::over(app).put_below(changeable(id), parent, Vec::new(), change, attempt).await
 }
 
 /// Changes a category that isn't being deleted.
@@ -245,49 +208,5 @@ fn changeable(id: &str) -> Document {
 
 /// Raises the version and adds an outbox entry for the copies.
 fn changed(app: &App) -> Document {
-    crate::flow::tree::changed(app.ids().random())
-}
-
-/// The category tree.
-#[derive(Debug)]
-pub(super) struct Categories(pub(super) App);
-
-impl Grown for Categories {
-    type Branch = CategoryDocument;
-
-    const LOCK: &'static str = "categories.tree";
-    const FAN_OUT: &'static str = "a category's fan-out";
-
-    fn tree(&self) -> Tree<CategoryDocument> {
-        tree(&self.0)
-    }
-
-    async fn hand_on(&self, category: &CategoryDocument) -> Result<(), Error> {
-        update_products(&self.0, category).await
-    }
-}
-
-pub(super) fn tree(app: &App) -> Tree<CategoryDocument> {
-    Tree::of(app.collection(), app.collection())
-}
-
-/// Updates the copies in products that have a lower version.
-pub(super) async fn update_products(app: &App, category: &CategoryDocument) -> Result<(), Error> {
-    let copy = category.copy();
-    let mut fields = serialize_to_document(&copy).map_err(Error::internal)?;
-    fields.remove(COPIES.key);
-    fields.remove(COPIES.version);
-    let products = app.collection::<CategorizedProduct>();
-    COPIES.spread(&products, copy.id, copy.cv, fields).await?;
-    Ok(())
-}
-
-/// Marks a category as being deleted. An older mark of an interrupted deletion is replaced.
-pub(super) async fn mark_deleting(
-    app: &App,
-    id: &str,
-    by: &str,
-    attempt: &Attempt,
-) -> Outcome<CategoryDocument> {
-    tree(app).mark_deleting(doc! { "_id": id }, by, attempt).await
+    tree::changed(app.ids().random())
 }

@@ -1,13 +1,20 @@
 //! GraphQL types of categories.
 
-use crate::graphql::declared::{input, result};
+use std::collections::HashSet;
+
 use async_graphql::{Context, ID, Object, OneofObject, SimpleObject};
 
-use super::documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths};
+use super::{
+    LONGEST_NAME, MOST_NAMES,
+    documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths},
+};
 use crate::graphql::{
     app,
+    declared::{each, input, nested, result},
     node_id::NodeKind,
-    refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal},
+    refusals::{
+        AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Unusable,
+    },
     scalars::{LocaleTag, Slug},
 };
 
@@ -163,86 +170,92 @@ input! {
         /// Language of the name.
         pub locale: LocaleTag,
         /// Name, 1 to 200 characters.
-        pub name: String,
+        pub name: String where text(1..=LONGEST_NAME),
     }
-}
 
-input! {
     /// Input of `createCategory`.
     pub struct CreateCategoryInput {
         /// Slug, the last step of the path. It must be unique among the children of the parent.
         pub slug: Slug,
         /// Names in 1 to 100 languages, each language once.
-        pub names: Vec<TranslationInput>,
+        pub names: Vec<TranslationInput> where one_per_language,
         /// Global id of the parent category. Default: the category becomes a root. The tree is at most 16 levels
         /// deep.
-        pub parent: Option<ID>,
+        pub parent: Option<ID> where optional(id(NodeKind::Category)),
         /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
         /// is remembered as long as the category exists.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `renameCategory`.
     pub struct RenameCategoryInput {
         /// Global id of the category.
-        pub category: ID,
+        pub category: ID where id(NodeKind::Category),
         /// Language in which the category has a name.
         pub locale: LocaleTag,
         /// New name, 1 to 200 characters.
-        pub name: String,
+        pub name: String where text(1..=LONGEST_NAME),
     }
-}
 
-input! {
     /// Input of `changeCategorySlug`.
     pub struct ChangeCategorySlugInput {
         /// Global id of the category.
-        pub category: ID,
+        pub category: ID where id(NodeKind::Category),
         /// New slug. It must be unique among the children of the parent.
         pub slug: Slug,
     }
-}
 
-input! {
     /// Input of `moveCategory`.
     pub struct MoveCategoryInput {
         /// Global id of the category.
-        pub category: ID,
+        pub category: ID where id(NodeKind::Category),
         /// Global id of the new parent category. Default: the category becomes a root.
-        pub parent: Option<ID>,
+        pub parent: Option<ID> where optional(id(NodeKind::Category)),
     }
-}
 
-input! {
     /// Input of `deleteCategory`.
     pub struct DeleteCategoryInput {
         /// Global id of the category.
-        pub category: ID,
+        pub category: ID where id(NodeKind::Category),
     }
-}
 
-input! {
     /// Input of `addTranslation`.
     pub struct AddTranslationInput {
         /// Global id of the category.
-        pub category: ID,
+        pub category: ID where id(NodeKind::Category),
         /// Language in which the category has no name yet.
         pub locale: LocaleTag,
         /// Name, 1 to 200 characters.
-        pub name: String,
+        pub name: String where text(1..=LONGEST_NAME),
     }
-}
 
-input! {
     /// Input of `removeTranslation`.
     pub struct RemoveTranslationInput {
         /// Global id of the category.
-        pub category: ID,
+        pub category: ID where id(NodeKind::Category),
         /// Language of the name to remove.
         pub locale: LocaleTag,
     }
+}
+
+/// Checks the names of a category: at least one, and one per language.
+fn one_per_language(field: &str, names: &mut Vec<TranslationInput>) -> Result<(), Unusable> {
+    each(MOST_NAMES, nested())(field, names)?;
+    if names.is_empty() {
+        return Err(InvalidInput::new(field, "takes at least one name").into());
+    }
+    let mut seen = HashSet::new();
+    match names.iter().position(|name| !seen.insert(&name.locale)) {
+        Some(at) => {
+            Err(InvalidInput::new(&format!("{field}.{at}.locale"), "is there twice").into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The names as they are stored.
+pub(super) fn names_of(names: &[TranslationInput]) -> Names {
+    names.iter().map(|name| (name.locale.clone(), name.name.clone())).collect()
 }
 
 result! {

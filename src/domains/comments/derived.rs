@@ -3,10 +3,10 @@
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::{CommentDocument, CommentExcerpt, OpenDiscussion, Parent, Rating},
-    store::{self, LATEST, Place},
+    documents::{CommentDocument, CommentExcerpt, OpenDiscussion, Rating},
+    store::{self, Discussed, LATEST},
 };
-use crate::{app::App, error::Error};
+use crate::error::Error;
 
 /// Values of a discussion that are derived from its comments.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) struct Derived {
 
 impl Derived {
     /// The values that are stored in the discussion.
-    pub(super) fn said(discussion: &OpenDiscussion) -> Self {
+    pub(super) fn stored(discussion: &OpenDiscussion) -> Self {
         Self {
             count: discussion.count,
             total: discussion.total,
@@ -56,16 +56,12 @@ fn length(of: usize) -> i64 {
 }
 
 /// All comments of the current store, by time.
-pub(super) async fn comments_of(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-) -> Result<Vec<CommentDocument>, Error> {
-    let place = Place::now(parent, discussion);
+pub(super) async fn comments_of(discussed: &Discussed<'_>) -> Result<Vec<CommentDocument>, Error> {
+    let place = discussed.place();
     let mut all: Vec<CommentDocument> = Vec::new();
     let mut after: Option<(DateTime, String)> = None;
     loop {
-        let batch = place.storage().batch(app, &place, after.as_ref()).await?;
+        let batch = place.batch(after.as_ref()).await?;
         let Some(last) = batch.last() else { return Ok(all) };
         after = Some((last.at, last.id.clone()));
         all.extend(batch);

@@ -70,7 +70,7 @@ const SUBJECT: usize = 128;
 /// Imports `lines`. Returns for each line, in the same order, why it was refused, if it was.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: some of the lines may have been imported; the import can be repeated.
+/// Some of the lines may have been imported; the import can be repeated.
 pub async fn import(
     app: &App,
     lines: &[ImportComment],

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     derived::{Derived, comments_of},
     documents::{CommentDocument, CommentExcerpt, Layout, OpenDiscussion},
-    store::{self, CAP, Place},
+    store::{self, CAP},
 };
 use crate::{
     app::{App, rfc3339},
@@ -16,21 +16,21 @@ use crate::{
 /// Checks that discussions agree with their comments and that no outbox entry is left.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut discussions = Vec::new();
-    store::for_each(app, |parent, discussion| discussions.push((parent, discussion))).await?;
+    store::for_each(app, |discussed| discussions.push(discussed)).await?;
     let mut faults: HashMap<&str, Vec<String>> = HashMap::new();
     let mut copies = Copies::default();
     let mut stores = HashSet::new();
-    for (parent, discussion) in &discussions {
-        let comments = comments_of(app, parent, discussion).await?;
-        for (rule, fault) in faults_of(discussion, &comments) {
-            faults.entry(rule).or_default().push(format!("{}: {fault}", parent.key));
+    for discussed in &discussions {
+        let comments = comments_of(discussed).await?;
+        for (rule, fault) in faults_of(discussed, &comments) {
+            faults.entry(rule).or_default().push(format!("{}: {fault}", discussed.parent.key));
         }
-        let place = Place::now(parent, discussion);
+        let place = discussed.place();
         stores.insert((place.on(), place.layout));
-        stores.extend(Place::before(parent, discussion).map(|old| (old.on(), old.layout)));
-        if discussion.migration.is_some() {
-            copies.moving.insert(discussion.id.clone());
-        } else if !place.storage().lists_authors() {
+        stores.extend(discussed.before().map(|old| (old.on(), old.layout)));
+        if discussed.migration.is_some() {
+            copies.moving.insert(discussed.id.clone());
+        } else if !place.lists_authors() {
             for comment in comments {
                 copies.of.insert(comment.id.clone(), comment);
             }
@@ -67,9 +67,8 @@ fn faults_of(
     discussion: &OpenDiscussion,
     comments: &[CommentDocument],
 ) -> Vec<(&'static str, String)> {
-    let (said, derived) =
-        (Derived::said(discussion), Derived::of(&comments.iter().collect::<Vec<_>>()));
-    let mut faults = said_wrong(&said, &derived);
+    let derived = Derived::of(&comments.iter().collect::<Vec<_>>());
+    let mut faults = differences(&Derived::stored(discussion), &derived);
     let mut reviewers = HashSet::new();
     for review in comments.iter().filter(|comment| comment.stars.is_some()) {
         if !reviewers.insert(&review.author) {
@@ -97,24 +96,24 @@ fn faults_of(
 }
 
 /// The rules that the stored values break, with a description each.
-fn said_wrong(said: &Derived, derived: &Derived) -> Vec<(&'static str, String)> {
+fn differences(stored: &Derived, derived: &Derived) -> Vec<(&'static str, String)> {
     let mut faults = Vec::new();
-    if said.count != derived.count {
-        faults.push((COUNTED, format!("{} for {}", said.count, derived.count)));
+    if stored.count != derived.count {
+        faults.push((COUNTED, format!("{} for {}", stored.count, derived.count)));
     }
-    if said.total != derived.total {
-        faults.push((COUNTED, format!("{} for {}, all", said.total, derived.total)));
+    if stored.total != derived.total {
+        faults.push((COUNTED, format!("{} for {}, all", stored.total, derived.total)));
     }
-    if said.latest != derived.latest {
+    if stored.latest != derived.latest {
         let newest = |all: &[CommentExcerpt]| {
             let each = all.iter().map(|one| format!("{} of {}", one.slug, rfc3339(one.at)));
             each.collect::<Vec<_>>().join(", ")
         };
-        let (said, derived) = (newest(&said.latest), newest(&derived.latest));
-        faults.push((LATEST, format!("{said} for {derived}")));
+        let (stored, derived) = (newest(&stored.latest), newest(&derived.latest));
+        faults.push((LATEST, format!("{stored} for {derived}")));
     }
-    if said.rating != derived.rating {
-        faults.push((RATED, format!("{:?} for {:?}", said.rating, derived.rating)));
+    if stored.rating != derived.rating {
+        faults.push((RATED, format!("{:?} for {:?}", stored.rating, derived.rating)));
     }
     faults
 }

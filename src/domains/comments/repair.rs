@@ -22,12 +22,9 @@ const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Returns the keys of the discussed documents that were repaired.
-///
-/// # Errors
-/// `Unavailable` or `Internal`: it can be repeated.
 pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
     let mut parents = Vec::new();
-    store::for_each(app, |parent, _| parents.push(parent)).await?;
+    store::for_each(app, |discussed| parents.push(discussed.parent)).await?;
     let mut repaired = Vec::new();
     for parent in parents {
         if repair_one(app, &parent).await? {
@@ -40,19 +37,18 @@ pub async fn repair(app: &App) -> Result<Vec<String>, Error> {
 /// Returns whether the discussion was repaired.
 async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
     for _ in 0..TRIES {
-        let Some(discussion) = store::settled(app, parent).await? else { return Ok(false) };
-        if discussion.uncopied().is_some() {
+        let Some(discussed) = store::settled(app, parent).await? else { return Ok(false) };
+        if discussed.uncopied().is_some() {
             // Its comments are in two stores. The sweep continues the migration.
             return Ok(false);
         }
-        let comments = comments_of(app, parent, &discussion).await?;
-        match taken_of(&discussion, &comments).map(|taken| Derived::of(&taken)) {
-            Some(derived) if derived == Derived::said(&discussion) => return Ok(false),
+        let comments = comments_of(&discussed).await?;
+        match taken_of(&discussed, &comments).map(|taken| Derived::of(&taken)) {
+            Some(derived) if derived == Derived::stored(&discussed) => return Ok(false),
             Some(derived) => {
                 // The attempt begins only now: reading a large discussion may take longer than an attempt.
                 let attempt = app.begin().await?;
-                let written = store::rebuild(app, parent, &discussion, &derived, &attempt).await;
-                if written.decided()?.is_some() {
+                if discussed.rebuild(&derived, &attempt).await?.is_some() {
                     return Ok(true);
                 }
             }

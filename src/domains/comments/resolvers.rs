@@ -14,6 +14,7 @@ use super::{
 };
 use crate::graphql::{
     app,
+    cx::{Cx, cx},
     refusals::answer,
     requester,
     requester::{Role, Who},
@@ -46,9 +47,7 @@ impl CommentsQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Page> {
-        let (app, requester) = (app(context), requester(context));
-        let found =
-            operations::comments(app, requester, &on, order, first, after.as_deref()).await?;
+        let found = operations::comments(cx(context), &on, order, first, after.as_deref()).await?;
         Ok(found.map(connection))
     }
 
@@ -66,9 +65,8 @@ impl CommentsQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Page> {
-        let (app, requester) = (app(context), requester(context));
         let (slug, after) = (slug.as_deref(), after.as_deref());
-        let found = operations::replies(app, requester, &on, slug, first, after).await?;
+        let found = operations::replies(cx(context), &on, slug, first, after).await?;
         Ok(found.map(connection))
     }
 
@@ -85,9 +83,8 @@ impl CommentsQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Page> {
-        let (app, requester) = (app(context), requester(context));
         let after = after.as_deref();
-        let found = operations::subthread(app, requester, &on, &slug, first, after).await?;
+        let found = operations::subthread(cx(context), &on, &slug, first, after).await?;
         Ok(found.map(connection))
     }
 
@@ -100,8 +97,7 @@ impl CommentsQuery {
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
         #[graphql(desc = "Slug of the comment.")] slug: String,
     ) -> Result<Option<Comment>> {
-        let (app, requester) = (app(context), requester(context));
-        Ok(operations::comment(app, requester, &on, &slug).await?.map(Comment::from))
+        Ok(operations::comment(cx(context), &on, &slug).await?.map(Comment::from))
     }
 
     /// Comments of an author on everything that is visible to the caller, newest first. Only moderators can
@@ -117,13 +113,8 @@ impl CommentsQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Comment>> {
-        let (app, requester) = (app(context), requester(context));
-        let author = match author {
-            Some(author) => author.0,
-            None => requester.subject()?.to_owned(),
-        };
-        let after = after.as_deref();
-        Ok(connection(operations::comments_by(app, requester, &author, first, after).await?))
+        let (author, after) = (author.as_deref().map(String::as_str), after.as_deref());
+        Ok(connection(operations::comments_by(cx(context), author, first, after).await?))
     }
 }
 
@@ -145,8 +136,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: OpenDiscussionInput,
     ) -> Result<OpenDiscussionResult> {
-        let (app, requester) = (app(context), requester(context));
-        answer(operations::open(app, requester, &input.on, input.layout).await)
+        answer(operations::open_discussion(cx(context), input).await)
     }
 
     /// Moves a discussion to another layout. Comments can be posted during the migration, and none are lost.
@@ -160,8 +150,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: MigrateDiscussionInput,
     ) -> Result<MigrateDiscussionResult> {
-        let (app, requester) = (app(context), requester(context));
-        answer(operations::migrate(app, requester, &input.on, input.to).await)
+        answer(operations::migrate_discussion(cx(context), input).await)
     }
 
     /// Posts a comment in a discussion, or a reply to a comment.
@@ -173,7 +162,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: PostCommentInput,
     ) -> Result<PostCommentResult> {
-        answer(operations::post(app(context), requester(context), &input).await)
+        answer(operations::post_comment(cx(context), input).await)
     }
 
     /// Replaces the text of a comment of the caller. It is possible for `comment_edit_seconds` (by default
@@ -187,7 +176,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: EditCommentInput,
     ) -> Result<EditCommentResult> {
-        answer(operations::edit(app(context), requester(context), &input).await)
+        answer(operations::edit_comment(cx(context), input).await)
     }
 
     /// Removes the text of a comment. The comment keeps its place, and its replies stay. Allowed for the
@@ -200,8 +189,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: RemoveCommentInput,
     ) -> Result<RemoveCommentResult> {
-        let (app, requester) = (app(context), requester(context));
-        answer(operations::remove(app, requester, &input.on, &input.slug).await)
+        answer(operations::remove_comment(cx(context), input).await)
     }
 
     /// Posts a review of a product: a comment with stars, one per author. `editComment` and `removeComment`
@@ -215,7 +203,7 @@ impl CommentsMutation {
         context: &Context<'_>,
         input: ReviewProductInput,
     ) -> Result<ReviewProductResult> {
-        answer(operations::review(app(context), requester(context), &input).await)
+        answer(operations::review_product(cx(context), input).await)
     }
 }
 
@@ -240,7 +228,8 @@ impl CommentsSubscription {
         let read = move || {
             let (app, requester, on) = (app.clone(), requester.clone(), on.clone());
             async move {
-                let found = operations::discussion(&app, &requester, &on).await?;
+                let found =
+                    operations::discussion(Cx { app: &app, requester: &requester }, &on).await?;
                 Ok(found.map(Discussion::from))
             }
         };

@@ -1,12 +1,22 @@
 //! Stored documents of content.
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
+use super::store;
 use crate::{
-    domains::comments::{self, DiscussionSummary},
-    flow::tree::{Branch, Child, Deletion, FanOut},
-    graphql::scalars::{LocaleTag, Slug},
+    app::App,
+    domains::{
+        assets,
+        comments::{self, DiscussionSummary},
+        trees::Node,
+    },
+    error::Error,
+    flow::tree::{Branch, Deletion, FanOut, fields_of_branch},
+    graphql::{
+        node_id::NodeKind,
+        scalars::{LocaleTag, Slug},
+    },
     mongo::{
         Stored, Version, audiences,
         expression::{append, array, choose, filter, literal, stored, whole},
@@ -147,6 +157,17 @@ pub struct Detail {
     pub subtitle: Option<String>,
 }
 
+/// A version that is going to be the draft.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Text {
+    /// Its title.
+    pub title: String,
+    /// Its language.
+    pub language: Option<LocaleTag>,
+    /// Its text and further fields.
+    pub detail: Detail,
+}
+
 /// A published version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edition {
@@ -251,11 +272,6 @@ impl ContentType {
 }
 
 impl NodeDocument {
-    /// Whether it exists and can be changed.
-    pub(super) fn is_there(&self) -> bool {
-        self.deleting.is_none() && self.deleted_at.is_none()
-    }
-
     /// The edition that readers see at `now`.
     pub(super) fn shown(&self, now: DateTime) -> Option<&Edition> {
         let due = |edition: &&Edition| edition.at <= now;
@@ -289,43 +305,36 @@ pub(super) fn listed_stage() -> Document {
     doc! { "$set": { "listed": audiences::listed_as("metadata.access", feeds) } }
 }
 
-impl Child for NodeDocument {
-    fn id(&self) -> &str {
-        &self.id
-    }
+impl Node for NodeDocument {
+    const KIND: NodeKind = NodeKind::Content;
+}
+
+impl Branch for NodeDocument {
+    type Handles = App;
+
+    const LOCK: &'static str = "nodes.tree";
+    const FAN_OUT: &'static str = "a path's fan-out";
+    const PARENT: &'static str = "metadata.parentId";
+    const PATH: &'static str = "metadata.path";
+    const LINE: &'static str = "within";
+    const HAS_CHILDREN: &'static str = "other content lies in it";
+
+    fields_of_branch!();
 
     fn parent_id(&self) -> Option<&str> {
         self.metadata.parent_id.as_deref()
     }
 
-    fn parent_cv(&self) -> i64 {
-        self.parent_cv
-    }
-}
-
-impl Branch for NodeDocument {
-    type Child = ChildNode;
-
-    const PARENT: &'static str = "metadata.parentId";
-
-    fn cv(&self) -> i64 {
-        self.cv
+    fn path(&self) -> &str {
+        &self.metadata.path
     }
 
-    fn outbox(&self) -> &[FanOut] {
-        &self.outbox
+    fn line_length(&self) -> usize {
+        self.within.len()
     }
 
-    fn is_copying(&self) -> bool {
-        self.copying.is_some()
-    }
-
-    fn deleting(&self) -> Option<&Deletion> {
-        self.deleting.as_ref()
-    }
-
-    fn is_going(&self) -> bool {
-        !self.is_there()
+    fn is_deleted(&self) -> bool {
+        self.deleted_at.is_some()
     }
 
     /// Stages of a move: the old path is added to `former`, and the feeds are recomputed.
@@ -349,46 +358,45 @@ impl Branch for NodeDocument {
         } };
         vec![place, listed_stage()]
     }
-}
-
-/// The fields of a child that a fan-out reads.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ChildNode {
-    /// `_id` of the content.
-    #[serde(rename = "_id")]
-    pub id: String,
-    /// Its place.
-    pub metadata: ChildPlace,
-    /// Version of the parent that its copies have.
-    pub parent_cv: i64,
-}
-
-/// The place of a child.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ChildPlace {
-    /// `_id` of the parent.
-    pub parent_id: String,
-}
-
-impl Child for ChildNode {
-    fn id(&self) -> &str {
-        &self.id
+    fn deletable(id: &str) -> Document {
+        doc! { "_id": id, "copying": { "$exists": false }, "deletedAt": { "$exists": false } }
     }
 
-    fn parent_id(&self) -> Option<&str> {
-        Some(&self.metadata.parent_id)
+    /// The content can't be found any more, its slug is free, and a late insert finds its key taken.
+    fn tombstone() -> Option<Vec<Document>> {
+        let nothing = || Bson::Array(Vec::new());
+        let set = doc! { "$set": {
+            "deletedAt": "$$NOW",
+            "remains": "$$NOW",
+            // A parent of its own: it appears among no children and no siblings.
+            "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
+            "metadata.path": "",
+            "metadata.title": "",
+            "metadata.tags": nothing(),
+            "metadata.detail": literal(stored(&Detail::default())),
+            "within": nothing(),
+            "listed": nothing(),
+            "former": nothing(),
+            "outbox": nothing(),
+            "kept": nothing(),
+        } };
+        Some(vec![set, doc! { "$unset": ["live", "next", "publishedAt", "deleting"] }])
     }
 
-    fn parent_cv(&self) -> i64 {
-        self.parent_cv
+    async fn in_use(app: &App, id: &str) -> Result<Option<&'static str>, Error> {
+        Ok(assets::operations::is_parent(app, id).await?.then_some("assets lie in it"))
     }
-}
 
-impl Stored for ChildNode {
-    const COLLECTION: &'static str = NodeDocument::COLLECTION;
-    const INDEXES: &'static [Index] = &[];
+    async fn arrived(app: &App, nodes: &[Self]) -> Result<(), Error> {
+        store::drop_older_former(app, nodes).await
+    }
+
+    async fn hand_on(&self, app: &App) -> Result<(), Error> {
+        if self.metadata.kind.holds_assets() {
+            assets::operations::repath(app, &self.id, &self.metadata.path, self.cv).await?;
+        }
+        Ok(())
+    }
 }
 
 impl Stored for NodeDocument {

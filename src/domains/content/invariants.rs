@@ -14,10 +14,10 @@ use crate::{app::App, error::Error, invariants::Report};
 /// Checks that paths and feeds follow from slugs, parents, tags and access, and that editions and former
 /// versions are consistent with their content.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    let (mut tree, mut stones) = (HashMap::new(), HashSet::new());
+    let (mut tree, mut tombstones) = (HashMap::new(), HashSet::new());
     let collect = |node: NodeDocument| {
         if node.deleted_at.is_some() {
-            stones.insert(node.id);
+            tombstones.insert(node.id);
         } else {
             tree.insert(node.id.clone(), Facts::of(&node));
         }
@@ -61,9 +61,9 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         let (id, number) = (&revision.node_id, revision.version.number);
         let newest = tree.get(id).map(|facts| facts.revision);
         // The last versions may not be stored yet; a late one is removed by the next edit.
-        let bound = REVISIONS + WAITING;
+        let bound = REVISIONS + i64::from(WAITING);
         let sound = newest.is_some_and(|newest| number < newest && number + bound >= newest);
-        if !(sound || stones.contains(id)) || revision.id != RevisionDocument::key(id, number) {
+        if !(sound || tombstones.contains(id)) || revision.id != RevisionDocument::key(id, number) {
             report.broken(format!("{} of {newest:?}", revision.id));
         }
         Ok(())

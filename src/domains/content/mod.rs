@@ -20,7 +20,7 @@
 //! # Deciders
 //!
 //! A document is the decider of everything but `path` and `within`, which are copied from its parent
-//! ([`crate::mongo::tree`]). A path that changes is added to `former` in the same update, and then removed
+//! ([`crate::flow::tree`]). A path that changes is added to `former` in the same update, and then removed
 //! from the `former` of documents that had it earlier. Requests for a former path are redirected as long as
 //! no other content has the path. Moves and deletions hold the lease `nodes.tree`.
 //!
@@ -48,11 +48,13 @@ pub mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{NodeDocument, RevisionDocument};
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["assets", "comments", "identities"],
+    nodes: &[NodeKind::Content],
     collections: &[declared::<NodeDocument>(), declared::<RevisionDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

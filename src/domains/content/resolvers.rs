@@ -14,9 +14,10 @@ use super::{
     },
 };
 use crate::graphql::{
-    app, is_selected,
+    app,
+    cx::cx,
+    is_selected,
     refusals::answer,
-    requester,
     requester::{Role, Who},
 };
 
@@ -38,8 +39,7 @@ impl ContentQuery {
         context: &Context<'_>,
         #[graphql(desc = "Key of the content.")] by: ContentBy,
     ) -> Result<Option<Content>> {
-        let found = operations::content(app(context), requester(context), &by).await?;
-        Ok(found.map(Content::from))
+        Ok(operations::content(cx(context), &by).await?.map(Content::from))
     }
 
     /// Published content that the caller may read, by one of the filters that are served by an index. The
@@ -54,9 +54,8 @@ impl ContentQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Content>> {
-        let (app, requester) = (app(context), requester(context));
         let texts = is_selected(context, TEXTS);
-        Ok(operations::contents(app, requester, &by, texts, first, after.as_deref()).await?)
+        Ok(operations::contents(cx(context), &by, texts, first, after.as_deref()).await?)
     }
 
     /// Direct children of some content, or the roots, published or not; sorted by slug.
@@ -73,9 +72,8 @@ impl ContentQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Content>> {
-        let (app, requester, after) = (app(context), requester(context), after.as_deref());
-        let texts = is_selected(context, TEXTS);
-        Ok(operations::below(app, requester, parent.as_ref(), texts, first, after).await?)
+        let (texts, after) = (is_selected(context, TEXTS), after.as_deref());
+        Ok(operations::below(cx(context), parent.as_ref(), texts, first, after).await?)
     }
 
     /// Former versions of content, newest first. The last 50 are kept.
@@ -109,8 +107,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: CreateContentInput,
     ) -> Result<CreateContentResult> {
-        let subject = requester(context).subject()?;
-        answer(operations::create(app(context), subject, &input).await)
+        answer(operations::create_content(cx(context), input).await)
     }
 
     /// Replaces the draft of content and keeps the previous version. Readers see the new draft once it is
@@ -124,8 +121,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: EditContentInput,
     ) -> Result<EditContentResult> {
-        let subject = requester(context).subject()?;
-        answer(operations::edit(app(context), subject, &input).await)
+        answer(operations::edit_content(cx(context), input).await)
     }
 
     /// Makes a former version the new draft and keeps the previous version. It is refused with
@@ -138,8 +134,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: RestoreContentInput,
     ) -> Result<RestoreContentResult> {
-        let subject = requester(context).subject()?;
-        answer(operations::restore(app(context), subject, &input).await)
+        answer(operations::restore_content(cx(context), input).await)
     }
 
     /// Adds tags to content. The change is visible at once, also to readers.
@@ -151,7 +146,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: TagContentInput,
     ) -> Result<TagContentResult> {
-        answer(operations::tag(app(context), &input).await)
+        answer(operations::tag_content(cx(context), input).await)
     }
 
     /// Removes tags from content. The change is visible at once, also to readers.
@@ -163,7 +158,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: UntagContentInput,
     ) -> Result<UntagContentResult> {
-        answer(operations::untag(app(context), &input).await)
+        answer(operations::untag_content(cx(context), input).await)
     }
 
     /// Sets the roles that may read content. The change applies at once, also to published versions.
@@ -175,7 +170,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: SetContentAccessInput,
     ) -> Result<SetContentAccessResult> {
-        answer(operations::set_access(app(context), &input).await)
+        answer(operations::set_content_access(cx(context), input).await)
     }
 
     /// Publishes the draft, now or at a later time. Repeatable: the same call returns the content.
@@ -187,7 +182,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: PublishContentInput,
     ) -> Result<PublishContentResult> {
-        answer(operations::publish(app(context), &input).await)
+        answer(operations::publish_content(cx(context), input).await)
     }
 
     /// Withdraws the published version of content and the scheduled one. Its children stay published.
@@ -199,7 +194,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: UnpublishContentInput,
     ) -> Result<UnpublishContentResult> {
-        answer(operations::unpublish(app(context), &input.content).await)
+        answer(operations::unpublish_content(cx(context), input).await)
     }
 
     /// Moves content with all its descendants below another parent, or changes its slug. Former paths are
@@ -213,7 +208,7 @@ impl ContentMutation {
         context: &Context<'_>,
         input: MoveContentInput,
     ) -> Result<MoveContentResult> {
-        answer(operations::move_to(app(context), &input).await)
+        answer(operations::move_content(cx(context), input).await)
     }
 
     /// Deletes content with its former versions. It is refused with `InUse` while there is content or an
@@ -226,6 +221,6 @@ impl ContentMutation {
         context: &Context<'_>,
         input: DeleteContentInput,
     ) -> Result<DeleteContentResult> {
-        answer(operations::delete(app(context), &input.content).await)
+        answer(operations::delete_content(cx(context), input).await)
     }
 }

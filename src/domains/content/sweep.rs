@@ -6,34 +6,27 @@ use super::{
     operations::keep,
     store::{self, Nodes},
 };
-use crate::{
-    app::App,
-    domains::comments,
-    flow::{Sweep, tree::sweep_tree},
-};
-
-/// Maximum number of each kind per sweep.
-const MOST: i64 = 100;
+use crate::{app::App, domains::comments, flow::Sweep};
 
 /// Finishes interrupted flows, promotes due editions, and removes what is left of deleted content.
 pub async fn sweep(app: &App, sweep: &mut Sweep) {
-    let before = sweep.quiet();
+    let (tree, before) = (Nodes::over(app), sweep.quiet());
     let id = |node: &NodeDocument| node.id.clone();
-    sweep_tree(&Nodes(app.clone()), sweep).await;
+    tree.sweep(sweep).await;
 
     // Former versions of interrupted edits.
-    let versions = store::list_kept(app, before, MOST).await;
+    let versions = tree.list_left_behind("kept.at", before).await;
     sweep.each(versions, id, |node| async move { keep(app, &node).await.map(|()| true) }).await;
 
     // Due editions become `live`, which full-text search uses. Readers already see them.
-    let due = store::list_due(app, sweep.now(), MOST).await;
+    let due = tree.list_left_behind("next.at", sweep.now()).await;
     let promote = |node: NodeDocument| async move {
         Ok(store::promote(app, &node.id).await.decided()?.is_some())
     };
     sweep.each(due, id, promote).await;
 
     // Versions and comments of deleted content. Inserts from before the deletion can't arrive any more.
-    let deleted = store::list_remains(app, before, MOST).await;
+    let deleted = tree.list_left_behind("remains", before).await;
     let remove = |node: NodeDocument| async move {
         if let Some(discussion) = &node.discussion {
             comments::operations::forget(app, &discussion.id).await?;
@@ -44,9 +37,9 @@ pub async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(deleted, id, remove).await;
 
     // Tombstones of deleted content whose idempotency keys are no longer remembered.
-    let forgotten = store::list_deleted(app, sweep.forgotten(), MOST).await;
+    let forgotten = tree.list_left_behind("deletedAt", sweep.forgotten()).await;
     let bury = |node: NodeDocument| async move {
-        Ok(store::remove_stone(app, &node.id).await.decided()?.is_some())
+        Ok(store::remove_tombstone(app, &node.id).await.decided()?.is_some())
     };
     sweep.each(forgotten, id, bury).await;
 }

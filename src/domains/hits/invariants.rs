@@ -1,32 +1,29 @@
 //! Invariants of hits, for `docgate check`.
 
-use super::{
-    documents::{Counts, DayDocument, MonthDocument},
-    store,
-};
+use super::documents::{Counts, DayDocument, MonthDocument};
 use crate::{app::App, error::Error, graphql::scalars::Date, invariants::Report};
 
 /// Checks that each document is consistent in itself.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.rule("hits: an hour of a day counts what its minutes count");
-    store::for_each(app, |DayDocument { id, hourly, minute, .. }| {
+    let each = |DayDocument { id, hourly, minute, .. }| {
         let of_minutes: Counts =
             minute.into_iter().map(|(hour, counts)| (hour, counts.values().sum())).collect();
         if hourly != of_minutes || !is_counted(&hourly, 0..=23) || !is_day(&id.date) {
             report.broken(format!("{id:?}: {hourly:?}, of minutes {of_minutes:?}"));
         }
         Ok(())
-    })
-    .await?;
+    };
+    app.collection().for_each(each).await?;
     report.rule("hits: a month counts its own days");
-    store::for_each(app, |MonthDocument { id, daily, .. }| {
+    let each = |MonthDocument { id, daily, .. }| {
         let is_own = |day: &String| is_day(&format!("{}-{day:0>2}", id.date));
         if !is_counted(&daily, 1..=31) || !daily.keys().all(is_own) {
             report.broken(format!("{id:?}: {daily:?}"));
         }
         Ok(())
-    })
-    .await
+    };
+    app.collection().for_each(each).await
 }
 
 /// Whether each key is a number within `range` with a positive count.

@@ -1,18 +1,24 @@
 //! The rules of hits.
 
-use std::{collections::BTreeMap, iter::successors, ops::Range};
+use std::{
+    collections::BTreeMap,
+    iter::successors,
+    ops::{Range, RangeInclusive},
+};
 
 use mongodb::bson::DateTime;
 
 use super::{
     documents::{Counts, DayDocument, MonthDocument, PageDate},
     store::{self, Sums},
-    types::{HitInput, RecordHitsResult, Resolution},
+    types::{HitsRecorded, RecordHitsInput, RecordHitsResult, Resolution},
 };
 use crate::{
     app::{App, rfc3339},
     error::Error,
     graphql::{
+        cx::Cx,
+        declared::{Input, nested},
         input,
         refusals::{InvalidInput, Stop},
         scalars::Date,
@@ -20,10 +26,10 @@ use crate::{
 };
 
 /// Maximum number of hits in one call.
-const HITS: usize = 100;
-/// Maximum length of a site and of a page, in characters.
-const SITE: usize = 200;
-const PAGE: usize = 1_000;
+pub(super) const HITS: usize = 100;
+/// Length of a site and of a page, in characters.
+pub(super) const SITE: RangeInclusive<usize> = 1..=200;
+pub(super) const PAGE: RangeInclusive<usize> = 1..=1_000;
 /// Maximum number of buckets of a report: a day has 1,440 minutes.
 const BUCKETS: usize = 1_500;
 /// How far a caller's clock may be ahead, in milliseconds.
@@ -33,36 +39,36 @@ const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// Counts hits; returns how many.
+/// Counts hits.
 ///
 /// # Errors
 /// `Uncounted` if only some of them may have been counted.
-pub async fn record(app: &App, hits: &[HitInput]) -> Result<usize, Stop<RecordHitsResult>> {
-    if hits.is_empty() {
-        return Err(InvalidInput::new("hits", "takes at least one element").into());
-    }
-    input::at_most("hits", hits, HITS)?;
-    let now = app.clock().timestamp_millis();
+pub async fn record_hits(
+    cx: Cx<'_>,
+    input: RecordHitsInput,
+) -> Result<HitsRecorded, Stop<RecordHitsResult>> {
+    let hits = input.checked()?.into_inner().hits;
+    let count = i32::try_from(hits.len()).unwrap_or(i32::MAX);
+    let now = cx.clock().timestamp_millis();
     let (mut days, mut months) = (Sums::new(), Sums::new());
-    for (at, hit) in hits.iter().enumerate() {
-        let field = |name| format!("hits.{at}.{name}");
-        let site = input::line(&field("site"), &hit.site, 1..=SITE)?;
-        let page = input::line(&field("page"), &hit.page, 1..=PAGE)?;
+    for (at, mut hit) in hits.into_iter().enumerate() {
+        nested()(&format!("hits.{at}"), &mut hit)?;
         let moment = hit.at.map_or(now, |at| at.0.timestamp_millis());
         if !(0..=now + AHEAD).contains(&moment) {
-            return Err(InvalidInput::new(&field("at"), "must be between 1970 and now").into());
+            let field = format!("hits.{at}.at");
+            return Err(InvalidInput::new(&field, "must be between 1970 and now").into());
         }
         let day = Day::of(moment);
         let (hour, minute) = (moment % DAY / HOUR, moment % HOUR / MINUTE);
-        let month = PageDate { site, page, date: day.month().to_owned() };
+        let month = PageDate { site: hit.site, page: hit.page, date: day.month().to_owned() };
         let counts = days.entry(PageDate { date: day.date.clone(), ..month.clone() }).or_default();
         *counts.entry(format!("hourly.{hour}")).or_default() += 1;
         *counts.entry(format!("minute.{hour}.{minute}")).or_default() += 1;
         let counts = months.entry(month).or_default();
         *counts.entry(format!("daily.{}", day.number())).or_default() += 1;
     }
-    store::add(app, days, months).await?;
-    Ok(hits.len())
+    store::add(&cx, days, months).await?;
+    Ok(HitsRecorded { count })
 }
 
 /// A day in UTC, such as `2026-11-23`.
@@ -89,22 +95,22 @@ impl Day {
 }
 
 /// Hits by the start of their minute, hour, day or bucket, in milliseconds since 1970.
-type ByStart = BTreeMap<i64, i64>;
+pub(super) type ByStart = BTreeMap<i64, i64>;
 
 /// The hits of a page from one day to another, both inclusive, by the start of their buckets. Buckets without
 /// hits have a zero.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn report(
-    app: &App,
+pub(super) async fn report(
+    cx: Cx<'_>,
     site: &str,
     page: &str,
     [from, to]: [&Date; 2],
     resolution: Resolution,
 ) -> Result<ByStart, Error> {
-    let site = input::line("site", site, 1..=SITE)?;
-    let page = input::line("page", page, 1..=PAGE)?;
+    let site = input::line("site", site, SITE)?;
+    let page = input::line("page", page, PAGE)?;
     let first = midnight("from", from.as_str())?;
     let last = midnight("to", to.as_str())?;
     if last < first {
@@ -116,20 +122,9 @@ pub async fn report(
         let reason = format!("asks for more than {BUCKETS} buckets of this resolution");
         return Err(Error::bad_input("to", reason));
     }
-    let (begins, ends) = (Day::of(first), Day::of(last));
-    let begins = PageDate { site, page, date: begins.date };
-    let ends = PageDate { date: ends.date, ..begins.clone() };
-    let counted = match resolution {
-        Resolution::Minute => minutes(&store::list_days(app, [&begins, &ends], "minute").await?)?,
-        Resolution::Hour => hours(&store::list_days(app, [&begins, &ends], "hourly").await?)?,
-        Resolution::Day | Resolution::Week | Resolution::Month => {
-            let months = [begins, ends].map(|PageDate { site, page, mut date }| {
-                date.truncate("2026-11".len());
-                PageDate { site, page, date }
-            });
-            days(&store::list_months(app, &months).await?)?
-        }
-    };
+    let begins = PageDate { site, page, date: Day::of(first).date };
+    let ends = PageDate { date: Day::of(last).date, ..begins.clone() };
+    let counted = counted(&cx, [begins, ends], resolution).await?;
     for (moment, hits) in counted.range(first..end) {
         if let Some((_, bucket)) = buckets.range_mut(..=moment).next_back() {
             *bucket += hits;
@@ -165,31 +160,38 @@ fn month(midnight: i64) -> i64 {
     midnight - (days - 1) * DAY
 }
 
-fn minutes(days: &[DayDocument]) -> Result<ByStart, Error> {
+/// The stored counts of a page from one day to another, as far as the resolution needs them.
+async fn counted(
+    app: &App,
+    between: [PageDate; 2],
+    resolution: Resolution,
+) -> Result<ByStart, Error> {
     let mut all = ByStart::new();
-    for day in days {
-        let midnight = stored_midnight(&day.id.date)?;
-        for (hour, counts) in &day.minute {
-            put(&mut all, counts, midnight + number(hour)? * HOUR, MINUTE)?;
+    match resolution {
+        Resolution::Minute => {
+            for day in store::list::<DayDocument>(app, &between, "minute").await? {
+                let midnight = stored_midnight(&day.id.date)?;
+                for (hour, counts) in &day.minute {
+                    put(&mut all, counts, midnight + number(hour)? * HOUR, MINUTE)?;
+                }
+            }
         }
-    }
-    Ok(all)
-}
-
-fn hours(days: &[DayDocument]) -> Result<ByStart, Error> {
-    let mut all = ByStart::new();
-    for day in days {
-        put(&mut all, &day.hourly, stored_midnight(&day.id.date)?, HOUR)?;
-    }
-    Ok(all)
-}
-
-fn days(months: &[MonthDocument]) -> Result<ByStart, Error> {
-    let mut all = ByStart::new();
-    for month in months {
-        // Days of a month are numbered from 1.
-        let before = stored_midnight(&format!("{}-01", month.id.date))? - DAY;
-        put(&mut all, &month.daily, before, DAY)?;
+        Resolution::Hour => {
+            for day in store::list::<DayDocument>(app, &between, "hourly").await? {
+                put(&mut all, &day.hourly, stored_midnight(&day.id.date)?, HOUR)?;
+            }
+        }
+        Resolution::Day | Resolution::Week | Resolution::Month => {
+            let months = between.map(|mut day| {
+                day.date.truncate("2026-11".len());
+                day
+            });
+            for month in store::list::<MonthDocument>(app, &months, "daily").await? {
+                // Days of a month are numbered from 1.
+                let before = stored_midnight(&format!("{}-01", month.id.date))? - DAY;
+                put(&mut all, &month.daily, before, DAY)?;
+            }
+        }
     }
     Ok(all)
 }

@@ -1,17 +1,16 @@
 //! Resolvers: they translate between GraphQL and the operations of hits.
 
 use async_graphql::{Context, Object, Result};
-use mongodb::bson;
 
 use super::{
     operations,
-    types::{HitBucket, HitReport, RecordHitsInput, RecordHitsResult, Resolution},
+    types::{HitReport, RecordHitsInput, RecordHitsResult, Resolution},
 };
 use crate::graphql::{
-    app,
+    cx::cx,
     refusals::answer,
     requester::{Role, Who},
-    scalars::{Date, DateTime, Long},
+    scalars::Date,
 };
 
 /// Query fields.
@@ -34,14 +33,8 @@ impl HitsQuery {
         #[graphql(desc = "Last day, included. It can't be before `from`.")] to: Date,
         #[graphql(desc = "Length of the buckets.")] resolution: Resolution,
     ) -> Result<HitReport> {
-        let counted =
-            operations::report(app(context), &site, &page, [&from, &to], resolution).await?;
-        let total = Long(counted.values().sum());
-        let bucket = |(start, hits)| {
-            let starts_at = DateTime(bson::DateTime::from_millis(start));
-            HitBucket { starts_at, hits: Long(hits) }
-        };
-        Ok(HitReport { total, buckets: counted.into_iter().map(bucket).collect() })
+        let days = [&from, &to];
+        Ok(operations::report(cx(context), &site, &page, days, resolution).await?.into())
     }
 }
 
@@ -62,6 +55,6 @@ impl HitsMutation {
         context: &Context<'_>,
         input: RecordHitsInput,
     ) -> Result<RecordHitsResult> {
-        answer(operations::record(app(context), &input.hits).await)
+        answer(operations::record_hits(cx(context), input).await)
     }
 }

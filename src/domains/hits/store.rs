@@ -34,39 +34,19 @@ pub(super) async fn add(app: &App, days: Sums, months: Sums) -> Result<(), Error
     days.and(months)
 }
 
-/// The days of a page with hits, with only `field`.
-pub(super) async fn list_days(
-    app: &App,
-    between: [&PageDate; 2],
-    field: &str,
-) -> Result<Vec<DayDocument>, Error> {
-    app.collection::<DayDocument>().list(between_both(between, field)).await
-}
-
-/// The months of a page with hits.
-pub(super) async fn list_months(
+/// The days or months of a page with hits from the first to the last, both inclusive, with only `field`.
+pub(super) async fn list<T: Stored>(
     app: &App,
     [first, last]: &[PageDate; 2],
-) -> Result<Vec<MonthDocument>, Error> {
-    app.collection::<MonthDocument>().list(between_both([first, last], "daily")).await
-}
-
-/// A list from the first to the last, both inclusive.
-fn between_both([first, last]: [&PageDate; 2], field: &str) -> List {
+    field: &str,
+) -> Result<Vec<T>, Error> {
     let range = doc! { "$gte": first.stored(), "$lte": last.stored() };
-    List {
+    let read = List {
         filter: doc! { "_id": range },
         sort: doc! { "_id": 1 },
         limit: MOST,
         projection: Some(doc! { field: 1, "v": 1 }),
         ..List::default()
-    }
-}
-
-/// Calls a function with every document of a collection.
-pub(super) async fn for_each<T: Stored>(
-    app: &App,
-    each: impl FnMut(T) -> Result<(), Error>,
-) -> Result<(), Error> {
-    app.collection::<T>().for_each(each).await
+    };
+    app.collection().list(read).await
 }

@@ -1,9 +1,14 @@
 //! GraphQL types of hits.
 
-use crate::graphql::declared::{input, result};
-use async_graphql::{Enum, SimpleObject};
+use std::ops::RangeInclusive;
 
+use async_graphql::{Enum, SimpleObject};
+use mongodb::bson;
+
+use super::operations::{ByStart, HITS, PAGE, SITE};
 use crate::graphql::{
+    declared::{input, result},
+    input,
     refusals::InvalidInput,
     scalars::{DateTime, Long},
 };
@@ -12,21 +17,32 @@ input! {
     /// A page view.
     pub struct HitInput {
         /// Site, such as `shop.example`, 1 to 200 characters.
-        pub site: String,
+        pub site: String where line(SITE),
         /// Page of the site, such as `/music/jazz`, 1 to 1,000 characters.
-        pub page: String,
+        pub page: String where line(PAGE),
         /// Time of the page view, between 1970 and now; up to one minute ahead of the server's clock is accepted.
         /// Default: now.
         pub at: Option<DateTime>,
     }
-}
 
-input! {
     /// Input of `recordHits`.
     pub struct RecordHitsInput {
         /// Page views to count, 1 to 100.
-        pub hits: Vec<HitInput>,
+        pub hits: Vec<HitInput> where number,
     }
+}
+
+/// A text on one line.
+fn line(length: RangeInclusive<usize>) -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    move |field, value| input::line(field, value, length.clone()).map(|_| ())
+}
+
+/// Checks the number of hits. Each of them is checked with its time, for which the clock is needed.
+fn number(field: &str, hits: &mut [HitInput]) -> Result<(), InvalidInput> {
+    if hits.is_empty() {
+        return Err(InvalidInput::new(field, "takes at least one element"));
+    }
+    input::at_most(field, hits, HITS)
 }
 
 /// Result of a successful `recordHits`.
@@ -39,13 +55,7 @@ pub struct HitsRecorded {
 result! {
     /// Result of `recordHits`: the number of counted page views, or a refusal. A refusal counted none of them.
     pub enum RecordHitsResult:
-        usize => HitsRecorded | InvalidInput;
-}
-
-impl From<usize> for HitsRecorded {
-    fn from(count: usize) -> Self {
-        Self { count: i32::try_from(count).unwrap_or(i32::MAX) }
-    }
+        HitsRecorded | InvalidInput;
 }
 
 /// Length of the buckets of a report.
@@ -81,4 +91,15 @@ pub struct HitBucket {
     pub starts_at: DateTime,
     /// Number of hits in the bucket.
     pub hits: Long,
+}
+
+impl From<ByStart> for HitReport {
+    fn from(counted: ByStart) -> Self {
+        let total = Long(counted.values().sum());
+        let bucket = |(start, hits)| {
+            let starts_at = DateTime(bson::DateTime::from_millis(start));
+            HitBucket { starts_at, hits: Long(hits) }
+        };
+        Self { total, buckets: counted.into_iter().map(bucket).collect() }
+    }
 }

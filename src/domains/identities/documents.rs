@@ -1,5 +1,6 @@
 //! Stored documents of identities.
 
+use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
@@ -46,17 +47,18 @@ pub struct Name {
     pub value: String,
 }
 
-/// The kinds of names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Kind of name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "lowercase")]
+#[graphql(name = "IdentityKind")]
 pub enum Kind {
-    /// An e-mail address.
+    /// E-mail address.
     Email,
-    /// A username of this site.
+    /// Username on this site.
     Username,
-    /// A telephone number.
+    /// Telephone number.
     Phone,
-    /// A subject of an OpenID Connect provider.
+    /// Subject at an OpenID Connect provider.
     Oidc,
 }
 

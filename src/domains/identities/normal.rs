@@ -5,38 +5,46 @@ use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
 use super::{
     documents::{Kind, Name},
-    types::IdentityInput,
+    types::{IdentityInput, OidcInput},
 };
 use crate::graphql::{input, refusals::InvalidInput, text::is_unseen};
 
-/// The normal form of a name from a caller.
-pub(super) fn name(field: &str, given: &IdentityInput) -> Result<Name, InvalidInput> {
-    let (kind, value) = match given {
-        IdentityInput::Email(address) => (Kind::Email, email(&format!("{field}.email"), address)?),
-        IdentityInput::Username(name) => {
-            (Kind::Username, username(&format!("{field}.username"), name)?)
+/// Brings a name from a caller into its normal form.
+pub(super) fn name(field: &str, given: &mut IdentityInput) -> Result<(), InvalidInput> {
+    match given {
+        IdentityInput::Email(address) => *address = email(&format!("{field}.email"), address)?,
+        IdentityInput::Username(name) => *name = username(&format!("{field}.username"), name)?,
+        IdentityInput::Phone(number) => *number = phone(&format!("{field}.phone"), number)?,
+        IdentityInput::Oidc(OidcInput { issuer: of, subject: who }) => {
+            issuer(&format!("{field}.oidc.issuer"), of)?;
+            subject(&format!("{field}.oidc.subject"), who)?;
         }
-        IdentityInput::Phone(number) => (Kind::Phone, phone(&format!("{field}.phone"), number)?),
-        IdentityInput::Oidc(oidc) => {
-            let field = format!("{field}.oidc");
-            let issuer = issuer(&format!("{field}.issuer"), &oidc.issuer)?;
-            let subject = subject(&format!("{field}.subject"), &oidc.subject)?;
-            (Kind::Oidc, format!("{issuer}#{subject}"))
-        }
-    };
-    Ok(Name { kind, value })
+    }
+    Ok(())
 }
 
-/// The normal form of a name that is to be claimed. Usernames from before these rules can still be found and
-/// released.
-pub(super) fn new_name(field: &str, given: &IdentityInput) -> Result<Name, InvalidInput> {
-    let name = name(field, given)?;
-    if name.kind == Kind::Username
-        && let Some(reason) = fault(&name.value)
-    {
-        return Err(InvalidInput::new(&format!("{field}.username"), reason));
+/// Brings a name that is to be claimed into its normal form. Usernames from before these rules can still be
+/// found and released.
+pub(super) fn new_name(field: &str, given: &mut IdentityInput) -> Result<(), InvalidInput> {
+    name(field, given)?;
+    let IdentityInput::Username(username) = given else { return Ok(()) };
+    let invalid = |reason| Err(InvalidInput::new(&format!("{field}.username"), reason));
+    fault(username).map_or(Ok(()), invalid)
+}
+
+/// A name in its normal form.
+impl From<&IdentityInput> for Name {
+    fn from(normal: &IdentityInput) -> Self {
+        let (kind, value) = match normal {
+            IdentityInput::Email(address) => (Kind::Email, address.clone()),
+            IdentityInput::Username(name) => (Kind::Username, name.clone()),
+            IdentityInput::Phone(number) => (Kind::Phone, number.clone()),
+            IdentityInput::Oidc(OidcInput { issuer, subject }) => {
+                (Kind::Oidc, format!("{issuer}#{subject}"))
+            }
+        };
+        Self { kind, value }
     }
-    Ok(name)
 }
 
 /// Whether a name is stored in its normal form.
@@ -49,7 +57,7 @@ pub(super) fn is_normal(name: &Name) -> bool {
         Kind::Oidc => {
             // No issuer contains a `#`.
             let (of, who) = value.split_once('#').unwrap_or_default();
-            issuer("", of).and_then(|of| Ok(format!("{of}#{}", subject("", who)?)))
+            return issuer("", of).is_ok() && subject("", who).is_ok();
         }
     };
     again.is_ok_and(|again| again == *value)
@@ -129,25 +137,26 @@ fn phone(field: &str, given: &str) -> Result<String, InvalidInput> {
 
 /// An issuer as [OpenID Connect](https://openid.net/specs/openid-connect-core-1_0.html#IDToken) defines it: a
 /// URL without query or fragment, compared exactly.
-fn issuer(field: &str, given: &str) -> Result<String, InvalidInput> {
-    let text = input::verbatim(field, given, 1..=255)?;
-    let url = reqwest::Url::parse(&text).ok();
-    let fits = |url: &reqwest::Url| {
+fn issuer(field: &str, given: &str) -> Result<(), InvalidInput> {
+    input::verbatim(field, given, 1..=255)?;
+    let fits = |url: reqwest::Url| {
         url.scheme() == "https" && url.query().is_none() && url.fragment().is_none()
     };
-    if !url.as_ref().is_some_and(fits) || text.contains(|c: char| !c.is_ascii_graphic()) {
+    if !reqwest::Url::parse(given).is_ok_and(fits)
+        || given.contains(|c: char| !c.is_ascii_graphic())
+    {
         return Err(InvalidInput::new(field, "takes a URL that begins with https://"));
     }
-    Ok(text)
+    Ok(())
 }
 
 /// A subject of an issuer: up to 255 ASCII characters; case matters.
-fn subject(field: &str, given: &str) -> Result<String, InvalidInput> {
-    let text = input::verbatim(field, given, 1..=255)?;
-    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+fn subject(field: &str, given: &str) -> Result<(), InvalidInput> {
+    input::verbatim(field, given, 1..=255)?;
+    if !given.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(InvalidInput::new(field, "takes ASCII characters without spaces"));
     }
-    Ok(text)
+    Ok(())
 }
 
 /// The text in lower case and in the form of [NFKC](https://www.unicode.org/reports/tr15/).
@@ -160,15 +169,19 @@ fn folded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::types::OidcInput, *};
+    use super::*;
 
-    fn value(given: &IdentityInput) -> Option<String> {
-        name("identity", given).ok().map(|name| name.value)
+    fn normal(mut given: IdentityInput) -> Option<Name> {
+        name("identity", &mut given).ok().map(|()| Name::from(&given))
+    }
+
+    fn value(given: IdentityInput) -> Option<String> {
+        normal(given).map(|name| name.value)
     }
 
     #[test]
     fn addresses_that_mean_the_same_are_the_same() {
-        let email = |text: &str| value(&IdentityInput::Email(text.into()));
+        let email = |text: &str| value(IdentityInput::Email(text.into()));
         assert_eq!(email(" Anna.Berg@Example.ORG "), Some("anna.berg@example.org".into()));
         assert_eq!(email("anna@bücher.example"), Some("anna@xn--bcher-kva.example".into()));
         assert_eq!(email("ａｎｎａ@example.org"), Some("anna@example.org".into()));
@@ -196,7 +209,7 @@ mod tests {
 
     #[test]
     fn usernames_that_mean_the_same_are_the_same() {
-        let username = |text: &str| value(&IdentityInput::Username(text.into()));
+        let username = |text: &str| value(IdentityInput::Username(text.into()));
         assert_eq!(username("Anna_Berg"), Some("anna_berg".into()));
         assert_eq!(username("ﬁnn"), Some("finn".into()));
         assert_eq!(username("Ａｎｎａ"), Some("anna".into()));
@@ -209,7 +222,8 @@ mod tests {
 
     #[test]
     fn nobody_gets_a_username_that_looks_like_another() {
-        let new = |text: &str| new_name("identity", &IdentityInput::Username(text.into())).is_ok();
+        let new =
+            |text: &str| new_name("identity", &mut IdentityInput::Username(text.into())).is_ok();
         for fine in [
             "anna",
             "anna_berg-2.x",
@@ -226,7 +240,7 @@ mod tests {
         // A Cyrillic а, a Greek ο, and letters that are rarely used.
         for bad in ["\u{430}dmin", "r\u{3bf}ot", "аннаx", "a..b", "a._b", "a--b", "ᚠᚢᚦ"] {
             assert!(!new(bad), "{bad}");
-            let found = value(&IdentityInput::Username(bad.into())).expect("it is still found");
+            let found = value(IdentityInput::Username(bad.into())).expect("it is still found");
             assert!(is_normal(&Name { kind: Kind::Username, value: found }), "{bad}");
         }
     }
@@ -238,8 +252,8 @@ mod tests {
             for text in [format!("xy{c}"), format!("x{c}\u{301}\u{30c}y")] {
                 let address = format!("{text}@example.org");
                 for given in [IdentityInput::Username(text), IdentityInput::Email(address)] {
-                    let Ok(name) = name("identity", &given) else { continue };
-                    assert!(is_normal(&name), "{given:?} is {name:?}");
+                    let Some(name) = normal(given) else { continue };
+                    assert!(is_normal(&name), "{name:?}");
                 }
             }
         }
@@ -247,7 +261,7 @@ mod tests {
 
     #[test]
     fn numbers_and_subjects() {
-        let phone = |text: &str| value(&IdentityInput::Phone(text.into()));
+        let phone = |text: &str| value(IdentityInput::Phone(text.into()));
         assert_eq!(phone("+49 (221) 123-456"), Some("+49221123456".into()));
         assert_eq!(phone("0049 221 123456"), Some("+49221123456".into()));
         for bad in ["0221 123456", "+0123456789", "+49", "+1234567890123456", "+49 221 12x456"] {
@@ -255,7 +269,7 @@ mod tests {
         }
         let oidc = |issuer: &str, subject: &str| {
             let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
-            value(&IdentityInput::Oidc(OidcInput { issuer, subject }))
+            value(IdentityInput::Oidc(OidcInput { issuer, subject }))
         };
         let id = "https://id.example.org";
         assert_eq!(oidc(id, "A#b"), Some("https://id.example.org#A#b".into()));

@@ -7,7 +7,7 @@ use super::{
     documents::{IdentityDocument, Name},
     normal, store,
     types::{
-        ChangeIdentityInput, ChangeIdentityResult, ClaimIdentityInput, ClaimIdentityResult,
+        self, ChangeIdentityInput, ChangeIdentityResult, ClaimIdentityInput, ClaimIdentityResult,
         Identity, IdentityInput, IdentityProof, ProofNeeded, ProveIdentityInput,
         ProveIdentityResult, ReleaseIdentityInput, ReleaseIdentityResult,
     },
@@ -15,19 +15,18 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         page::{Order, Page},
         refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
-        requester::{Requester, Role},
+        requester::Role,
     },
 };
 
 /// Lifetime of a proof in milliseconds: one hour.
 const PROOF_MILLIS: i64 = 3_600_000;
-/// Number of tries for a name that is claimed and released again and again.
-const TRIES: usize = 5;
 
 /// The name of a user that readers see: the first username, or else the subject.
 pub async fn display_name(app: &App, user: &str) -> Result<String, Error> {
@@ -39,46 +38,41 @@ pub async fn display_name(app: &App, user: &str) -> Result<String, Error> {
 ///
 /// # Errors
 /// `BadInput` that names the argument.
-pub async fn user_by(
-    app: &App,
-    requester: &Requester,
-    identity: &IdentityInput,
-) -> Result<Option<String>, Error> {
-    let name = normal::name("identity", identity)?;
-    let found = store::find(app, &name).await?.filter(IdentityDocument::is_known);
-    let told =
-        |found: &IdentityDocument| requester.has(Role::Service) || requester.is(&found.user_id);
-    Ok(found.filter(told).map(|found| found.user_id))
+pub async fn user_by(cx: Cx<'_>, mut identity: IdentityInput) -> Result<Option<String>, Error> {
+    normal::name("identity", &mut identity)?;
+    let found = store::find(&cx, &Name::from(&identity)).await?;
+    let is_visible = |found: &IdentityDocument| {
+        found.is_known() && (cx.requester.has(Role::Service) || cx.requester.is(&found.user_id))
+    };
+    Ok(found.filter(is_visible).map(|found| found.user_id))
 }
 
 /// The names of a user.
 ///
 /// # Errors
 /// `BadInput` that names the argument, or `Forbidden`.
-pub async fn identities_of(
-    app: &App,
-    requester: &Requester,
+pub async fn identities(
+    cx: Cx<'_>,
     user: Option<&ID>,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Identity>, Error> {
-    let caller = caller(requester, user)?;
-    let list = format!("identities {}", caller.user);
-    let page = Page::new(app, Order { list, keys: vec![("_id", 1)] }, first, after)?;
-    let found = store::list_of(app, &page, &caller.user).await?;
+    let user = user_of(cx, user)?;
+    let list = format!("identities {user}");
+    let page = Page::new(&cx, Order { list, keys: vec![("_id", 1)] }, first, after)?;
+    let found = store::list_of(&cx, &page, &user).await?;
     Ok(page.connection(found, |found| vec![Bson::from(&found.key)], Identity::from))
 }
 
 /// Issues a proof that a name belongs to a user.
-pub async fn prove(
-    app: &App,
-    asked: &ProveIdentityInput,
+pub async fn prove_identity(
+    cx: Cx<'_>,
+    input: ProveIdentityInput,
 ) -> Result<IdentityProof, Stop<ProveIdentityResult>> {
-    let name = normal::new_name("identity", &asked.identity)?;
-    let user = checked_user(&asked.user_id)?;
-    let now = app.begin().await?.now().timestamp_millis();
-    let end = now + PROOF_MILLIS;
-    let signature = app.ids().derived(&signed(&name.key(), &user, &end.to_string()));
+    let input = input.checked()?;
+    let name = Name::from(&input.identity);
+    let end = cx.begin().await?.now().timestamp_millis() + PROOF_MILLIS;
+    let signature = cx.ids().derived(&signed(&name.key(), &input.user_id, &end.to_string()));
     let expires_at = DateTime::from_millis(end).into();
     Ok(IdentityProof { proof: format!("{end}.{signature}"), expires_at })
 }
@@ -87,142 +81,128 @@ fn signed<'a>(key: &'a str, user: &'a str, end: &'a str) -> [&'a str; 4] {
     ["identity proof", key, user, end]
 }
 
-/// The user on whose behalf an operation runs.
-struct Caller {
-    /// Subject of the user.
-    user: String,
-    /// Whether the caller needs no proof.
-    is_trusted: bool,
-}
-
-/// The caller, or the user that a service or an admin names.
-fn caller(requester: &Requester, user: Option<&ID>) -> Result<Caller, Error> {
-    let is_trusted = requester.has(Role::Service);
-    let own = requester.subject()?;
-    let user = match user {
-        Some(user) => checked_user(user).map_err(Error::from)?,
-        None => own.to_owned(),
-    };
-    if is_trusted || user == own {
-        return Ok(Caller { user, is_trusted });
+/// The user on whose behalf an operation runs: the caller, or the user that a service or an admin names.
+fn user_of(cx: Cx<'_>, named: Option<&ID>) -> Result<String, Error> {
+    let own = cx.requester.subject()?;
+    let Some(mut user) = named.cloned() else { return Ok(own.to_owned()) };
+    types::user("userId", &mut user)?;
+    if cx.requester.has(Role::Service) || *user == *own {
+        return Ok(user.0);
     }
     Err(Error::Forbidden(Role::Service.name()))
 }
 
-fn checked_user(user: &ID) -> Result<String, InvalidInput> {
-    input::verbatim("userId", user, 1..=256)
-}
-
-/// Checks that the caller may claim the name.
-fn admit(
-    app: &App,
-    caller: &Caller,
+/// Checks that the caller may claim the name for the user.
+fn demand_proof(
+    cx: Cx<'_>,
+    user: &str,
     name: &Name,
     proof: Option<&str>,
     now: DateTime,
 ) -> Result<(), ProofNeeded> {
-    let holds = |proof: &str| {
-        let (end, signature) = proof.split_once('.')?;
-        let in_time = end.parse::<i64>().ok()? > now.timestamp_millis();
-        let key = name.key();
-        let sound = app.ids().verifies(&signed(&key, &caller.user, end), signature);
-        (in_time && sound).then_some(())
+    let is_valid = |proof: &str| {
+        let Some((end, signature)) = proof.split_once('.') else { return false };
+        end.parse::<i64>().is_ok_and(|end| end > now.timestamp_millis())
+            && cx.ids().verifies(&signed(&name.key(), user, end), signature)
     };
-    if caller.is_trusted || proof.and_then(holds).is_some() {
+    if cx.requester.has(Role::Service) || proof.is_some_and(is_valid) {
         return Ok(());
     }
-    Err(ProofNeeded::new())
+    Err(ProofNeeded::default())
 }
 
 /// Claims a free name for a user. A repeat changes nothing.
-pub async fn claim(
-    app: &App,
-    requester: &Requester,
-    asked: &ClaimIdentityInput,
+pub async fn claim_identity(
+    cx: Cx<'_>,
+    input: ClaimIdentityInput,
 ) -> Result<IdentityDocument, Stop<ClaimIdentityResult>> {
-    let caller = caller(requester, asked.user_id.as_ref())?;
-    let name = normal::new_name("identity", &asked.identity)?;
-    let attempt = app.begin().await?;
-    admit(app, &caller, &name, asked.proof.as_deref(), attempt.now())?;
-    let taken = take(app, &name, &caller.user, None, &attempt).await?;
-    taken.ok_or_else(|| taken_by_another(&name).into())
+    let user = &user_of(cx, input.user_id.as_ref())?;
+    let input = &input.checked()?;
+    let name = &Name::from(&input.identity);
+    let read = || begin(cx);
+    decide(read, |attempt: Attempt, ()| async move {
+        demand_proof(cx, user, name, input.proof.as_deref(), attempt.now())?;
+        take(&cx, name, user, None, &attempt).await
+    })
+    .await
 }
 
-fn taken_by_another(name: &Name) -> AlreadyExists {
-    AlreadyExists::new("user with the identity", &name.value)
+/// Begins an attempt on a name that isn't read first.
+async fn begin<U>(cx: Cx<'_>) -> Result<(Attempt, ()), Stop<U>> {
+    Ok((cx.begin().await?, ()))
 }
 
-/// Takes a name for a user: provisionally if it is to replace an `old` one. `None` if another user has it.
-async fn take(
+/// Tries to take a name for a user: provisionally if it is to replace an `old` one.
+async fn take<U: From<AlreadyExists>>(
     app: &App,
     name: &Name,
     user: &str,
     old: Option<&IdentityDocument>,
     attempt: &Attempt,
-) -> Result<Option<IdentityDocument>, Error> {
-    for _ in 0..TRIES {
-        let mut taken = store::insert(app, name, user, old, attempt).await.decided()?;
-        if taken.is_none() {
-            taken = store::take_stone(app, name, user, old, attempt).await.decided()?;
-        }
-        if let (None, Some(old)) = (&taken, old) {
-            taken = store::keep(app, name, old, attempt).await.decided()?;
-        }
-        if taken.is_some() {
-            return Ok(taken);
-        }
-        match store::find_settled(app, &name.key()).await? {
-            // Its change is finished before the name can be claimed.
-            Some(found) if found.released_at.is_some() => {
-                finish(app, &found).await?;
-            }
-            Some(found) if found.user_id != user => return Ok(None),
-            Some(found) if old.is_none() && found.is_held() => return Ok(Some(found)),
-            Some(found) if !end(app, &found).await? => return Err(undecided()),
-            _ => {}
-        }
-        if attempt.is_over() {
-            return Err(attempt.overdue());
-        }
+) -> Result<Step<IdentityDocument>, Stop<U>> {
+    let mut taken = store::insert(app, name, user, old, attempt).await?;
+    if taken.is_none() {
+        taken = store::take_tombstone(app, name, user, old, attempt).await.decided()?;
     }
-    Err(Error::unavailable("the name comes and goes"))
+    if let (None, Some(old)) = (&taken, old) {
+        taken = store::keep(app, name, old, attempt).await.decided()?;
+    }
+    if let Some(taken) = taken {
+        return Ok(Step::Done(taken));
+    }
+    match store::find_settled(app, &name.key()).await? {
+        // Its change is finished before the name can be claimed.
+        Some(found) if found.released_at.is_some() => {
+            finish(app, &found).await?;
+        }
+        Some(found) if found.user_id != user => {
+            return Err(AlreadyExists::new("user with the identity", &name.value).into());
+        }
+        Some(found) if old.is_none() && found.is_held() => return Ok(Step::Done(found)),
+        Some(found) => demand_end(app, &found).await?,
+        None => {}
+    }
+    Ok(Step::Again)
 }
 
-fn undecided() -> Error {
-    Error::unavailable("a change of the name isn't decided")
+/// Ends the change that a name is pending for, if there is one.
+///
+/// # Errors
+/// `Unavailable`: an attempt may still commit it.
+async fn demand_end(app: &App, waiting: &IdentityDocument) -> Result<(), Error> {
+    if end(app, waiting).await? {
+        return Ok(());
+    }
+    Err(Error::unavailable("a change of the name isn't decided"))
 }
 
 /// Releases a name. A repeat within two grace periods gets the same answer.
-pub async fn release(
-    app: &App,
-    requester: &Requester,
-    asked: &ReleaseIdentityInput,
+pub async fn release_identity(
+    cx: Cx<'_>,
+    input: ReleaseIdentityInput,
 ) -> Result<Name, Stop<ReleaseIdentityResult>> {
-    let caller = caller(requester, asked.user_id.as_ref())?;
-    let name = normal::name("identity", &asked.identity)?;
-    let attempt = app.begin().await?;
-    for _ in 0..TRIES {
-        if store::release(app, &name, &caller.user, &attempt).await.decided()?.is_some() {
-            return Ok(name);
+    let user = &user_of(cx, input.user_id.as_ref())?;
+    let input = input.checked()?;
+    let name = &Name::from(&input.identity);
+    let read = || begin(cx);
+    decide(read, |attempt: Attempt, ()| async move {
+        if store::release(&cx, name, user, &attempt).await.decided()?.is_some() {
+            return Ok(Step::Done(name.clone()));
         }
-        let found = store::find_settled(app, &name.key()).await?;
-        let found = found.filter(|found| found.user_id == caller.user);
-        let found = found.ok_or_else(|| not_found(&name))?;
+        let found = store::find_settled(&cx, &name.key()).await?;
+        let found = found.filter(|found| found.user_id == *user);
+        let found = found.ok_or_else(|| not_found(name))?;
         if found.released_at.is_some() {
-            finish(app, &found).await?;
-            return Ok(name);
+            finish(&cx, &found).await?;
+            return Ok(Step::Done(name.clone()));
         }
         if !found.is_held() {
-            return Err(not_found(&name).into());
+            return Err(not_found(name).into());
         }
-        if attempt.is_over() {
-            return Err(attempt.overdue().into());
-        }
-        if !end(app, &found).await? {
-            return Err(undecided().into());
-        }
-    }
-    Err(Error::unavailable("the name comes and goes").into())
+        demand_end(&cx, &found).await?;
+        Ok(Step::Again)
+    })
+    .await
 }
 
 fn not_found(name: &Name) -> NotFound {
@@ -230,45 +210,52 @@ fn not_found(name: &Name) -> NotFound {
 }
 
 /// Replaces one name of a user with another: both happen or neither. A repeat returns the new name.
-pub async fn change(
-    app: &App,
-    requester: &Requester,
-    asked: &ChangeIdentityInput,
+pub async fn change_identity(
+    cx: Cx<'_>,
+    input: ChangeIdentityInput,
 ) -> Result<IdentityDocument, Stop<ChangeIdentityResult>> {
-    let caller = caller(requester, asked.user_id.as_ref())?;
-    let (from, to) = (normal::name("from", &asked.from)?, normal::new_name("to", &asked.to)?);
+    let user = &user_of(cx, input.user_id.as_ref())?;
+    let input = &input.checked()?;
+    let (from, to) = (&Name::from(&input.from), &Name::from(&input.to));
     if from == to {
         return Err(InvalidInput::new("to", "is the name that it is to replace").into());
     }
-    let (attempt, old) = store::open(app, &from).await?;
-    admit(app, &caller, &to, asked.proof.as_deref(), attempt.now())?;
-    let user = &caller.user;
-    if let Some(old) = old.filter(|old| old.user_id == *user) {
-        if old.is_held() {
-            // This comes before the new name is taken: two changes that wait for each other must both stop
-            // here.
-            if !end(app, &old).await? {
-                return Err(undecided().into());
-            }
-            let taken = take(app, &to, user, Some(&old), &attempt).await?;
-            let taken = taken.ok_or_else(|| taken_by_another(&to))?;
-            let decided = store::decide(app, &old, &taken.key, &attempt).await.decided()?;
-            if let Some(decided) = decided {
-                if let Some(new) = finish(app, &decided).await? {
-                    return Ok(new);
+    let key = &from.key();
+    let read = || async { Ok(store::open(&cx, key).await?) };
+    decide(read, |attempt: Attempt, old: Option<IdentityDocument>| async move {
+        demand_proof(cx, user, to, input.proof.as_deref(), attempt.now())?;
+        match old.filter(|old| old.user_id == *user) {
+            Some(old) if old.is_held() => {
+                // This comes before the new name is taken: two changes that wait for each other must both
+                // stop here.
+                demand_end(&cx, &old).await?;
+                let Step::Done(taken) = take(&cx, to, user, Some(&old), &attempt).await? else {
+                    return Ok(Step::Again);
+                };
+                let committed = store::commit(&cx, &old, &taken.key, &attempt).await.decided()?;
+                // A refused change isn't tried again: the user may have claimed the old name anew.
+                match committed {
+                    None => demand_end(&cx, &taken).await?,
+                    Some(committed) => {
+                        if let Some(new) = finish(&cx, &committed).await? {
+                            return Ok(Step::Done(new));
+                        }
+                    }
                 }
-            } else if !end(app, &taken).await? {
-                return Err(undecided().into());
             }
-        } else {
-            finish(app, &old).await?;
+            Some(old) => {
+                finish(&cx, &old).await?;
+            }
+            None => {}
         }
-    }
-    // The change was finished before, or by another attempt.
-    let new = store::find_settled(app, &to.key()).await?;
-    let is_of = |new: &IdentityDocument| new.is_held() && new.user_id == *user;
-    let new = new.filter(|new| is_of(new) && new.instead_of == Some(from.key()));
-    new.ok_or_else(|| not_found(&from).into())
+        // The change was finished before, or by another attempt.
+        let new = store::find_settled(&cx, &to.key()).await?;
+        let is_new = |new: &IdentityDocument| {
+            new.is_held() && new.user_id == *user && new.instead_of.as_ref() == Some(key)
+        };
+        Ok(Step::Done(new.filter(is_new).ok_or_else(|| not_found(from))?))
+    })
+    .await
 }
 
 /// Finishes the change that released a name, if a change did. It can be repeated at any time. Returns the new

@@ -11,9 +11,8 @@ use super::{
     },
 };
 use crate::graphql::{
-    app,
+    cx::cx,
     refusals::answer,
-    requester,
     requester::{Role, Who},
 };
 
@@ -33,7 +32,7 @@ impl IdentitiesQuery {
         context: &Context<'_>,
         #[graphql(desc = "Name of the user.")] identity: IdentityInput,
     ) -> Result<Option<UserReference>> {
-        let found = operations::user_by(app(context), requester(context), &identity).await?;
+        let found = operations::user_by(cx(context), identity).await?;
         Ok(found.map(|user| UserReference { id: ID(user) }))
     }
 
@@ -50,9 +49,8 @@ impl IdentitiesQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Identity>> {
-        let (app, requester, after) = (app(context), requester(context), after.as_deref());
-        let found = operations::identities_of(app, requester, user_id.as_ref(), first, after);
-        Ok(found.await?)
+        let (user, after) = (user_id.as_ref(), after.as_deref());
+        Ok(operations::identities(cx(context), user, first, after).await?)
     }
 }
 
@@ -72,7 +70,7 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ProveIdentityInput,
     ) -> Result<ProveIdentityResult> {
-        answer(operations::prove(app(context), &input).await)
+        answer(operations::prove_identity(cx(context), input).await)
     }
 
     /// Claims a name for the caller. Without a valid proof the answer doesn't tell whether anyone has the
@@ -85,7 +83,7 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ClaimIdentityInput,
     ) -> Result<ClaimIdentityResult> {
-        answer(operations::claim(app(context), requester(context), &input).await)
+        answer(operations::claim_identity(cx(context), input).await)
     }
 
     /// Releases a name of the caller. Anyone can claim it afterwards.
@@ -97,7 +95,7 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ReleaseIdentityInput,
     ) -> Result<ReleaseIdentityResult> {
-        answer(operations::release(app(context), requester(context), &input).await)
+        answer(operations::release_identity(cx(context), input).await)
     }
 
     /// Replaces a name of the caller by another one. Either both changes happen or neither: the user has
@@ -110,6 +108,6 @@ impl IdentitiesMutation {
         context: &Context<'_>,
         input: ChangeIdentityInput,
     ) -> Result<ChangeIdentityResult> {
-        answer(operations::change(app(context), requester(context), &input).await)
+        answer(operations::change_identity(cx(context), input).await)
     }
 }

@@ -26,9 +26,9 @@ pub(super) async fn find_settled(app: &App, key: &str) -> Result<Option<Identity
 
 pub(super) async fn open(
     app: &App,
-    name: &Name,
+    key: &str,
 ) -> Result<(Attempt, Option<IdentityDocument>), Error> {
-    app.collection::<IdentityDocument>().open(app.bounds(), &name.key()).await
+    app.collection::<IdentityDocument>().open(app.bounds(), key).await
 }
 
 /// The names of a user, as far as the user is found by them.
@@ -70,7 +70,7 @@ pub(super) async fn insert(
     user: &str,
     old: Option<&IdentityDocument>,
     attempt: &Attempt,
-) -> Outcome<IdentityDocument> {
+) -> Result<Option<IdentityDocument>, Error> {
     let pending = old.map(|old| Pending {
         instead_of: old.key.clone(),
         since: old.since,
@@ -88,22 +88,18 @@ pub(super) async fn insert(
         moved_to: None,
         v: Version,
     };
-    match app.collection().insert(identity.clone()).await {
-        Outcome::Applied(()) => Outcome::Applied(identity),
-        Outcome::Refused => Outcome::Refused,
-        Outcome::Unknown(error) => Outcome::Unknown(error),
-    }
+    Ok(app.collection().insert(identity.clone()).await.decided()?.map(|()| identity))
 }
 
 /// Claims a name that has a tombstone, for a user or for the change of an `old` name.
-pub(super) async fn take_stone(
+pub(super) async fn take_tombstone(
     app: &App,
     name: &Name,
     user: &str,
     old: Option<&IdentityDocument>,
     attempt: &Attempt,
 ) -> Outcome<IdentityDocument> {
-    let stone = doc! {
+    let tombstone = doc! {
         "_id": name.key(), "releasedAt": { "$exists": true }, "movedTo": { "$exists": false },
     };
     let mut set = doc! { "userId": literal(user), "since": "$$NOW" };
@@ -111,7 +107,11 @@ pub(super) async fn take_stone(
         set.insert("pending", whole(pending(old)));
     }
     let gone = doc! { "$unset": ["releasedAt", "insteadOf"] };
-    app.collection().guarded(stone, vec![gone, doc! { "$set": set }]).within(attempt).apply().await
+    app.collection()
+        .guarded(tombstone, vec![gone, doc! { "$set": set }])
+        .within(attempt)
+        .apply()
+        .await
 }
 
 /// Reserves a name for the change of an `old` one if the user already has it, and is to keep it, or if this
@@ -159,7 +159,7 @@ pub(super) async fn release(
 
 /// Commits a change: releases the old name, which the user still has since the same time, in favour of the
 /// new one.
-pub(super) async fn decide(
+pub(super) async fn commit(
     app: &App,
     old: &IdentityDocument,
     moved_to: &str,
@@ -222,7 +222,7 @@ pub(super) async fn list_pending(
     limit: i64,
 ) -> Result<Vec<IdentityDocument>, Error> {
     let (filter, sort) = (doc! { "pending.at": { "$lt": before } }, doc! { "pending.at": 1 });
-    app.collection::<IdentityDocument>().list(List { filter, sort, limit, ..List::default() }).await
+    app.collection().list(List { filter, sort, limit, ..List::default() }).await
 }
 
 /// The old names of changes that were committed before `before` and aren't finished.
@@ -233,11 +233,11 @@ pub(super) async fn list_moved(
 ) -> Result<Vec<IdentityDocument>, Error> {
     let filter = doc! { "releasedAt": { "$lt": before }, "movedTo": { "$exists": true } };
     let sort = doc! { "releasedAt": 1 };
-    app.collection::<IdentityDocument>().list(List { filter, sort, limit, ..List::default() }).await
+    app.collection().list(List { filter, sort, limit, ..List::default() }).await
 }
 
 /// Removes the tombstones from before `before` that no unfinished change needs; returns how many.
-pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
+pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
     let old = doc! { "releasedAt": { "$lt": before }, "movedTo": { "$exists": false } };
     app.collection::<IdentityDocument>().remove_many(old).await
 }

@@ -25,5 +25,5 @@ pub async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(pending, key, end).await;
     let moved = store::list_moved(app, before, MOST).await;
     sweep.each(moved, key, |old| async move { finish(app, &old).await.map(|_| true) }).await;
-    sweep.count("tombstones", store::remove_stones(app, before).await);
+    sweep.count("tombstones", store::remove_tombstones(app, before).await);
 }

@@ -1,33 +1,23 @@
 //! GraphQL types of identities.
 
-use crate::graphql::declared::{input, result};
-use async_graphql::{Enum, ID, OneofObject, SimpleObject};
+use async_graphql::{ID, OneofObject, SimpleObject};
 
-use super::documents::{self, IdentityDocument};
+use super::{
+    documents::{IdentityDocument, Kind, Name},
+    normal,
+};
 use crate::graphql::{
+    declared::{input, result},
+    input,
     refusals::{AlreadyExists, ErrorCode, InvalidInput, NotFound, Refusal},
     scalars::DateTime,
 };
-
-/// Kind of name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "documents::Kind")]
-pub enum IdentityKind {
-    /// E-mail address.
-    Email,
-    /// Username on this site.
-    Username,
-    /// Telephone number.
-    Phone,
-    /// Subject at an OpenID Connect provider.
-    Oidc,
-}
 
 /// A name by which a user can be found. A name belongs to one user.
 #[derive(Debug, SimpleObject)]
 pub struct Identity {
     /// Kind of name.
-    pub kind: IdentityKind,
+    pub kind: Kind,
     /// Normalised name, as it is compared: e-mail addresses and usernames in lower case, telephone numbers as
     /// `+` and digits. For OpenID Connect it is the issuer, a `#` and the subject.
     pub value: String,
@@ -40,12 +30,7 @@ pub struct Identity {
 impl From<IdentityDocument> for Identity {
     fn from(document: IdentityDocument) -> Self {
         let IdentityDocument { name, user_id, since, .. } = document;
-        Self {
-            kind: name.kind.into(),
-            value: name.value,
-            user_id: ID(user_id),
-            since: since.into(),
-        }
+        Self { kind: name.kind, value: name.value, user_id: ID(user_id), since: since.into() }
     }
 }
 
@@ -90,47 +75,46 @@ input! {
     }
 }
 
+/// Checks the subject of a user.
+pub(super) fn user(field: &str, user: &mut ID) -> Result<(), InvalidInput> {
+    input::verbatim(field, user, 1..=256).map(|_| ())
+}
+
 input! {
     /// Input of `proveIdentity`.
     pub struct ProveIdentityInput {
         /// Name that the user has shown to own.
-        pub identity: IdentityInput,
+        pub identity: IdentityInput where normal::new_name,
         /// Subject of the user's tokens.
-        pub user_id: ID,
+        pub user_id: ID where user,
     }
-}
 
-input! {
     /// Input of `claimIdentity`.
     pub struct ClaimIdentityInput {
         /// Name to claim.
-        pub identity: IdentityInput,
+        pub identity: IdentityInput where normal::new_name,
         /// Proof from `proveIdentity` that the name belongs to the caller. Services and admins need none.
         pub proof: Option<String>,
         /// Subject of the user who gets the name; only services and admins can name another user. Default: the
         /// caller.
         pub user_id: Option<ID>,
     }
-}
 
-input! {
     /// Input of `releaseIdentity`.
     pub struct ReleaseIdentityInput {
         /// Name to release.
-        pub identity: IdentityInput,
+        pub identity: IdentityInput where normal::name,
         /// Subject of the user who has the name; only services and admins can name another user. Default: the
         /// caller.
         pub user_id: Option<ID>,
     }
-}
 
-input! {
     /// Input of `changeIdentity`.
     pub struct ChangeIdentityInput {
         /// Name that the user has.
-        pub from: IdentityInput,
+        pub from: IdentityInput where normal::name,
         /// Name that replaces it. It can't be the same name.
-        pub to: IdentityInput,
+        pub to: IdentityInput where normal::new_name,
         /// Proof from `proveIdentity` that the new name belongs to the caller. Services and admins need none.
         pub proof: Option<String>,
         /// Subject of the user who has the name; only services and admins can name another user. Default: the
@@ -151,7 +135,7 @@ result! {
 
     /// Result of `releaseIdentity`: the released name, or a refusal. `NotFound`: the user doesn't have this name.
     pub enum ReleaseIdentityResult:
-        documents::Name => ReleasedIdentity | NotFound | InvalidInput;
+        Name => ReleasedIdentity | NotFound | InvalidInput;
 
     /// Result of `changeIdentity`: the new name with its user, or a refusal. `NotFound`: the user doesn't have
     /// the name to replace. `AlreadyExists`: another user has the new name; only told to a caller with a valid
@@ -164,15 +148,14 @@ result! {
 #[derive(Debug, SimpleObject)]
 pub struct ReleasedIdentity {
     /// Kind of name.
-    pub kind: IdentityKind,
+    pub kind: Kind,
     /// Normalised name.
     pub value: String,
 }
 
-impl From<documents::Name> for ReleasedIdentity {
-    fn from(name: documents::Name) -> Self {
-        let (kind, value) = (name.kind.into(), name.value);
-        Self { kind, value }
+impl From<Name> for ReleasedIdentity {
+    fn from(name: Name) -> Self {
+        Self { kind: name.kind, value: name.value }
     }
 }
 
@@ -185,17 +168,11 @@ pub struct ProofNeeded {
     pub message: String,
 }
 
-impl ProofNeeded {
-    /// The same refusal for a missing proof and for an invalid or expired one.
-    pub fn new() -> Self {
-        let message = "a proof is needed that the name is yours".into();
-        Self { code: ErrorCode::ProofNeeded, message }
-    }
-}
-
+/// The same refusal for a missing proof and for an invalid or expired one.
 impl Default for ProofNeeded {
     fn default() -> Self {
-        Self::new()
+        let message = "a proof is needed that the name is yours".into();
+        Self { code: ErrorCode::ProofNeeded, message }
     }
 }
 

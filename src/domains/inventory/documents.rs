@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Stock of one SKU.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StockDocument {
     /// The SKU.
@@ -54,20 +54,7 @@ pub struct StockDocument {
 impl StockDocument {
     /// Stock without any receipt.
     pub(super) fn empty(sku: &str) -> Self {
-        Self {
-            sku: sku.to_owned(),
-            available: 0,
-            sold: 0,
-            received: 0,
-            reservations: Vec::new(),
-            ops: Vec::new(),
-            imported: Vec::new(),
-            restocks: Vec::new(),
-            deleting: false,
-            deleted: None,
-            deletion_due: None,
-            v: Version,
-        }
+        Self { sku: sku.to_owned(), ..Self::default() }
     }
 }
 

@@ -55,11 +55,11 @@ pub async fn import(
 }
 
 async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput>, Error> {
-    let (sku, quantity, receipt) = match checked(line) {
-        Ok(checked) => checked,
-        Err(invalid) => return Ok(Err(invalid)),
-    };
-    let (field, reason) = match book(app, &sku, quantity, Once::Receipt(&receipt)).await? {
+    if let Err(invalid) = check(line) {
+        return Ok(Err(invalid));
+    }
+    let ImportStock { sku, quantity, receipt } = line;
+    let (field, reason) = match book(app, sku, *quantity, Once::Receipt(receipt)).await {
         Ok(_stock) => return Ok(Ok(())),
         Err(Refused::NoProduct) => ("sku", "there is no such product".to_owned()),
         Err(Refused::OtherInput) => {
@@ -67,12 +67,13 @@ async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput
             ("quantity", reason)
         }
         Err(Refused::Full) => ("receipt", format!("is one too many: a SKU takes {RECEIPTS}")),
+        Err(Refused::Failed(error)) => return Err(error),
     };
     Ok(Err(InvalidInput::new(field, reason)))
 }
 
-fn checked(line: &ImportStock) -> Result<(String, i64, String), InvalidInput> {
-    let sku = input::key("sku", &line.sku)?;
-    let quantity = input::within("quantity", line.quantity, 0..=MOST)?;
-    Ok((sku, quantity, input::key("receipt", &line.receipt)?))
+fn check(line: &ImportStock) -> Result<(), InvalidInput> {
+    input::key("sku", &line.sku)?;
+    input::within("quantity", line.quantity, 0..=MOST)?;
+    input::key("receipt", &line.receipt).map(|_| ())
 }

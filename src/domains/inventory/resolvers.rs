@@ -11,8 +11,8 @@ use super::{
 };
 use crate::graphql::{
     app,
+    cx::cx,
     refusals::answer,
-    requester,
     requester::{Role, Who},
     subscription::follow,
 };
@@ -53,12 +53,7 @@ impl InventoryMutation {
         context: &Context<'_>,
         input: ReceiveStockInput,
     ) -> Result<ReceiveStockResult> {
-        let subject = requester(context).subject()?;
-        let ReceiveStockInput { sku, quantity, idempotency_key } = input;
-        let said =
-            operations::receive(app(context), subject, &sku, quantity.0, idempotency_key.as_ref())
-                .await;
-        answer(said)
+        answer(operations::receive_stock(cx(context), input).await)
     }
 
     /// Deletes a product. It is refused with `InUse` while carts or checkouts hold pieces of the product.
@@ -72,7 +67,7 @@ impl InventoryMutation {
         context: &Context<'_>,
         input: DeleteProductInput,
     ) -> Result<DeleteProductResult> {
-        answer(operations::delete_product(app(context), &input.sku).await)
+        answer(operations::delete_product(cx(context), input).await)
     }
 }
 

@@ -166,8 +166,9 @@ pub(super) async fn take(
     change(app, guard, update).within(attempt).done().await
 }
 
-/// Like [`take`], for several SKUs in one command. Returns whether each guard held.
-pub(super) async fn take_each(
+/// Reserves several SKUs (none of them twice) with their quantities, in one command. Returns whether everything
+/// was reserved. If not, [`take`](super::operations::take) returns the result for each SKU.
+pub async fn take_each(
     app: &App,
     lines: &[(&str, i64)],
     holder: &str,
@@ -213,10 +214,10 @@ fn taking(sku: &str, holder: &str, tag: &str, quantity: i64, cap: u32) -> (Docum
     (guard, update)
 }
 
-/// Releases what was reserved under `tag`; mark and goods change in the same update. It needs no deadline,
-/// because it is sent only after the decider marked the tag as void. Nothing else may be done with the
-/// reservation then.
-pub(super) async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Outcome<()> {
+/// Releases what was reserved under `tag`, which is aborted. If there is nothing, nothing changes. Mark and
+/// goods change in the same update. It needs no deadline, because it is sent only after the decider marked the
+/// tag as void. Nothing else may be done with the reservation then.
+pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<(), Error> {
     let guard = doc! {
         "_id": sku, "reservations": { "$elemMatch": { "holder": holder, "takes.tag": tag } },
     };
@@ -239,7 +240,7 @@ pub(super) async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Ou
         "available": { "$add": ["$available", { "$sum": map(of_tag, "$$this.quantity") }] },
         "reservations": without_empty(map("$reservations", choose(is_of(holder), shrunk, "$$this"))),
     } };
-    change(app, guard, update).done().await
+    change(app, guard, update).done().await.decided().map(|_| ())
 }
 
 /// Moves exactly `quantity` out of the holder's reservation, once per tag. The entry stays with the mark,
@@ -302,13 +303,13 @@ fn giving(
 }
 
 /// Returns `surplus` of an entry that is still as it was read (quantity and time), and removes the marks of
-/// its reserves. The caller has voided each uncommitted one before.
-pub(super) async fn return_surplus(
+/// its reserves. The caller has voided each uncommitted one before. Returns whether the entry was as read.
+pub async fn return_surplus(
     app: &App,
     sku: &str,
     read: &Reservation,
     surplus: i64,
-) -> Outcome<()> {
+) -> Result<bool, Error> {
     let holder = &read.holder;
     let guard = doc! { "_id": sku, "reservations": { "$elemMatch": {
         "holder": holder, "quantity": read.quantity, "at": read.at,
@@ -320,11 +321,13 @@ pub(super) async fn return_surplus(
         "available": { "$add": ["$available", surplus] },
         "reservations": without_empty(map("$reservations", choose(is_of(holder), kept, "$$this"))),
     } };
-    change(app, guard, update).done().await
+    Ok(change(app, guard, update).done().await.decided()?.is_some())
 }
 
-/// Removes the holder's empty entries with their marks, in one command. Returns whether each entry was empty.
-pub(super) async fn forget_each(
+/// Removes the empty entries of a holder that reserves nothing any more, in one command. Returns whether each
+/// entry was empty. A mark prevents a second apply, and nothing can be applied out of an empty entry, so its
+/// marks aren't needed.
+pub async fn forget_each(
     app: &App,
     skus: &[&str],
     holder: &str,
@@ -339,9 +342,9 @@ pub(super) async fn forget_each(
     change_each(app, skus.iter().map(forgetting), attempt).await
 }
 
-/// Removes marks of the holder's entry that are older than `before`, and the entry if it is empty then. The
-/// quantity stays.
-pub(super) async fn retire(
+/// Removes marks of the holder's entry that are older than `before` and belong to flows that can't be repeated
+/// any more, and the entry if it is empty then. The quantity stays.
+pub async fn retire(
     app: &App,
     sku: &str,
     holder: &str,
@@ -381,7 +384,7 @@ pub(super) async fn restock(
 }
 
 /// Removes marks of restocks that their orders have settled long enough ago.
-pub(super) async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<()> {
+pub async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<()> {
     let update = doc! { "$pull": { "restocks": { "tag": { "$in": tags } } } };
     app.collection::<StockDocument>().guarded(doc! { "_id": sku }, update).done().await
 }
@@ -414,17 +417,13 @@ pub(super) async fn list_by_age(
     let filter = doc! { "reservations": { "$elemMatch": entry } };
     // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
     // it.
-    app.collection::<StockDocument>()
-        .list(List { filter, limit, hint: Some(hint), ..List::default() })
-        .await
+    app.collection().list(List { filter, limit, hint: Some(hint), ..List::default() }).await
 }
 
 /// Stock documents with an entry of the holder.
 pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockDocument>, Error> {
     let filter = doc! { "reservations.holder": holder };
-    app.collection::<StockDocument>()
-        .list(List { filter, sort: doc! {}, limit: 1_000, ..List::default() })
-        .await
+    app.collection().list(List { filter, limit: 1_000, ..List::default() }).await
 }
 
 /// Marks the SKU as deleted with this generation of its product, guarded by nothing being reserved. From then
@@ -439,16 +438,14 @@ pub(super) async fn mark_deleted(
     let update = doc! { "$set": {
         "deleting": true, "deleted": literal(incarnation), "deletionDue": "$$NOW",
     } };
-    app.collection::<StockDocument>().guarded(unreserved, vec![update]).within(attempt).done().await
+    change(app, unreserved, update).within(attempt).done().await
 }
 
 /// Settles the deletion of this generation: it was applied to the catalog.
 pub(super) async fn note_deletion(app: &App, sku: &str, incarnation: &str) -> Outcome<()> {
-    let update = doc! { "$unset": { "deletionDue": 1 } };
-    app.collection::<StockDocument>()
-        .guarded(doc! { "_id": sku, "deleted": incarnation }, update)
-        .done()
-        .await
+    let (guard, update) =
+        (doc! { "_id": sku, "deleted": incarnation }, doc! { "$unset": { "deletionDue": 1 } });
+    app.collection::<StockDocument>().guarded(guard, update).done().await
 }
 
 /// Opens the stock of a deleted product for another product under the same SKU.
@@ -472,11 +469,9 @@ pub(super) async fn list_due_deletions(
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<StockDocument>, Error> {
-    let filter = doc! { "deletionDue": { "$lt": before } };
-    let sort = doc! { "deletionDue": 1 };
-    app.collection::<StockDocument>()
-        .list(List { filter, sort, limit, hint: Some("deletion_due"), ..List::default() })
-        .await
+    let (filter, sort) = (doc! { "deletionDue": { "$lt": before } }, doc! { "deletionDue": 1 });
+    let hint = Some("deletion_due");
+    app.collection().list(List { filter, sort, limit, hint, ..List::default() }).await
 }
 
 /// Expression: the element `$$this` belongs to `holder`.
@@ -517,7 +512,7 @@ pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
 }
 
 /// Calls `each` for the stock of every SKU.
-pub(super) async fn for_each(
+pub async fn for_each(
     app: &App,
     each: impl FnMut(StockDocument) -> Result<(), Error>,
 ) -> Result<(), Error> {

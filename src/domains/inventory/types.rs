@@ -1,10 +1,10 @@
 //! GraphQL types of the inventory.
 
-use crate::graphql::declared::{input, result};
 use async_graphql::{ID, Object, SimpleObject};
 
-use super::documents::StockDocument;
+use super::{documents::StockDocument, operations::MOST};
 use crate::graphql::{
+    declared::{input, result},
     refusals::{Conflict, InUse, InvalidInput, NotFound},
     requester::{Role, Who},
     scalars::Long,
@@ -64,27 +64,18 @@ input! {
     /// Input of `receiveStock`.
     pub struct ReceiveStockInput {
         /// SKU of the product.
-        pub sku: ID,
+        pub sku: ID where sku(),
         /// Number of pieces received, 1 to 1,000,000,000.
-        pub quantity: Long,
+        pub quantity: Long where within(1..=MOST),
         /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
-    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was given up.
-    pub enum ReceiveStockResult:
-        StockDocument => Stock | NotFound | Conflict | InvalidInput;
-}
-
-input! {
     /// Input of `deleteProduct`.
     pub struct DeleteProductInput {
         /// SKU of the product.
-        pub sku: ID,
+        pub sku: ID where sku(),
     }
 }
 
@@ -96,14 +87,13 @@ pub struct DeletedProduct {
 }
 
 result! {
+    /// Result of `receiveStock`: the stock after the receipt, or a refusal. `NotFound`: there is no product with
+    /// this SKU. `Conflict`: this `idempotencyKey` was used with another input, or that receipt was given up.
+    pub enum ReceiveStockResult:
+        StockDocument => Stock | NotFound | Conflict | InvalidInput;
+
     /// Result of `deleteProduct`: the SKU of the deleted product, or a refusal. `InUse`: carts or checkouts hold
     /// pieces of the product.
     pub enum DeleteProductResult:
-        String => DeletedProduct | NotFound | InUse | InvalidInput;
-}
-
-impl From<String> for DeletedProduct {
-    fn from(sku: String) -> Self {
-        Self { sku: ID(sku) }
-    }
+        DeletedProduct | NotFound | InUse | InvalidInput;
 }

@@ -69,11 +69,13 @@ pub mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::OrderDocument;
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
+    nodes: &[NodeKind::Order],
     collections: &[declared::<OrderDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

@@ -7,7 +7,7 @@ use reqwest::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::{Authorisation, Charge, Provider, Refund};
+use super::{Authorisation, Charge, Refund};
 use crate::{
     app::{App, rfc3339},
     error::Error,
@@ -20,9 +20,6 @@ const TRIES: u32 = 3;
 const BACK_OFF: Duration = Duration::from_millis(100);
 /// Maximum length of a reason that the shopper gets to read, in characters.
 const REASON: usize = 200;
-
-/// Payments by signed calls to `payments_url`.
-pub(super) struct HttpProvider;
 
 /// The body of a request.
 #[derive(Debug, Default, Serialize)]
@@ -47,68 +44,57 @@ struct Answer {
     reason: Option<String>,
 }
 
-/// Why a try has no usable response.
-enum Fault {
-    /// Temporary: the call may have been carried out, and another try may succeed.
-    Passing(Error),
-    /// Permanent: another try wouldn't succeed.
-    Lasting(Error),
+pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Error> {
+    let call = Call {
+        id: &charge.id,
+        amount: Some(charge.amount.minor_units),
+        currency: Some(charge.amount.currency.code()),
+        token: charge.token.as_deref(),
+        ..Call::default()
+    };
+    let answer = send(app, "authorise", call).await?;
+    match answer.status.as_str() {
+        "authorised" => Ok(Authorisation::Authorised),
+        "declined" => Ok(Authorisation::Declined(shown(answer.reason))),
+        other => Err(Error::internal(format!("the payment provider said {other:?}"))),
+    }
 }
 
-impl Provider for HttpProvider {
-    async fn authorise(&self, app: &App, charge: &Charge) -> Result<Authorisation, Error> {
-        let call = Call {
-            id: &charge.id,
-            amount: Some(charge.amount.minor_units),
-            currency: Some(charge.amount.currency.code()),
-            token: charge.token.as_deref(),
-            ..Call::default()
-        };
-        let answer = send(app, "authorise", call).await?;
-        match answer.status.as_str() {
-            "authorised" => Ok(Authorisation::Authorised),
-            "declined" => Ok(Authorisation::Declined(shown(answer.reason))),
-            other => Err(Error::internal(format!("the payment provider said {other:?}"))),
-        }
-    }
+pub(super) async fn capture(app: &App, id: &str) -> Result<(), Error> {
+    expect(send(app, "capture", Call { id, ..Call::default() }).await?, "captured")
+}
 
-    async fn capture(&self, app: &App, id: &str) -> Result<(), Error> {
-        expect(send(app, "capture", Call { id, ..Call::default() }).await?, "captured")
-    }
+pub(super) async fn void(app: &App, id: &str) -> Result<(), Error> {
+    expect(send(app, "void", Call { id, ..Call::default() }).await?, "voided")
+}
 
-    async fn void(&self, app: &App, id: &str) -> Result<(), Error> {
-        expect(send(app, "void", Call { id, ..Call::default() }).await?, "voided")
+pub(super) async fn refund(
+    app: &App,
+    id: &str,
+    refund_id: &str,
+    amount: Money,
+) -> Result<Refund, Error> {
+    let call = Call {
+        id,
+        amount: Some(amount.minor_units),
+        currency: Some(amount.currency.code()),
+        refund_id: Some(refund_id),
+        ..Call::default()
+    };
+    let answer = send(app, "refund", call).await?;
+    if answer.status == "due" {
+        return Ok(Refund::Due);
     }
-
-    async fn refund(
-        &self,
-        app: &App,
-        id: &str,
-        refund_id: &str,
-        amount: Money,
-    ) -> Result<Refund, Error> {
-        let call = Call {
-            id,
-            amount: Some(amount.minor_units),
-            currency: Some(amount.currency.code()),
-            refund_id: Some(refund_id),
-            ..Call::default()
-        };
-        let answer = send(app, "refund", call).await?;
-        if answer.status == "due" {
-            return Ok(Refund::Due);
-        }
-        expect(answer, "refunded").map(|()| Refund::Made)
-    }
+    expect(answer, "refunded").map(|()| Refund::Made)
 }
 
 fn expect(answer: Answer, status: &str) -> Result<(), Error> {
     if answer.status == status {
         return Ok(());
     }
-    let Answer { status: said, reason } = answer;
+    let Answer { status: found, reason } = answer;
     Err(Error::unavailable(format!(
-        "the payment provider said {said:?}, not {status:?}: {reason:?}"
+        "the payment provider said {found:?}, not {status:?}: {reason:?}"
     )))
 }
 
@@ -126,33 +112,33 @@ async fn send(app: &App, action: &'static str, mut call: Call<'_>) -> Result<Ans
         None => format!("{}-{action}", call.id),
     };
     let body = serde_json::to_vec(&call).map_err(Error::internal)?;
-    let mut attempt = 1;
-    loop {
+    for attempt in 1..TRIES {
         match send_once(app, action, &key, &body).await {
-            Ok(answer) => return Ok(answer),
-            Err(Fault::Passing(error)) if attempt < TRIES => {
-                tracing::warn!(
-                    event = "payment_call_retried",
-                    action,
-                    attempt,
-                    ?error,
-                    "a call of the payment provider failed and is repeated"
-                );
-            }
-            Err(Fault::Passing(error) | Fault::Lasting(error)) => return Err(error),
+            Err(error) if error.is_retryable() => tracing::warn!(
+                event = "payment_call_retried",
+                action,
+                attempt,
+                ?error,
+                "a call of the payment provider failed and is repeated"
+            ),
+            decided => return decided,
         }
         tokio::time::sleep(BACK_OFF * 2_u32.pow(attempt - 1)).await;
-        attempt += 1;
     }
+    send_once(app, action, &key, &body).await
 }
 
-async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<Answer, Fault> {
+/// Sends one try of a call.
+///
+/// # Errors
+/// `Unavailable`: the call may have been carried out, and another try may succeed. `Internal`: another try
+/// wouldn't succeed.
+async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<Answer, Error> {
     let config = app.config();
     let base = config.payments_url.as_deref().unwrap_or_default().trim_end_matches('/');
     let secret = config.payments_signing_secret.as_deref().unwrap_or_default();
     let request = app
-        .http()
-        .map_err(Fault::Lasting)?
+        .http()?
         .post(format!("{base}/{action}"))
         .timeout(Duration::from_millis(config.payments_timeout_millis))
         .header(header::CONTENT_TYPE, "application/json")
@@ -164,23 +150,19 @@ async fn send_once(app: &App, action: &str, key: &str, body: &[u8]) -> Result<An
     if status.is_success() {
         return response.json().await.map_err(fault);
     }
-    let said = format!("the payment provider answered {status} to {action}");
-    let passing = status.is_server_error()
+    let problem = format!("the payment provider answered {status} to {action}");
+    let is_temporary = status.is_server_error()
         || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS]
             .contains(&status);
-    Err(if passing {
-        Fault::Passing(Error::unavailable(said))
-    } else {
-        Fault::Lasting(Error::internal(said))
-    })
+    Err(if is_temporary { Error::unavailable(problem) } else { Error::internal(problem) })
 }
 
 /// A request that can't be built, or a response that can't be decoded, is a permanent fault.
-fn fault(error: reqwest::Error) -> Fault {
+fn fault(error: reqwest::Error) -> Error {
     if error.is_builder() || error.is_decode() {
-        Fault::Lasting(Error::internal(error))
+        Error::internal(error)
     } else {
-        Fault::Passing(Error::unavailable(error))
+        Error::unavailable(error)
     }
 }
 

@@ -1,69 +1,55 @@
-//! The payment provider `ledger`: docgate's own accounts.
+//! The payment provider `ledger`: docgate's own accounts. A payment is a transfer to the merchant, and its
+//! authorisation is a transfer that waits for the checkout's commit.
 
-use super::{Authorisation, Charge, Hindrance, Provider, Refund};
+use super::{Authorisation, Charge, Refund};
 use crate::{
     app::App,
-    domains::transfers::operations::{self as transfers, PayerAccount, Verdict},
+    domains::transfers::operations::{self as transfers, PayerAccount},
     error::Error,
-    graphql::scalars::Money,
+    graphql::{
+        cx::Cx,
+        node_id::NodeKind,
+        refusals::{InvalidInput, NotFound, Stop},
+        scalars::Money,
+    },
 };
 
-/// Payments as transfers to the merchant. An authorisation is a transfer that waits for the checkout's
-/// commit.
-pub(super) struct Ledger;
+pub(super) use transfers::{capture, void};
 
-impl Provider for Ledger {
-    async fn authorise(&self, app: &App, charge: &Charge) -> Result<Authorisation, Error> {
-        let Some(payer) = &charge.account else {
-            return Ok(Authorisation::Declined("name the account that pays".into()));
-        };
-        let Charge { id, holder, amount, .. } = charge;
-        Ok(match transfers::authorise(app, id, holder, payer, *amount).await? {
-            Verdict::Authorised => Authorisation::Authorised,
-            Verdict::Declined(reason) => Authorisation::Declined(reason.into()),
-        })
-    }
-
-    async fn capture(&self, app: &App, id: &str) -> Result<(), Error> {
-        transfers::capture(app, id).await
-    }
-
-    async fn void(&self, app: &App, id: &str) -> Result<(), Error> {
-        transfers::void(app, id).await
-    }
-
-    async fn refund(
-        &self,
-        app: &App,
-        id: &str,
-        refund_id: &str,
-        amount: Money,
-    ) -> Result<Refund, Error> {
-        let arrived = transfers::refund(app, id, refund_id, amount).await?;
-        Ok(if arrived { Refund::Made } else { Refund::Due })
+pub(super) async fn check<U>(cx: Cx<'_>, charge: &Charge) -> Result<(), Stop<U>>
+where
+    U: From<InvalidInput> + From<NotFound>,
+{
+    let invalid = |reason: &str| Err(InvalidInput::new("payment.account", reason).into());
+    let Some(id) = &charge.account else { return invalid("name the account that pays") };
+    let Some(subject) = cx.requester.subject.as_deref() else {
+        return invalid("sign in to pay from one of your accounts");
+    };
+    let needed = charge.amount.currency;
+    match transfers::payer_account(&cx, subject, id, needed).await? {
+        PayerAccount::Usable => Ok(()),
+        PayerAccount::NotFound => Err(NotFound::of(NodeKind::Account, id).into()),
+        PayerAccount::Closed => invalid("is closed"),
+        PayerAccount::OtherCurrency(own) => {
+            invalid(&format!("is in {}, and {} is to be paid", own.code(), needed.code()))
+        }
     }
 }
 
-/// Why the account can't pay, if it can't.
-pub(super) async fn hindrance(
+pub(super) async fn authorise(app: &App, charge: &Charge) -> Result<Authorisation, Error> {
+    let Charge { id, holder, amount, account, .. } = charge;
+    match account {
+        Some(payer) => transfers::authorise(app, id, holder, payer, *amount).await,
+        None => Ok(Authorisation::Declined("name the account that pays".into())),
+    }
+}
+
+pub(super) async fn refund(
     app: &App,
-    subject: Option<&str>,
-    charge: &Charge,
-) -> Result<Option<Hindrance>, Error> {
-    let Some(id) = &charge.account else {
-        return Ok(Some(Hindrance::because("name the account that pays")));
-    };
-    let Some(subject) = subject else {
-        return Ok(Some(Hindrance::because("sign in to pay from one of your accounts")));
-    };
-    let account = transfers::payer_account(app, subject, id, charge.amount.currency).await?;
-    Ok(match account {
-        PayerAccount::Usable => None,
-        PayerAccount::NotFound => Some(Hindrance::Missing(id.clone())),
-        PayerAccount::Closed => Some(Hindrance::because("is closed")),
-        PayerAccount::OtherCurrency(own) => {
-            let needed = charge.amount.currency.code();
-            Some(Hindrance::Because(format!("is in {}, and {needed} is to be paid", own.code())))
-        }
-    })
+    id: &str,
+    refund_id: &str,
+    amount: Money,
+) -> Result<Refund, Error> {
+    let has_arrived = transfers::refund(app, id, refund_id, amount).await?;
+    Ok(if has_arrived { Refund::Made } else { Refund::Due })
 }

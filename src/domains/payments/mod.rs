@@ -43,11 +43,11 @@
 
 mod http;
 mod ledger;
-mod none;
 pub mod operations;
 
 use super::Room;
-use crate::{app::App, error::Error, graphql::scalars::Money};
+pub use super::transfers::operations::Authorisation;
+use crate::graphql::scalars::Money;
 
 /// A charge: what is to be paid, for what, and by which means.
 #[derive(Debug, Clone)]
@@ -64,30 +64,6 @@ pub struct Charge {
     pub token: Option<String>,
 }
 
-/// Why the caller can't pay a charge.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hindrance {
-    /// The account with this `_id` doesn't exist or isn't the caller's.
-    Missing(String),
-    /// Another reason, in words that are safe to show.
-    Because(String),
-}
-
-impl Hindrance {
-    fn because(reason: &str) -> Self {
-        Self::Because(reason.to_owned())
-    }
-}
-
-/// Result of an authorisation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Authorisation {
-    /// The money is reserved for the payment.
-    Authorised,
-    /// The money isn't and won't be reserved under this id. The reason is safe to show.
-    Declined(String),
-}
-
 /// Result of a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refund {
@@ -95,40 +71,6 @@ pub enum Refund {
     Made,
     /// The refund can't be paid now. The call has to be repeated later.
     Due,
-}
-
-/// A payment provider.
-pub trait Provider {
-    /// Reserves the money. A repeat with the same id has the same result.
-    ///
-    /// # Errors
-    /// The outcome is unknown: the money may be reserved now or later.
-    fn authorise(
-        &self,
-        app: &App,
-        charge: &Charge,
-    ) -> impl Future<Output = Result<Authorisation, Error>> + Send;
-
-    /// Captures the reserved money.
-    /// # Errors
-    /// The outcome is unknown: capture again.
-    fn capture(&self, app: &App, id: &str) -> impl Future<Output = Result<(), Error>> + Send;
-
-    /// Aborts the payment: reserved money is released, and nothing can be reserved under this id any more.
-    /// # Errors
-    /// The outcome is unknown: void again.
-    fn void(&self, app: &App, id: &str) -> impl Future<Output = Result<(), Error>> + Send;
-
-    /// Refunds a part of the captured payment `id`, once per `refund_id`.
-    /// # Errors
-    /// The outcome is unknown: refund again.
-    fn refund(
-        &self,
-        app: &App,
-        id: &str,
-        refund_id: &str,
-        amount: Money,
-    ) -> impl Future<Output = Result<Refund, Error>> + Send;
 }
 
 /// The room.

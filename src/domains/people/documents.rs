@@ -1,5 +1,6 @@
 //! Stored documents of people.
 
+use async_graphql::SimpleObject;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
@@ -36,14 +37,14 @@ pub struct PersonDocument {
     pub v: Version<1>,
 }
 
-/// A postal address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Postal address of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, SimpleObject)]
 pub struct PersonAddress {
-    /// Street, house, and everything else above the city.
+    /// Street, house number and everything else above the line of the city.
     pub street: String,
     /// City with its postal code.
     pub city: String,
-    /// ISO 3166 country code.
+    /// ISO 3166-1 country code, such as `DE`.
     pub country: String,
 }
 

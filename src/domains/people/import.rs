@@ -17,15 +17,19 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    documents::PersonDocument,
-    operations::{NAME, checked_address, fresh, give_name},
+    documents::{PersonAddress, PersonDocument},
+    operations::{NAME, fresh, give_name},
     store,
     types::PersonAddressInput,
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::{input, refusals::InvalidInput},
+    graphql::{
+        declared::{optional, valid},
+        input,
+        refusals::InvalidInput,
+    },
 };
 
 /// One line of the import.
@@ -45,9 +49,6 @@ pub struct ImportPerson {
 const AT_ONCE: usize = 64;
 
 /// The `_id` of the person that was imported under this key.
-///
-/// # Errors
-/// Names the field.
 pub fn id_of(field: &str, key: &str) -> Result<String, InvalidInput> {
     let key = input::key(field, key)?;
     let digest = Sha256::new().chain_update("imported person\0").chain_update(key).finalize();
@@ -58,7 +59,7 @@ pub fn id_of(field: &str, key: &str) -> Result<String, InvalidInput> {
 /// person gets the line's name, and its address if the line has one.
 ///
 /// # Errors
-/// `Unavailable` or `Internal`: some of the lines may have been imported; the import can be repeated.
+/// Some of the lines may have been imported; the import can be repeated.
 pub async fn import(
     app: &App,
     lines: &[ImportPerson],
@@ -89,10 +90,11 @@ pub async fn import(
 
 fn checked(app: &App, line: &ImportPerson) -> Result<PersonDocument, InvalidInput> {
     let id = id_of("key", &line.key)?;
-    let name = input::text("name", &line.name, 1..=NAME)?;
-    let address = line.address.as_ref().map(checked_address).transpose()?;
+    let name = input::text("name", &line.name, NAME)?;
+    let mut address = line.address.clone();
+    optional(valid)("address", &mut address)?;
     let origin = app.ids().op(&["importPerson"], None, line).input;
-    Ok(fresh(id, name, address, origin))
+    Ok(fresh(id, name, address.map(PersonAddress::from), origin))
 }
 
 /// Whether the person has the values of the line and an empty outbox.

@@ -1,6 +1,6 @@
 //! Invariants of people, for `docgate check`.
 
-use super::store;
+use super::{documents::PersonDocument, store};
 use crate::{app::App, error::Error, graphql::input, invariants::Report};
 
 /// Checks that copies of names equal the record, and that `nameKey` equals the name in lower case.
@@ -10,11 +10,11 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         report.broken(format!("{wrong}"));
     }
     report.rule("people: the key by which a name is found is the name in lower case");
-    store::for_each(app, |person| {
+    let each = |person: PersonDocument| {
         if person.name_key != input::folded(&person.name) {
             report.broken(format!("{}: {:?} for {:?}", person.id, person.name_key, person.name));
         }
         Ok(())
-    })
-    .await
+    };
+    app.collection().for_each(each).await
 }

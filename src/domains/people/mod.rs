@@ -32,10 +32,12 @@ pub mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{PersonDocument, PersonName, Work};
 
 /// The room.
 pub const ROOM: Room = Room {
+    nodes: &[NodeKind::Person],
     collections: &[declared::<PersonDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

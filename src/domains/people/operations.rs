@@ -1,14 +1,16 @@
 //! The rules of people.
 
-use async_graphql::ID;
+use std::ops::RangeInclusive;
+
 use mongodb::bson::Bson;
 
+pub use super::store::{list_names as names, put_first_works as give_first_works};
 use super::{
-    documents::{PersonAddress, PersonDocument, PersonName, Work},
+    documents::{PersonAddress, PersonDocument, Work},
     store,
     types::{
-        CreatePersonInput, CreatePersonResult, PersonAddressInput, RenamePersonResult,
-        SetPersonAddressResult,
+        CreatePersonInput, CreatePersonResult, RenamePersonInput, RenamePersonResult,
+        SetPersonAddressInput, SetPersonAddressResult,
     },
 };
 use crate::{
@@ -16,14 +18,18 @@ use crate::{
     error::Error,
     flow::Attempt,
     graphql::{
+        cx::Cx,
+        declared::Input,
         input,
         node_id::NodeKind,
         page::{Order, Page},
-        refusals::{Conflict, InvalidInput, NotFound, Stop},
+        refusals::{Conflict, NotFound, Stop},
     },
     mongo::Version,
 };
 
+/// Length of a name.
+pub(super) const NAME: RangeInclusive<usize> = 1..=200;
 /// Maximum number of works of one person: they are embedded. It is checked before a work is added, so
 /// concurrent flows may exceed it by a few; the document has room for many times as many.
 pub const WORKS: i64 = 2_000;
@@ -44,7 +50,7 @@ pub async fn people(
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<(Page, Vec<PersonDocument>), Error> {
-    let prefix = input::folded(&input::verbatim("nameStartsWith", prefix, 0..=NAME)?);
+    let prefix = input::folded(&input::verbatim("nameStartsWith", prefix, 0..=*NAME.end())?);
     let list = format!("people {prefix:?}");
     let order = Order { list, keys: vec![("nameKey", 1), ("_id", 1)] };
     let page = Page::new(app, order, first, after)?;
@@ -58,21 +64,19 @@ pub fn position(person: &PersonDocument) -> Vec<Bson> {
 }
 
 /// Creates a person, once per idempotency key.
-pub async fn create(
-    app: &App,
-    subject: &str,
-    new: &CreatePersonInput,
+pub async fn create_person(
+    cx: Cx<'_>,
+    input: CreatePersonInput,
 ) -> Result<PersonDocument, Stop<CreatePersonResult>> {
-    let name = input::text("name", &new.name, 1..=NAME)?;
-    let address = new.address.as_ref().map(checked_address).transpose()?;
-    let scope = [subject, "createPerson"];
-    let op = input::op(app, &scope, new.idempotency_key.as_ref(), &(&name, &address))?;
-    let person = fresh(op.id.clone(), name, address, op.input.clone());
-    if store::insert(app, person.clone()).await.decided()?.is_some() {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = cx.op(&[subject, "createPerson"], input.idempotency_key.as_ref(), &*input);
+    let CreatePersonInput { name, address, .. } = input.into_inner();
+    let person = fresh(op.id, name, address.map(PersonAddress::from), op.input);
+    if store::insert(&cx, person.clone()).await.decided()?.is_some() {
         return Ok(person);
     }
-    match store::find(app, &op.id).await? {
-        Some(person) if person.origin == op.input => Ok(person),
+    match store::find(&cx, &person.id).await? {
+        Some(found) if found.origin == person.origin => Ok(found),
         Some(_) => Err(Conflict::other_input().into()),
         None => Err(Error::internal("a person's id was taken and isn't there").into()),
     }
@@ -99,21 +103,17 @@ pub(super) fn fresh(
 }
 
 /// Changes the name, also in every product.
-pub async fn rename(
-    app: &App,
-    id: &ID,
-    name: &str,
+pub async fn rename_person(
+    cx: Cx<'_>,
+    input: RenamePersonInput,
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
-    let name = input::text("name", name, 1..=NAME)?;
-    let person = input::id(NodeKind::Person, id)?;
-    let renamed = give_name(app, &person, &name).await?;
-    renamed.ok_or_else(|| NotFound::of(NodeKind::Person, &person).into())
+    let input = input.checked()?;
+    let id = input::id(NodeKind::Person, &input.person_id)?;
+    let renamed = give_name(&cx, &id, &input.name).await?;
+    Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?)
 }
 
 /// Sets the name of the person with that `_id`; `None` if there is no such person.
-///
-/// # Errors
-/// `Unavailable` or `Internal`: it can be repeated.
 pub(super) async fn give_name(
     app: &App,
     id: &str,
@@ -146,25 +146,15 @@ pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDo
 }
 
 /// Sets or removes the address. No document has a copy of it.
-pub async fn set_address(
-    app: &App,
-    id: &ID,
-    address: Option<&PersonAddressInput>,
+pub async fn set_person_address(
+    cx: Cx<'_>,
+    input: SetPersonAddressInput,
 ) -> Result<PersonDocument, Stop<SetPersonAddressResult>> {
-    let address = address.map(checked_address).transpose()?;
-    let person = input::id(NodeKind::Person, id)?;
-    match store::set_address(app, &person, address.as_ref()).await.decided()? {
-        Some(person) => Ok(person),
-        None => Err(NotFound::of(NodeKind::Person, &person).into()),
-    }
-}
-
-/// Names of these people, read with majority concern. People that don't exist are absent.
-pub async fn names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    store::list_names(app, ids).await
+    let SetPersonAddressInput { person_id, address } = input.checked()?.into_inner();
+    let id = input::id(NodeKind::Person, &person_id)?;
+    let address = address.map(PersonAddress::from);
+    let person = store::set_address(&cx, &id, address.as_ref()).await.decided()?;
+    Ok(person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?)
 }
 
 /// Writes the copy of a product's credits to the person, unless an entry of the same or a later version
@@ -182,34 +172,4 @@ pub async fn give_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> R
         Some(person) if person.works.iter().any(as_new) => Ok(()),
         Some(_) => Err(attempt.overdue()),
     }
-}
-
-/// Like [`give_work`] for many people, each with one work per product. Returns whether all works were
-/// written. That is only possible if the people have no entries of these products yet, and if every work has
-/// roles. Otherwise some may have been written, and the works have to be applied one by one.
-///
-/// # Errors
-/// The outcome is unknown: the entries have to be applied again.
-pub async fn give_first_works(
-    app: &App,
-    works: &[(&str, Vec<Work>)],
-    attempt: &Attempt,
-) -> Result<bool, Error> {
-    // The time of a tombstone is set by the server.
-    if works.iter().flat_map(|(_, works)| works).any(|work| work.roles.is_empty()) {
-        return Ok(false);
-    }
-    store::put_first_works(app, works, attempt).await
-}
-
-/// Maximum length of a name.
-pub(super) const NAME: usize = 200;
-
-pub(super) fn checked_address(address: &PersonAddressInput) -> Result<PersonAddress, InvalidInput> {
-    let PersonAddressInput { street, city, country } = address;
-    Ok(PersonAddress {
-        street: input::text("address.street", street, 1..=300)?,
-        city: input::text("address.city", city, 1..=200)?,
-        country: input::country("address.country", country)?,
-    })
 }

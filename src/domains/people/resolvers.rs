@@ -13,8 +13,8 @@ use crate::{
     engine::caching::cache_control,
     graphql::{
         app,
+        cx::cx,
         refusals::answer,
-        requester,
         requester::{Role, Who},
     },
 };
@@ -74,8 +74,7 @@ impl PeopleMutation {
         context: &Context<'_>,
         input: CreatePersonInput,
     ) -> Result<CreatePersonResult> {
-        let subject = requester(context).subject()?;
-        answer(operations::create(app(context), subject, &input).await)
+        answer(operations::create_person(cx(context), input).await)
     }
 
     /// Changes the name of a person, also in the products that the person contributed to.
@@ -87,7 +86,7 @@ impl PeopleMutation {
         context: &Context<'_>,
         input: RenamePersonInput,
     ) -> Result<RenamePersonResult> {
-        answer(operations::rename(app(context), &input.person_id, &input.name).await)
+        answer(operations::rename_person(cx(context), input).await)
     }
 
     /// Sets or removes the postal address of a person.
@@ -99,7 +98,6 @@ impl PeopleMutation {
         context: &Context<'_>,
         input: SetPersonAddressInput,
     ) -> Result<SetPersonAddressResult> {
-        let SetPersonAddressInput { person_id, address } = input;
-        answer(operations::set_address(app(context), &person_id, address.as_ref()).await)
+        answer(operations::set_person_address(cx(context), input).await)
     }
 }

@@ -45,8 +45,11 @@ pub(super) async fn list_by_name(
     app.collection::<PersonDocument>().list(List { hint: Some("name"), ..list }).await
 }
 
-/// Names of these people. People that don't exist are absent.
-pub(super) async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> {
+/// Names of these people, read with majority concern. People that don't exist are absent.
+pub async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let fields = doc! { "name": 1, "version": 1, "works": { "$size": array("works") } };
     let list = List {
         filter: doc! { "_id": { "$in": ids } },
@@ -129,13 +132,22 @@ pub(super) async fn put_work(
     app.collection::<PersonDocument>().guarded(guard, vec![update]).within(attempt).apply().await
 }
 
-/// Writes these works of each of these people, who have no entries of the products yet. Returns whether all
-/// were written; otherwise some may have been.
-pub(super) async fn put_first_works(
+/// Like [`give_work`](super::operations::give_work) for many people, each with one work per product. Returns
+/// whether all works were written. That is only possible if the people have no entries of these products yet,
+/// and if every work has roles. Otherwise some may have been written, and the works have to be applied one by
+/// one.
+///
+/// # Errors
+/// The outcome is unknown: the entries have to be applied again.
+pub async fn put_first_works(
     app: &App,
     works: &[(&str, Vec<Work>)],
     attempt: &Attempt,
 ) -> Result<bool, Error> {
+    // The time of a tombstone is set by the server.
+    if works.iter().flat_map(|(_, works)| works).any(|work| work.roles.is_empty()) {
+        return Ok(false);
+    }
     let updates = works.iter().map(|(id, works)| {
         let skus: Vec<&str> = works.iter().map(|work| work.sku.as_str()).collect();
         let entries = works.iter().map(|work| literal(stored(work))).collect();
@@ -159,7 +171,7 @@ pub(super) async fn list_due(
 }
 
 /// Removes the tombstones from before `before`; returns how many people had one.
-pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
+pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
     let old = doc! { "stoneAt": { "$lt": before } };
     app.collection::<PersonDocument>()
         .update_many(
@@ -194,12 +206,4 @@ pub(super) async fn list_wrong_names(app: &App) -> Result<Vec<Document>, Error> 
             doc! { "$limit": 100 },
         ])
         .await
-}
-
-/// Calls a function with every person.
-pub(super) async fn for_each(
-    app: &App,
-    each: impl FnMut(PersonDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
-    app.collection::<PersonDocument>().for_each(each).await
 }

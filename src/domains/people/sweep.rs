@@ -12,5 +12,5 @@ pub async fn sweep(app: &App, sweep: &mut Sweep) {
     let due = store::list_due(app, before, LIMIT).await;
     let spread = |person| async move { operations::spread(app, person).await.map(|_| true) };
     sweep.each(due, |person| person.id.clone(), spread).await;
-    sweep.count("tombstones", store::remove_stones(app, before).await);
+    sweep.count("tombstones", store::remove_tombstones(app, before).await);
 }

@@ -1,13 +1,16 @@
 //! GraphQL types of people.
 
-use crate::graphql::declared::{input, result};
-use async_graphql::{ID, InputObject, Object, SimpleObject};
-use serde::{Deserialize, Serialize};
+use async_graphql::{ID, Object, SimpleObject};
 
-use super::documents::{self, PersonDocument};
+pub use super::documents::PersonAddress;
+use super::{
+    documents::{self, PersonDocument},
+    operations::NAME,
+};
 use crate::{
     engine::caching::cache_control,
     graphql::{
+        declared::{input, result},
         node_id::NodeKind,
         refusals::{Conflict, InvalidInput, NotFound},
         requester::{Role, Who},
@@ -42,31 +45,13 @@ impl Person {
     /// Who: merchant.
     #[graphql(guard = "Who::Role(Role::Merchant)", directive = cache_control::apply(0))]
     async fn address(&self) -> Option<PersonAddress> {
-        self.0.address.clone().map(PersonAddress::from)
+        self.0.address.clone()
     }
 
     /// Products that the person contributed to. The one whose credit changed last comes last.
     async fn works(&self) -> Vec<Work> {
         let there = self.0.works.iter().filter(|work| !work.roles.is_empty());
         there.map(Work::from).collect()
-    }
-}
-
-/// Postal address of a person.
-#[derive(Debug, SimpleObject)]
-pub struct PersonAddress {
-    /// Street, house number and everything else above the line of the city.
-    street: String,
-    /// City with its postal code.
-    city: String,
-    /// ISO 3166-1 country code, such as `DE`.
-    country: String,
-}
-
-impl From<documents::PersonAddress> for PersonAddress {
-    fn from(address: documents::PersonAddress) -> Self {
-        let documents::PersonAddress { street, city, country } = address;
-        Self { street, city, country }
     }
 }
 
@@ -92,44 +77,46 @@ input! {
     /// Input of `createPerson`.
     pub struct CreatePersonInput {
         /// Name, 1 to 200 characters. Several people may have the same name.
-        pub name: String,
+        pub name: String where text(NAME),
         /// Postal address. Default: none.
-        pub address: Option<PersonAddressInput>,
+        pub address: Option<PersonAddressInput> where optional(nested()),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the person that the first
         /// call created.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-/// Postal address of a person.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PersonAddressInput {
-    /// Street, house number and everything else above the line of the city, 1 to 300 characters.
-    pub street: String,
-    /// City with its postal code, 1 to 200 characters.
-    pub city: String,
-    /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
-    pub country: String,
-}
+    /// Postal address of a person.
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PersonAddressInput {
+        /// Street, house number and everything else above the line of the city, 1 to 300 characters.
+        pub street: String where text(1..=300),
+        /// City with its postal code, 1 to 200 characters.
+        pub city: String where text(1..=200),
+        /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
+        pub country: String where country(),
+    }
 
-input! {
     /// Input of `renamePerson`.
     pub struct RenamePersonInput {
         /// Global id of the person.
         pub person_id: ID,
         /// New name, 1 to 200 characters.
-        pub name: String,
+        pub name: String where text(NAME),
     }
-}
 
-input! {
     /// Input of `setPersonAddress`.
     pub struct SetPersonAddressInput {
         /// Global id of the person.
         pub person_id: ID,
         /// New address. If it is left out or null, the stored address is removed.
-        pub address: Option<PersonAddressInput>,
+        pub address: Option<PersonAddressInput> where optional(nested()),
+    }
+}
+
+impl From<PersonAddressInput> for PersonAddress {
+    fn from(PersonAddressInput { street, city, country }: PersonAddressInput) -> Self {
+        Self { street, city, country }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The documents of accounts and transfers as MongoDB stores them.
 
 use async_graphql::Enum;
-use mongodb::bson::{Bson, DateTime, serialize_to_bson};
+use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -77,7 +77,6 @@ pub enum AccountKind {
 /// State of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(name = "AccountState")]
 pub enum AccountState {
     /// The account takes part in transfers.
     Open,
@@ -147,7 +146,6 @@ pub struct TransferStep {
 /// Purpose of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(name = "TransferKind")]
 pub enum TransferKind {
     /// A transfer from an account to another, requested by the owner of the source.
     Transfer,
@@ -166,7 +164,6 @@ pub enum TransferKind {
 /// State of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(name = "TransferState")]
 pub enum TransferState {
     /// The source is being debited. The transfer isn't committed yet.
     Pending,
@@ -192,7 +189,6 @@ pub enum TransferState {
 /// Why a transfer didn't go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[graphql(name = "TransferReason")]
 pub enum TransferReason {
     /// The source held less than the amount.
     InsufficientFunds,
@@ -208,13 +204,30 @@ pub enum TransferReason {
     CheckoutGivenUp,
 }
 
-/// The stored form of a value of one of the enums above. Serialisation of their names can't fail; its
-/// fallback matches no document.
-pub(super) fn stored(value: impl Serialize) -> Bson {
-    serialize_to_bson(&value).unwrap_or(Bson::Null)
-}
-
 impl AccountDocument {
+    /// An account as it is opened: empty, and without an upper limit.
+    pub fn new(
+        id: &str,
+        kind: AccountKind,
+        owner: Option<&str>,
+        currency: CurrencyCode,
+        opened_at: DateTime,
+    ) -> Self {
+        Self {
+            id: id.to_owned(),
+            owner: owner.map(str::to_owned),
+            kind,
+            currency,
+            state: AccountState::Open,
+            balance: 0,
+            cap: None,
+            pending: Vec::new(),
+            opened_at,
+            input: None,
+            v: Version,
+        }
+    }
+
     /// Whether the transfer has changed this balance and its mark is still there.
     pub fn has_pending(&self, transfer: &str) -> bool {
         self.pending.iter().any(|pending| pending.id == transfer)
@@ -272,11 +285,11 @@ impl TransferDocument {
     /// Whether it failed for a reason that may be temporary, so that its op can be tried again. A cancelled
     /// transfer stays cancelled.
     pub fn was_refused(&self) -> bool {
-        self.state.is_final() && self.hindrance().is_some()
+        self.state.is_final() && self.failure().is_some()
     }
 
     /// Why the transfer fails, unless it was cancelled.
-    pub fn hindrance(&self) -> Option<TransferReason> {
+    pub fn failure(&self) -> Option<TransferReason> {
         self.reason.filter(|reason| {
             !matches!(reason, TransferReason::CancelledByOwner | TransferReason::CheckoutGivenUp)
         })

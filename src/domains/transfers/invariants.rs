@@ -88,37 +88,25 @@ impl Books {
 /// transfer.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut books = Books::default();
-    store::each_transfer(app, |transfer| {
-        books.note(transfer);
-        Ok(())
-    })
-    .await?;
-    store::each_account(app, |account| {
-        books.enter(account);
-        Ok(())
-    })
-    .await?;
+    store::for_each(app, |transfer| books.note(transfer)).await?;
+    store::for_each(app, |account| books.enter(account)).await?;
     books.add_what_is_on_its_way();
 
-    report.rule("accounts: all balances of a currency and what is on its way add up to nothing");
-    for (currency, total) in books.totals.iter().filter(|(_, total)| **total != 0) {
-        report.broken(format!("{currency}: {total}"));
-    }
-    report.rule("accounts: each balance is what its transfers brought and took");
-    for what in &books.otherwise {
-        report.broken(what.clone());
-    }
-    report.rule("accounts: no balance but the world's is below zero");
-    for what in &books.below_zero {
-        report.broken(what.clone());
-    }
-    report.rule("accounts: every mark belongs to a transfer that is under way");
-    for what in &books.stray_marks {
-        report.broken(what.clone());
-    }
-    report.rule("transfers: what is authorised or committed was taken from its source");
-    for what in books.untaken() {
-        report.broken(what);
+    let untaken = books.untaken().collect();
+    let totals = books.totals.into_iter().filter(|(_, total)| *total != 0);
+    let totals = totals.map(|(currency, total)| format!("{currency}: {total}")).collect();
+    let rules: [(&str, Vec<String>); 5] = [
+        ("accounts: all balances of a currency and what is on its way add up to nothing", totals),
+        ("accounts: each balance is what its transfers brought and took", books.otherwise),
+        ("accounts: no balance but the world's is below zero", books.below_zero),
+        ("accounts: every mark belongs to a transfer that is under way", books.stray_marks),
+        ("transfers: what is authorised or committed was taken from its source", untaken),
+    ];
+    for (rule, broken) in rules {
+        report.rule(rule);
+        for what in broken {
+            report.broken(what);
+        }
     }
     Ok(())
 }

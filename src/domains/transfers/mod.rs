@@ -71,10 +71,12 @@ pub mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{AccountDocument, TransferDocument};
 
 /// The room.
 pub const ROOM: Room = Room {
+    nodes: &[NodeKind::Account, NodeKind::Transfer],
     collections: &[declared::<AccountDocument>(), declared::<TransferDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),

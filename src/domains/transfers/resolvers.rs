@@ -13,10 +13,10 @@ use super::{
     },
 };
 use crate::graphql::{
-    app, input,
+    cx::{Cx, cx},
+    input,
     node_id::NodeKind,
     refusals::answer,
-    requester,
     requester::{Role, Who},
     subscription::follow,
 };
@@ -37,8 +37,7 @@ impl TransfersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the account.")] id: ID,
     ) -> Result<Option<Account>> {
-        let found = operations::account(app(context), requester(context), &id).await?;
-        Ok(found.map(Account))
+        Ok(operations::account(cx(context), &id).await?.map(Account))
     }
 
     /// Accounts of the caller, oldest first.
@@ -52,8 +51,7 @@ impl TransfersQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Account>> {
-        let subject = requester(context).subject()?;
-        Ok(operations::my_accounts(app(context), subject, first, after.as_deref()).await?)
+        Ok(operations::my_accounts(cx(context), first, after.as_deref()).await?)
     }
 
     /// A transfer, by its id or by the `idempotencyKey` with which the caller requested it. Null if it doesn't exist,
@@ -67,8 +65,7 @@ impl TransfersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Key of the transfer.")] by: TransferBy,
     ) -> Result<Option<Transfer>> {
-        let found = operations::transfer_status(app(context), requester(context), &by).await?;
-        Ok(found.map(Transfer))
+        Ok(operations::transfer_status(cx(context), &by).await?.map(Transfer))
     }
 
     /// Transfers in one state, newest first.
@@ -83,7 +80,7 @@ impl TransfersQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Connection<String, Transfer>> {
-        Ok(operations::transfers(app(context), state, first, after.as_deref()).await?)
+        Ok(operations::transfers(cx(context), state, first, after.as_deref()).await?)
     }
 
     /// Transfers from and to an account, newest first. Null if the account doesn't exist or isn't visible to
@@ -99,8 +96,7 @@ impl TransfersQuery {
         #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
         after: Option<String>,
     ) -> Result<Option<Connection<String, StatementEntry>>> {
-        let (app, requester) = (app(context), requester(context));
-        Ok(operations::statement(app, requester, &account, first, after.as_deref()).await?)
+        Ok(operations::statement(cx(context), &account, first, after.as_deref()).await?)
     }
 }
 
@@ -119,13 +115,7 @@ impl TransfersMutation {
         context: &Context<'_>,
         input: OpenAccountInput,
     ) -> Result<OpenAccountResult> {
-        let subject = requester(context).subject()?;
-        let OpenAccountInput { currency, largest_balance, idempotency_key } = input;
-        let largest = largest_balance.map(|largest| largest.0);
-        let said =
-            operations::open(app(context), subject, currency, largest, idempotency_key.as_ref())
-                .await;
-        answer(said)
+        answer(operations::open_account(cx(context), input).await)
     }
 
     /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
@@ -139,8 +129,7 @@ impl TransfersMutation {
         context: &Context<'_>,
         input: CloseAccountInput,
     ) -> Result<CloseAccountResult> {
-        let subject = requester(context).subject()?;
-        answer(operations::close(app(context), subject, &input.account_id).await)
+        answer(operations::close_account(cx(context), input).await)
     }
 
     /// Moves money from an account of the caller to another account. A refused transfer can be tried again
@@ -153,14 +142,7 @@ impl TransfersMutation {
         context: &Context<'_>,
         input: TransferInput,
     ) -> Result<TransferResult> {
-        let subject = requester(context).subject()?;
-        let order = operations::Order {
-            source: &input.source_id,
-            destination: &input.destination_id,
-            amount: input.amount.0,
-            idempotency_key: input.idempotency_key.as_ref(),
-        };
-        answer(operations::transfer(app(context), subject, order).await)
+        answer(operations::transfer(cx(context), input).await)
     }
 
     /// Moves money from the outside world into an account. Any account can be named.
@@ -168,17 +150,7 @@ impl TransfersMutation {
     /// Who: service.
     #[graphql(guard = "Who::Role(Role::Service)")]
     async fn deposit(&self, context: &Context<'_>, input: DepositInput) -> Result<DepositResult> {
-        let subject = requester(context).subject()?;
-        let DepositInput { account_id, amount, idempotency_key } = input;
-        let said = operations::deposit(
-            app(context),
-            subject,
-            &account_id,
-            amount.0,
-            idempotency_key.as_ref(),
-        )
-        .await;
-        answer(said)
+        answer(operations::deposit(cx(context), input).await)
     }
 
     /// Moves money from an account to the outside world. Any account can be named, also a closed one that a
@@ -191,17 +163,7 @@ impl TransfersMutation {
         context: &Context<'_>,
         input: WithdrawInput,
     ) -> Result<WithdrawResult> {
-        let subject = requester(context).subject()?;
-        let WithdrawInput { account_id, amount, idempotency_key } = input;
-        let said = operations::withdraw(
-            app(context),
-            subject,
-            &account_id,
-            amount.0,
-            idempotency_key.as_ref(),
-        )
-        .await;
-        answer(said)
+        answer(operations::withdraw(cx(context), input).await)
     }
 
     /// Cancels a transfer that isn't decided yet. Money that was already taken goes back to the source.
@@ -215,8 +177,7 @@ impl TransfersMutation {
         context: &Context<'_>,
         input: CancelTransferInput,
     ) -> Result<CancelTransferResult> {
-        let subject = requester(context).subject()?;
-        answer(operations::cancel(app(context), subject, &input.transfer_id).await)
+        answer(operations::cancel_transfer(cx(context), input).await)
     }
 
     /// Gives an arrived transfer back by a new transfer in the other direction. Repeatable: a transfer is
@@ -229,8 +190,7 @@ impl TransfersMutation {
         context: &Context<'_>,
         input: ReverseTransferInput,
     ) -> Result<ReverseTransferResult> {
-        let subject = requester(context).subject()?;
-        answer(operations::reverse(app(context), subject, &input.transfer_id).await)
+        answer(operations::reverse_transfer(cx(context), input).await)
     }
 }
 
@@ -251,12 +211,16 @@ impl TransfersSubscription {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the account.")] account: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
-        let (app, requester) = (app(context).clone(), requester(context).clone());
+        let Cx { app, requester } = cx(context);
+        let (app, requester) = (app.clone(), requester.clone());
         // No account has an empty `_id`: the first read ends the stream.
         let key = input::id(NodeKind::Account, &account).unwrap_or_default();
         let read = move || {
             let (app, requester, account) = (app.clone(), requester.clone(), account.clone());
-            async move { Ok(operations::account(&app, &requester, &account).await?.map(Account)) }
+            async move {
+                let cx = Cx { app: &app, requester: &requester };
+                Ok(operations::account(cx, &account).await?.map(Account))
+            }
         };
         Ok(follow(context, "accounts", key, read, Account::face))
     }

@@ -21,14 +21,15 @@ use super::{
 use crate::{
     domains::assets::{AssetDocument, FileFacts, operations, types::AssetBy},
     error::Error,
-    graphql::{input, node_id},
+    graphql::{cx::Cx, input, node_id},
 };
 
 pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Problem> {
     let caller = edge.caller(head).await?;
     let path = head.uri.path().strip_prefix("/assets").unwrap_or_default();
     let by = named(path).ok_or_else(|| Problem::not_found(path))?;
-    let found = timeout(edge.limits.time, operations::asset(&edge.app, &caller.requester, &by));
+    let cx = Cx { app: &edge.app, requester: &caller.requester };
+    let found = timeout(edge.limits.time, operations::asset(cx, &by));
     let found = found.await.map_err(|elapsed| Error::Timeout(elapsed.into()))??;
     let found = found.and_then(|asset| asset.file.clone().map(|file| (asset, file)));
     let (asset, file) = found.ok_or_else(|| Problem::not_found(path))?;
@@ -42,8 +43,8 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Proble
     let (status, range) = match judge(&head.method, &head.headers, &tag, modified, length) {
         Verdict::Whole => (StatusCode::OK, 0..length),
         Verdict::Part(range) => {
-            let told = ContentRange::bytes(range.clone(), length).map_err(|_| odd())?;
-            headers.typed_insert(told);
+            let range_of = ContentRange::bytes(range.clone(), length);
+            headers.typed_insert(range_of.map_err(|_| Error::internal("a range that isn't one"))?);
             (StatusCode::PARTIAL_CONTENT, range)
         }
         Verdict::NotModified => return Ok((StatusCode::NOT_MODIFIED, headers).into_response()),
@@ -133,8 +134,4 @@ fn disposition(file: &FileFacts) -> String {
     let ascii: String = file.name.chars().map(plain).collect();
     let encoded = utf8_percent_encode(&file.name, ENCODED);
     format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
-}
-
-fn odd() -> Error {
-    Error::internal("a range that isn't one")
 }

@@ -36,19 +36,19 @@ impl Problem {
     }
 
     pub(super) fn answer(self, edge: &Edge, id: &str) -> Response {
-        let told = |code: &str, message: &str| json!([{ "message": message, "extensions": { "code": code } }]);
+        let listed = |code: &str, message: &str| json!([{ "message": message, "extensions": { "code": code } }]);
         let mut length = None;
         let (status, errors) = match self {
             Self::Error(status, error) => {
                 edge.observer.rejected(id, &error);
                 (status, json!(errors::finish(refused(error), id).errors))
             }
-            Self::Refused(status, code, message) => (status, told(code, &message)),
+            Self::Refused(status, code, message) => (status, listed(code, &message)),
             Self::Beyond(bytes) => {
                 length = Some(ContentRange::unsatisfied_bytes(bytes));
                 let message =
                     format!("the range begins behind the end: the file has {bytes} bytes");
-                (StatusCode::RANGE_NOT_SATISFIABLE, told("BAD_USER_INPUT", &message))
+                (StatusCode::RANGE_NOT_SATISFIABLE, listed("BAD_USER_INPUT", &message))
             }
         };
         let mut response = (status, Json(json!({ "errors": errors }))).into_response();

@@ -19,13 +19,14 @@ use super::{
 use crate::{
     domains::assets::{
         AssetDocument,
-        operations::{self, Expectation, Put, PutRefusal, Putting},
+        operations::{self, Expected, PutRefusal},
     },
     error::Error,
     graphql::{
+        cx::Cx,
         input,
         node_id::NodeKind,
-        refusals::Stop,
+        refusals::{ErrorCode, Stop},
         requester::{Role, Who},
         scalars::Slug,
         upload::{Files, Incoming, Piece},
@@ -37,8 +38,8 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
     let caller = edge.caller(head).await?;
     Who::Role(Role::Editor).check_requester(&caller.requester)?;
     let (parent, slug) = place(head.uri.path())?;
-    let put = Put { parent, slug, expectation: expectation(&head.headers)? };
-    sound(edge, &head.headers)?;
+    let expected = expected(&head.headers)?;
+    check_body(edge, &head.headers)?;
     let room = edge.limits.begin_transfer(edge.client(&caller, head))?;
     let bytes = uploads::arriving(body, edge.limits.receive);
     let file = Piece::File { place: 0, name: None, media_type: None };
@@ -48,20 +49,21 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
     let files = Files::new(pieces);
     let bytes = files.first("body").await?;
     let media_type = text(&head.headers, &header::CONTENT_TYPE);
-    let name = put.slug.as_str().to_owned();
+    let name = slug.as_str().to_owned();
     let incoming = Incoming { name, media_type: media_type.map(str::to_owned), ..bytes };
-    let (app, subject) = (edge.app.clone(), caller.requester.subject()?.to_owned());
-    let putting = async move {
+    let (app, requester) = (edge.app.clone(), caller.requester.clone());
+    let put = async move {
         let _room = room;
-        operations::put(&app, &subject, put, incoming).await
+        let cx = Cx { app: &app, requester: &requester };
+        operations::put(cx, &parent, slug, expected, incoming).await
     };
     // A separate task, so that a disconnecting client doesn't stop the upload halfway.
-    let putting = edge.app.tasks().spawn(putting.instrument(traces::behind("put")));
-    let put = putting.await.map_err(Error::internal)?;
+    let put = edge.app.tasks().spawn(put.instrument(traces::behind("put")));
+    let result = put.await.map_err(Error::internal)?;
     uploads::discard(edge, &files).await;
-    match put {
-        Ok(Putting::Created(asset)) => Ok(told(StatusCode::CREATED, &asset)),
-        Ok(Putting::Replaced(asset)) => Ok(told(StatusCode::OK, &asset)),
+    match result {
+        Ok((asset, true)) => Ok(described(StatusCode::CREATED, &asset)),
+        Ok((asset, false)) => Ok(described(StatusCode::OK, &asset)),
         Err(Stop::Failed(error)) => Err(error.in_doubt().into()),
         Err(Stop::Refused(refusal)) => Err(problem(refusal)),
     }
@@ -70,16 +72,14 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
 /// The path of the parent folder or gallery, and the slug of the file.
 fn place(path: &str) -> Result<(String, Slug), Problem> {
     let path = path.strip_prefix("/assets").unwrap_or_default();
-    let sound = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
-    let (parent, slug) = sound
-        .and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)))
-        .ok_or_else(|| {
+    let place = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
+    let place = place.and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)));
+    let (parent, slug) = place.ok_or_else(|| {
         let reason = "isn't a path of slugs such as /assets/travel/tram: a slug has 1 to 64 \
-                          lower-case letters, digits and single hyphens between them";
+                      lower-case letters, digits and single hyphens between them";
         Error::bad_input("path", reason)
     })?;
-    let parent = if parent.is_empty() { "/" } else { parent };
-    Ok((parent.to_owned(), slug))
+    Ok((if parent.is_empty() { "/" } else { parent }.to_owned(), slug))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
@@ -88,7 +88,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str
 
 /// The preconditions of the request.
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-13.1>
-fn expectation(headers: &HeaderMap) -> Result<Expectation, Error> {
+fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
     let none = text(headers, &header::IF_NONE_MATCH);
     let some: Vec<_> = headers
         .get_all(header::IF_MATCH)
@@ -98,20 +98,20 @@ fn expectation(headers: &HeaderMap) -> Result<Expectation, Error> {
         .map(str::trim)
         .collect();
     match (none, some.as_slice()) {
-        (None, []) => Ok(Expectation::Any),
-        (Some("*"), []) => Ok(Expectation::Nothing),
-        (None, ["*"]) => Ok(Expectation::Something),
+        (None, []) => Ok(Expected::Any),
+        (Some("*"), []) => Ok(Expected::Nothing),
+        (None, ["*"]) => Ok(Expected::Something),
         (None, tags) => {
             // A weak tag never matches in `If-Match`.
             let digest = |tag: &&str| Some(tag.strip_prefix('"')?.strip_suffix('"')?.to_owned());
-            Ok(Expectation::Digests(tags.iter().filter_map(digest).collect()))
+            Ok(Expected::Digest(tags.iter().filter_map(digest).collect()))
         }
         _ => Err(Error::bad_input("if-none-match", "takes * alone, and not beside if-match")),
     }
 }
 
 /// Checks the headers that describe the body.
-fn sound(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
+fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_RANGE) {
         return Err(Error::bad_input("content-range", "a file is put as a whole").into());
     }
@@ -130,38 +130,33 @@ fn too_large(why: String) -> Problem {
     Problem::refused(StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE", why)
 }
 
-fn problem(refusal: PutRefusal) -> Problem {
-    match refusal {
-        PutRefusal::NotFound(missing) => {
-            Problem::refused(StatusCode::NOT_FOUND, "NOT_FOUND", missing.message)
+fn problem(PutRefusal { code, message }: PutRefusal) -> Problem {
+    match code {
+        ErrorCode::NotFound => Problem::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
+        ErrorCode::InUse => Problem::refused(StatusCode::CONFLICT, "IN_USE", message),
+        ErrorCode::Conflict => {
+            Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", message)
         }
-        PutRefusal::InUse(in_use) => {
-            Problem::refused(StatusCode::CONFLICT, "IN_USE", in_use.message)
+        ErrorCode::FileTooLarge => too_large(message),
+        ErrorCode::MediaTypeNotAllowed => {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            Problem::refused(status, "MEDIA_TYPE_NOT_ALLOWED", message)
         }
-        PutRefusal::Unexpected => {
-            let why = "what is there isn't what was expected";
-            Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why)
-        }
-        PutRefusal::FileTooLarge(large) => too_large(large.message),
-        PutRefusal::MediaTypeNotAllowed(of) => Problem::refused(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "MEDIA_TYPE_NOT_ALLOWED",
-            of.message,
-        ),
+        _ => Error::internal(message).into(),
     }
 }
 
-fn told(status: StatusCode, asset: &AssetDocument) -> Response {
+fn described(status: StatusCode, asset: &AssetDocument) -> Response {
     let metadata = &asset.metadata;
     let file = asset.file.as_ref();
-    let told = json!({
+    let body = json!({
         "id": *NodeKind::Asset.id(&asset.id),
         "path": metadata.path,
         "mediaType": file.map(|file| &file.media_type),
         "length": file.map(|file| file.length),
         "sha256": file.map(|file| &file.digest),
     });
-    let mut response = (status, Json(told)).into_response();
+    let mut response = (status, Json(body)).into_response();
     let head = response.headers_mut();
     head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(location) = HeaderValue::try_from(format!("/assets{}", metadata.path)) {

@@ -80,7 +80,8 @@ impl Authenticator {
 
     /// Faults of the configured keys, each as a sentence.
     pub fn faults(config: &Config) -> Vec<String> {
-        configured::faults(config).iter().map(KeyError::to_string).collect()
+        let keys = configured::faults(config);
+        keys.iter().map(KeyError::to_string).chain(RolesClaim::faults(config)).collect()
     }
 
     /// Starts following the keys of the issuer, if one is configured. The issuer may be unreachable at this

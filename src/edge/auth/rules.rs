@@ -47,7 +47,7 @@ impl Rules {
             required.push("iss");
         }
         validation.set_required_spec_claims(&required);
-        Self { validation, roles: RolesClaim::new(&config.auth_roles_claim) }
+        Self { validation, roles: RolesClaim::of(config) }
     }
 
     /// Verifies a token with those of `keys` that its header permits.

@@ -1,24 +1,63 @@
 //! The commands that trees send to MongoDB.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use std::marker::PhantomData;
 
-use super::Branch;
+use mongodb::bson::{Bson, DateTime, Document, doc};
+use serde::{Deserialize, Serialize};
+
+use super::{Branch, below};
 use crate::{
     error::Error,
     flow::Attempt,
     mongo::{
-        Collection, Outcome,
+        Collection, Outcome, Stored,
         collection::List,
         expression::{append, array, both, literal, whole},
+        indexes::Index,
     },
 };
 
-/// The commands of one tree.
-#[derive(Debug)]
+/// The documents of one tree, with its commands.
+#[derive(Debug, Clone)]
 pub struct Tree<T: Branch> {
     branches: Collection<T>,
-    children: Collection<T::Child>,
+    children: Collection<ChildOf<T>>,
+    /// The handles that are needed to update copies in other collections.
+    pub handles: T::Handles,
 }
+
+/// The part of a child that a pass needs.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound = "")]
+pub struct ChildOf<T> {
+    /// Its `_id`.
+    #[serde(rename = "_id")]
+    pub(super) id: String,
+    /// Version of the parent that it shows.
+    pub(super) parent_cv: i64,
+    /// The field [`Branch::PARENT`].
+    #[serde(flatten)]
+    place: Document,
+    #[serde(skip)]
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Branch> ChildOf<T> {
+    /// `_id` of its parent.
+    pub(super) fn parent_id(&self) -> Option<&str> {
+        let mut steps = T::PARENT.split('.');
+        let first = self.place.get(steps.next()?)?;
+        steps.try_fold(first, |place, step| place.as_document()?.get(step))?.as_str()
+    }
+}
+
+impl<T: Branch> Stored for ChildOf<T> {
+    const COLLECTION: &'static str = T::COLLECTION;
+    const INDEXES: &'static [Index] = &[];
+}
+
+/// Maximum number of branches of one kind per sweep.
+const MOST: i64 = 100;
 
 /// Pipeline stage of a change: raises the version, and adds an entry for the copies to the outbox. `id`
 /// identifies the change.
@@ -31,8 +70,12 @@ pub fn changed(id: String) -> Document {
 
 impl<T: Branch> Tree<T> {
     /// Creates the tree of these documents. `children` is the same collection.
-    pub fn of(branches: Collection<T>, children: Collection<T::Child>) -> Self {
-        Self { branches, children }
+    pub fn of(
+        branches: Collection<T>,
+        children: Collection<ChildOf<T>>,
+        handles: T::Handles,
+    ) -> Self {
+        Self { branches, children, handles }
     }
 
     /// Returns the branch with this `_id`, with read concern `majority`.
@@ -45,22 +88,40 @@ impl<T: Branch> Tree<T> {
         self.branches.list(List { filter, limit: count(ids.len().max(1)), ..List::default() }).await
     }
 
-    /// Number of branches on the path from `parent` up to its root, including `parent`. `None` if the branch
-    /// with this `_id` is on that path, and would thus become its own descendant. The path follows
+    /// Inserts a branch; refused if another one has its `_id` or its slug.
+    pub async fn insert(&self, branch: T) -> Outcome<()> {
+        self.branches.insert(branch).await
+    }
+
+    /// Depth that the tree has down to the deepest descendant of `branch` if this lies below `parent`, or is a
+    /// root. `None` if it would become its own descendant. The path upwards follows
     /// [`T::PARENT`](Branch::PARENT), which only changes under the tree's lock; copies of the path may lag
     /// behind.
-    pub async fn height_without(&self, id: &str, parent: &T) -> Result<Option<usize>, Error> {
-        let mut height = 1;
-        let mut step = parent.clone();
-        loop {
-            if step.id() == id {
+    pub async fn depth_below(
+        &self,
+        branch: &T,
+        parent: Option<&T>,
+    ) -> Result<Option<usize>, Error> {
+        let (mut depth, mut step) = (1, parent.cloned());
+        while let Some(above) = step {
+            if above.id() == branch.id() {
                 return Ok(None);
             }
-            let Some(above) = step.parent_id() else { return Ok(Some(height)) };
-            let Some(above) = self.find(above).await? else { return Ok(Some(height)) };
-            step = above;
-            height += 1;
+            depth += 1;
+            step = match above.parent_id() {
+                Some(parent) => self.find(parent).await?,
+                None => None,
+            };
         }
+        let size = format!("${}", T::LINE);
+        let stages = vec![
+            doc! { "$match": below(T::PATH, branch.path()) },
+            doc! { "$group": { "_id": null, "deepest": { "$max": { "$size": size } } } },
+        ];
+        let found = self.branches.aggregate(stages).await?;
+        let deepest = found.first().and_then(|found| found.get_i32("deepest").ok()).unwrap_or(0);
+        let deepest = usize::try_from(deepest).unwrap_or(0);
+        Ok(Some(depth + deepest.saturating_sub(branch.line_length())))
     }
 
     /// Lists children of any of these parents, in `_id` order, after the `_id` `after`.
@@ -69,7 +130,7 @@ impl<T: Branch> Tree<T> {
         parents: &[String],
         after: &str,
         limit: usize,
-    ) -> Result<Vec<T::Child>, Error> {
+    ) -> Result<Vec<ChildOf<T>>, Error> {
         let list = List {
             filter: doc! { T::PARENT: { "$in": parents }, "_id": { "$gt": after } },
             sort: doc! { "_id": 1 },
@@ -82,7 +143,7 @@ impl<T: Branch> Tree<T> {
     }
 
     /// Whether the branch has children.
-    pub async fn has_children(&self, id: &str) -> Result<bool, Error> {
+    pub(super) async fn has_children(&self, id: &str) -> Result<bool, Error> {
         Ok(self.children.count(doc! { T::PARENT: id }, 1).await? > 0)
     }
 
@@ -96,7 +157,7 @@ impl<T: Branch> Tree<T> {
         if let Some(only) = only {
             filter.insert("_id", only);
         }
-        let mut stages = below(Some(parent));
+        let mut stages = copied(Some(parent));
         stages.push(doc! { "$set": { "cv": { "$add": ["$cv", 1_i64] } } });
         self.branches.update_many(filter, stages, Vec::new()).await?;
         Ok(())
@@ -115,7 +176,7 @@ impl<T: Branch> Tree<T> {
         let place = literal(parent.map(|parent| parent.id().to_owned()));
         let mut stages = before;
         stages.push(doc! { "$set": { T::PARENT: place } });
-        stages.extend(below(parent));
+        stages.extend(copied(parent));
         stages.push(changed(id));
         self.branches.guarded(guard, stages).within(attempt).apply().await
     }
@@ -137,41 +198,45 @@ impl<T: Branch> Tree<T> {
         self.branches.remove(still_copying(branch)).await
     }
 
-    /// Marks a branch as being deleted, if `guard` holds. The mark replaces an older one of an interrupted
-    /// deletion.
-    pub async fn mark_deleting(&self, guard: Document, by: &str, attempt: &Attempt) -> Outcome<T> {
+    /// Marks a branch as being deleted, if its [`T::deletable`](Branch::deletable) holds. The mark replaces an
+    /// older one of an interrupted deletion.
+    pub(super) async fn mark_deleting(&self, id: &str, by: &str, attempt: &Attempt) -> Outcome<T> {
         let mark = whole(doc! { "by": literal(by), "at": "$$NOW" });
         let stages = vec![doc! { "$set": { "deleting": mark } }];
-        self.branches.guarded(guard, stages).within(attempt).apply().await
+        self.branches.guarded(T::deletable(id), stages).within(attempt).apply().await
     }
 
     /// Removes the mark of a deletion.
-    pub async fn unmark_deleting(&self, id: &str, by: &str) -> Outcome<T> {
+    pub(super) async fn unmark_deleting(&self, id: &str, by: &str) -> Outcome<T> {
         let unset = doc! { "$unset": { "deleting": "" } };
         self.branches.guarded(doc! { "_id": id, "deleting.by": by }, unset).apply().await
     }
 
-    /// Removes a branch that carries this mark.
-    pub async fn remove(&self, id: &str, by: &str, attempt: &Attempt) -> Outcome<()> {
+    /// Removes a branch that carries this mark, or makes a tombstone of it. Returns whether it did.
+    pub(super) async fn bury(&self, id: &str, by: &str, attempt: &Attempt) -> Result<bool, Error> {
         let marked = doc! { "_id": id, "deleting.by": by };
-        self.branches.remove(both(marked, attempt.alive())).await
+        let Some(stages) = T::tombstone() else {
+            let removed = self.branches.remove(both(marked, attempt.alive())).await;
+            return Ok(removed.decided()?.is_some());
+        };
+        let buried = self.branches.guarded(marked, stages).within(attempt).apply().await;
+        Ok(buried.decided()?.is_some())
     }
 
-    /// Lists branches whose `field` (`copying`, `deleting.at` or `outbox.at`) is older than `before`.
-    pub(super) async fn list_left_behind(
+    /// Lists branches whose `field`, such as `copying`, is a time before `before`, for the sweep.
+    pub async fn list_left_behind(
         &self,
         field: &'static str,
         before: DateTime,
-        limit: i64,
     ) -> Result<Vec<T>, Error> {
         let filter = doc! { field: { "$lt": Bson::DateTime(before) } };
         let sort = doc! { field: 1 };
-        self.branches.list(List { filter, sort, limit, ..List::default() }).await
+        self.branches.list(List { filter, sort, limit: MOST, ..List::default() }).await
     }
 }
 
 /// Pipeline stages that copy values from the parent to a child, with the parent's version.
-fn below<T: Branch>(parent: Option<&T>) -> Vec<Document> {
+fn copied<T: Branch>(parent: Option<&T>) -> Vec<Document> {
     let mut stages = T::taken_over(parent);
     stages.push(doc! { "$set": { "parentCv": parent.map_or(0, T::cv) } });
     stages

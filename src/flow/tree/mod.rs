@@ -38,7 +38,7 @@
 //! ```
 //!
 //! A branch that is still `copying` counts as a child if its parent is to be deleted. No other operation may
-//! build upon it, so that its creator can remove it again ([`settle`]). A branch that is `deleting` accepts
+//! build upon it, so that its creator can remove it again ([`Tree::settle`]). A branch that is `deleting` accepts
 //! no changes. Readers still see it, because most deletions that are marked are refused.
 //!
 //! Moves, changes of slug and deletions hold a lease ([`Lease::wait_for`](crate::flow::lease::Lease::wait_for)),
@@ -46,38 +46,49 @@
 //! that together form a cycle, nor a move below a branch that is being deleted.
 
 mod commands;
+mod delete;
 mod pass;
 mod settle;
 
-use mongodb::bson::{DateTime, Document};
+use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{error::Error, mongo::Stored};
 
-pub use commands::{Tree, changed};
+pub use commands::{ChildOf, Tree, changed};
+pub use delete::Deleted;
 pub use pass::Pass;
-pub use settle::{settle, sweep_tree, taken_up};
 
-/// The part of a child that a pass needs.
-pub trait Child: Stored {
+/// A document of a tree. The field `cv` holds its version and `parentCv` the version of the parent that it
+/// shows; `outbox`, `copying` and `deleting` hold its pending changes. The collection has an index `parent`
+/// on [`Self::PARENT`], `_id` and `parentCv`.
+pub trait Branch: Stored + Clone {
+    /// The handles that are needed to update copies in other collections.
+    type Handles: Clone + Send + Sync + 'static;
+
+    /// Name of the lease that protects the tree's shape.
+    const LOCK: &'static str;
+    /// Name of the tree's fan-outs in logs and traces.
+    const FAN_OUT: &'static str;
+    /// Field that holds the `_id` of the parent.
+    const PARENT: &'static str;
+    /// Field that holds the path.
+    const PATH: &'static str;
+    /// Field that holds the array of its ancestors.
+    const LINE: &'static str;
+    /// Why it can't be deleted while it has children.
+    const HAS_CHILDREN: &'static str;
+
     /// Its `_id`.
     fn id(&self) -> &str;
     /// `_id` of its parent; `None` for a root.
     fn parent_id(&self) -> Option<&str>;
     /// Version of the parent that it shows; 0 for a root.
     fn parent_cv(&self) -> i64;
-}
-
-/// A document of a tree. The field `cv` holds its version and `parentCv` the version of the parent that it
-/// shows; `outbox`, `copying` and `deleting` hold its pending changes. The collection has an index `parent`
-/// on [`Self::PARENT`], `_id` and `parentCv`.
-pub trait Branch: Child + Clone {
-    /// The fields that are read of it as a child: `_id`, [`Self::PARENT`] and `parentCv`.
-    type Child: Child;
-
-    /// Field that holds the `_id` of the parent.
-    const PARENT: &'static str;
-
+    /// Its path.
+    fn path(&self) -> &str;
+    /// Length of [`Self::LINE`].
+    fn line_length(&self) -> usize;
     /// Its version.
     fn cv(&self) -> i64;
     /// Changes that haven't reached all copies.
@@ -86,40 +97,80 @@ pub trait Branch: Child + Clone {
     fn is_copying(&self) -> bool;
     /// The mark of its deletion.
     fn deleting(&self) -> Option<&Deletion>;
+    /// Whether only its tombstone is left.
+    fn is_deleted(&self) -> bool {
+        false
+    }
     /// Whether it is being deleted, or only its tombstone is left.
     fn is_going(&self) -> bool {
-        self.deleting().is_some()
+        self.deleting().is_some() || self.is_deleted()
     }
 
     /// Stages of a pipeline update that copy the values of `parent` as it was read, or those of a root. They
     /// don't set `cv` and `parentCv`.
     fn taken_over(parent: Option<&Self>) -> Vec<Document>;
-}
 
-/// A room's tree.
-pub trait Grown: Send + Sync + 'static {
-    /// Its documents.
-    type Branch: Branch;
-
-    /// Name of the lease that protects the tree's shape.
-    const LOCK: &'static str;
-    /// Name of its fan-outs in logs and traces.
-    const FAN_OUT: &'static str;
-
-    /// The tree's commands.
-    fn tree(&self) -> Tree<Self::Branch>;
+    /// Guard of a deletion.
+    fn deletable(id: &str) -> Document {
+        doc! { "_id": id }
+    }
+    /// Stages of a pipeline update that make a tombstone of a deleted branch. Without them it is removed.
+    fn tombstone() -> Option<Vec<Document>> {
+        None
+    }
+    /// Why it can't be deleted, other than because of its children. The branch is marked as being deleted.
+    fn in_use(
+        handles: &Self::Handles,
+        id: &str,
+    ) -> impl Future<Output = Result<Option<&'static str>, Error>> + Send;
 
     /// Called with branches that are up to date with their ancestors, before [`Self::hand_on`]. May be called
     /// repeatedly for the same branch.
     fn arrived(
-        &self,
-        _branches: &[Self::Branch],
+        _handles: &Self::Handles,
+        _branches: &[Self],
     ) -> impl Future<Output = Result<(), Error>> + Send {
         async { Ok(()) }
     }
+    /// Updates the copies of the branch in other collections.
+    fn hand_on(&self, handles: &Self::Handles) -> impl Future<Output = Result<(), Error>> + Send;
+}
 
-    /// Updates the copies of a branch in other collections.
-    fn hand_on(&self, branch: &Self::Branch) -> impl Future<Output = Result<(), Error>> + Send;
+/// The methods of a [`Branch`] that return the fields of the same name.
+macro_rules! fields_of_branch {
+    () => {
+        fn id(&self) -> &str {
+            &self.id
+        }
+
+        fn parent_cv(&self) -> i64 {
+            self.parent_cv
+        }
+
+        fn cv(&self) -> i64 {
+            self.cv
+        }
+
+        fn outbox(&self) -> &[$crate::flow::tree::FanOut] {
+            &self.outbox
+        }
+
+        fn is_copying(&self) -> bool {
+            self.copying.is_some()
+        }
+
+        fn deleting(&self) -> Option<&$crate::flow::tree::Deletion> {
+            self.deleting.as_ref()
+        }
+    };
+}
+pub(crate) use fields_of_branch;
+
+/// Filter of everything below a path, `/` being the whole tree. `/` sorts directly before `0`, so everything
+/// that begins with `/music/jazz/` is one range, and `/music/jazzy` is outside of it.
+pub fn below(field: &str, path: &str) -> Document {
+    let path = if path == "/" { "" } else { path };
+    doc! { field: { "$gte": format!("{path}/"), "$lt": format!("{path}0") } }
 }
 
 /// Outbox entry: a change that has to reach all descendants, and copies in other collections.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Instant};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{Branch, Child, FanOut, Grown};
+use super::{Branch, FanOut, Tree};
 use crate::error::Error;
 
 /// Branches whose children are read by one command.
@@ -26,8 +26,7 @@ pub struct Pass {
 impl Pass {
     /// Begins a pass. First updates the branch from its parent, because a move may have read the new parent
     /// too early. Returns `None` if the branch doesn't exist.
-    pub async fn begin<G: Grown>(grown: &G, id: &str) -> Result<Option<(Self, G::Branch)>, Error> {
-        let tree = grown.tree();
+    pub async fn begin<T: Branch>(tree: &Tree<T>, id: &str) -> Result<Option<(Self, T)>, Error> {
         let Some(mut root) = tree.find(id).await? else { return Ok(None) };
         if let Some(parent) = root.parent_id()
             && let Some(parent) = tree.find(parent).await?
@@ -42,13 +41,11 @@ impl Pass {
         Ok(Some((Self { root: id.clone(), entries, waiting: vec![id] }, root)))
     }
 
-    /// Continues until the pass is done or `until` is reached. Returns whether the pass is done.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`; the sweep repeats the pass.
-    pub async fn go_on<G: Grown>(
+    /// Continues until the pass is done or `until` is reached. Returns whether the pass is done. After an error,
+    /// the sweep repeats the pass.
+    pub async fn go_on<T: Branch>(
         &mut self,
-        grown: &G,
+        tree: &Tree<T>,
         until: Option<Instant>,
     ) -> Result<bool, Error> {
         while !self.waiting.is_empty() {
@@ -56,16 +53,15 @@ impl Pass {
                 return Ok(false);
             }
             let chunk = self.waiting.split_off(self.waiting.len().saturating_sub(CHUNK));
-            self.visit(grown, &chunk).await?;
+            self.visit(tree, &chunk).await?;
         }
-        grown.tree().remove_fan_outs(&self.root, &self.entries).await.decided()?;
+        tree.remove_fan_outs(&self.root, &self.entries).await.decided()?;
         Ok(true)
     }
 
-    async fn visit<G: Grown>(&mut self, grown: &G, chunk: &[String]) -> Result<(), Error> {
-        let tree = grown.tree();
+    async fn visit<T: Branch>(&mut self, tree: &Tree<T>, chunk: &[String]) -> Result<(), Error> {
         let branches = tree.list(chunk).await?;
-        grown.arrived(&branches).await?;
+        T::arrived(&tree.handles, &branches).await?;
         // The lowest version of each parent that any of its children shows. The children are queued.
         let mut behind = HashMap::<String, i64>::new();
         let mut last = String::new();
@@ -74,9 +70,9 @@ impl Pass {
             let full = children.len() == CHILDREN;
             for child in children {
                 let parent = child.parent_id().unwrap_or_default().to_owned();
-                let lowest = behind.entry(parent).or_insert(child.parent_cv());
-                *lowest = child.parent_cv().min(*lowest);
-                child.id().clone_into(&mut last);
+                let lowest = behind.entry(parent).or_insert(child.parent_cv);
+                *lowest = child.parent_cv.min(*lowest);
+                child.id.clone_into(&mut last);
                 self.waiting.push(last.clone());
             }
             if !full {
@@ -86,7 +82,7 @@ impl Pass {
         stream::iter(branches)
             .map(|branch| {
                 let follow = behind.get(branch.id()).is_some_and(|lowest| *lowest < branch.cv());
-                hand_on(grown, branch, follow)
+                hand_on(tree, branch, follow)
             })
             .buffer_unordered(AT_ONCE)
             .try_collect()
@@ -94,9 +90,9 @@ impl Pass {
     }
 }
 
-async fn hand_on<G: Grown>(grown: &G, branch: G::Branch, follow: bool) -> Result<(), Error> {
+async fn hand_on<T: Branch>(tree: &Tree<T>, branch: T, follow: bool) -> Result<(), Error> {
     if follow {
-        grown.tree().update_children(&branch, None).await?;
+        tree.update_children(&branch, None).await?;
     }
-    grown.hand_on(&branch).await
+    branch.hand_on(&tree.handles).await
 }

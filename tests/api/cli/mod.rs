@@ -271,7 +271,7 @@ fn the_schema_is_the_contract() {
     assert_eq!(schema, docgate::schema::sdl());
     let (code, schema, said) = done(docgate(&["schema", "--federation"]));
     assert_eq!((code, said.as_str()), (0, ""));
-    assert_eq!(schema, docgate::schema::subgraph::sdl());
+    assert_eq!(schema, *docgate::schema::subgraph::sdl(&docgate::config::Config::default()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

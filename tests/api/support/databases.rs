@@ -11,6 +11,7 @@ use std::{
 };
 
 use docgate::{
+    config::Config,
     domains,
     error::Error,
     mongo::indexes::{self, Step},
@@ -56,7 +57,8 @@ pub async fn prepare(database: &Database, port: u16) {
     if state().built.contains(&key) {
         return;
     }
-    let built = indexes::apply(database, &domains::collections(), false, |_| {}).await;
+    let built =
+        indexes::apply(database, &domains::collections(&Config::default()), false, |_| {}).await;
     built.expect("indexes");
     state().built.insert(key);
 }
@@ -129,7 +131,7 @@ async fn renewed(database: &Database) -> Result<bool, Error> {
     let names = database.list_collection_names().await.map_err(Error::internal)?;
     for name in &names {
         let collection = database.collection::<Document>(name);
-        if domains::collections().iter().any(|(declared, _)| declared == name) {
+        if domains::collections(&Config::default()).iter().any(|(declared, _)| declared == name) {
             collection.delete_many(doc! {}).await.map_err(Error::internal)?;
         } else if name == "system.profile" {
             return Ok(false);
@@ -137,6 +139,6 @@ async fn renewed(database: &Database) -> Result<bool, Error> {
             collection.drop().await.map_err(Error::internal)?;
         }
     }
-    let plan = indexes::plan(database, &domains::collections()).await?;
+    let plan = indexes::plan(database, &domains::collections(&Config::default())).await?;
     Ok(plan.iter().all(|planned| planned.step == Step::Keep))
 }

@@ -87,16 +87,17 @@ pub struct Gateway {
     pub app_name: String,
     pub proxy: Option<Proxy>,
     /// What its clients speak HTTP with.
-    http: reqwest::Client,
+    pub http: reqwest::Client,
     stop: DropGuard,
     served: JoinHandle<()>,
 }
 
 /// The schema of a gateway, built once for all that have the same one.
 fn schema(config: &Config) -> GatewaySchema {
-    static BUILT: Mutex<BTreeMap<(bool, bool), GatewaySchema>> = Mutex::new(BTreeMap::new());
+    type Key = (bool, bool, Vec<String>);
+    static BUILT: Mutex<BTreeMap<Key, GatewaySchema>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().expect("nobody panics with it");
-    let key = (config.federation, config.introspection);
+    let key = (config.federation, config.introspection, config.rooms.clone());
     let first = built.entry(key).or_insert_with(|| docgate::schema::build(config));
     first.for_another(config)
 }
@@ -147,6 +148,13 @@ impl Gateway {
     /// A second gateway on the same database, as after a crash of the first.
     pub async fn sibling(&self) -> Self {
         let (config, own) = (self.app.config().clone(), self.database.clone());
+        Self::start_over(mongod_port(), false, own, self.http.clone(), config).await
+    }
+
+    /// A second gateway on the same database, with some settings changed.
+    pub async fn sibling_with(&self, change: impl FnOnce(&mut Config)) -> Self {
+        let (mut config, own) = (self.app.config().clone(), self.database.clone());
+        change(&mut config);
         Self::start_over(mongod_port(), false, own, self.http.clone(), config).await
     }
 

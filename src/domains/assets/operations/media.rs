@@ -2,13 +2,14 @@
 
 use std::io::Cursor;
 
+use bytes::Bytes;
 use exif::{Exif, Field, In, Tag, Value};
 use mongodb::bson::{Bson, DateTime};
 
-use super::super::{documents::Attribute, store::OF_FILE};
+use super::super::documents::{Attribute, OF_FILE};
 
 /// What is known from the beginning of a file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct Media {
     /// Its media type.
     pub(super) kind: String,
@@ -43,25 +44,21 @@ const LIKE_TEXT: &[&str] = &[
     "text/xml",
 ];
 
-/// Examines the first bytes of a file; `is_all` says whether they are the whole file. `told` is the media
+/// Examines the first bytes of a file; `is_all` says whether they are the whole file. `declared` is the media
 /// type that the client states.
-pub(super) async fn look(head: Vec<u8>, is_all: bool, told: Option<String>) -> (Vec<u8>, Media) {
-    let kind = media_type(&head, is_all, told.as_deref());
-    let mut media = Media { kind, size: None, attributes: Vec::new() };
-    if !media.kind.starts_with("image/") || media.kind == SVG {
-        return (head, media);
+pub(super) async fn look(head: &Bytes, is_all: bool, declared: Option<&str>) -> Media {
+    let kind = media_type(head, is_all, declared);
+    let mut media = Media { kind, ..Media::default() };
+    if media.kind.starts_with("image/") && media.kind != SVG {
+        let head = head.clone();
+        // Parsers of untrusted bytes: a panic in them doesn't affect the request.
+        let parsed = tokio::task::spawn_blocking(move || (size(&head), facts(&head))).await;
+        (media.size, media.attributes) = parsed.unwrap_or_default();
     }
-    let picture = bytes::Bytes::from(head);
-    let seen = picture.clone();
-    // Parsers of untrusted bytes: a panic in them doesn't affect the request.
-    let looked = tokio::task::spawn_blocking(move || (size(&seen), facts(&seen))).await;
-    if let Ok((size, attributes)) = looked {
-        (media.size, media.attributes) = (size, attributes);
-    }
-    (picture.into(), media)
+    media
 }
 
-fn media_type(head: &[u8], is_all: bool, told: Option<&str>) -> String {
+fn media_type(head: &[u8], is_all: bool, declared: Option<&str>) -> String {
     let found = infer::get(head).map(|found| found.mime_type());
     if !is_text(head, is_all) {
         return found.unwrap_or(UNKNOWN).to_owned();
@@ -76,11 +73,13 @@ fn media_type(head: &[u8], is_all: bool, told: Option<&str>) -> String {
     if let Some(found) = found.filter(|found| LIKE_TEXT.contains(found)) {
         return found.to_owned();
     }
-    let told =
-        told.map(|told| told.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-    let told =
-        told.map(|told| if told == "application/javascript" { TEXTS[4].to_owned() } else { told });
-    told.filter(|told| TEXTS.contains(&told.as_str())).unwrap_or_else(|| PLAIN.to_owned())
+    let declared = declared.and_then(|declared| declared.split(';').next()).unwrap_or_default();
+    match declared.trim().to_ascii_lowercase().as_str() {
+        "application/javascript" => "text/javascript",
+        text if TEXTS.contains(&text) => text,
+        _ => PLAIN,
+    }
+    .to_owned()
 }
 
 /// Whether the bytes are UTF-8 without control characters that no text has; the last character may be
@@ -217,7 +216,7 @@ mod tests {
     #[test]
     fn bytes_tell_what_a_file_is() {
         let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
-        for (head, told, found) in [
+        for (head, declared, found) in [
             (png.as_slice(), "text/html", "image/png"),
             (b"<!DOCTYPE html><script>alert(1)</script>", "image/png", "text/html"),
             (b"  \n<html>", "image/png", "text/html"),
@@ -233,7 +232,7 @@ mod tests {
             (b"", "image/png", "application/octet-stream"),
             ("gr\u{fc}n".as_bytes(), "x", "text/plain"),
         ] {
-            assert_eq!(media_type(head, true, Some(told)), found, "{}", head.escape_ascii());
+            assert_eq!(media_type(head, true, Some(declared)), found, "{}", head.escape_ascii());
         }
         let cut = &"\u{fc}".as_bytes()[..1];
         assert_eq!(media_type(cut, false, None), "text/plain");

@@ -1,34 +1,33 @@
 //! Removes deleted assets, and blobs that no asset names any more.
 
-use async_graphql::ID;
 use mongodb::bson::oid::ObjectId;
 
 use super::{
     super::{
         documents::AssetDocument,
         store,
-        types::{AssetConflict, DeleteAssetResult},
+        types::{AssetConflict, DeleteAssetInput, DeleteAssetResult},
     },
-    not_found, own_id,
+    find_visible,
 };
-use crate::{app::App, domains::comments, error::Error, graphql::refusals::Stop};
+use crate::{
+    app::App,
+    error::Error,
+    graphql::{cx::Cx, declared::Input, refusals::Stop},
+};
 
 /// Deletes an asset; returns its `_id`. Running downloads are completed.
-pub async fn delete(
-    app: &App,
-    asset: &ID,
-    nonce: Option<&ID>,
+pub async fn delete_asset(
+    cx: Cx<'_>,
+    input: DeleteAssetInput,
 ) -> Result<String, Stop<DeleteAssetResult>> {
-    let id = own_id(asset)?;
-    let nonce = nonce.map(|nonce| nonce.as_str());
-    if let Some(gone) = store::mark_deleting(app, &id, nonce).await.decided()? {
-        settle(app, &gone).await;
-        return Ok(id);
+    let DeleteAssetInput { asset, version } = input.checked()?.into_inner();
+    let nonce = version.as_ref().map(|version| version.as_str());
+    if let Some(gone) = store::mark_deleting(&cx, &asset, nonce).await.decided()? {
+        settle(&cx, &gone).await;
+        return Ok(asset.0);
     }
-    match store::find(app, &id).await? {
-        Some(asset) if asset.whole().is_some() => Err(AssetConflict::with(asset).into()),
-        _ => Err(not_found(&id).into()),
-    }
+    Err(AssetConflict::with(find_visible(&cx, &asset).await?).into())
 }
 
 /// Applies an asset's outbox, and settles it. Failures are logged and left to the sweep: the asset's document
@@ -54,7 +53,7 @@ pub(super) async fn settle(app: &App, asset: &AssetDocument) {
 pub(in super::super) async fn dispose(app: &App, asset: &AssetDocument) -> Result<(), Error> {
     for removal in &asset.outbox {
         if removal.shown {
-            let_go(app, removal.blob).await?;
+            store::retire(app, removal.blob).await?;
         } else {
             discard(app, removal.blob).await?;
         }
@@ -68,26 +67,9 @@ pub(in super::super) async fn dispose(app: &App, asset: &AssetDocument) -> Resul
     Ok(())
 }
 
-/// Finishes a deletion by removing the comments, once no attempt can still write into the discussion.
-pub(in super::super) async fn bury(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
-    if let Some(discussion) = &asset.discussion {
-        comments::operations::forget(app, &discussion.id).await?;
-    }
-    Ok(store::settle_deletion(app, &asset.id).await.decided()?.is_some())
-}
-
-/// Retires a blob that readers could see: it stays until the last download that may have begun is over.
-pub(in super::super) async fn let_go(app: &App, blob: ObjectId) -> Result<bool, Error> {
-    let transfer = i64::try_from(app.config().asset_transfer_seconds).unwrap_or(i64::MAX);
-    let slack = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
-    let millis = transfer.saturating_mul(1_000).saturating_add(slack);
-    // A refused update means that it was retired before or is gone.
-    Ok(store::retire(app, blob, millis).await.decided()?.is_some())
-}
-
-/// Removes a blob that was never visible.
-pub(super) async fn discard(app: &App, blob: ObjectId) -> Result<(), Error> {
+/// Removes a blob that no reader can see. Its chunks are first: as long as the document exists, an interrupted
+/// removal of a retired blob is found again.
+pub(in super::super) async fn discard(app: &App, blob: ObjectId) -> Result<bool, Error> {
     store::chunks(app).remove(blob).await?;
-    store::remove_blob(app, blob).await.decided()?;
-    Ok(())
+    Ok(store::remove_blob(app, blob).await.decided()?.is_some())
 }

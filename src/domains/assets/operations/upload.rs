@@ -1,160 +1,119 @@
-//! Creates assets with their first file.
+//! Uploads: of a new asset's first file, or of another file for an existing asset.
 
 use async_graphql::ID;
-use mongodb::bson::DateTime;
+use mongodb::bson::oid::ObjectId;
 
 use super::{
     super::{
         documents::{
             AssetDocument, AssetKind, Attribute, Author, Metadata, ParentDocument, TOP, Upload,
+            path_in,
         },
-        store::{self, Purpose},
-        types::{AttributeInput, UploadAssetResult},
+        store::{self, Expected, Purpose},
+        types::{
+            AssetConflict, FileTooLarge, ReplaceAssetInput, ReplaceAssetResult, UploadAssetInput,
+            UploadAssetResult,
+        },
     },
-    checks,
-    finish::{Begun, with_file},
-    path_in,
-    receive::{self, Opened},
+    find_visible,
+    names::slug_of,
+    receive::OpenFile,
     removal::{dispose, settle},
+    reservation::{Refusals, Reservation, is_applied, with_file},
 };
 use crate::{
     app::App,
     domains::identities,
     error::Error,
-    flow::{Attempt, Op},
+    flow::{Attempt, Op, OtherInput},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         node_id::NodeKind,
         refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
-        scalars::{LocaleTag, Slug},
         upload::Incoming,
     },
     mongo::Version,
 };
 
-/// The input of a new asset.
-#[derive(Debug, Default)]
-pub struct NewAsset {
-    /// Global id of its folder or gallery.
-    pub parent: Option<ID>,
-    /// Its step in paths.
-    pub slug: Option<Slug>,
-    /// The title.
-    pub title: Option<String>,
-    /// Language of the asset.
-    pub language: Option<LocaleTag>,
-    /// Its tags.
-    pub tags: Vec<String>,
-    /// Its attributes.
-    pub attributes: Vec<AttributeInput>,
-    /// Names of the roles that may read it.
-    pub access: Option<Vec<String>>,
-    /// When it becomes visible to readers.
-    pub publish_at: Option<DateTime>,
-    /// The caller's idempotency key.
-    pub idempotency_key: Option<ID>,
-}
-
-/// The checked input.
-#[derive(Debug, Default)]
-pub(super) struct Asked {
-    pub(super) parent: Option<String>,
-    pub(super) slug: Option<Slug>,
-    pub(super) title: Option<String>,
-    pub(super) language: Option<LocaleTag>,
-    pub(super) tags: Vec<String>,
-    pub(super) attributes: Vec<Attribute>,
-    pub(super) access: Option<Vec<String>>,
-    pub(super) publish_at: Option<DateTime>,
-}
-
 /// Number of tries for a slug that other attempts take and free at the same time.
 const TRIES: usize = 5;
 
 /// Creates an asset, once per idempotency key.
-pub async fn upload(
-    app: &App,
-    subject: &str,
-    new: NewAsset,
+pub async fn upload_asset(
+    cx: Cx<'_>,
+    input: UploadAssetInput,
     incoming: Incoming,
 ) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let NewAsset {
-        parent,
-        slug,
-        title,
-        language,
-        tags,
-        attributes,
-        access,
-        publish_at,
-        idempotency_key,
-    } = new;
-    let parent = parent.map(|parent| input::id(NodeKind::Content, &parent)).transpose()?;
-    let asked = Asked {
-        parent,
-        slug,
-        title: title.map(|title| checks::title(&title)).transpose()?,
-        language,
-        tags: input::tags("tags", &tags)?,
-        attributes: checks::attributes(&attributes)?,
-        access: access.map(|access| checks::access(&access)).transpose()?,
-        publish_at,
-    };
-    let Asked { parent, slug, title, language, tags, attributes, access, publish_at } = &asked;
-    let digested = (parent, slug, title, language, tags, attributes, access, publish_at);
-    let op = input::op(app, &[subject, "uploadAsset"], idempotency_key.as_ref(), &digested)?;
-    if idempotency_key.is_some() {
+    let input = input.checked()?;
+    let scope = [cx.requester.subject()?, "uploadAsset"];
+    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    if input.idempotency_key.is_some() {
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
-        if let Some(found) = store::find(app, &op.id).await?.filter(|found| found.origin.is_some())
-        {
-            let opened = receive::open(app, incoming).await?;
-            return repeated(app, found, &op, opened).await;
+        let found = store::find(&cx, &op.id).await?;
+        if let Some(found) = found.filter(|found| found.origin.is_some()) {
+            let file = OpenFile::open(&cx, incoming).await?;
+            return repeated(found, &op, file).await;
         }
     }
-    create(app, subject, asked, &op, idempotency_key.is_some(), incoming).await
+    create(cx, input.into_inner(), &op, incoming).await
+}
+
+/// Replaces the file of an asset, once per idempotency key.
+pub async fn replace_asset(
+    cx: Cx<'_>,
+    input: ReplaceAssetInput,
+    incoming: Incoming,
+) -> Result<AssetDocument, Stop<ReplaceAssetResult>> {
+    let input = input.checked()?;
+    let scope = [cx.requester.subject()?, "replaceAsset"];
+    let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
+    let expected = input.version.clone().map_or(Expected::Any, |nonce| Expected::Nonce(nonce.0));
+    replace(cx, &input.asset, &expected, &op, input.idempotency_key.is_some(), incoming).await
 }
 
 /// Creates an asset from checked input; its `_id` is the op's id.
-pub(super) async fn create(
-    app: &App,
-    subject: &str,
-    asked: Asked,
+pub(super) async fn create<U>(
+    Cx { app, requester }: Cx<'_>,
+    input: UploadAssetInput,
     op: &Op,
-    is_repeatable: bool,
     incoming: Incoming,
-) -> Result<AssetDocument, Stop<UploadAssetResult>> {
+) -> Result<AssetDocument, Stop<U>>
+where
+    U: Refusals + From<AlreadyExists> + From<InvalidInput>,
+{
     // Checked early, because the beginning of the file may take long to arrive.
-    if asked.parent.is_some() {
-        open_parent(app, asked.parent.as_deref()).await?;
+    if input.parent.is_some() {
+        open_parent(app, input.parent.as_ref()).await?;
     }
-    let opened = receive::open(app, incoming).await?;
-    let (attempt, parent) = open_parent(app, asked.parent.as_deref()).await?;
-    let slug = asked.slug.clone().or_else(|| checks::slug_of(&opened.name));
-    let slug = slug
-        .or_else(|| checks::slug_of(&op.id))
-        .ok_or_else(|| InvalidInput::new("slug", "can't be made from the file's name: give one"))?;
-    let upload = receive::begin(app, &op.id, &attempt);
+    let file = OpenFile::open(app, incoming).await?;
+    let (attempt, parent) = open_parent(app, input.parent.as_ref()).await?;
+    let (upload, purpose) = (new_upload(app, op, &attempt), Purpose::First { input: &op.input });
+    let is_repeatable = input.idempotency_key.is_some();
+    let subject = requester.subject()?;
     let name = identities::operations::display_name(app, subject).await?;
     let author = Author { id: subject.to_owned(), name };
-    let asset = placed(author, asked, slug, &opened, op, parent.as_ref(), &upload, &attempt);
-    let begun = match begin(app, asset, op, upload).await? {
-        Ok(begun) => Begun { op: is_repeatable.then_some(op), ..begun },
-        Err(applied) => return repeated(app, applied, op, opened).await,
-    };
-    if !settle_place(app, &begun.asset).await? {
-        begun.give_up(app).await;
-        let parent = begun.asset.metadata.parent_id.as_deref().unwrap_or_default();
+    let asset = placed(author, input, &file.name, op, parent, &upload)?;
+    let asset = reserve(app, asset, op, &upload, purpose).await?;
+    if asset.origin.is_some() {
+        return repeated(asset, op, file).await;
+    }
+    let op = is_repeatable.then_some(op);
+    let reservation = Reservation { app, asset, upload, purpose, op };
+    if !settle_place(app, &reservation.asset).await? {
+        reservation.give_up().await;
+        let parent = reservation.asset.metadata.parent_id.as_deref().unwrap_or_default();
         settled(store::find_parent(app, parent).await?, parent)?;
         return Err(Error::unavailable("the parent was just being deleted").into());
     }
-    begun.fill(app, opened, &attempt).await
+    reservation.fill(file, &attempt).await
 }
 
 /// The parent whose values the new asset copies.
-async fn open_parent(
+async fn open_parent<U: From<NotFound>>(
     app: &App,
-    parent: Option<&str>,
-) -> Result<(Attempt, Option<ParentDocument>), Stop<UploadAssetResult>> {
+    parent: Option<&ID>,
+) -> Result<(Attempt, Option<ParentDocument>), Stop<U>> {
     let Some(id) = parent else { return Ok((app.begin().await?, None)) };
     let (attempt, parent) = store::open_parent(app, id).await?;
     Ok((attempt, Some(settled(parent, id)?)))
@@ -162,10 +121,10 @@ async fn open_parent(
 
 /// The parent, if assets can be placed in it. During its own creation or deletion its existence is undecided:
 /// that is a temporary error, not a refusal.
-fn settled(
+fn settled<U: From<NotFound>>(
     found: Option<ParentDocument>,
     id: &str,
-) -> Result<ParentDocument, Stop<UploadAssetResult>> {
+) -> Result<ParentDocument, Stop<U>> {
     match found.filter(ParentDocument::holds_assets) {
         Some(parent) if parent.is_settled() => Ok(parent),
         Some(_) => Err(Error::unavailable("the parent is just being created or deleted").into()),
@@ -173,40 +132,44 @@ fn settled(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "all that a document is made of")]
+/// The document of a new asset, with its upload.
 fn placed(
     author: Author,
-    asked: Asked,
-    slug: Slug,
-    opened: &Opened,
+    input: UploadAssetInput,
+    file_name: &str,
     op: &Op,
-    parent: Option<&ParentDocument>,
+    parent: Option<ParentDocument>,
     upload: &Upload,
-    attempt: &Attempt,
-) -> AssetDocument {
-    let inherited = || parent.map(|parent| parent.metadata.access.clone()).unwrap_or_default();
-    AssetDocument {
+) -> Result<AssetDocument, InvalidInput> {
+    let slug = input.slug.or_else(|| slug_of(file_name)).or_else(|| slug_of(&op.id));
+    let slug = slug
+        .ok_or_else(|| InvalidInput::new("slug", "can't be made from the file's name: give one"))?;
+    let above = parent.as_ref().map_or(TOP, |parent| &parent.metadata.path);
+    let path = path_in(above, &slug);
+    let parent_cv = parent.as_ref().map_or(0, |parent| parent.cv);
+    let inherited = || parent.map(|parent| parent.metadata.access).unwrap_or_default();
+    Ok(AssetDocument {
         id: op.id.clone(),
         metadata: Metadata {
             nonce: upload.token.clone(),
             kind: AssetKind::File,
-            parent_id: asked.parent,
-            path: path_in(parent.map_or(TOP, |parent| &parent.metadata.path), &slug),
+            parent_id: input.parent.map(|parent| parent.0),
             slug,
-            title: asked.title.unwrap_or_else(|| opened.name.clone()),
-            language: asked.language,
-            created: attempt.now(),
+            path,
+            title: input.title.unwrap_or_else(|| file_name.to_owned()),
+            language: input.language,
+            created: upload.at,
             author,
-            tags: asked.tags,
-            access: asked.access.unwrap_or_else(inherited),
+            tags: input.tags,
+            access: input.access.unwrap_or_else(inherited),
         },
-        attributes: asked.attributes,
+        attributes: input.attributes.into_iter().map(Attribute::from).collect(),
         file: None,
         upload: Some(upload.clone()),
         outbox: Vec::new(),
-        published_at: asked.publish_at.unwrap_or(attempt.now()),
+        published_at: input.publish_at.map_or(upload.at, |at| at.0),
         listed: Vec::new(),
-        parent_cv: parent.map_or(0, |parent| parent.cv),
+        parent_cv,
         deleting: None,
         deleted_at: None,
         discussion: None,
@@ -214,23 +177,26 @@ fn placed(
         origin: None,
         ops: Vec::new(),
         v: Version,
-    }
+    })
 }
 
-/// Reserves the slug, or takes over an interrupted attempt of the same op. The inner `Err` is the asset if
-/// the op was applied.
-async fn begin<'a>(
+/// Reserves the slug, or takes over an interrupted attempt of the same op. If the op was applied, its asset is
+/// returned as it is, which has an `origin`.
+async fn reserve<U>(
     app: &App,
     asset: AssetDocument,
-    op: &'a Op,
-    upload: Upload,
-) -> Result<Result<Begun<'a>, AssetDocument>, Stop<UploadAssetResult>> {
-    let purpose = Purpose::First { input: &op.input };
+    op: &Op,
+    upload: &Upload,
+    purpose: Purpose<'_>,
+) -> Result<AssetDocument, Stop<U>>
+where
+    U: From<AlreadyExists> + From<Conflict> + From<InUse>,
+{
+    let (parent, slug) = (asset.metadata.parent_id.as_deref(), &asset.metadata.slug);
     for _ in 0..TRIES {
         if store::insert(app, asset.clone()).await.decided()?.is_some() {
-            return Ok(Ok(Begun { asset, upload, purpose, op: None }));
+            return Ok(asset);
         }
-        let (parent, slug) = (asset.metadata.parent_id.as_deref(), &asset.metadata.slug);
         let holder = match store::find(app, &op.id).await? {
             Some(own) => Some(own),
             None => store::find_slug(app, parent, slug).await?,
@@ -241,15 +207,15 @@ async fn begin<'a>(
             Some(holder) if holder.deleting.is_some() => dispose(app, &holder).await?,
             Some(own) if own.id == op.id => {
                 if own.origin.is_some() {
-                    return Ok(Err(own));
+                    return Ok(own);
                 }
                 if own.input != op.input {
                     return Err(Conflict::other_input().into());
                 }
-                let taken = store::take_upload(app, &own.id, &upload, purpose).await.decided()?;
+                let taken = store::take_upload(app, &own.id, upload, purpose).await.decided()?;
                 if let Some(asset) = taken {
                     settle(app, &asset).await;
-                    return Ok(Ok(Begun { asset, upload, purpose, op: None }));
+                    return Ok(asset);
                 }
             }
             Some(holder) if holder.file.is_some() => {
@@ -275,17 +241,67 @@ async fn settle_place(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
     Ok(true)
 }
 
+/// Replaces the file of an asset if the asset is in the expected version.
+pub(super) async fn replace<U: Refusals>(
+    Cx { app, .. }: Cx<'_>,
+    id: &str,
+    expected: &Expected,
+    op: &Op,
+    is_repeatable: bool,
+    incoming: Incoming,
+) -> Result<AssetDocument, Stop<U>> {
+    let is_known = |asset: &AssetDocument| {
+        is_repeatable && asset.ops.iter().any(|record| record.id.as_ref() == Some(&op.id))
+    };
+    let asset = find_visible(app, id).await?;
+    if !is_known(&asset) && !expected.is(&asset) {
+        return Err(AssetConflict::with(asset).into());
+    }
+    let file = OpenFile::open(app, incoming).await?;
+    if is_known(&asset) {
+        return repeated(asset, op, file).await;
+    }
+    let attempt = app.begin().await?;
+    let (upload, purpose) = (new_upload(app, op, &attempt), Purpose::Replace(expected));
+    let Some(asset) = store::take_upload(app, id, &upload, purpose).await.decided()? else {
+        let asset = find_visible(app, id).await?;
+        if is_known(&asset) {
+            return repeated(asset, op, file).await;
+        }
+        return Err(match asset.upload {
+            _ if !expected.is(&asset) => AssetConflict::with(asset).into(),
+            Some(_) => InUse::because("another upload of this asset is under way").into(),
+            None => Error::unavailable("another upload of this asset has just ended").into(),
+        });
+    };
+    // Removes the blob of an attempt that was taken over.
+    settle(app, &asset).await;
+    let op = is_repeatable.then_some(op);
+    Reservation { app, asset, upload, purpose, op }.fill(file, &attempt).await
+}
+
+/// A new upload. The id of its blob contains the current time.
+fn new_upload(app: &App, op: &Op, attempt: &Attempt) -> Upload {
+    let seconds = u32::try_from(attempt.now().timestamp_millis() / 1_000).unwrap_or(u32::MAX);
+    let mut id = [0; 12];
+    id[..4].copy_from_slice(&seconds.to_be_bytes());
+    id[4..].copy_from_slice(&app.ids().random_bytes()[..8]);
+    let blob = ObjectId::from_bytes(id);
+    Upload { token: app.ids().random(), blob, at: attempt.now(), op: op.id.clone() }
+}
+
 /// The answer if the op was applied before: the asset in its current state, provided that the file is the
 /// same.
-async fn repeated(
-    app: &App,
+async fn repeated<U>(
     asset: AssetDocument,
     op: &Op,
-    opened: Opened,
-) -> Result<AssetDocument, Stop<UploadAssetResult>> {
-    let digest = opened.digest(app).await?;
-    if asset.origin.as_ref() != Some(&with_file(op, &digest).input) {
-        return Err(Conflict::other_input().into());
+    file: OpenFile<'_>,
+) -> Result<AssetDocument, Stop<U>>
+where
+    U: From<FileTooLarge> + From<Conflict>,
+{
+    if !is_applied(&with_file(op, &file.digest().await?), &asset)? {
+        return Err(OtherInput.into());
     }
     if asset.deleted_at.is_some() {
         return Err(was_deleted().into());

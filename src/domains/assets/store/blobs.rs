@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
-use mongodb::bson::{DateTime, doc, oid::ObjectId};
+use mongodb::bson::{doc, oid::ObjectId};
 use serde::{Deserialize, Serialize};
 
-use super::super::documents::{AssetDocument, BlobDocument, ChunkDocument};
+use super::{
+    super::documents::{AssetDocument, BlobDocument, ChunkDocument},
+    find_one,
+};
 use crate::{
     app::App,
     error::Error,
@@ -17,38 +20,23 @@ pub(in super::super) fn chunks(app: &App) -> Chunks {
     Chunks::of(&app.collection::<ChunkDocument>())
 }
 
-pub(in super::super) async fn insert_blob(app: &App, blob: BlobDocument) -> Outcome<()> {
-    app.collection().insert(blob).await
-}
-
 pub(in super::super) async fn find_blob(
     app: &App,
     id: ObjectId,
 ) -> Result<Option<BlobDocument>, Error> {
-    let list = List { filter: doc! { "_id": id }, limit: 1, ..List::default() };
-    Ok(app.collection::<BlobDocument>().list(list).await?.pop())
+    find_one(app, doc! { "_id": id }).await
 }
 
-/// Retires a blob: it stays for as long as a download that has begun may take.
-pub(in super::super) async fn retire(
-    app: &App,
-    id: ObjectId,
-    millis: i64,
-) -> Outcome<BlobDocument> {
+/// Retires a blob that readers could see: it stays until the last download that may have begun is over. Returns
+/// `false` if it was retired before or is gone.
+pub(in super::super) async fn retire(app: &App, id: ObjectId) -> Result<bool, Error> {
+    let transfer = i64::try_from(app.config().asset_transfer_seconds).unwrap_or(i64::MAX);
+    let slack = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
+    let millis = transfer.saturating_mul(1_000).saturating_add(slack);
     let kept = doc! { "_id": id, "metadata.removeAfter": { "$exists": false } };
     let set = doc! { "$set": { "metadata.removeAfter": { "$add": ["$$NOW", millis] } } };
-    app.collection().guarded(kept, vec![set]).apply().await
-}
-
-/// Retired blobs that no download can still be reading.
-pub(in super::super) async fn list_due_blobs(
-    app: &App,
-    now: DateTime,
-    limit: i64,
-) -> Result<Vec<BlobDocument>, Error> {
-    let filter = doc! { "metadata.removeAfter": { "$lt": now } };
-    let sort = doc! { "metadata.removeAfter": 1 };
-    app.collection::<BlobDocument>().list(List { filter, sort, limit, ..List::default() }).await
+    let write = app.collection::<BlobDocument>().guarded(kept, vec![set]);
+    Ok(write.apply().await.decided()?.is_some())
 }
 
 /// Removes the document of a blob, after its chunks.
@@ -56,38 +44,15 @@ pub(in super::super) async fn remove_blob(app: &App, id: ObjectId) -> Outcome<()
     app.collection::<BlobDocument>().remove(doc! { "_id": id }).await
 }
 
-/// The blobs in this range of ids that have a document, in order, and whether each is retired.
-pub(in super::super) async fn blob_ids(
+/// The blobs in this range of ids that have a document, in order.
+pub(in super::super) async fn list_blobs(
     app: &App,
     ids: Range<ObjectId>,
     limit: i64,
-) -> Result<Vec<(ObjectId, bool)>, Error> {
-    #[derive(Serialize, Deserialize)]
-    struct Known {
-        #[serde(rename = "_id")]
-        id: ObjectId,
-        #[serde(default)]
-        metadata: Retired,
-    }
-    #[derive(Default, Serialize, Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Retired {
-        #[serde(default)]
-        remove_after: Option<DateTime>,
-    }
-    impl Stored for Known {
-        const COLLECTION: &'static str = BlobDocument::COLLECTION;
-        const INDEXES: &'static [Index] = &[];
-    }
-    let list = List {
-        filter: doc! { "_id": { "$gt": ids.start, "$lt": ids.end } },
-        sort: doc! { "_id": 1 },
-        limit,
-        projection: Some(doc! { "metadata.removeAfter": 1 }),
-        ..List::default()
-    };
-    let found = app.collection::<Known>().list(list).await?;
-    Ok(found.into_iter().map(|known| (known.id, known.metadata.remove_after.is_some())).collect())
+) -> Result<Vec<BlobDocument>, Error> {
+    let filter = doc! { "_id": { "$gt": ids.start, "$lt": ids.end } };
+    let sort = doc! { "_id": 1 };
+    app.collection().list(List { filter, sort, limit, ..List::default() }).await
 }
 
 /// Which of these blobs an asset names in `field`: `file`, `upload` or `outbox`.

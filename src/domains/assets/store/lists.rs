@@ -13,9 +13,9 @@ use crate::{
     mongo::{audiences::read_by, collection::List, expression::both},
 };
 
-/// A checked request for a list of assets.
+/// A list of assets.
 #[derive(Debug, Clone)]
-pub(in super::super) enum Way {
+pub(in super::super) enum AssetList {
     /// Assets with a tag, newest first.
     Tag(String),
     /// Assets in a parent, or at the root, newest first.
@@ -51,7 +51,7 @@ pub(in super::super) enum Test {
     Exists,
 }
 
-impl Way {
+impl AssetList {
     /// Sort keys; the index covers them after the fields that the filter fixes.
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
@@ -67,52 +67,40 @@ impl Way {
         all.first()
     }
 
-    fn hint(&self) -> &'static str {
-        match self {
-            Self::Tag(_) | Self::Parent(_) => "list",
-            Self::Attributes { .. } => "attribute",
-        }
-    }
-
     fn filter(&self, requester: &Requester) -> Document {
-        match self {
-            Self::Tag(tag) => listed(requester, "tag", tag),
+        let (all, owner) = match self {
+            Self::Tag(tag) => return listed(requester, "tag", tag),
             Self::Parent(parent) => {
-                listed(requester, "parent", parent.as_deref().unwrap_or_default())
+                return listed(requester, "parent", parent.as_deref().unwrap_or_default());
             }
-            Self::Attributes { all, owner } => {
-                let all: Vec<_> = all.iter().map(Condition::filter).collect();
-                let mut filter =
-                    doc! { "attributes": { "$all": all }, "file": { "$exists": true } };
-                if let Some(owner) = owner {
-                    filter.insert("metadata.parentId", owner);
-                }
-                if !requester.has(Role::Editor) {
-                    let roles: Vec<_> = requester.roles.iter().map(|role| role.name()).collect();
-                    let either = doc! { "$or": [
-                        { "metadata.access": { "$size": 0 } },
-                        { "metadata.access": { "$in": roles } },
-                    ] };
-                    filter = both(filter, either);
-                }
-                filter
-            }
+            Self::Attributes { all, owner } => (all, owner),
+        };
+        let all: Vec<_> = all.iter().map(Condition::filter).collect();
+        let mut filter = doc! { "attributes": { "$all": all }, "file": { "$exists": true } };
+        if let Some(owner) = owner {
+            filter.insert("metadata.parentId", owner);
         }
+        if !requester.has(Role::Editor) {
+            let roles: Vec<_> = requester.roles.iter().map(|role| role.name()).collect();
+            let either = doc! { "$or": [
+                { "metadata.access": { "$size": 0 } },
+                { "metadata.access": { "$in": roles } },
+            ] };
+            filter = both(filter, either);
+        }
+        filter
     }
 
     /// The asset's values of the sort keys.
     fn position(&self, asset: &AssetDocument) -> Vec<Bson> {
-        let id = Bson::from(&asset.id);
-        match self {
-            Self::Tag(_) | Self::Parent(_) => vec![asset.published_at.into(), id],
-            Self::Attributes { .. } => {
-                let own = |first: &Condition| {
-                    let own = asset.attributes.iter().find(|own| own.key == first.key);
-                    own.map_or(Bson::Null, |own| own.value.clone())
-                };
-                self.first().map(own).into_iter().chain([id]).collect()
+        let value = match self.first() {
+            None => asset.published_at.into(),
+            Some(first) => {
+                let own = asset.attributes.iter().find(|own| own.key == first.key);
+                own.map_or(Bson::Null, |own| own.value.clone())
             }
-        }
+        };
+        vec![value, Bson::from(&asset.id)]
     }
 }
 
@@ -122,15 +110,30 @@ impl Condition {
         match &self.test {
             Test::Equals(value) => drop(part.insert("value", value.clone())),
             Test::Between(from, to) => {
-                let bounds = [("$gte", from), ("$lte", to)];
-                let bounds =
-                    bounds.into_iter().filter_map(|(is, bound)| Some((is, bound.clone()?)));
-                let range: Document = bounds.map(|(is, bound)| (is.to_owned(), bound)).collect();
-                part.insert("value", range);
+                let limits = [("$gte", from), ("$lte", to)].into_iter();
+                let range = limits.filter_map(|(is, limit)| Some((is.to_owned(), limit.clone()?)));
+                part.insert("value", range.collect::<Document>());
             }
             Test::Exists => {}
         }
         doc! { "$elemMatch": part }
+    }
+
+    /// Index keys from the cursor to the end of the matching values.
+    fn between(&self, page: &Page) -> Result<(Document, Document), Error> {
+        let key = |value, id| {
+            doc! { "attributes.key": &self.key, "attributes.value": value, "_id": id }
+        };
+        let (least, most) = self.test.ends();
+        let first = match page.after() {
+            None => key(least, Bson::MinKey),
+            // No text lies between a text and the same text followed by a zero.
+            Some([value, Bson::String(id)]) if self.test.takes(value) => {
+                key(value.clone(), format!("{id}\0").into())
+            }
+            Some(_) => return Err(Error::bad_input("after", "isn't a cursor of this list")),
+        };
+        Ok((first, key(most, Bson::MaxKey)))
     }
 }
 
@@ -171,41 +174,28 @@ impl Test {
     }
 }
 
-impl Condition {
-    /// Index keys from the cursor to the end of the matching values.
-    fn between(&self, page: &Page) -> Result<(Document, Document), Error> {
-        let key = |value, id| {
-            doc! { "attributes.key": &self.key, "attributes.value": value, "_id": id }
-        };
-        let (least, most) = self.test.ends();
-        let first = match page.after() {
-            None => key(least, Bson::MinKey),
-            // No text lies between a text and the same text followed by a zero.
-            Some([value, Bson::String(id)]) if self.test.takes(value) => {
-                key(value.clone(), format!("{id}\0").into())
-            }
-            Some(_) => return Err(Error::bad_input("after", "isn't a cursor of this list")),
-        };
-        Ok((first, key(most, Bson::MaxKey)))
-    }
-}
-
 /// Filter: the list's entries that the caller may read.
 fn listed(requester: &Requester, list: &str, of: &str) -> Document {
     doc! { "listed": read_by(&requester.role_names(), list, of) }
 }
 
-/// Projection of lists: without fields that only flows and the discussion use.
-fn shown() -> Document {
-    doc! { "ops": 0, "discussion.entries": 0, "discussion.taken": 0 }
+/// Filter: published by now.
+fn is_due() -> Document {
+    doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } }
+}
+
+/// The list in the order of an index, without fields that only flows and the discussion use.
+fn shown(list: List, hint: &'static str) -> List {
+    let projection = Some(doc! { "ops": 0, "discussion.entries": 0, "discussion.taken": 0 });
+    List { hint: Some(hint), projection, ..list }
 }
 
 /// The published photos of a feed that are open to the caller's roles, for editors too, after the page's
-/// cursor and in its order.
-pub(in super::super) async fn list_photos(
+/// cursor. The order is that of `publishedAt`, newest first, and `_id`.
+pub async fn list_photos(
     app: &App,
-    by: PhotosBy<'_>,
     requester: &Requester,
+    by: PhotosBy<'_>,
     page: &Page,
 ) -> Result<Vec<AssetDocument>, Error> {
     let filter = match by {
@@ -214,36 +204,31 @@ pub(in super::super) async fn list_photos(
         PhotosBy::In(TOP) => listed(requester, "photoIn", ""),
         PhotosBy::In(path) => listed(requester, "photoIn", path),
     };
-    let is_due = doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } };
-    let projection = Some(shown());
-    let list = List { hint: Some("list"), projection, ..page.list(both(filter, is_due)) };
+    let list = shown(page.list(both(filter, is_due())), "list");
     app.collection::<AssetDocument>().list(list).await
 }
 
 /// A page of assets, each with its values of the sort keys.
 pub(in super::super) async fn list(
     app: &App,
-    way: &Way,
+    of: &AssetList,
     requester: &Requester,
     page: &Page,
 ) -> Result<Vec<(Vec<Bson>, AssetDocument)>, Error> {
-    let mut filter = way.filter(requester);
+    let mut filter = of.filter(requester);
     if !requester.has(Role::Editor) {
-        let is_due = doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } };
-        filter = both(filter, is_due);
+        filter = both(filter, is_due());
     }
-    let list = match way.first() {
+    let list = match of.first() {
         // The index has this order. The server can't know that for values in an array, so it isn't asked to
         // sort. The hint also saves the time for planning.
-        Some(first) => List {
-            filter,
-            limit: i64::try_from(page.wanted()).unwrap_or(i64::MAX),
-            between: Some(first.between(page)?),
-            ..List::default()
-        },
-        None => page.list(filter),
+        Some(first) => {
+            let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+            let between = Some(first.between(page)?);
+            shown(List { filter, limit, between, ..List::default() }, "attribute")
+        }
+        None => shown(page.list(filter), "list"),
     };
-    let list = List { hint: Some(way.hint()), projection: Some(shown()), ..list };
     let found = app.collection::<AssetDocument>().list(list).await?;
-    Ok(found.into_iter().map(|asset| (way.position(&asset), asset)).collect())
+    Ok(found.into_iter().map(|asset| (of.position(&asset), asset)).collect())
 }

@@ -6,27 +6,27 @@ mod uploads;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-pub(super) use blobs::{
-    blob_ids, chunks, find_blob, insert_blob, list_due_blobs, list_named, remove_blob, retire,
-};
-pub use lists::PhotosBy;
-pub(super) use lists::{Condition, Test, Way, list, list_photos};
+pub(super) use blobs::{chunks, find_blob, list_blobs, list_named, remove_blob, retire};
+pub(super) use lists::{AssetList, Condition, Test, list};
+pub use lists::{PhotosBy, list_photos};
+pub use uploads::Expected;
 pub(super) use uploads::{
-    Expected, Finish, Purpose, abandon, finish, list_stalled, remove_settled, renew,
-    settle_removals, take_upload,
+    Purpose, abandon, finish, remove_settled, renew, settle_removals, take_upload,
 };
 
-use super::documents::{AssetDocument, Attribute, ParentDocument, TOP};
+use super::{
+    documents::{ATTRIBUTES, AssetDocument, Attribute, OF_FILE, ParentDocument, TOP},
+    types::EditAssetInput,
+};
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::scalars::{LocaleTag, Slug},
+    graphql::{input::TAGS, scalars::Slug},
     mongo::{
-        Outcome, audiences,
+        Outcome, Stored, audiences,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
-        guarded::Guarded,
     },
 };
 
@@ -50,12 +50,17 @@ pub(super) async fn find_slug(
     slug: &Slug,
 ) -> Result<Option<AssetDocument>, Error> {
     let filter = doc! { "metadata.parentId": parent, "metadata.slug": slug.as_str() };
-    let list = List { filter, limit: 1, ..List::default() };
-    Ok(app.collection::<AssetDocument>().list(list).await?.pop())
+    find_one(app, filter).await
 }
 
-/// Whether a parent contains any asset, including one whose upload is in progress.
-pub(super) async fn is_parent(app: &App, parent: &str) -> Result<bool, Error> {
+async fn find_one<T: Stored>(app: &App, filter: Document) -> Result<Option<T>, Error> {
+    let list = List { filter, limit: 1, ..List::default() };
+    Ok(app.collection::<T>().list(list).await?.pop())
+}
+
+/// Whether any asset, including one whose upload is in progress, prevents the deletion of a parent. The
+/// caller must have marked the parent as being deleted.
+pub async fn is_parent(app: &App, parent: &str) -> Result<bool, Error> {
     let filter = doc! { "metadata.parentId": parent };
     Ok(app.collection::<AssetDocument>().count(filter, 1).await? > 0)
 }
@@ -82,8 +87,8 @@ pub(super) async fn find_parent_by_path(
     Ok(found.into_iter().find(ParentDocument::holds_assets))
 }
 
-pub(super) async fn insert(app: &App, asset: AssetDocument) -> Outcome<()> {
-    app.collection().insert(asset).await
+pub(super) async fn insert<T: Stored>(app: &App, document: T) -> Outcome<()> {
+    app.collection().insert(document).await
 }
 
 /// Updates the paths of the assets in a parent (or only of `only`) that have an older version.
@@ -106,49 +111,27 @@ pub(super) async fn update_paths(
     app.collection::<AssetDocument>().update_many(filter, vec![set, relist()], Vec::new()).await
 }
 
-/// The changes of an edit; absent fields stay unchanged.
-#[derive(Debug, Default)]
-pub(super) struct Changes {
-    pub title: Option<String>,
-    pub language: Option<LocaleTag>,
-    pub access: Option<Vec<String>>,
-    pub published_at: Option<DateTime>,
-    /// Replaces all attributes except those that are read from the file.
-    pub attributes: Option<Vec<Attribute>>,
-}
-
-/// Edits an asset if its nonce is still the one that was read.
-pub(super) async fn edit(
-    app: &App,
-    id: &str,
-    nonce: &str,
-    changes: &Changes,
-    next: &str,
-    most: usize,
-) -> Outcome<AssetDocument> {
-    let mut set = doc! { "metadata.nonce": literal(next) };
-    if let Some(title) = &changes.title {
-        set.insert("metadata.title", literal(title));
+/// Edits an asset if its nonce is still the one that was read. Absent fields stay unchanged; attributes replace
+/// all but those that are read from the file.
+pub(super) async fn edit(app: &App, input: &EditAssetInput) -> Outcome<AssetDocument> {
+    let fields = [
+        ("metadata.title", input.title.as_ref().map(literal)),
+        ("metadata.language", input.language.as_ref().map(|it| literal(stored(it)))),
+        ("metadata.access", input.access.as_ref().map(literal)),
+        ("publishedAt", input.publish_at.map(|at| at.0.into())),
+    ];
+    let mut set = doc! { "metadata.nonce": literal(app.ids().random()) };
+    set.extend(fields.into_iter().filter_map(|(field, value)| Some((field.to_owned(), value?))));
+    let mut condition = doc! { "metadata.nonce": input.version.as_str() };
+    if let Some(attributes) = &input.attributes {
+        let attributes: Vec<_> = attributes.iter().cloned().map(Attribute::from).collect();
+        let of_file = attributes_of_file("$eq");
+        set.insert("attributes", concat(literal(stored(&attributes)), of_file.clone()));
+        let room =
+            at_most(doc! { "$add": [{ "$size": of_file }, size(attributes.len())] }, ATTRIBUTES);
+        condition = both(condition, room);
     }
-    if let Some(language) = &changes.language {
-        set.insert("metadata.language", literal(stored(language)));
-    }
-    if let Some(access) = &changes.access {
-        set.insert("metadata.access", literal(access.clone()));
-    }
-    if let Some(at) = changes.published_at {
-        set.insert("publishedAt", at);
-    }
-    let mut condition = doc! { "metadata.nonce": nonce };
-    if let Some(attributes) = &changes.attributes {
-        let count = i64::try_from(attributes.len()).unwrap_or(i64::MAX);
-        let of_file = of_file(array("attributes"));
-        set.insert("attributes", concat(literal(stored(attributes)), of_file.clone()));
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let room = doc! { "$lte": [{ "$add": [{ "$size": of_file }, count] }, most] };
-        condition = both(condition, doc! { "$expr": room });
-    }
-    change(app, id, condition, vec![doc! { "$set": set }]).apply().await
+    change(app, &input.asset, condition, set).await
 }
 
 /// Adds and removes tags, which are kept in a fixed order. Refused if there would be too many.
@@ -157,27 +140,32 @@ pub(super) async fn change_tags(
     id: &str,
     add: &[String],
     remove: &[String],
-    most: usize,
 ) -> Outcome<AssetDocument> {
     let left = doc! { "$setDifference": ["$metadata.tags", literal(remove.to_vec())] };
     let tags = doc! { "$setUnion": [left, literal(add.to_vec())] };
-    let room = doc! { "$expr": {
-        "$lte": [{ "$size": &tags }, i64::try_from(most).unwrap_or(i64::MAX)],
-    } };
+    let room = at_most(doc! { "$size": &tags }, TAGS);
     let sorted = doc! { "$sortArray": { "input": tags, "sortBy": 1 } };
-    change(app, id, room, vec![doc! { "$set": { "metadata.tags": sorted } }]).apply().await
+    change(app, id, room, doc! { "metadata.tags": sorted }).await
+}
+
+/// Guard: the number isn't larger than `most`.
+fn at_most(number: Document, most: usize) -> Document {
+    doc! { "$expr": { "$lte": [number, size(most)] } }
+}
+
+fn size(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
 }
 
 /// Changes an asset that readers can see.
-fn change(
-    app: &App,
-    id: &str,
-    condition: Document,
-    mut stages: Vec<Document>,
-) -> Guarded<AssetDocument> {
-    let there = doc! { "_id": id, "file": { "$exists": true }, "deleting": { "$exists": false } };
-    stages.push(relist());
-    app.collection().guarded(both(condition, there), stages)
+async fn change(app: &App, id: &str, condition: Document, set: Document) -> Outcome<AssetDocument> {
+    let stages = vec![doc! { "$set": set }, relist()];
+    app.collection().guarded(both(condition, visible(id)), stages).apply().await
+}
+
+/// Guard: readers can see the asset.
+fn visible(id: &str) -> Document {
+    doc! { "_id": id, "file": { "$exists": true }, "deleting": { "$exists": false } }
 }
 
 /// Commits a deletion: from here on the asset doesn't exist for anyone, and its blobs and comments are to be
@@ -187,8 +175,7 @@ pub(super) async fn mark_deleting(
     id: &str,
     nonce: Option<&str>,
 ) -> Outcome<AssetDocument> {
-    let mut guard =
-        doc! { "_id": id, "file": { "$exists": true }, "deleting": { "$exists": false } };
+    let mut guard = visible(id);
     if let Some(nonce) = nonce {
         guard.insert("metadata.nonce", nonce);
     }
@@ -196,7 +183,7 @@ pub(super) async fn mark_deleting(
     let gone = doc! { "$set": {
         "deleting": "$$NOW",
         "deletedAt": "$$NOW",
-        "outbox": let_go("file", true),
+        "outbox": outbox_with("file", true),
         // A parent of its own: it appears among no siblings.
         "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
         "metadata.path": "",
@@ -204,7 +191,7 @@ pub(super) async fn mark_deleting(
         "metadata.tags": nothing(),
         "attributes": nothing(),
     } };
-    let upload = doc! { "$set": { "outbox": let_go("upload", false) } };
+    let upload = doc! { "$set": { "outbox": outbox_with("upload", false) } };
     let unset = doc! { "$unset": ["file", "upload"] };
     app.collection().guarded(guard, vec![gone, upload, unset, relist()]).apply().await
 }
@@ -219,13 +206,13 @@ pub(super) async fn settle_deletion(app: &App, id: &str) -> Outcome<AssetDocumen
 }
 
 /// Removes the tombstones from before `before`; returns how many.
-pub(super) async fn remove_stones(app: &App, before: DateTime) -> Result<u64, Error> {
+pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
     let due = doc! { "deletedAt": { "$lt": before }, "deleting": { "$exists": false } };
     app.collection::<AssetDocument>().remove_many(due).await
 }
 
 /// Expression of the outbox, with the blob that `field` names added if there is one.
-fn let_go(field: &str, shown: bool) -> Bson {
+fn outbox_with(field: &str, shown: bool) -> Bson {
     let entry = whole(doc! { "blob": format!("${field}.blob"), "shown": shown, "at": "$$NOW" });
     let none = doc! { "$eq": [{ "$type": format!("${field}.blob") }, "missing"] };
     choose(none, array("outbox"), append(array("outbox"), vec![entry]))
@@ -236,17 +223,9 @@ fn concat(left: impl Into<Bson>, right: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$concatArrays": [left.into(), right.into()] })
 }
 
-/// Prefix of the keys of attributes that are read from the file.
-pub(super) const OF_FILE: &str = "exif:";
-
-/// Expression of the attributes that are read from the file.
-fn of_file(attributes: impl Into<Bson>) -> Bson {
-    filter(attributes, doc! { "$eq": [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
-}
-
-/// Expression of the other attributes.
-fn of_people(attributes: impl Into<Bson>) -> Bson {
-    filter(attributes, doc! { "$ne": [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
+/// Expression of the attributes that are read from the file (`is`: `$eq`), or of the others (`$ne`).
+fn attributes_of_file(is: &str) -> Bson {
+    filter(array("attributes"), doc! { is: [{ "$indexOfCP": ["$$this.key", OF_FILE] }, 0] })
 }
 
 /// The stage that recomputes `listed`; see [`listed`](super::documents::listed). An asset that readers can't
@@ -281,14 +260,15 @@ fn above() -> Bson {
     } })
 }
 
-/// Assets whose field, `deleting` or `outbox.at`, is before `before`.
-pub(super) async fn list_left_behind(
+/// Maximum number of documents of each kind per sweep.
+const MOST: i64 = 100;
+
+/// Documents whose time in `field` is before `before`, the oldest first.
+pub(super) async fn list_due<T: Stored>(
     app: &App,
-    field: &'static str,
+    field: &str,
     before: DateTime,
-    limit: i64,
-) -> Result<Vec<AssetDocument>, Error> {
-    let filter = doc! { field: { "$lt": before } };
-    let sort = doc! { field: 1 };
-    app.collection::<AssetDocument>().list(List { filter, sort, limit, ..List::default() }).await
+) -> Result<Vec<T>, Error> {
+    let (filter, sort) = (doc! { field: { "$lt": before } }, doc! { field: 1 });
+    app.collection().list(List { filter, sort, limit: MOST, ..List::default() }).await
 }

@@ -1,47 +1,49 @@
 //! Uploads: reserve, renew, commit and abort, guarded by the token.
 
-use mongodb::bson::{DateTime, Document, doc};
+use mongodb::bson::{Document, doc};
 
 use super::{
     super::documents::{AssetDocument, AssetKind, Attribute, FileFacts, Upload},
-    concat, let_go, of_people, relist,
+    attributes_of_file, concat, outbox_with, relist,
 };
 use crate::{
     app::App,
-    error::Error,
     flow::Op,
     mongo::{
         Outcome,
-        collection::List,
-        expression::{array, both, literal, older_than, stored, whole},
+        expression::{both, literal, older_than, stored, whole},
     },
 };
 
-/// The version of an asset that a caller expects.
-#[derive(Debug, Clone, Default)]
-pub(in super::super) enum Expected {
-    /// Any version.
-    #[default]
+/// What a caller expects of an asset, or at a path.
+#[derive(Debug, Clone)]
+pub enum Expected {
+    /// Anything or nothing.
     Any,
-    /// The version with this nonce.
+    /// Nothing.
+    Nothing,
+    /// Any asset.
+    Something,
+    /// The asset in the version with this nonce.
     Nonce(String),
-    /// A version whose file has one of these digests.
+    /// An asset whose file has one of these digests.
     Digest(Vec<String>),
 }
 
 impl Expected {
     fn filter(&self) -> Document {
         match self {
-            Self::Any => Document::new(),
+            Self::Any | Self::Nothing | Self::Something => Document::new(),
             Self::Nonce(nonce) => doc! { "metadata.nonce": nonce },
             Self::Digest(digests) => doc! { "file.digest": { "$in": digests } },
         }
     }
 
-    /// Whether the asset has the expected version.
+    /// Whether the asset is the expected one.
     pub(in super::super) fn is(&self, asset: &AssetDocument) -> bool {
         match self {
-            Self::Any => true,
+            Self::Any | Self::Something => true,
+            Self::Nothing => false,
             Self::Nonce(nonce) => asset.metadata.nonce == *nonce,
             Self::Digest(digests) => {
                 asset.file.as_ref().is_some_and(|file| digests.contains(&file.digest))
@@ -83,10 +85,10 @@ pub(in super::super) async fn take_upload(
             both(expected.filter(), free)
         }
     };
-    let begun = whole(doc! {
+    let taken = whole(doc! {
         "token": literal(&upload.token), "blob": upload.blob, "op": literal(&upload.op), "at": "$$NOW",
     });
-    let set = doc! { "$set": { "upload": begun, "outbox": let_go("upload", false) } };
+    let set = doc! { "$set": { "upload": taken, "outbox": outbox_with("upload", false) } };
     app.collection().guarded(both(condition, there), vec![set]).apply().await
 }
 
@@ -100,33 +102,28 @@ fn mine(id: &str, token: &str) -> Document {
     doc! { "_id": id, "upload.token": token, "deleting": { "$exists": false } }
 }
 
-/// The commit of a finished upload.
-#[derive(Debug)]
-pub(in super::super) struct Finish<'a> {
-    pub id: &'a str,
-    pub token: &'a str,
-    pub file: &'a FileFacts,
-    pub kind: AssetKind,
-    /// Attributes that are read from the file.
-    pub attributes: &'a [Attribute],
-    pub nonce: &'a str,
-    pub purpose: Purpose<'a>,
-    /// The op, with the file's digest in its input; `None` if the caller gave no idempotency key.
-    pub op: Option<&'a Op>,
-}
-
 /// Commits an upload: readers get the new file from here on, and the old blob is added to the outbox.
-pub(in super::super) async fn finish(app: &App, finish: Finish<'_>) -> Outcome<AssetDocument> {
-    let Finish { id, token, file, kind, attributes, nonce, purpose, op } = finish;
+/// `attributes` are those that were read from the file. `op` is the op with the file's digest in its input;
+/// `None` if the caller gave no idempotency key.
+pub(in super::super) async fn finish(
+    app: &App,
+    id: &str,
+    upload: &Upload,
+    purpose: Purpose<'_>,
+    file: &FileFacts,
+    attributes: &[Attribute],
+    op: Option<&Op>,
+) -> Outcome<AssetDocument> {
+    let kind = if file.width.is_some() { AssetKind::Photo } else { AssetKind::File };
     let file = doc! { "$mergeObjects": [literal(stored(file)), { "at": "$$NOW" }] };
     let mut set = doc! {
         "file": file,
-        "metadata.nonce": literal(nonce),
+        "metadata.nonce": literal(app.ids().random()),
         "metadata.type": literal(stored(&kind)),
-        "attributes": concat(of_people(array("attributes")), literal(stored(&attributes))),
-        "outbox": let_go("file", true),
+        "attributes": concat(attributes_of_file("$ne"), literal(stored(&attributes))),
+        "outbox": outbox_with("file", true),
     };
-    let mut guard = mine(id, token);
+    let mut guard = mine(id, &upload.token);
     match (purpose, op) {
         (Purpose::First { .. }, op) => {
             set.insert("origin", op.map(|op| literal(&op.input)));
@@ -157,21 +154,10 @@ pub(in super::super) async fn abandon(
     }
     let unseen = doc! { "$eq": [{ "$type": "$file" }, "missing"] };
     let set = doc! { "$set": {
-        "outbox": let_go("upload", false),
+        "outbox": outbox_with("upload", false),
         "deleting": { "$cond": [unseen, "$$NOW", "$$REMOVE"] },
     } };
     app.collection().guarded(guard, vec![set, doc! { "$unset": "upload" }]).apply().await
-}
-
-/// Uploads that weren't renewed since then.
-pub(in super::super) async fn list_stalled(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<AssetDocument>, Error> {
-    let filter = doc! { "upload.at": { "$lt": before } };
-    let sort = doc! { "upload.at": 1 };
-    app.collection::<AssetDocument>().list(List { filter, sort, limit, ..List::default() }).await
 }
 
 /// Removes these entries from the outbox, after they were applied.

@@ -167,15 +167,13 @@ pub(in super::super) struct Attribute {
 
 impl From<&Stored> for Attribute {
     fn from(Stored { key, value }: &Stored) -> Self {
-        let mut attribute =
-            Self { key: key.clone(), text: None, number: None, date: None, flag: None };
+        let none = Self { key: key.clone(), text: None, number: None, date: None, flag: None };
         match value {
-            Bson::String(text) => attribute.text = Some(text.clone()),
-            Bson::Double(number) => attribute.number = Some(*number),
-            Bson::DateTime(moment) => attribute.date = Some((*moment).into()),
-            Bson::Boolean(flag) => attribute.flag = Some(*flag),
-            other => attribute.text = Some(other.to_string()),
+            Bson::String(text) => Self { text: Some(text.clone()), ..none },
+            Bson::Double(number) => Self { number: Some(*number), ..none },
+            Bson::DateTime(moment) => Self { date: Some((*moment).into()), ..none },
+            Bson::Boolean(flag) => Self { flag: Some(*flag), ..none },
+            other => Self { text: Some(other.to_string()), ..none },
         }
-        attribute
     }
 }

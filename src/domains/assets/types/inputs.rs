@@ -1,12 +1,30 @@
-//! Inputs of the queries and mutations of assets.
+//! Inputs of the queries and mutations of assets, with their checks.
 
-use crate::graphql::declared::input;
+use std::collections::BTreeSet;
+
 use async_graphql::{ID, OneofObject};
+use mongodb::bson::Bson;
+use serde::Serialize;
 
+use super::super::documents::{Attribute, OF_FILE};
 use crate::graphql::{
+    declared::{self, input},
+    input as checks,
+    node_id::NodeKind,
+    refusals::{InvalidInput, Unusable},
+    requester::Role,
     scalars::{DateTime, LocaleTag, Slug},
     upload::Upload,
 };
+
+/// Maximum length of an attribute's key, in characters.
+pub(in super::super) const KEY: usize = 100;
+/// Maximum length of an attribute's text, in characters.
+const VALUE: usize = 1_000;
+/// Maximum number of attributes in one call.
+const GIVEN: usize = 100;
+/// Maximum length of a title, in characters.
+const TITLE: usize = 300;
 
 /// Key of an asset; exactly one field is given.
 #[derive(Debug, OneofObject)]
@@ -30,34 +48,8 @@ pub enum AssetsBy {
     Attributes(AttributesFilter),
 }
 
-input! {
-    /// Conditions on attributes that must all be met.
-    pub struct AttributesFilter {
-        /// 1 to 5 conditions. One of them is looked up in the index and determines the order: the first with
-        /// `eq`, else the first with `range`, else the first. The others are checked for each asset that it
-        /// finds.
-        pub all: Vec<AttributeCondition>,
-        /// Global id of the folder or gallery to search. Default: all assets.
-        pub owner: Option<ID>,
-    }
-}
-
-input! {
-    /// Condition on one attribute. Exactly one of `eq`, `range` and `exists` is given.
-    pub struct AttributeCondition {
-        /// Key of the attribute.
-        pub key: String,
-        /// The attribute has this value.
-        pub eq: Option<AttributeValueInput>,
-        /// The value of the attribute is in this range.
-        pub range: Option<AttributeRange>,
-        /// `true`: the attribute exists, whatever its value. `false` is refused.
-        pub exists: Option<bool>,
-    }
-}
-
 /// Value of an attribute; exactly one field is given.
-#[derive(Debug, Clone, OneofObject, serde::Serialize)]
+#[derive(Debug, Clone, OneofObject, Serialize)]
 pub enum AttributeValueInput {
     /// Text of at most 1,000 characters.
     Text(String),
@@ -70,7 +62,7 @@ pub enum AttributeValueInput {
 }
 
 /// Range of values of one type; exactly one field is given.
-#[derive(Debug, OneofObject, Clone, serde::Serialize)]
+#[derive(Debug, Clone, OneofObject, Serialize)]
 pub enum AttributeRange {
     /// Range of texts, in the order of their code points.
     Text(TextRange),
@@ -81,6 +73,28 @@ pub enum AttributeRange {
 }
 
 input! {
+    /// Conditions on attributes that must all be met.
+    pub struct AttributesFilter {
+        /// 1 to 5 conditions. One of them is looked up in the index and determines the order: the first with
+        /// `eq`, else the first with `range`, else the first. The others are checked for each asset that it
+        /// finds.
+        pub all: Vec<AttributeCondition>,
+        /// Global id of the folder or gallery to search. Default: all assets.
+        pub owner: Option<ID>,
+    }
+
+    /// Condition on one attribute. Exactly one of `eq`, `range` and `exists` is given.
+    pub struct AttributeCondition {
+        /// Key of the attribute.
+        pub key: String,
+        /// The attribute has this value.
+        pub eq: Option<AttributeValueInput>,
+        /// The value of the attribute is in this range.
+        pub range: Option<AttributeRange>,
+        /// `true`: the attribute exists, whatever its value. `false` is refused.
+        pub exists: Option<bool>,
+    }
+
     /// Range of texts. At least one limit is given.
     pub struct TextRange {
         /// Lower limit, included. Default: none.
@@ -88,9 +102,7 @@ input! {
         /// Upper limit, included. Default: none.
         pub to: Option<String>,
     }
-}
 
-input! {
     /// Range of numbers. At least one limit is given.
     pub struct NumberRange {
         /// Lower limit, included. Default: none.
@@ -98,9 +110,7 @@ input! {
         /// Upper limit, included. Default: none.
         pub to: Option<f64>,
     }
-}
 
-input! {
     /// Range of points in time. At least one limit is given.
     pub struct DateRange {
         /// Earliest time, included. Default: none.
@@ -108,54 +118,49 @@ input! {
         /// Latest time, included. Default: none.
         pub to: Option<DateTime>,
     }
-}
 
-input! {
     /// Attribute of an asset.
     pub struct AttributeInput {
         /// Key, 1 to 100 characters. It can't begin with `exif:`.
-        pub key: String,
+        pub key: String where own_key,
         /// Value of the attribute.
-        pub value: AttributeValueInput,
+        pub value: AttributeValueInput where attribute_value,
     }
-}
 
-input! {
     /// Input of `uploadAsset`.
+    #[derive(Default)]
     pub struct UploadAssetInput {
         /// File, sent as a part of the `multipart/form-data` request.
         #[serde(skip)]
         pub file: Upload,
         /// Global id of the folder or gallery to put the asset into. Default: the asset becomes a root.
-        pub parent: Option<ID>,
+        pub parent: Option<ID> where optional(id(NodeKind::Content)),
         /// Slug, the last step of the path. Default: derived from the file name.
         pub slug: Option<Slug>,
         /// Title, 1 to 300 characters. Default: the file name.
-        pub title: Option<String>,
+        pub title: Option<String> where optional(text(1..=TITLE)),
         /// Language of the file, if it has one.
         pub language: Option<LocaleTag>,
         /// At most 30 tags of 1 to 64 characters each, without line breaks.
         #[graphql(default)]
-        pub tags: Vec<String>,
+        pub tags: Vec<String> where tags(),
         /// At most 100 attributes with different keys.
         #[graphql(default)]
-        pub attributes: Vec<AttributeInput>,
+        pub attributes: Vec<AttributeInput> where different_attributes(),
         /// Names of the roles that may read the asset, such as `analyst`; an empty list permits everyone.
         /// Default: the roles of the parent.
-        pub access: Option<Vec<String>>,
+        pub access: Option<Vec<String>> where optional(role_names),
         /// Time from which readers see the asset. Default: now.
         pub publish_at: Option<DateTime>,
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the asset that the first call
         /// created, or starts an interrupted upload again.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `replaceAsset`.
     pub struct ReplaceAssetInput {
         /// Global id of the asset.
-        pub asset: ID,
+        pub asset: ID where id(NodeKind::Asset),
         /// New file, sent as a part of the `multipart/form-data` request.
         #[serde(skip)]
         pub file: Upload,
@@ -164,59 +169,123 @@ input! {
         pub version: Option<ID>,
         /// Idempotency key, 1 to 128 characters. The file is replaced once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `editAsset`. Fields that are left out don't change.
     pub struct EditAssetInput {
         /// Global id of the asset.
-        pub asset: ID,
+        pub asset: ID where id(NodeKind::Asset),
         /// `version` of the asset as the client read it. If the asset changed since, the edit is refused with
         /// `AssetConflict`.
         pub version: ID,
         /// Title, 1 to 300 characters.
-        pub title: Option<String>,
+        pub title: Option<String> where optional(text(1..=TITLE)),
         /// Language of the file.
         pub language: Option<LocaleTag>,
         /// Names of the roles that may read the asset; an empty list permits everyone.
-        pub access: Option<Vec<String>>,
+        pub access: Option<Vec<String>> where optional(role_names),
         /// Time from which readers see the asset.
         pub publish_at: Option<DateTime>,
         /// All attributes of the asset except those that were read from the file.
-        pub attributes: Option<Vec<AttributeInput>>,
+        pub attributes: Option<Vec<AttributeInput>> where optional(different_attributes()),
     }
-}
 
-input! {
     /// Input of `tagAsset`.
     pub struct TagAssetInput {
         /// Global id of the asset.
-        pub asset: ID,
+        pub asset: ID where id(NodeKind::Asset),
         /// Tags of 1 to 64 characters each, without line breaks. Existing tags stay. An asset has at most 30
         /// tags.
-        pub tags: Vec<String>,
+        pub tags: Vec<String> where tags(),
     }
-}
 
-input! {
     /// Input of `untagAsset`.
     pub struct UntagAssetInput {
         /// Global id of the asset.
-        pub asset: ID,
+        pub asset: ID where id(NodeKind::Asset),
         /// Tags to remove. Tags that the asset doesn't have are ignored.
-        pub tags: Vec<String>,
+        pub tags: Vec<String> where tags(),
     }
-}
 
-input! {
     /// Input of `deleteAsset`.
     pub struct DeleteAssetInput {
         /// Global id of the asset.
-        pub asset: ID,
+        pub asset: ID where id(NodeKind::Asset),
         /// `version` of the asset as the client read it. If the asset changed since, the call is refused with
         /// `AssetConflict`. Default: any version is deleted.
         pub version: Option<ID>,
+    }
+}
+
+/// Names of roles, as a sorted set.
+fn role_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> {
+    checks::at_most(field, names, Role::ALL.len())?;
+    if names.iter().any(|name| Role::from_name(name).is_none()) {
+        let known = Role::ALL.map(Role::name).join(", ");
+        return Err(InvalidInput::new(field, format!("takes names of roles: {known}")));
+    }
+    names.sort();
+    names.dedup();
+    Ok(())
+}
+
+/// Key of an attribute that isn't read from a file. It isn't trimmed, because searches use key and value exactly
+/// as they were given.
+fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
+    checks::verbatim(field, key, 1..=KEY)?;
+    if key.starts_with(OF_FILE) {
+        let reason = format!("begins with {OF_FILE}, which is what files say of themselves");
+        return Err(InvalidInput::new(field, reason));
+    }
+    Ok(())
+}
+
+/// Value of an attribute.
+fn attribute_value(field: &str, value: &mut AttributeValueInput) -> Result<(), InvalidInput> {
+    match value {
+        AttributeValueInput::Text(text) => checks::verbatim(field, text, 0..=VALUE).map(|_| ()),
+        _ => Ok(()),
+    }
+}
+
+/// Attributes with different keys.
+fn different_attributes() -> impl Fn(&str, &mut Vec<AttributeInput>) -> Result<(), Unusable> {
+    |field, attributes| {
+        checks::at_most(field, attributes, GIVEN)?;
+        let mut keys = BTreeSet::new();
+        for (position, attribute) in attributes.iter_mut().enumerate() {
+            let field = format!("{field}.{position}");
+            if !keys.insert(attribute.key.clone()) {
+                return Err(InvalidInput::new(&format!("{field}.key"), "is there twice").into());
+            }
+            declared::nested()(&field, attribute)?;
+        }
+        Ok(())
+    }
+}
+
+impl AttributeValueInput {
+    /// The checked value as it is stored: with its type.
+    pub(in super::super) fn stored(mut self, field: &str) -> Result<Bson, InvalidInput> {
+        attribute_value(field, &mut self)?;
+        Ok(self.into())
+    }
+}
+
+impl From<AttributeValueInput> for Bson {
+    fn from(value: AttributeValueInput) -> Self {
+        match value {
+            AttributeValueInput::Text(text) => text.into(),
+            AttributeValueInput::Number(number) => number.into(),
+            AttributeValueInput::Date(moment) => moment.0.into(),
+            AttributeValueInput::Flag(flag) => flag.into(),
+        }
+    }
+}
+
+impl From<AttributeInput> for Attribute {
+    fn from(AttributeInput { key, value }: AttributeInput) -> Self {
+        Self { key, value: value.into() }
     }
 }

@@ -39,7 +39,8 @@ pub async fn add_cart_line(
     input: AddCartLineInput,
 ) -> Result<CartDocument, Stop<AddCartLineResult>> {
     let input = &input.checked()?;
-    let call = &Call::new(cx, "addCartLine", &input.cart_id, &input.idempotency_key, &**input);
+    let call =
+        &Call::new(cx, "addCartLine", &input.cart_id, input.idempotency_key.as_ref(), &**input);
     call.decide(|attempt, cart| async move {
         let offer = catalog::operations::offer(&cx, &input.sku).await?;
         let (attempt, cart) = (&attempt, &cart);
@@ -61,7 +62,7 @@ pub async fn set_cart_line_quantity(
 ) -> Result<CartDocument, Stop<SetCartLineQuantityResult>> {
     let input = &input.checked()?;
     let (operation, quantity) = ("setCartLineQuantity", input.quantity.0);
-    let call = &Call::new(cx, operation, &input.cart_id, &input.idempotency_key, &**input);
+    let call = &Call::new(cx, operation, &input.cart_id, input.idempotency_key.as_ref(), &**input);
     call.decide(|attempt, cart| async move {
         let (attempt, cart) = (&attempt, &cart);
         let line = line_of(cart, &input.sku)?;
@@ -84,7 +85,8 @@ pub async fn remove_cart_line(
     input: RemoveCartLineInput,
 ) -> Result<CartDocument, Stop<RemoveCartLineResult>> {
     let input = &input.checked()?;
-    let call = &Call::new(cx, "removeCartLine", &input.cart_id, &input.idempotency_key, &**input);
+    let call =
+        &Call::new(cx, "removeCartLine", &input.cart_id, input.idempotency_key.as_ref(), &**input);
     call.decide(|attempt, cart| async move {
         Ok(call.lower(&attempt, &cart, line_of(&cart, &input.sku)?, 0).await?)
     })
@@ -103,10 +105,10 @@ impl<'a> Call<'a> {
         cx: Cx<'a>,
         operation: &str,
         cart_id: &'a ID,
-        idempotency_key: &Option<ID>,
+        idempotency_key: Option<&ID>,
         input: &impl Serialize,
     ) -> Self {
-        let op = cx.op(&[cart_id, operation], idempotency_key.as_ref(), input);
+        let op = cx.op(&[cart_id, operation], idempotency_key, input);
         Self { cx, cart_id, op }
     }
 
@@ -213,10 +215,10 @@ where
     U: From<NotFound> + From<CurrencyMismatch> + From<InvalidInput>,
 {
     let offer = offer.ok_or_else(|| NotFound::new("product", &*input.sku))?;
-    if offer.currency != cart.currency {
-        return Err(CurrencyMismatch::new(cart.currency, offer.currency).into());
+    if offer.pricing.currency != cart.currency {
+        return Err(CurrencyMismatch::new(cart.currency, offer.pricing.currency).into());
     }
-    if offer.unit_price > MOST_UNIT_PRICE {
+    if offer.pricing.retail > MOST_UNIT_PRICE {
         return Err(InvalidInput::new("sku", "costs more than a cart can add up").into());
     }
     Ok(CartLine {
@@ -225,7 +227,7 @@ where
         held: 0,
         title: offer.title.clone(),
         kind: offer.kind.clone(),
-        unit_price: offer.unit_price,
+        unit_price: offer.pricing.retail,
     })
 }
 

@@ -41,8 +41,8 @@ pub async fn claim_cart(
             Some(_) => Err(NotFound::of(NodeKind::Cart, id).into()),
             None if cart.state != CartState::Active => Err(CartNotActive::new(cart.state).into()),
             None => {
-                let owned = store::mark_owned(&cx, id, owner, &attempt).await.decided()?;
-                Ok(Step::or_again(owned))
+                let claimed = store::mark_owned(&cx, id, owner, &attempt).await.decided()?;
+                Ok(Step::or_again(claimed))
             }
         }
     })

@@ -6,84 +6,90 @@ use super::{
         store,
         types::{CreditPersonInput, CreditPersonResult, UncreditPersonInput, UncreditPersonResult},
     },
-    edits::{explained, uncrowded},
+    edits::{begin, demand_room, explained},
     follow::finish,
 };
 use crate::{
-    app::App,
-    domains::people::operations::{WORKS, names},
+    domains::people::{
+        PersonName,
+        operations::{WORKS, names},
+    },
+    flow::{Attempt, Step, decide},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         node_id::NodeKind,
         refusals::{InvalidInput, NotFound, Stop},
     },
 };
 
 /// Credits a person with a role in the product. An existing credit stays as it is.
-pub async fn credit(
-    app: &App,
-    credit: &CreditPersonInput,
+pub async fn credit_person(
+    cx: Cx<'_>,
+    input: CreditPersonInput,
 ) -> Result<ProductDocument, Stop<CreditPersonResult>> {
-    let sku = input::sku(&credit.sku)?;
-    let id = input::id(NodeKind::Person, &credit.person_id)?;
-    let attempt = app.begin().await?;
-    let person = names(app, std::slice::from_ref(&id)).await?.pop();
-    let person = person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?;
-    let role = credit.role.as_str();
-    let contributor = Contributor {
-        person_id: person.id,
-        name: person.name,
-        nv: person.version,
-        role: role.to_owned(),
+    let CreditPersonInput { sku, person_id, role } = &*input.checked()?;
+    let (role, token) = (role.as_str(), &cx.ids().random());
+    let read = || async {
+        let attempt = cx.begin().await?;
+        let person = names(&cx, std::slice::from_ref(&person_id.0)).await?.pop();
+        Ok((attempt, person.ok_or_else(|| NotFound::of(NodeKind::Person, person_id))?))
     };
-    if person.works >= WORKS {
-        let product = explained(app, &sku).await?;
-        if is_credited(&product, &contributor.person_id, role) {
-            return Ok(finish(app, &attempt, product).await?);
+    decide(read, |attempt: Attempt, person: PersonName| async move {
+        let is_full = person.works >= WORKS;
+        if !is_full {
+            let contributor = Contributor {
+                person_id: person.id,
+                name: person.name,
+                nv: person.version,
+                role: role.to_owned(),
+            };
+            let credited = store::credit(&cx, sku, &contributor, token, &attempt).await;
+            if let Some(product) = credited.decided()? {
+                return Ok(Step::Done(finish(&cx, &attempt, product).await?));
+            }
         }
-        let reason = format!("has {WORKS} works already");
-        return Err(InvalidInput::new("personId", reason).into());
-    }
-    let token = app.ids().random();
-    loop {
-        let credited = store::credit(app, &sku, &contributor, &token, &attempt).await;
-        if let Some(product) = credited.decided()? {
-            return Ok(finish(app, &attempt, product).await?);
+        let product = explained(&cx, sku).await?;
+        if is_credited(&product, person_id, role) {
+            return Ok(Step::Done(finish(&cx, &attempt, product).await?));
         }
-        let product = explained(app, &sku).await?;
-        if is_credited(&product, &contributor.person_id, role) {
-            return Ok(finish(app, &attempt, product).await?);
+        if is_full {
+            let reason = format!("has {WORKS} works already");
+            return Err(InvalidInput::new("personId", reason).into());
         }
         if product.contributors.len() >= store::CONTRIBUTORS {
             let reason = format!("the product has {} contributors already", store::CONTRIBUTORS);
             return Err(InvalidInput::new("role", reason).into());
         }
-        // The contributors have changed since the refusal: try again.
-        uncrowded(&product, &attempt)?;
-    }
+        demand_room(&product)?;
+        // The contributors have changed since the refusal.
+        Ok(Step::Again)
+    })
+    .await
 }
 
 /// Removes a credit. If there is none, nothing changes.
-pub async fn uncredit(
-    app: &App,
-    credit: &UncreditPersonInput,
+pub async fn uncredit_person(
+    cx: Cx<'_>,
+    input: UncreditPersonInput,
 ) -> Result<ProductDocument, Stop<UncreditPersonResult>> {
-    let sku = input::sku(&credit.sku)?;
-    let id = input::id(NodeKind::Person, &credit.person_id)?;
-    let role = credit.role.as_str();
-    let attempt = app.begin().await?;
-    loop {
-        let uncredited = store::uncredit(app, &sku, &id, role, &attempt).await;
+    let UncreditPersonInput { sku, person_id, role } = &*input.checked()?;
+    let role = role.as_str();
+    let read = || begin(cx);
+    decide(read, |attempt: Attempt, ()| async move {
+        let uncredited = store::uncredit(&cx, sku, person_id, role, &attempt).await;
         if let Some(product) = uncredited.decided()? {
-            return Ok(finish(app, &attempt, product).await?);
+            return Ok(Step::Done(finish(&cx, &attempt, product).await?));
         }
-        let product = explained(app, &sku).await?;
-        if !is_credited(&product, &id, role) {
-            return Ok(finish(app, &attempt, product).await?);
+        let product = explained(&cx, sku).await?;
+        if !is_credited(&product, person_id, role) {
+            return Ok(Step::Done(finish(&cx, &attempt, product).await?));
         }
-        // The contributors have changed since the refusal: try again.
-        uncrowded(&product, &attempt)?;
-    }
+        demand_room(&product)?;
+        // The contributors have changed since the refusal.
+        Ok(Step::Again)
+    })
+    .await
 }
 
 fn is_credited(product: &ProductDocument, person_id: &str, role: &str) -> bool {

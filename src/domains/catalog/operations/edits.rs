@@ -5,69 +5,63 @@ use async_graphql::ID;
 use super::{
     super::{
         documents::{Copying, Pricing, ProductDocument, coordinate},
-        store::{self, Price},
+        store,
         types::{
             CategorizeProductInput, CategorizeProductResult, CreateProductInput,
             CreateProductResult, SetProductPriceInput, SetProductPriceResult, UpdateProductInput,
             UpdateProductResult,
         },
     },
-    checks::{Content, checked_content, checked_price, checked_pricing},
+    content::Content,
     follow::finish,
 };
 use crate::{
     app::App,
     domains::categories::{self, CategoryCopy},
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
+        refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Stop},
     },
     mongo::Version,
 };
 
-/// Maximum number of categories of a product.
-pub(in super::super) const CATEGORIES: usize = 20;
-
 /// Creates a product. The SKU is its key: a repeat of the call returns the product.
-pub async fn create(
-    app: &App,
-    new: &CreateProductInput,
+pub async fn create_product(
+    cx: Cx<'_>,
+    input: CreateProductInput,
 ) -> Result<ProductDocument, Stop<CreateProductResult>> {
-    let sku = input::key("sku", &new.sku)?;
-    let content = checked_content(app, &new.content)?;
-    let pricing = checked_pricing(&new.pricing)?;
-    let ids = category_ids(&new.categories)?;
-    let origin = app.ids().op(&["createProduct"], None, &(&content, &pricing, &ids)).input;
-    let attempt = app.begin().await?;
-    let categories = wanted_categories(app, &ids).await?;
-    let product = assembled(app, &attempt, &sku, content, pricing, categories, origin.clone());
-    if store::insert(app, product.clone()).await.decided()?.is_some() {
-        return Ok(finish(app, &attempt, product).await?);
+    let input = input.checked()?;
+    let origin = cx.op(&["createProduct"], None, &*input).input;
+    let attempt = cx.begin().await?;
+    let categories = current_categories(&cx, &input.categories).await?;
+    let product = new_product(&cx, &attempt, input.into_inner(), categories, origin);
+    if store::insert(&cx, product.clone()).await.decided()?.is_some() {
+        return Ok(finish(&cx, &attempt, product).await?);
     }
-    match store::find(app, &sku).await? {
-        Some(product) if product.deleted_at.is_some() => {
+    match store::find(&cx, &product.sku).await? {
+        Some(found) if found.deleted_at.is_some() => {
             let message = "a product of this SKU is being removed; try again in a minute";
             Err(InUse::because(message).into())
         }
         // A repeat finishes what the first call left.
-        Some(product) if product.origin == origin => Ok(finish(app, &attempt, product).await?),
-        Some(_) => Err(AlreadyExists::new("product", sku).into()),
+        Some(found) if found.origin == product.origin => Ok(finish(&cx, &attempt, found).await?),
+        Some(_) => Err(AlreadyExists::new("product", product.sku).into()),
         None => Err(Error::unavailable("the SKU was free again a moment later").into()),
     }
 }
 
-fn assembled(
+fn new_product(
     app: &App,
     attempt: &Attempt,
-    sku: &str,
-    content: Content,
-    pricing: Pricing,
+    input: CreateProductInput,
     categories: Vec<CategoryCopy>,
     origin: String,
 ) -> ProductDocument {
+    let (content, pricing) = (Content::of(app, input.content), Pricing::from(input.pricing));
     let begun: Vec<String> = categories.iter().map(|copy| copy.id.clone()).collect();
     let copying = (!begun.is_empty()).then(|| Copying {
         token: app.ids().random(),
@@ -77,7 +71,7 @@ fn assembled(
     let plane =
         content.shipping.map(|shipping| [coordinate(pricing.retail), coordinate(shipping.weight)]);
     ProductDocument {
-        sku: sku.to_owned(),
+        sku: input.sku.0,
         incarnation: app.ids().random(),
         kind: content.kind,
         title: content.title,
@@ -106,66 +100,69 @@ fn assembled(
 }
 
 /// Replaces the content, guarded by the nonce that the client read.
-pub async fn update(
-    app: &App,
-    change: &UpdateProductInput,
+pub async fn update_product(
+    cx: Cx<'_>,
+    input: UpdateProductInput,
 ) -> Result<ProductDocument, Stop<UpdateProductResult>> {
-    let sku = input::sku(&change.sku)?;
-    let nonce = input::verbatim("version", &change.version, 1..=128)?;
-    let content = checked_content(app, &change.content)?;
+    let UpdateProductInput { sku, version, content } = input.checked()?.into_inner();
     // The next nonce is derived from this one and the content, so it identifies a repeat.
-    let digest = app.ids().op(&["updateProduct"], None, &content).input;
-    let next = app.ids().derived(&["nonce", &sku, &nonce, &digest]);
-    let attempt = app.begin().await?;
-    let updated = store::update(app, &sku, &nonce, &next, &content, &attempt).await?;
+    let digest = cx.op(&["updateProduct"], None, &content).input;
+    let next = cx.ids().derived(&["nonce", &sku, &version, &digest]);
+    let content = Content::of(&cx, content);
+    let attempt = cx.begin().await?;
+    let updated = store::update(&cx, &sku, &version, &next, &content, &attempt).await?;
     if let Some(product) = updated.decided()? {
-        return Ok(finish(app, &attempt, product).await?);
+        return Ok(finish(&cx, &attempt, product).await?);
     }
-    let product = explained(app, &sku).await?;
+    let product = explained(&cx, &sku).await?;
     if product.nonce == next {
-        return Ok(finish(app, &attempt, product).await?);
+        return Ok(finish(&cx, &attempt, product).await?);
     }
-    if product.nonce != nonce {
+    if product.nonce != *version {
         return Err(Conflict::stale_nonce(product.nonce).into());
     }
-    uncrowded(&product, &attempt)?;
+    demand_room(&product)?;
     Err(attempt.overdue().into())
 }
 
 /// Changes prices. An absent price stays.
-pub async fn set_price(
-    app: &App,
-    change: &SetProductPriceInput,
+pub async fn set_product_price(
+    cx: Cx<'_>,
+    input: SetProductPriceInput,
 ) -> Result<ProductDocument, Stop<SetProductPriceResult>> {
-    let sku = input::sku(&change.sku)?;
-    let list = change.list.map(|list| checked_price("list", list.0)).transpose()?;
-    let retail = change.retail.map(|retail| checked_price("retail", retail.0)).transpose()?;
-    if list.is_none() && retail.is_none() {
+    let input = &input.checked()?;
+    if input.list.is_none() && input.retail.is_none() {
         return Err(InvalidInput::new("retail", "is missing, and so is `list`").into());
     }
-    let price = Price { list, retail, currency: change.currency };
-    let attempt = app.begin().await?;
-    loop {
-        if let Some(product) = store::set_price(app, &sku, price, &attempt).await.decided()? {
-            return Ok(product);
+    let read = || begin(cx);
+    decide(read, |attempt: Attempt, ()| async move {
+        if let Some(product) = store::set_price(&cx, input, &attempt).await.decided()? {
+            return Ok(Step::Done(product));
         }
-        let product = explained(app, &sku).await?;
-        fits_stored(price, product.pricing)?;
-        // The stored prices have changed since the refusal: try again.
-        uncrowded(&product, &attempt)?;
-    }
+        let product = explained(&cx, &input.sku).await?;
+        fits_stored(input, product.pricing)?;
+        demand_room(&product)?;
+        // The stored prices have changed since the refusal.
+        Ok(Step::Again)
+    })
+    .await
+}
+
+/// Begins an attempt on a product that isn't read first.
+pub(super) async fn begin<U>(cx: Cx<'_>) -> Result<(Attempt, ()), Stop<U>> {
+    Ok((cx.begin().await?, ()))
 }
 
 /// Checks that the new price and the rest of the stored one are consistent.
-fn fits_stored(price: Price, stored: Pricing) -> Result<(), InvalidInput> {
-    let whole = price.list.is_some() && price.retail.is_some();
-    if !whole && price.currency.is_some_and(|currency| currency != stored.currency) {
+fn fits_stored(new: &SetProductPriceInput, stored: Pricing) -> Result<(), InvalidInput> {
+    let is_whole = new.list.is_some() && new.retail.is_some();
+    if !is_whole && new.currency.is_some_and(|currency| currency != stored.currency) {
         let reason = "is another than the stored one: give both prices";
         return Err(InvalidInput::new("currency", reason));
     }
-    let list = price.list.unwrap_or(stored.list);
-    if price.retail.unwrap_or(stored.retail) > list {
-        let field = if price.retail.is_some() { "retail" } else { "list" };
+    let list = new.list.map_or(stored.list, i64::from);
+    if new.retail.map_or(stored.retail, i64::from) > list {
+        let field = if new.retail.is_some() { "retail" } else { "list" };
         let reason = format!("would put the retail price above the list price of {list}");
         return Err(InvalidInput::new(field, reason));
     }
@@ -173,69 +170,52 @@ fn fits_stored(price: Price, stored: Pricing) -> Result<(), InvalidInput> {
 }
 
 /// Replaces all categories of the product.
-pub async fn categorize(
-    app: &App,
-    change: &CategorizeProductInput,
+pub async fn categorize_product(
+    cx: Cx<'_>,
+    input: CategorizeProductInput,
 ) -> Result<ProductDocument, Stop<CategorizeProductResult>> {
-    let sku = input::sku(&change.sku)?;
-    let ids = category_ids(&change.categories)?;
-    let attempt = app.begin().await?;
-    let wanted = wanted_categories(app, &ids).await?;
-    let token = app.ids().random();
-    let categorized = store::categorize(app, &sku, &wanted, &token, &attempt).await?;
+    let input = input.checked()?;
+    let attempt = cx.begin().await?;
+    let wanted = current_categories(&cx, &input.categories).await?;
+    let token = cx.ids().random();
+    let categorized = store::categorize(&cx, &input.sku, &wanted, &token, &attempt).await?;
     if let Some(product) = categorized.decided()? {
-        return Ok(finish(app, &attempt, product).await?);
+        return Ok(finish(&cx, &attempt, product).await?);
     }
-    explained(app, &sku).await?;
+    explained(&cx, &input.sku).await?;
     Err(attempt.overdue().into())
 }
 
 /// The product after a refusal, to explain it.
-pub(super) async fn explained<U>(app: &App, sku: &str) -> Result<ProductDocument, Stop<U>>
-where
-    U: From<NotFound>,
-{
+pub(super) async fn explained<U: From<NotFound>>(
+    app: &App,
+    sku: &str,
+) -> Result<ProductDocument, Stop<U>> {
     let product = store::find(app, sku).await?.filter(|product| product.deleted_at.is_none());
-    product.ok_or_else(|| NotFound::new("product", sku).into())
+    Ok(product.ok_or_else(|| NotFound::new("product", sku))?)
 }
 
-/// Checks after an unexplained refusal whether there is room and time for another try.
-pub(super) fn uncrowded(product: &ProductDocument, attempt: &Attempt) -> Result<(), Error> {
-    if product.outbox.len() >= store::DUE {
-        return Err(Error::RateLimited("too many changes of this product are still under way"));
+/// Checks after an unexplained refusal whether there is room for another try.
+pub(super) fn demand_room(product: &ProductDocument) -> Result<(), Error> {
+    if product.outbox.len() < store::DUE {
+        return Ok(());
     }
-    if attempt.is_over() { Err(attempt.overdue()) } else { Ok(()) }
+    Err(Error::RateLimited("too many changes of this product are still under way"))
 }
 
-/// The `_id`s of the categories' global ids, each once.
-fn category_ids<U>(ids: &[ID]) -> Result<Vec<String>, Stop<U>>
-where
-    U: From<InvalidInput> + From<NotFound>,
-{
-    input::at_most("categories", ids, CATEGORIES)?;
-    let mut keys = Vec::new();
-    for id in ids {
-        let key = input::id(NodeKind::Category, id)?;
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    Ok(keys)
-}
-
-/// Current copies of all of these categories.
-async fn wanted_categories<U>(app: &App, wanted: &[String]) -> Result<Vec<CategoryCopy>, Stop<U>>
-where
-    U: From<NotFound>,
-    NotFound: Refusal,
-{
+/// Current copies of the categories with these `_id`s.
+async fn current_categories<U: From<NotFound>>(
+    app: &App,
+    wanted: &[ID],
+) -> Result<Vec<CategoryCopy>, Stop<U>> {
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let copies = categories::operations::copies(app, wanted).await?;
-    let copy = |key: &String| copies.iter().find(|copy| copy.id == *key).cloned();
-    let found = wanted
-        .iter()
-        .map(|key| copy(key).ok_or_else(|| NotFound::of(NodeKind::Category, key).into()));
-    found.collect()
+    let wanted: Vec<String> = wanted.iter().map(|id| id.0.clone()).collect();
+    let copies = categories::operations::copies(app, &wanted).await?;
+    let copy = |id: &String| {
+        let copy = copies.iter().find(|copy| copy.id == *id).cloned();
+        Ok(copy.ok_or_else(|| NotFound::of(NodeKind::Category, id))?)
+    };
+    wanted.iter().map(copy).collect()
 }

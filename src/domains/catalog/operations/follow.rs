@@ -39,7 +39,9 @@ pub(in super::super) async fn finish(
     if product.outbox.is_empty() {
         return Ok(product);
     }
-    give_works(app, attempt, &product).await?;
+    for (person, work) in due_works(&product) {
+        people::operations::give_work(app, person, &work, attempt).await?;
+    }
     let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
     Ok(store::settle(app, &product.sku, &versions).await.decided()?.unwrap_or(product))
 }
@@ -52,7 +54,9 @@ async fn look_again(
     product: ProductDocument,
 ) -> Result<ProductDocument, Error> {
     let ids: Vec<String> = product.categories.iter().map(|copy| copy.id.clone()).collect();
-    let people = everyone(&product);
+    let people: BTreeSet<&String> =
+        product.contributors.iter().map(|part| &part.person_id).collect();
+    let people: Vec<String> = people.into_iter().cloned().collect();
     let categories = async {
         loop {
             match categories::operations::decided_copies(app, &ids, &mark.begun).await? {
@@ -73,15 +77,7 @@ async fn look_again(
     Ok(corrected.decided()?.unwrap_or(product))
 }
 
-/// Writes the works that are due, computed from the product as read.
-async fn give_works(app: &App, attempt: &Attempt, product: &ProductDocument) -> Result<(), Error> {
-    for (person, work) in due_works(product) {
-        people::operations::give_work(app, person, &work, attempt).await?;
-    }
-    Ok(())
-}
-
-/// The works that are due, each with its person.
+/// The works that are due, computed from the product as read, each with its person.
 fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
     let people: BTreeSet<&String> = product.outbox.iter().flat_map(|due| &due.people).collect();
     people.into_iter().map(|person| {
@@ -99,9 +95,6 @@ fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
 
 /// Like [`finish`], for many products. Works that are all new to their people are written together, the rest
 /// one by one.
-///
-/// # Errors
-/// Like [`finish`].
 pub(in super::super) async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
     let attempt = app.begin().await?;
     let (looked_at, mut rest): (Vec<_>, Vec<_>) =
@@ -121,12 +114,4 @@ pub(in super::super) async fn finish_all(app: &App, skus: &[String]) -> Result<(
         finish(app, &attempt, product).await?;
     }
     Ok(())
-}
-
-fn everyone(product: &ProductDocument) -> Vec<String> {
-    let mut people: Vec<String> =
-        product.contributors.iter().map(|part| part.person_id.clone()).collect();
-    people.sort_unstable();
-    people.dedup();
-    people
 }

@@ -19,16 +19,11 @@ pub async fn delete(
     attempt: &Attempt,
 ) -> Result<(), Error> {
     if let Some(deleted) = store::mark_deleted(app, sku, incarnation, attempt).await.decided()? {
-        finish(app, attempt, deleted).await?;
-        return Ok(());
+        return finish(app, attempt, deleted).await.map(|_| ());
     }
-    match store::find(app, sku).await? {
-        Some(product) if product.incarnation != incarnation => Ok(()),
-        Some(product) if product.deleted_at.is_some() => {
-            finish(app, attempt, product).await?;
-            Ok(())
-        }
-        Some(_) => Err(attempt.overdue()),
+    match store::find(app, sku).await?.filter(|product| product.incarnation == incarnation) {
+        Some(product) if product.deleted_at.is_none() => Err(attempt.overdue()),
+        Some(product) => finish(app, attempt, product).await.map(|_| ()),
         None => Ok(()),
     }
 }

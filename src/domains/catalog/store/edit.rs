@@ -6,6 +6,7 @@ use super::{
     super::{
         documents::{Contributor, Pricing, ProductDocument},
         operations::Content,
+        types::SetProductPriceInput,
     },
     begun_of, copying, everyone, next_version, outbox_has_room, plane_stage, there, works_due,
 };
@@ -14,7 +15,7 @@ use crate::{
     domains::categories::CategoryCopy,
     error::Error,
     flow::Attempt,
-    graphql::scalars::CurrencyCode,
+    graphql::scalars::Long,
     mongo::{
         Outcome,
         expression::{array, both, choose, literal},
@@ -43,32 +44,23 @@ pub(in super::super) async fn update(
     Ok(app.collection::<ProductDocument>().guarded(guard, update).within(attempt).apply().await)
 }
 
-/// A change of prices. An absent field stays.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Price {
-    /// List price.
-    pub(in super::super) list: Option<i64>,
-    /// Selling price.
-    pub(in super::super) retail: Option<i64>,
-    /// Currency of both prices.
-    pub(in super::super) currency: Option<CurrencyCode>,
-}
-
 /// Sets prices and derived fields. The guard: the resulting retail price isn't higher than the resulting list
 /// price, and a price that stays keeps its currency.
 pub(in super::super) async fn set_price(
     app: &App,
-    sku: &str,
-    price: Price,
+    new: &SetProductPriceInput,
     attempt: &Attempt,
 ) -> Outcome<ProductDocument> {
-    let amount = |given: Option<i64>, field: &str| given.map_or(Bson::from(field), literal);
-    let list = amount(price.list, "$pricing.list");
-    let retail = amount(price.retail, "$pricing.retail");
-    let mut guard = both(there(sku), doc! { "$expr": { "$lte": [retail.clone(), list.clone()] } });
+    let amount = |given: Option<Long>, field: &str| {
+        given.map_or(Bson::from(field), |Long(amount)| literal(amount))
+    };
+    let list = amount(new.list, "$pricing.list");
+    let retail = amount(new.retail, "$pricing.retail");
+    let is_ordered = doc! { "$expr": { "$lte": [retail.clone(), list.clone()] } };
+    let mut guard = both(there(&new.sku), is_ordered);
     let mut pricing = doc! { "pricing.list": list, "pricing.retail": retail };
-    if let Some(currency) = price.currency {
-        if price.list.is_none() || price.retail.is_none() {
+    if let Some(currency) = new.currency {
+        if new.list.is_none() || new.retail.is_none() {
             guard.insert("pricing.currency", currency.code());
         }
         pricing.insert("pricing.currency", literal(currency.code()));

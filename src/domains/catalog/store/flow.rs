@@ -211,7 +211,5 @@ async fn list_older(
     limit: i64,
 ) -> Result<Vec<ProductDocument>, Error> {
     let (filter, sort) = (doc! { field: { "$lt": before } }, doc! { field: 1 });
-    app.collection::<ProductDocument>()
-        .list(List { filter, sort, limit, hint: Some(index), ..List::default() })
-        .await
+    app.collection().list(List { filter, sort, limit, hint: Some(index), ..List::default() }).await
 }

@@ -22,7 +22,7 @@ use crate::{
 
 /// A checked selection of products.
 #[derive(Debug, Clone)]
-pub(in super::super) enum Way {
+pub(in super::super) enum Selection {
     /// Savings of at least this percentage.
     Discount(i32),
     /// Albums of a genre.
@@ -59,7 +59,7 @@ const BEST: i64 = 200;
 /// Tolerance for coordinates. MongoDB computes logarithms itself, and its last digit may differ.
 const EDGE: f64 = 1e-9;
 
-impl Way {
+impl Selection {
     /// Sort keys. The list's index has them after the fields that the filter fixes.
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
@@ -159,22 +159,22 @@ fn corners(price: [i64; 2], weight: [i64; 2]) -> Vec<Bson> {
 /// A page of products, each with its values of the sort keys.
 pub(in super::super) async fn list(
     app: &App,
-    way: &Way,
+    selection: &Selection,
     page: &Page,
 ) -> Result<Vec<(Vec<Bson>, StoredProduct)>, Error> {
-    let filter = both(way.filter(), doc! { "deletedAt": { "$exists": false } });
-    if matches!(way, Way::Text { .. }) {
-        return rank(app, way, filter, page).await;
+    let filter = both(selection.filter(), doc! { "deletedAt": { "$exists": false } });
+    if matches!(selection, Selection::Text { .. }) {
+        return rank(app, selection, filter, page).await;
     }
-    let list = List { hint: Some(way.hint()), ..page.list(filter) };
+    let list = List { hint: Some(selection.hint()), ..page.list(filter) };
     let found = app.collection::<StoredProduct>().list(list).await?;
-    Ok(found.into_iter().map(|product| (way.position(product.get(), 0.0), product)).collect())
+    Ok(found.into_iter().map(|product| (selection.position(product.get(), 0.0), product)).collect())
 }
 
 /// A page of the best matches. No index is sorted by score, so each page ranks them again.
 async fn rank(
     app: &App,
-    way: &Way,
+    selection: &Selection,
     filter: Document,
     page: &Page,
 ) -> Result<Vec<(Vec<Bson>, StoredProduct)>, Error> {
@@ -195,6 +195,6 @@ async fn rank(
             doc! { "$limit": rest.limit },
         ])
         .await?;
-    let placed = |Match { score, product }| (way.position(product.get(), score), product);
+    let placed = |Match { score, product }| (selection.position(product.get(), score), product);
     Ok(found.into_iter().map(placed).collect())
 }

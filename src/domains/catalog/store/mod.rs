@@ -6,13 +6,13 @@ mod invariants;
 mod lists;
 mod stemming;
 
-pub(super) use edit::{Imported, Price, categorize, import, insert, set_price, unmark_all, update};
+pub(super) use edit::{Imported, categorize, import, insert, set_price, unmark_all, update};
 pub(super) use flow::{
     Corrections, correct, credit, list_copying, list_deleted, list_due, mark_deleted, remove,
     settle, settle_all, uncredit,
 };
 pub(super) use invariants::{for_each, list_unwritten_works, list_works_without_product};
-pub(super) use lists::{Place, Way, list};
+pub(super) use lists::{Place, Selection, list};
 pub(super) use stemming::{find_end_of_batch, set_stemming};
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
@@ -53,38 +53,39 @@ pub(super) async fn list_unfinished(
     app: &App,
     skus: &[String],
 ) -> Result<Vec<ProductDocument>, Error> {
-    let due = doc! { "$or": [
+    let filter = doc! { "_id": { "$in": skus }, "$or": [
         { "outbox.at": { "$exists": true } }, { "copying.at": { "$exists": true } },
     ] };
-    let mut filter = doc! { "_id": { "$in": skus } };
-    filter.extend(due);
-    let limit = i64::try_from(skus.len()).unwrap_or(i64::MAX);
-    app.collection::<ProductDocument>()
-        .list(List { filter, limit, hint: Some("_id_"), ..List::default() })
-        .await
+    let (limit, hint) = (i64::try_from(skus.len()).unwrap_or(i64::MAX), Some("_id_"));
+    app.collection().list(List { filter, limit, hint, ..List::default() }).await
 }
 
 /// The fields of a product that a cart copies.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct OfferedProduct {
+pub struct Offer {
+    /// The SKU.
     #[serde(rename = "_id")]
-    pub(super) sku: String,
+    pub sku: String,
+    /// Type of the product.
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) title: String,
-    pub(super) pricing: Pricing,
+    pub kind: String,
+    /// The title.
+    pub title: String,
+    /// The prices.
+    pub pricing: Pricing,
     #[serde(rename = "deletedAt", default, skip_serializing_if = "Option::is_none")]
-    pub(super) deleted_at: Option<DateTime>,
+    deleted_at: Option<DateTime>,
 }
 
-impl Stored for OfferedProduct {
+impl Stored for Offer {
     const COLLECTION: &'static str = ProductDocument::COLLECTION;
     const INDEXES: &'static [Index] = &[];
 }
 
-pub(super) async fn find_offer(app: &App, sku: &str) -> Result<Option<OfferedProduct>, Error> {
+/// The current offer of a product, unless it was deleted.
+pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
     const FIELDS: &[&str] = &["_id", "type", "title", "pricing", "deletedAt"];
-    let found = app.collection::<OfferedProduct>().get_part_settled(sku, FIELDS).await?;
+    let found = app.collection::<Offer>().get_part_settled(sku, FIELDS).await?;
     Ok(found.filter(|product| product.deleted_at.is_none()))
 }
 

@@ -1,68 +1,84 @@
 //! Inputs of the catalog's mutations. The lines of `docgate import products` have the same shape.
 
-use crate::graphql::declared::input;
-use async_graphql::{ID, InputObject, OneofObject};
+use async_graphql::{ID, OneofObject};
 use serde::{Deserialize, Serialize};
 
-use crate::graphql::scalars::{CurrencyCode, Date, LocaleTag, Long, Slug};
+use crate::graphql::{
+    declared::{input, valid},
+    input,
+    node_id::NodeKind,
+    refusals::{InvalidInput, Unusable},
+    scalars::{CurrencyCode, Date, LocaleTag, Long, Slug},
+};
+
+/// Maximum number of categories of a product.
+pub(in super::super) const CATEGORIES: usize = 20;
+/// Maximum price, in minor units.
+const PRICE: i64 = 100_000_000_000;
+/// Maximum weight, in grams.
+const WEIGHT: i64 = 1_000_000_000;
+/// Maximum length of a side, in millimetres.
+const SIDE: i64 = 1_000_000;
+/// Types with fields of their own.
+const OWN_FIELDS: [&str; 3] = ["album", "film", "book"];
 
 input! {
     /// Input of `createProduct`.
     pub struct CreateProductInput {
         /// SKU, the key of the product: 1 to 128 letters, digits, `-`, `_`, `~` or `:`. It can't be changed
         /// later.
-        pub sku: ID,
+        pub sku: ID where product_key,
         /// Title, description and the other data that `updateProduct` replaces as a whole.
-        pub content: ProductContentInput,
+        pub content: ProductContentInput where nested(),
         /// List price, retail price and currency.
-        pub pricing: PricingInput,
+        pub pricing: PricingInput where pricing,
         /// Global ids of the product's categories, at most 20.
         #[graphql(default)]
-        pub categories: Vec<ID>,
+        pub categories: Vec<ID> where categories,
     }
-}
 
-/// Content of a product: everything that `updateProduct` replaces as a whole.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ProductContentInput {
-    /// Title, 1 to 300 characters.
-    pub title: String,
-    /// Description in plain text, up to 10,000 characters.
-    pub description: Option<String>,
-    /// Language of title and description. Text search stems words by the rules of this language; without one,
-    /// by those of the site's language.
-    pub language: Option<LocaleTag>,
-    /// Amazon Standard Identification Number: ten capital letters or digits.
-    pub asin: Option<String>,
-    /// Release date. Products without one come last in lists that are sorted newest first.
-    pub issue_date: Option<Date>,
+    /// Content of a product: everything that `updateProduct` replaces as a whole.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    pub struct ProductContentInput {
+        /// Title, 1 to 300 characters.
+        pub title: String where text(1..=300),
+        /// Description in plain text, up to 10,000 characters.
+        pub description: Option<String> where description,
+        /// Language of title and description. Text search stems words by the rules of this language; without one,
+        /// by those of the site's language.
+        pub language: Option<LocaleTag>,
+        /// Amazon Standard Identification Number: ten capital letters or digits.
+        pub asin: Option<String> where optional(asin()),
+        /// Release date. Products without one come last in lists that are sorted newest first.
+        pub issue_date: Option<Date>,
+        /// Weight and size of the parcel.
+        pub shipping: Option<ShippingInput> where optional(nested()),
+        /// Data that depends on the type of the product. The field that is given determines the type.
+        pub details: ProductDetailsInput where details,
+    }
+
     /// Weight and size of the parcel.
-    pub shipping: Option<ShippingInput>,
-    /// Data that depends on the type of the product. The field that is given determines the type.
-    pub details: ProductDetailsInput,
-}
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    pub struct ShippingInput {
+        /// Weight in grams, 0 to 1,000,000,000.
+        pub weight: Long where within(0..=WEIGHT),
+        /// Size of the parcel.
+        pub dimensions: Option<DimensionsInput> where optional(nested()),
+    }
 
-/// Weight and size of the parcel.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ShippingInput {
-    /// Weight in grams, 0 to 1,000,000,000.
-    pub weight: Long,
-    /// Size of the parcel.
-    pub dimensions: Option<DimensionsInput>,
-}
-
-/// Size in millimetres.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DimensionsInput {
-    /// Width (left to right) in millimetres, 1 to 1,000,000.
-    pub width: i32,
-    /// Height (bottom to top) in millimetres, 1 to 1,000,000.
-    pub height: i32,
-    /// Depth (front to back) in millimetres, 1 to 1,000,000.
-    pub depth: i32,
+    /// Size in millimetres.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct DimensionsInput {
+        /// Width (left to right) in millimetres, 1 to 1,000,000.
+        pub width: i32 where within(1..=SIDE),
+        /// Height (bottom to top) in millimetres, 1 to 1,000,000.
+        pub height: i32 where within(1..=SIDE),
+        /// Depth (front to back) in millimetres, 1 to 1,000,000.
+        pub depth: i32 where within(1..=SIDE),
+    }
 }
 
 /// Data that depends on the type of the product; exactly one field is given.
@@ -79,152 +95,232 @@ pub enum ProductDetailsInput {
     Generic(GenericProductInput),
 }
 
-/// Data of an album.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AlbumInput {
-    /// Musical genres, at most 20 of 1 to 50 characters each.
-    #[graphql(default)]
-    #[serde(default)]
-    pub genres: Vec<String>,
-    /// Record label, 1 to 200 characters.
-    pub label: Option<String>,
-    /// Tracks in playing order, at most 100.
-    #[graphql(default)]
-    #[serde(default)]
-    pub tracks: Vec<TrackInput>,
-}
-
-/// Track of an album.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TrackInput {
-    /// Title, 1 to 300 characters.
-    pub title: String,
-    /// Duration in seconds, 1 to 86,400.
-    pub seconds: Option<i32>,
-}
-
-/// Data of a film.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FilmInput {
-    /// Genres, at most 20 of 1 to 50 characters each.
-    #[graphql(default)]
-    #[serde(default)]
-    pub genres: Vec<String>,
-    /// Age rating, 1 to 50 characters.
-    pub certificate: Option<String>,
-    /// Ratio of width to height, such as `2.39:1`, 1 to 20 characters.
-    pub aspect_ratio: Option<String>,
-}
-
-/// Data of a book.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BookInput {
-    /// ISBN-10 or ISBN-13, with or without hyphens.
-    pub isbn: Option<String>,
-    /// Number of pages, 1 to 100,000.
-    pub pages: Option<i32>,
-}
-
-/// Data of a product whose type has no fields of its own.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GenericProductInput {
-    /// Type of the product, such as `headphones`. `album`, `film` and `book` are refused.
-    #[graphql(name = "type")]
-    #[serde(rename = "type")]
-    pub kind: Slug,
-    /// Properties of the product, at most 50.
-    #[graphql(default)]
-    #[serde(default)]
-    pub properties: Vec<PropertyInput>,
-}
-
-/// Property of a product: a key with a value.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PropertyInput {
-    /// Key, such as `colour`, 1 to 64 characters.
-    pub key: String,
-    /// Value, such as `black`, 1 to 300 characters.
-    pub value: String,
-}
-
-/// List price, retail price and currency of a product.
-#[derive(Debug, Clone, InputObject, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PricingInput {
-    /// List price in minor units of the currency, 0 to 100,000,000,000.
-    pub list: Long,
-    /// Retail price, at which the product is sold, in minor units of the currency. It can't exceed the list
-    /// price.
-    pub retail: Long,
-    /// Currency of both prices.
-    pub currency: CurrencyCode,
-}
-
 input! {
+    /// Data of an album.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    pub struct AlbumInput {
+        /// Musical genres, at most 20 of 1 to 50 characters each.
+        #[graphql(default)]
+        #[serde(default)]
+        pub genres: Vec<String> where each(20, text(1..=50)),
+        /// Record label, 1 to 200 characters.
+        pub label: Option<String> where optional(text(1..=200)),
+        /// Tracks in playing order, at most 100.
+        #[graphql(default)]
+        #[serde(default)]
+        pub tracks: Vec<TrackInput> where each(100, nested()),
+    }
+
+    /// Track of an album.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct TrackInput {
+        /// Title, 1 to 300 characters.
+        pub title: String where text(1..=300),
+        /// Duration in seconds, 1 to 86,400.
+        pub seconds: Option<i32> where optional(within(1..=86_400)),
+    }
+
+    /// Data of a film.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    pub struct FilmInput {
+        /// Genres, at most 20 of 1 to 50 characters each.
+        #[graphql(default)]
+        #[serde(default)]
+        pub genres: Vec<String> where each(20, text(1..=50)),
+        /// Age rating, 1 to 50 characters.
+        pub certificate: Option<String> where optional(text(1..=50)),
+        /// Ratio of width to height, such as `2.39:1`, 1 to 20 characters.
+        pub aspect_ratio: Option<String> where optional(text(1..=20)),
+    }
+
+    /// Data of a book.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    pub struct BookInput {
+        /// ISBN-10 or ISBN-13, with or without hyphens.
+        pub isbn: Option<String> where optional(isbn),
+        /// Number of pages, 1 to 100,000.
+        pub pages: Option<i32> where optional(within(1..=100_000)),
+    }
+
+    /// Data of a product whose type has no fields of its own.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    pub struct GenericProductInput {
+        /// Type of the product, such as `headphones`. `album`, `film` and `book` are refused.
+        #[graphql(name = "type")]
+        #[serde(rename = "type")]
+        pub kind: Slug where other_type,
+        /// Properties of the product, at most 50.
+        #[graphql(default)]
+        #[serde(default)]
+        pub properties: Vec<PropertyInput> where each(50, nested()),
+    }
+
+    /// Property of a product: a key with a value.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PropertyInput {
+        /// Key, such as `colour`, 1 to 64 characters.
+        pub key: String where text(1..=64),
+        /// Value, such as `black`, 1 to 300 characters.
+        pub value: String where text(1..=300),
+    }
+
+    /// List price, retail price and currency of a product.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PricingInput {
+        /// List price in minor units of the currency, 0 to 100,000,000,000.
+        pub list: Long where within(0..=PRICE),
+        /// Retail price, at which the product is sold, in minor units of the currency. It can't exceed the list
+        /// price.
+        pub retail: Long where within(0..=PRICE),
+        /// Currency of both prices.
+        pub currency: CurrencyCode,
+    }
+
     /// Input of `updateProduct`.
     pub struct UpdateProductInput {
         /// SKU of the product.
-        pub sku: ID,
+        pub sku: ID where sku(),
         /// `version` of the product as the client read it. If the product's content changed since, the update is
         /// refused with `Conflict`.
-        pub version: ID,
+        pub version: ID where verbatim(1..=128),
         /// The complete new content. Fields that are left out are removed from the product.
-        pub content: ProductContentInput,
+        pub content: ProductContentInput where nested(),
     }
-}
 
-input! {
     /// Input of `setProductPrice`. At least one of the two prices is given.
     pub struct SetProductPriceInput {
         /// SKU of the product.
-        pub sku: ID,
+        pub sku: ID where sku(),
         /// List price in minor units of the currency, 0 to 100,000,000,000. Default: the stored list price.
-        pub list: Option<Long>,
+        pub list: Option<Long> where optional(within(0..=PRICE)),
         /// Retail price in minor units of the currency. It can't exceed the list price. Default: the stored
         /// retail price.
-        pub retail: Option<Long>,
+        pub retail: Option<Long> where optional(within(0..=PRICE)),
         /// Currency of both prices. Default: the stored currency. To change the currency, give both prices.
         pub currency: Option<CurrencyCode>,
     }
-}
 
-input! {
     /// Input of `categorizeProduct`.
     pub struct CategorizeProductInput {
         /// SKU of the product.
-        pub sku: ID,
+        pub sku: ID where sku(),
         /// Global ids of all categories that the product is to be in, at most 20. An empty list removes it from
         /// all.
-        pub categories: Vec<ID>,
+        pub categories: Vec<ID> where categories,
     }
-}
 
-input! {
     /// Input of `creditPerson`.
     pub struct CreditPersonInput {
         /// SKU of the product.
-        pub sku: ID,
+        pub sku: ID where sku(),
         /// Global id of the person.
-        pub person_id: ID,
+        pub person_id: ID where id(NodeKind::Person),
+        /// Role of the person, such as `author`.
+        pub role: Slug,
+    }
+
+    /// Input of `uncreditPerson`.
+    pub struct UncreditPersonInput {
+        /// SKU of the product.
+        pub sku: ID where sku(),
+        /// Global id of the person.
+        pub person_id: ID where id(NodeKind::Person),
         /// Role of the person, such as `author`.
         pub role: Slug,
     }
 }
 
-input! {
-    /// Input of `uncreditPerson`.
-    pub struct UncreditPersonInput {
-        /// SKU of the product.
-        pub sku: ID,
-        /// Global id of the person.
-        pub person_id: ID,
-        /// Role of the person, such as `author`.
-        pub role: Slug,
+fn product_key(field: &str, sku: &mut ID) -> Result<(), InvalidInput> {
+    input::key(field, sku).map(|_| ())
+}
+
+/// Global ids of categories, each once.
+fn categories(field: &str, ids: &mut Vec<ID>) -> Result<(), Unusable> {
+    input::at_most(field, ids, CATEGORIES)?;
+    let mut keys = Vec::new();
+    for id in ids.iter() {
+        let key = ID(input::id(NodeKind::Category, id)?);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
     }
+    *ids = keys;
+    Ok(())
+}
+
+/// A missing description is empty.
+fn description(field: &str, value: &mut Option<String>) -> Result<(), InvalidInput> {
+    *value = Some(input::text(field, value.as_deref().unwrap_or_default(), 0..=10_000)?);
+    Ok(())
+}
+
+fn asin() -> impl Fn(&str, &mut String) -> Result<(), InvalidInput> {
+    let fits = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    move |field, asin| {
+        if asin.len() == 10 && asin.bytes().all(fits) {
+            return Ok(());
+        }
+        Err(InvalidInput::new(field, "takes ten capital letters or digits"))
+    }
+}
+
+fn details(field: &str, details: &mut ProductDetailsInput) -> Result<(), InvalidInput> {
+    let field = |kind: &str| format!("{field}.{kind}");
+    match details {
+        ProductDetailsInput::Album(album) => valid(&field("album"), album),
+        ProductDetailsInput::Film(film) => valid(&field("film"), film),
+        ProductDetailsInput::Book(book) => valid(&field("book"), book),
+        ProductDetailsInput::Generic(generic) => valid(&field("generic"), generic),
+    }
+}
+
+/// Checks the check digit of an ISBN-10 or ISBN-13, and removes hyphens.
+fn isbn(field: &str, isbn: &mut String) -> Result<(), InvalidInput> {
+    let invalid = || InvalidInput::new(field, "isn't an ISBN-10 or ISBN-13");
+    if isbn.len() > 20 {
+        return Err(invalid());
+    }
+    isbn.retain(|character| character != '-');
+    let value = |(at, character): (usize, char)| match character {
+        'X' if at == 9 && isbn.len() == 10 => Some(10),
+        other => other.to_digit(10),
+    };
+    let values: Vec<u32> =
+        isbn.chars().enumerate().map(value).collect::<Option<_>>().ok_or_else(invalid)?;
+    // ISO 2108: weights 10 to 1 modulo 11, or 1 and 3 in turn modulo 10.
+    let (weights, modulus): (&[u32], u32) = match values.len() {
+        10 => (&[10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 11),
+        13 => (&[1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1], 10),
+        _ => return Err(invalid()),
+    };
+    let sum: u32 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
+    if sum.is_multiple_of(modulus) { Ok(()) } else { Err(invalid()) }
+}
+
+/// A type without fields of its own. Clients know the field as `type`.
+fn other_type(_: &str, kind: &mut Slug) -> Result<(), InvalidInput> {
+    let kind = kind.as_str();
+    if !OWN_FIELDS.contains(&kind) {
+        return Ok(());
+    }
+    Err(InvalidInput::new("type", format!("{kind:?} has fields of its own: use `{kind}`")))
+}
+
+/// Prices: the list price must not be lower than the retail price.
+pub(in super::super) fn pricing(
+    field: &str,
+    pricing: &mut PricingInput,
+) -> Result<(), InvalidInput> {
+    valid(field, pricing)?;
+    if pricing.retail.0 > pricing.list.0 {
+        return Err(InvalidInput::new(&format!("{field}.retail"), "is above the list price"));
+    }
+    Ok(())
 }

@@ -11,13 +11,14 @@ pub use inputs::{
     ProductDetailsInput, PropertyInput, SetProductPriceInput, ShippingInput, TrackInput,
     UncreditPersonInput, UpdateProductInput,
 };
+pub(super) use inputs::{CATEGORIES, pricing};
 pub use lists::{
     AmountRange, CategoryFilter, CreditFilter, CreditedPerson, PriceAndWeightBox, PriceRange,
     ProductsBy, TextFilter, TitleFilter,
 };
 pub use product::{
     Album, Book, Contributor, Film, GenericProduct, Pricing, Product, ProductCategory,
-    ProductDimensions, ProductShipping, Shown,
+    ProductShipping, Shown,
 };
 pub use results::{
     CategorizeProductResult, CreateProductResult, CreditPersonResult, SetProductPriceResult,

@@ -303,28 +303,12 @@ pub struct ProductShipping {
     /// Weight in grams.
     weight: Long,
     /// Size of the parcel; null if unknown.
-    dimensions: Option<ProductDimensions>,
-}
-
-/// Size in millimetres.
-#[derive(Debug, SimpleObject)]
-pub struct ProductDimensions {
-    /// Width (left to right) in millimetres.
-    width: i32,
-    /// Height (bottom to top) in millimetres.
-    height: i32,
-    /// Depth (front to back) in millimetres.
-    depth: i32,
+    dimensions: Option<documents::Dimensions>,
 }
 
 impl From<documents::Shipping> for ProductShipping {
     fn from(shipping: documents::Shipping) -> Self {
-        let size = |documents::Dimensions { width, height, depth }| ProductDimensions {
-            width,
-            height,
-            depth,
-        };
-        Self { weight: Long(shipping.weight), dimensions: shipping.dimensions.map(size) }
+        Self { weight: Long(shipping.weight), dimensions: shipping.dimensions }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::graphql::refusals::{AlreadyExists, Conflict, InUse, InvalidInput, Not
 
 /// A result: the four types of product, and the refusals of the mutation.
 macro_rules! product_result {
-    ($(#[doc = $about:literal])+ $name:ident { $($refusal:ident),+ }) => {
+    ($($(#[doc = $about:literal])+ $name:ident { $($refusal:ident),+ })+) => {$(
         $(#[doc = $about])+
         #[derive(Union)]
         pub enum $name {
@@ -33,7 +33,7 @@ macro_rules! product_result {
         }
 
         $crate::graphql::declared::mutation_result!($name: $($refusal)+);
-    };
+    )+};
 }
 
 product_result! {
@@ -41,34 +41,24 @@ product_result! {
     /// `InUse`: a product with this SKU is being deleted; try again in a minute. `NotFound`: there is no such
     /// category.
     CreateProductResult { AlreadyExists, InUse, NotFound, InvalidInput }
-}
 
-product_result! {
     /// Result of `updateProduct`: the product after the update, or a refusal. `Conflict`: the content changed
     /// since `version` was read.
     UpdateProductResult { NotFound, Conflict, InvalidInput }
-}
 
-product_result! {
     /// Result of `setProductPrice`: the product with its new prices, or a refusal. `InvalidInput`: among
     /// others, the retail price would exceed the list price.
     SetProductPriceResult { NotFound, InvalidInput }
-}
 
-product_result! {
     /// Result of `categorizeProduct`: the product in its new categories, or a refusal. `NotFound`: there is
     /// no such product or category.
     CategorizeProductResult { NotFound, InvalidInput }
-}
 
-product_result! {
     /// Result of `creditPerson`: the product with the credit, or a refusal. `NotFound`: there is no such
     /// product or person. `InvalidInput`: among others, the person has 2,000 works already or the product 100
     /// contributors.
     CreditPersonResult { NotFound, InvalidInput }
-}
 
-product_result! {
     /// Result of `uncreditPerson`: the product without the credit, or a refusal.
     UncreditPersonResult { NotFound, InvalidInput }
 }

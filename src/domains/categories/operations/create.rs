@@ -1,87 +1,73 @@
 //! Creates categories. The insert copies values from the parent; then the parent is read again and compared.
 
-use async_graphql::ID;
-
-use super::{DEPTH, own_id, sound_names, taken};
+use super::{
+    super::{
+        documents::{CategoryDocument, Names, TOP},
+        store::{self, Categories},
+        types::{CreateCategoryInput, CreateCategoryResult, names_of},
+    },
+    DEPTH, taken,
+};
 use crate::{
     app::App,
-    domains::categories::{
-        documents::{CategoryDocument, Names, TOP},
-        store,
-        types::CreateCategoryResult,
-    },
     error::Error,
     flow::{Attempt, Op},
     graphql::{
-        input,
-        node_id::NodeKind,
+        cx::Cx,
+        declared::Input,
         refusals::{Conflict, InvalidInput, Stop},
-        scalars::{LocaleTag, Slug},
-        trees::{planted, settled},
+        scalars::Slug,
     },
     mongo::Version,
 };
 
-/// The input of a new category.
-#[derive(Debug)]
-pub struct NewCategory {
-    /// Its step in paths.
-    pub slug: Slug,
-    /// Its names.
-    pub names: Vec<(LocaleTag, String)>,
-    /// Global id of its parent.
-    pub parent: Option<ID>,
-    /// The caller's idempotency key.
-    pub idempotency_key: Option<ID>,
-}
+type Refused = Stop<CreateCategoryResult>;
 
 /// Creates a category, once per idempotency key.
-pub async fn create(
-    app: &App,
-    subject: &str,
-    new: NewCategory,
-) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
-    let asked = (&new.slug, &new.names, new.parent.as_deref());
-    let op = input::op(app, &[subject, "createCategory"], new.idempotency_key.as_ref(), &asked)?;
-    let names = sound_names("names", new.names)?;
-    let parent = new.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
-    plant(app, op, new.slug, names, parent.as_deref()).await
+pub async fn create_category(
+    cx: Cx<'_>,
+    input: CreateCategoryInput,
+) -> Result<CategoryDocument, Refused> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = cx.op(&[subject, "createCategory"], input.idempotency_key.as_ref(), &*input);
+    let parent = input.parent.as_ref().map(|parent| parent.as_str());
+    plant(&cx, op, input.slug.clone(), names_of(&input.names), parent).await
 }
 
 /// Creates a category from checked input; its `_id` is the op's id.
-pub(in crate::domains::categories) async fn plant(
+pub(in super::super) async fn plant(
     app: &App,
     op: Op,
     slug: Slug,
     names: Names,
     parent: Option<&str>,
-) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
-    let inserted = match open_parent(app, parent).await {
+) -> Result<CategoryDocument, Refused> {
+    let tree = Categories::over(app);
+    let inserted = match open_parent(&tree, parent).await {
         Ok((attempt, parent)) => {
             let category = placed(op, slug, names, parent.as_ref(), &attempt);
-            match store::insert(app, category.clone()).await.decided()? {
+            match tree.insert(category.clone()).await.decided()? {
                 Some(()) => category,
-                None => inserted_before(app, &category, parent.as_ref()).await?,
+                None => inserted_before(&tree, &category, parent.as_ref()).await?,
             }
         }
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
-        Err(Stop::Refused(refusal)) => match store::find(app, &op.id).await? {
+        Err(Stop::Refused(refusal)) => match tree.find(&op.id).await? {
             Some(found) if found.input == op.input => found,
             _ => return Err(Stop::Refused(refusal)),
         },
         Err(failed) => return Err(failed),
     };
-    planted(&store::tree(app), NodeKind::Category, inserted).await
+    Ok(tree.complete(inserted).await?)
 }
 
 /// The parent whose values the new category copies.
 async fn open_parent(
-    app: &App,
+    tree: &Categories,
     parent: Option<&str>,
-) -> Result<(Attempt, Option<CategoryDocument>), Stop<CreateCategoryResult>> {
-    let Some(id) = parent else { return Ok((app.begin().await?, None)) };
-    let (attempt, parent) = store::open(app, id).await?;
-    let parent = settled(parent, NodeKind::Category, id)?;
+) -> Result<(Attempt, Option<CategoryDocument>), Refused> {
+    let Some(id) = parent else { return Ok((tree.handles.begin().await?, None)) };
+    let (attempt, parent) = tree.open(id).await?;
     if parent.ancestors.len() + 2 > DEPTH {
         let reason = format!("would make the tree deeper than {DEPTH} categories");
         return Err(InvalidInput::new("parent", reason).into());
@@ -117,15 +103,15 @@ fn placed(
 
 /// The category that the op inserted before, after a unique key was found taken.
 async fn inserted_before(
-    app: &App,
+    tree: &Categories,
     category: &CategoryDocument,
     parent: Option<&CategoryDocument>,
-) -> Result<CategoryDocument, Stop<CreateCategoryResult>> {
-    let slug = &category.slug;
-    match store::find(app, &category.id).await? {
+) -> Result<CategoryDocument, Refused> {
+    let (above, slug) = (category.parent_id.as_deref(), &category.slug);
+    match tree.find(&category.id).await? {
         Some(found) if found.input == category.input => Ok(found),
         Some(_) => Err(Conflict::other_input().into()),
-        None if store::find_below(app, category.parent_id.as_deref(), slug).await?.is_some() => {
+        None if store::find_below(&tree.handles, above, slug).await?.is_some() => {
             Err(taken(parent, slug).into())
         }
         None => Err(Error::unavailable("what took the slug is already gone").into()),

@@ -1,21 +1,19 @@
 //! The rules of the category tree.
 
 mod create;
-mod delete;
 mod names;
 mod shape;
 
 use async_graphql::connection::Connection;
 use mongodb::bson::Bson;
 
+pub use create::create_category;
 pub(super) use create::plant;
-pub use create::{NewCategory, create};
-pub use delete::delete;
-pub use names::{add_translation, remove_translation, rename};
-pub use shape::{change_slug, move_below};
+pub use names::{add_translation, remove_translation, rename_category};
+pub use shape::{change_category_slug, delete_category, move_category};
 
 use super::{
-    documents::{CategoryCopy, CategoryDocument, Names, TOP},
+    documents::{CategoryCopy, CategoryDocument, TOP},
     store,
     types::{Category, CategoryBy, CategoryLink},
 };
@@ -26,28 +24,21 @@ use crate::{
         input,
         node_id::NodeKind,
         page::{Order, Page},
-        refusals::{AlreadyExists, InvalidInput, NotFound},
-        scalars::{LocaleTag, Slug},
+        refusals::AlreadyExists,
+        scalars::Slug,
     },
 };
 
 /// Maximum depth of the tree. It is checked when a category is created or moved, against the state at that
 /// moment. It limits the cost of an operation; nothing else depends on it.
 const DEPTH: usize = 16;
-/// Maximum number of names of one category.
-const LOCALES: usize = 100;
-/// Maximum length of a name, in characters.
-const NAME: usize = 200;
 
 /// One category.
-///
-/// # Errors
-/// `BadInput` that names the argument.
 pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
     match by {
         CategoryBy::Slug(slug) => only_of_slug(app, &slug).await,
-        CategoryBy::Path(path) => at_path(app, sound_path("by.path", &path)?).await,
-        CategoryBy::Id(id) => match own_id(&id) {
+        CategoryBy::Path(path) => at_path(app, input::path("by.path", &path)?).await,
+        CategoryBy::Id(id) => match input::id(NodeKind::Category, &id) {
             Ok(id) => store::find_shown(app, &id).await,
             Err(_) => Ok(None),
         },
@@ -77,9 +68,6 @@ fn taken(parent: Option<&CategoryDocument>, slug: &Slug) -> AlreadyExists {
 }
 
 /// A menu: the categories directly below a path, by slug.
-///
-/// # Errors
-/// `BadInput` that names the argument.
 pub async fn menu(
     app: &App,
     parent_path: &str,
@@ -94,9 +82,6 @@ pub async fn menu(
 }
 
 /// Everything below a path, by path.
-///
-/// # Errors
-/// `BadInput` that names the argument.
 pub async fn subtree(
     app: &App,
     path: &str,
@@ -158,42 +143,6 @@ fn two_at_once() -> Error {
     Error::unavailable("a change of the category tree is under way to one that has the same path")
 }
 
-/// The `_id` of a global id from a client.
-fn own_id(global: &str) -> Result<String, NotFound> {
-    input::id(NodeKind::Category, global)
-}
-
-fn not_found(id: &str) -> NotFound {
-    NotFound::of(NodeKind::Category, id)
-}
-
-pub(super) fn sound_name(field: &str, name: &str) -> Result<String, InvalidInput> {
-    input::text(field, name, 1..=NAME)
-}
-
-pub(super) fn sound_names(
-    field: &str,
-    given: Vec<(LocaleTag, String)>,
-) -> Result<Names, InvalidInput> {
-    input::at_most(field, &given, LOCALES)?;
-    if given.is_empty() {
-        return Err(InvalidInput::new(field, "takes at least one name"));
-    }
-    let mut names = Names::new();
-    for (place, (locale, name)) in given.into_iter().enumerate() {
-        let name = sound_name(&format!("{field}.{place}.name"), &name)?;
-        if names.insert(locale, name).is_some() {
-            let field = format!("{field}.{place}.locale");
-            return Err(InvalidInput::new(&field, "is there twice"));
-        }
-    }
-    Ok(names)
-}
-
-pub(super) fn sound_path<'a>(field: &'static str, path: &'a str) -> Result<&'a str, Error> {
-    Ok(input::path(field, path)?)
-}
-
-fn path_or_top<'a>(field: &'static str, path: &'a str) -> Result<&'a str, Error> {
-    if path == TOP { Ok(path) } else { sound_path(field, path) }
+fn path_or_top<'a>(field: &str, path: &'a str) -> Result<&'a str, Error> {
+    if path == TOP { Ok(path) } else { Ok(input::path(field, path)?) }
 }

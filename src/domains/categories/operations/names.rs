@@ -1,79 +1,66 @@
 //! Changes of names. They need no lock: a name belongs to one category, and the last write wins.
 
-use async_graphql::ID;
-
-use super::{LOCALES, own_id, sound_name};
-use crate::{
-    app::App,
-    domains::categories::{
-        documents::CategoryDocument,
-        store::{self, Before, Categories},
-        types::{AddTranslationResult, RemoveTranslationResult, RenameCategoryResult},
+use super::super::{
+    MOST_NAMES,
+    documents::CategoryDocument,
+    store::{self, Before, Categories},
+    types::{
+        AddTranslationInput, AddTranslationResult, RemoveTranslationInput, RemoveTranslationResult,
+        RenameCategoryInput, RenameCategoryResult,
     },
-    graphql::{
-        node_id::NodeKind,
-        refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
-        scalars::LocaleTag,
-        trees::{carry, settled},
-    },
+};
+use crate::graphql::{
+    cx::Cx,
+    declared::Input,
+    refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
 };
 
 /// Changes the name in a language in which the category has one.
-pub async fn rename(
-    app: &App,
-    category: &ID,
-    locale: &LocaleTag,
-    name: &str,
+pub async fn rename_category(
+    cx: Cx<'_>,
+    input: RenameCategoryInput,
 ) -> Result<CategoryDocument, Stop<RenameCategoryResult>> {
-    let id = own_id(category)?;
-    let name = sound_name("name", name)?;
-    let written = store::set_name(app, &id, locale, &name, Before::Named, LOCALES).await;
-    if let Some(changed) = written.decided()? {
-        return Ok(carry(app, Categories(app.clone()), changed).await?);
+    let (tree, input) = (Categories::over(&cx), input.checked()?);
+    let (id, locale) = (&input.category, &input.locale);
+    let named = store::set_name(&cx, id, locale, &input.name, Before::Named).await;
+    if let Some(changed) = named.decided()? {
+        return Ok(tree.carry(changed).await?);
     }
-    there::<RenameCategoryResult>(app, &id).await?;
+    tree.get(id).await?;
     Err(NotFound::new("translation", locale.as_str()).into())
 }
 
 /// Adds a name in a language in which the category has none.
 pub async fn add_translation(
-    app: &App,
-    category: &ID,
-    locale: &LocaleTag,
-    name: &str,
+    cx: Cx<'_>,
+    input: AddTranslationInput,
 ) -> Result<CategoryDocument, Stop<AddTranslationResult>> {
-    let id = own_id(category)?;
-    let name = sound_name("name", name)?;
-    let written = store::set_name(app, &id, locale, &name, Before::Unnamed, LOCALES).await;
-    if let Some(changed) = written.decided()? {
-        return Ok(carry(app, Categories(app.clone()), changed).await?);
+    let (tree, input) = (Categories::over(&cx), input.checked()?);
+    let (id, locale) = (&input.category, &input.locale);
+    let named = store::set_name(&cx, id, locale, &input.name, Before::Unnamed).await;
+    if let Some(changed) = named.decided()? {
+        return Ok(tree.carry(changed).await?);
     }
-    let category = there::<AddTranslationResult>(app, &id).await?;
-    if category.names.contains_key(locale) {
+    if tree.get(id).await?.names.contains_key(locale) {
         return Err(AlreadyExists::new("translation", locale.as_str()).into());
     }
-    let reason = format!("is one too many: a category has at most {LOCALES} names");
+    let reason = format!("is one too many: a category has at most {MOST_NAMES} names");
     Err(InvalidInput::new("locale", reason).into())
 }
 
 /// Removes the name in a language; a missing one is ignored.
 pub async fn remove_translation(
-    app: &App,
-    category: &ID,
-    locale: &LocaleTag,
+    cx: Cx<'_>,
+    input: RemoveTranslationInput,
 ) -> Result<CategoryDocument, Stop<RemoveTranslationResult>> {
-    let id = own_id(category)?;
-    if let Some(changed) = store::remove_name(app, &id, locale).await.decided()? {
-        return Ok(carry(app, Categories(app.clone()), changed).await?);
+    let (tree, input) = (Categories::over(&cx), input.checked()?);
+    let (id, locale) = (&input.category, &input.locale);
+    if let Some(changed) = store::remove_name(&cx, id, locale).await.decided()? {
+        return Ok(tree.carry(changed).await?);
     }
-    let category = there::<RemoveTranslationResult>(app, &id).await?;
+    let category = tree.get(id).await?;
     if category.names.contains_key(locale) {
         return Err(InvalidInput::new("locale", "is the only name that is left").into());
     }
     Ok(category)
-}
-
-/// The category, if it can be changed.
-async fn there<U: From<NotFound>>(app: &App, id: &str) -> Result<CategoryDocument, Stop<U>> {
-    settled(store::find(app, id).await?, NodeKind::Category, id)
 }

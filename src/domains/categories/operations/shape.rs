@@ -1,114 +1,97 @@
-//! Moves categories and changes their slugs.
+//! Moves and deletes categories, and changes their slugs.
 
-use async_graphql::ID;
-
-use super::{DEPTH, own_id, taken};
-use crate::{
-    app::App,
-    domains::categories::{
+use super::{
+    super::{
         documents::CategoryDocument,
         store::{self, Categories},
-        types::{ChangeCategorySlugResult, MoveCategoryResult, WouldMakeCircle},
+        types::{
+            ChangeCategorySlugInput, ChangeCategorySlugResult, DeleteCategoryInput,
+            DeleteCategoryResult, MoveCategoryInput, MoveCategoryResult, WouldMakeCircle,
+        },
     },
+    DEPTH, taken,
+};
+use crate::{
     error::Error,
-    flow::{
-        Attempt,
-        tree::{Child, taken_up},
-    },
+    flow::Attempt,
     graphql::{
-        node_id::NodeKind,
+        cx::Cx,
+        declared::Input,
         refusals::{InvalidInput, Stop},
         scalars::Slug,
-        trees::{carry, locked, settled},
     },
 };
 
 /// Changes the slug; the paths below are updated.
-pub async fn change_slug(
-    app: &App,
-    category: &ID,
-    slug: &Slug,
+pub async fn change_category_slug(
+    cx: Cx<'_>,
+    input: ChangeCategorySlugInput,
 ) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
-    let id = own_id(category)?;
-    let work = |attempt| change_slug_locked(app, &id, slug, attempt);
-    let changed = locked::<Categories, _, _, _>(app, work).await?;
-    Ok(carry(app, Categories(app.clone()), changed).await?)
-}
-
-async fn change_slug_locked(
-    app: &App,
-    id: &str,
-    slug: &Slug,
-    attempt: Attempt,
-) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
-    let found = taken_up(&store::tree(app), id).await?;
-    let found = settled::<_, ChangeCategorySlugResult>(found, NodeKind::Category, id)?;
-    if let Some(changed) = store::set_slug(app, id, slug, &attempt).await.decided()? {
-        return Ok(changed);
-    }
-    let parent = found.parent_id.as_deref();
-    if is_taken(app, parent, slug, id).await? {
+    let (tree, input) = (&Categories::over(&cx), &input.checked()?);
+    let (id, slug) = (&input.category, &input.slug);
+    let change = |attempt: Attempt| async move {
+        let found = tree.get_locked(id).await?;
+        if let Some(changed) = store::set_slug(&cx, id, slug, &attempt).await.decided()? {
+            return Ok(changed);
+        }
+        let parent = found.parent_id.as_deref();
+        if !is_taken(cx, parent, slug, id).await? {
+            return Err(attempt.overdue().into());
+        }
         let above = match parent {
-            Some(parent) => store::find(app, parent).await?,
+            Some(parent) => tree.find(parent).await?,
             None => None,
         };
-        return Err(taken(above.as_ref(), slug).into());
-    }
-    Err(attempt.overdue().into())
+        Err(taken(above.as_ref(), slug).into())
+    };
+    Ok(tree.carry(tree.locked(change).await?).await?)
 }
 
 /// Whether another category than `id` has the slug below that parent.
-async fn is_taken(app: &App, parent: Option<&str>, slug: &Slug, id: &str) -> Result<bool, Error> {
-    let holder = store::find_below(app, parent, slug).await?;
+async fn is_taken(cx: Cx<'_>, parent: Option<&str>, slug: &Slug, id: &str) -> Result<bool, Error> {
+    let holder = store::find_below(&cx, parent, slug).await?;
     Ok(holder.is_some_and(|holder| holder.id != id))
 }
 
 /// Moves a category with everything below it.
-pub async fn move_below(
-    app: &App,
-    category: &ID,
-    parent: Option<&ID>,
+pub async fn move_category(
+    cx: Cx<'_>,
+    input: MoveCategoryInput,
 ) -> Result<CategoryDocument, Stop<MoveCategoryResult>> {
-    let id = own_id(category)?;
-    let parent = parent.map(|parent| own_id(parent)).transpose()?;
-    let work = |attempt| move_locked(app, &id, parent.as_deref(), attempt);
-    let moved = locked::<Categories, _, _, _>(app, work).await?;
-    Ok(carry(app, Categories(app.clone()), moved).await?)
-}
-
-type Refused = MoveCategoryResult;
-
-async fn move_locked(
-    app: &App,
-    id: &str,
-    parent: Option<&str>,
-    attempt: Attempt,
-) -> Result<CategoryDocument, Stop<Refused>> {
-    let tree = store::tree(app);
-    let category = settled::<_, Refused>(taken_up(&tree, id).await?, NodeKind::Category, id)?;
-    let parent = match parent {
-        None => None,
-        Some(parent) => {
-            let found = taken_up(&tree, parent).await?;
-            Some(settled::<_, Refused>(found, NodeKind::Category, parent)?)
+    let (tree, input) = (&Categories::over(&cx), &input.checked()?);
+    let id = &input.category;
+    let change = |attempt: Attempt| async move {
+        let category = tree.get_locked(id).await?;
+        let parent = match &input.parent {
+            None => None,
+            Some(parent) => Some(tree.get_locked(parent).await?),
+        };
+        if let Some(parent) = &parent {
+            let depth = tree.depth_below(&category, Some(parent)).await?;
+            if depth.ok_or_else(|| WouldMakeCircle::new(id, &parent.id))? > DEPTH {
+                let reason = format!("would make the tree deeper than {DEPTH} categories");
+                return Err(InvalidInput::new("parent", reason).into());
+            }
         }
-    };
-    if let Some(parent) = &parent {
-        let above = tree.height_without(id, parent).await?;
-        let above = above.ok_or_else(|| WouldMakeCircle::new(id, &parent.id))?;
-        let deepest = store::find_depth_below(app, &category.path).await?;
-        let below = deepest.saturating_sub(category.ancestors.len());
-        if above + 1 + below > DEPTH {
-            let reason = format!("would make the tree deeper than {DEPTH} categories");
-            return Err(InvalidInput::new("parent", reason).into());
+        let (parent, slug) = (parent.as_ref(), &category.slug);
+        if let Some(moved) = store::set_parent(&cx, id, parent, &attempt).await.decided()? {
+            return Ok(moved);
         }
-    }
-    match store::set_parent(app, id, parent.as_ref(), &attempt).await.decided()? {
-        Some(moved) => Ok(moved),
-        None if is_taken(app, parent.as_ref().map(Child::id), &category.slug, id).await? => {
-            Err(taken(parent.as_ref(), &category.slug).into())
+        let above = parent.map(|parent| parent.id.as_str());
+        if is_taken(cx, above, slug, id).await? {
+            return Err(taken(parent, slug).into());
         }
         // The lease excludes other changes of the tree, so only the attempt's deadline can be the cause.
-        None => Err(attempt.overdue().into()),
-    }
+        Err(attempt.overdue().into())
+    };
+    Ok(tree.carry(tree.locked(change).await?).await?)
+}
+
+/// Deletes a category that has neither children nor products; returns its `_id`.
+pub async fn delete_category(
+    cx: Cx<'_>,
+    input: DeleteCategoryInput,
+) -> Result<String, Stop<DeleteCategoryResult>> {
+    let input = input.checked()?;
+    Categories::over(&cx).delete_locked(&input.category).await
 }

@@ -115,6 +115,70 @@ pub enum Remover {
 }
 
 impl CommentDocument {
+    /// A comment that is to be posted and has no place in a store yet. `reply_to` is the slug and the sort key of
+    /// the comment that it replies to; both are empty at the top level.
+    pub fn draft(
+        (id, origin, nonce): (String, String, String),
+        parent: &Parent,
+        author: &str,
+        (text, stars): (&str, Option<i32>),
+        (reply_to, above): (String, String),
+    ) -> Self {
+        Self {
+            key: String::new(),
+            id,
+            on: String::new(),
+            parent: parent.clone(),
+            slug: String::new(),
+            reply_to,
+            sort_key: format!("{above}/"),
+            at: DateTime::MIN,
+            author: author.to_owned(),
+            text: text.to_owned(),
+            stars,
+            nonce,
+            version: 1,
+            edited_at: None,
+            removed: None,
+            origin,
+            due: None,
+            settled_at: None,
+            sealed: false,
+            v: Version,
+        }
+    }
+
+    /// The same comment as it stands in the store `on` under a short name, of that time. Its outbox contains the
+    /// post, which began at `begun`.
+    #[must_use]
+    pub fn placed(
+        &self,
+        (key, on): (String, String),
+        name: &str,
+        at: DateTime,
+        begun: DateTime,
+    ) -> Self {
+        let reply_to = &self.reply_to;
+        let due = Due {
+            kind: DueKind::Post,
+            tag: self.id.clone(),
+            at: begun,
+            count: 1,
+            reviews: i32::from(self.stars.is_some()),
+            stars: self.stars.unwrap_or_default(),
+        };
+        Self {
+            key,
+            on,
+            slug: if reply_to.is_empty() { name.to_owned() } else { format!("{reply_to}/{name}") },
+            sort_key: format!("{}{}", self.above(), Self::level(at, name)),
+            at,
+            due: Some(due),
+            sealed: false,
+            ..self.clone()
+        }
+    }
+
     /// A short name derived from a comment's id, of up to 32 characters.
     pub fn short(id: &str, length: usize) -> String {
         // Ids of comments are 128 bits in base64url.

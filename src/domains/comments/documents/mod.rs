@@ -9,8 +9,8 @@ mod parent;
 pub use comment::{AuthoredComment, CommentDocument, PageDocument};
 pub(super) use comment::{Due, DueKind, Removed, Remover};
 pub(super) use parent::{
-    Assets, Contents, Kind, OpenDiscussion, Parent, ParentDocument, ParentKind, Products, Taken,
-    of_kind,
+    Assets, Contents, Kind, Migration, OpenDiscussion, Parent, ParentDocument, ParentKind,
+    Products, Taken, of_kind,
 };
 
 use async_graphql::Enum;

@@ -12,37 +12,41 @@ use crate::{
     app::App,
     error::Error,
     graphql::{
+        cx::Cx,
         input,
         page::{Order, Page},
-        requester::{Requester, Role},
+        requester::Role,
     },
 };
 
-/// The comments of an author, newest first. Only moderators may list those of others.
-///
-/// # Errors
-/// `BadInput` that names the argument, or `Forbidden`.
+/// The comments of an author, by default of the caller, newest first. Only moderators may list those of others.
 pub async fn comments_by(
-    app: &App,
-    requester: &Requester,
-    author: &str,
+    cx: Cx<'_>,
+    author: Option<&str>,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Listed, Error> {
+    let author = match author {
+        Some(author) => author,
+        None => cx.requester.subject()?,
+    };
     let author = input::verbatim("author", author, 1..=128)?;
-    if !requester.is(&author) && !requester.has(Role::Moderator) {
+    if !cx.requester.is(&author) && !cx.requester.has(Role::Moderator) {
         return Err(Error::Forbidden(Role::Moderator.name()));
     }
     let order =
         Order { list: format!("comments by {author:?}"), keys: vec![("at", -1), ("id", -1)] };
-    let page = Page::new(app, order, first, after)?;
+    let page = Page::new(&cx, order, first, after)?;
     let mut listed = Vec::new();
     let mut part = page.clone();
     loop {
-        let written = written(app, &author, &part).await?;
+        let written = written(&cx, &author, &part).await?;
         let is_end = written.len() < part.wanted();
         let last = written.last().map(position);
-        listed.extend(seen(app, requester, written).await?);
+        // Those whose discussed document the caller can see.
+        let parents: HashSet<_> = written.iter().map(|comment| &comment.parent).collect();
+        let seen = store::list_seen(cx, &parents).await?;
+        listed.extend(written.into_iter().filter(|comment| seen.contains(&comment.parent)));
         match last {
             // Invisible comments were left out: read on until the page is full.
             Some(last) if !is_end && listed.len() < page.wanted() => part = page.further(last),
@@ -67,16 +71,4 @@ async fn written(app: &App, author: &str, page: &Page) -> Result<Vec<CommentDocu
     found.dedup_by(|later, earlier| later.id == earlier.id);
     found.truncate(page.wanted());
     Ok(found)
-}
-
-/// Keeps the comments whose discussed document the caller can see.
-async fn seen(
-    app: &App,
-    requester: &Requester,
-    mut comments: Vec<CommentDocument>,
-) -> Result<Vec<CommentDocument>, Error> {
-    let parents: HashSet<_> = comments.iter().map(|comment| &comment.parent).collect();
-    let seen = store::list_seen(app, requester, &parents).await?;
-    comments.retain(|comment| seen.contains(&comment.parent));
-    Ok(comments)
 }

@@ -12,21 +12,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
-        documents::{CommentDocument, Due, DueKind, Layout, OpenDiscussion, Parent, ParentKind},
-        store::{self, Place},
+        documents::{CommentDocument, Layout, Parent, ParentKind},
+        store::{self, Discussed, Place},
     },
-    LEVELS, uncrowded,
+    LEVELS,
+    post::review_id,
+    uncrowded,
 };
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::{refusals::InvalidInput, requester::Requester},
-    mongo::Version,
+    graphql::{cx::Cx, refusals::InvalidInput, requester::Requester},
 };
 
 /// Identity of a comment on a product across imports.
@@ -39,10 +40,11 @@ pub(in super::super) enum Known {
 }
 
 impl Known {
-    fn id(&self, app: &App, discussion: &str) -> String {
+    fn id(&self, discussed: &Discussed<'_>) -> String {
+        let (app, discussion) = (discussed.app, &discussed.id);
         match self {
             Self::Comment(key) => app.ids().derived(&["importComment", discussion, key]),
-            Self::Review(author) => super::post::review_id(app, discussion, author),
+            Self::Review(author) => review_id(app, discussion, author),
         }
     }
 
@@ -101,14 +103,17 @@ pub(in super::super) async fn post_all(
     lines: Vec<Line>,
 ) -> Result<Vec<(usize, InvalidInput)>, Error> {
     let parent = Parent { kind: ParentKind::Product, key: sku.to_owned() };
-    let discussion = match opened(app, attempt, &parent).await? {
-        Ok(discussion) => discussion,
+    let anyone = Requester { subject: None, roles: Vec::new() };
+    let seen = parent.kind.seen_by(&anyone);
+    let cx = Cx { app, requester: &anyone };
+    let discussed = match opened(cx, attempt, &parent, seen.clone()).await? {
+        Ok(discussed) => discussed,
         Err(reason) => {
             let refused = |line: Line| (line.position, InvalidInput::new("sku", reason));
             return Ok(lines.into_iter().map(refused).collect());
         }
     };
-    let mut bulk = Bulk::read(app, attempt, parent, discussion, &lines).await?;
+    let mut bulk = Bulk::read(attempt, discussed, &lines).await?;
     let mut refused = Vec::new();
     for line in lines {
         let position = line.position;
@@ -116,39 +121,32 @@ pub(in super::super) async fn post_all(
             refused.push((position, invalid));
         }
     }
-    bulk.post().await?;
+    bulk.post(seen).await?;
     Ok(refused)
 }
 
 /// The product's discussion, opened if there is none, or the reason why nothing can be posted to it.
-async fn opened(
-    app: &App,
+async fn opened<'a>(
+    cx: Cx<'a>,
     attempt: &Attempt,
     parent: &Parent,
-) -> Result<Result<OpenDiscussion, &'static str>, Error> {
-    let anyone = anyone();
-    let discussion = match store::open(app, parent, &anyone).await?.1 {
+    seen: Document,
+) -> Result<Result<Discussed<'a>, &'static str>, Error> {
+    let discussed = match store::open(cx, parent).await?.1 {
         None => return Ok(Err("there is no such product")),
-        Some(Some(discussion)) => discussion,
-        Some(None) => {
-            let seen = parent.kind.seen_by(&anyone);
-            let opened =
-                store::open_discussion(app, parent, Layout::PerDocument, seen, attempt).await;
-            opened.decided()?.ok_or_else(meanwhile)?
-        }
+        Some(Some(discussed)) => discussed,
+        Some(None) => store::open_discussion(cx.app, parent, Layout::PerDocument, seen, attempt)
+            .await?
+            .ok_or_else(meanwhile)?,
     };
-    if discussion.migration.is_some() {
+    if discussed.migration.is_some() {
         return Ok(Err("has a discussion that is just moving to another layout"));
     }
-    if discussion.layout != Layout::PerDocument {
+    if discussed.layout != Layout::PerDocument {
         return Ok(Err("has a discussion of another layout than PER_DOCUMENT: move it first"));
     }
-    uncrowded(&discussion)?;
-    Ok(Ok(discussion))
-}
-
-fn anyone() -> Requester {
-    Requester { subject: None, roles: Vec::new() }
+    uncrowded(&discussed)?;
+    Ok(Ok(discussed))
 }
 
 fn meanwhile() -> Error {
@@ -157,11 +155,9 @@ fn meanwhile() -> Error {
 
 /// Comments of one product that are posted together.
 struct Bulk<'a> {
-    app: &'a App,
     attempt: &'a Attempt,
-    parent: Parent,
-    discussion: OpenDiscussion,
-    place: Place,
+    discussed: Discussed<'a>,
+    place: Place<'a>,
     /// Stored comments that the lines refer to, and the ones that are added.
     there: HashMap<String, CommentDocument>,
     /// Comments to insert.
@@ -172,26 +168,21 @@ struct Bulk<'a> {
 
 impl<'a> Bulk<'a> {
     async fn read(
-        app: &'a App,
         attempt: &'a Attempt,
-        parent: Parent,
-        discussion: OpenDiscussion,
+        discussed: Discussed<'a>,
         lines: &[Line],
     ) -> Result<Self, Error> {
-        let place = Place::now(&parent, &discussion);
+        let place = discussed.place();
         let known = lines.iter().flat_map(|line| [Some(&line.known), line.reply_to.as_ref()]);
-        let ids: HashSet<String> =
-            known.flatten().map(|known| known.id(app, &discussion.id)).collect();
-        let ids: Vec<String> = ids.into_iter().collect();
-        let there = place.storage().find_all(app, &place, &ids).await?;
+        let ids: HashSet<String> = known.flatten().map(|known| known.id(&discussed)).collect();
+        let there = place.find_all(&ids.into_iter().collect::<Vec<_>>()).await?;
         let there = there.into_iter().map(|comment| (comment.id.clone(), comment)).collect();
-        let (fresh, left) = (Vec::new(), HashSet::new());
-        Ok(Self { app, attempt, parent, discussion, place, there, fresh, left })
+        Ok(Self { attempt, discussed, place, there, fresh: Vec::new(), left: HashSet::new() })
     }
 
     /// Adds a line, or returns why it can't be used.
     fn add(&mut self, line: Line) -> Result<(), InvalidInput> {
-        let id = line.known.id(self.app, &self.discussion.id);
+        let id = line.known.id(&self.discussed);
         match self.there.get(&id) {
             Some(there) if there.origin != line.origin => return Err(line.known.taken()),
             Some(there) => {
@@ -207,7 +198,11 @@ impl<'a> Bulk<'a> {
             Some(known) => self.replied_to(known)?,
             None => (String::new(), String::new()),
         };
-        let comment = self.comment(id, line, above);
+        let (text, nonce) = ((&*line.text, line.stars), self.place.app.ids().random());
+        let name = CommentDocument::short(&id, NAME);
+        let identity = (id, line.origin, nonce);
+        let draft = CommentDocument::draft(identity, &self.place.parent, &line.author, text, above);
+        let comment = self.place.placed(&draft, &name, line.at, self.attempt.now());
         self.there.insert(comment.id.clone(), comment.clone());
         self.fresh.push(comment);
         Ok(())
@@ -216,7 +211,7 @@ impl<'a> Bulk<'a> {
     /// Slug and sort key of the parent comment.
     fn replied_to(&self, known: &Known) -> Result<(String, String), InvalidInput> {
         let invalid = |reason: String| InvalidInput::new(known.field(), reason);
-        let id = known.id(self.app, &self.discussion.id);
+        let id = known.id(&self.discussed);
         let is_posted = |comment: &&CommentDocument| {
             !comment.is_unposted()
                 || self.left.contains(&id)
@@ -235,45 +230,10 @@ impl<'a> Bulk<'a> {
         Ok((comment.slug.clone(), comment.sort_key.clone()))
     }
 
-    fn comment(&self, id: String, line: Line, above: (String, String)) -> CommentDocument {
-        let (reply_to, sort_key) = above;
-        let name = CommentDocument::short(&id, NAME);
-        let due = Due {
-            kind: DueKind::Post,
-            tag: id.clone(),
-            at: self.attempt.now(),
-            count: 1,
-            reviews: i32::from(line.stars.is_some()),
-            stars: line.stars.unwrap_or_default(),
-        };
-        CommentDocument {
-            key: self.place.key(&id),
-            on: self.place.on(),
-            parent: self.parent.clone(),
-            slug: if reply_to.is_empty() { name.clone() } else { format!("{reply_to}/{name}") },
-            reply_to,
-            sort_key: format!("{sort_key}{}", CommentDocument::level(line.at, &name)),
-            at: line.at,
-            author: line.author,
-            text: line.text,
-            stars: line.stars,
-            nonce: self.app.ids().random(),
-            id,
-            version: 1,
-            edited_at: None,
-            removed: None,
-            origin: line.origin,
-            due: Some(due),
-            settled_at: None,
-            sealed: false,
-            v: Version,
-        }
-    }
-
     /// Inserts, commits and settles.
-    async fn post(self) -> Result<(), Error> {
-        let (app, attempt, parent) = (self.app, self.attempt, &self.parent);
-        if !store::insert_all(app, &self.fresh).await? {
+    async fn post(self, seen: Document) -> Result<(), Error> {
+        let (attempt, discussed) = (self.attempt, &self.discussed);
+        if !store::insert_all(discussed.app, &self.fresh).await? {
             return Err(meanwhile());
         }
         let left = self.left.iter().filter_map(|id| self.there.get(id));
@@ -281,24 +241,21 @@ impl<'a> Bulk<'a> {
         if due.is_empty() {
             return Ok(());
         }
-        let taken = |comment: &&CommentDocument| self.discussion.taken(&comment.id);
+        let taken = |comment: &&CommentDocument| discussed.taken(&comment.id);
         if due.iter().filter_map(taken).any(|taken| taken.void) {
             return Err(meanwhile());
         }
         let untaken: Vec<_> =
             due.iter().copied().filter(|comment| taken(comment).is_none()).collect();
         if !untaken.is_empty() {
-            let seen = parent.kind.seen_by(&anyone());
-            let taken =
-                store::take_all(app, parent, &self.discussion, &untaken, seen, attempt).await;
-            taken.decided()?.ok_or_else(meanwhile)?;
+            discussed.take(&untaken, seen, attempt).await?.ok_or_else(meanwhile)?;
         }
-        if !store::settle_all(app, &self.place, &due, attempt).await? {
+        if !store::settle_all(&self.place, &due, attempt).await? {
             return Err(meanwhile());
         }
         let tags: Vec<String> = self.fresh.iter().map(|comment| comment.id.clone()).collect();
         if !tags.is_empty() {
-            store::forget_taken(app, parent, &self.discussion, &tags, attempt).await.decided()?;
+            discussed.forget_taken(&tags, attempt).await?;
         }
         Ok(())
     }

@@ -1,19 +1,18 @@
 //! Edits and removes comments. The comment is the decider. Its outbox holds one entry for the discussed
 //! document; an entry that is still there is applied before the next change.
 
-use async_graphql::ID;
 use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
-        documents::{CommentDocument, Due, DueKind, OpenDiscussion, Parent, Removed, Remover},
-        store::{self, By, Place},
+        documents::{CommentDocument, Due, DueKind, Parent, Removed, Remover},
+        store::{By, Discussed, reopen},
         types::{
             CommentConflict, CommentRemoved, EditCommentInput, EditCommentResult, EditWindowOver,
-            RemoveCommentResult,
+            RemoveCommentInput, RemoveCommentResult,
         },
     },
-    TEXT, begin, checked_slug,
+    begin,
     copy::carry,
     finish::{Finished, finish},
     no_comment, no_parent, parent_of, uncrowded,
@@ -21,156 +20,145 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         refusals::{InvalidInput, NotFound, Stop},
-        requester::{Requester, Role},
+        requester::Role,
     },
 };
 
 /// Changes the text, and the stars of a review. Only the author may do so, and only within the edit window.
-pub async fn edit(
-    app: &App,
-    requester: &Requester,
-    change: &EditCommentInput,
+pub async fn edit_comment(
+    cx: Cx<'_>,
+    input: EditCommentInput,
 ) -> Result<CommentDocument, Stop<EditCommentResult>> {
-    let author = requester.subject()?;
-    let parent = parent_of(&change.on)?;
-    let slug = checked_slug(&change.slug)?;
-    let text = input::text("text", &change.text, 1..=TEXT)?;
-    let nonce = input::verbatim("version", &change.version, 1..=128)?;
-    if let Some(stars) = change.stars {
-        input::within("stars", stars.into(), 1..=5)?;
-    }
+    let author = cx.requester.subject()?;
+    let input = input.checked()?;
     // The next nonce is derived from this one and the content, so that a repeat is recognised by it.
-    let digest = app.ids().op(&["editComment"], None, &(&text, change.stars)).input;
-    let next = app.ids().derived(&["nonce", &slug, author, &nonce, &digest]);
-    let (attempt, discussion) = begin(app, &parent, requester).await?;
-    let mut desk = Desk { app, attempt, parent, discussion: discussion?, slug };
-    loop {
-        let old = desk.comment().await?.filter(|comment| comment.author == author);
-        let Some(old) = old else { return Err(no_comment(&desk.slug).into()) };
-        if old.due.is_none() {
-            if old.nonce == next {
-                return Ok(old);
-            }
-            if old.removed.is_some() {
-                return Err(CommentRemoved::new(desk.slug).into());
-            }
-            if old.nonce != nonce {
-                return Err(CommentConflict::with(old).into());
-            }
-            if change.stars.is_some() && old.stars.is_none() {
-                return Err(InvalidInput::new("stars", "are for reviews only").into());
-            }
-            let earliest = earliest(app, &desk.attempt);
-            if old.at <= earliest {
-                return Err(EditWindowOver::new(app.config().comment_edit_seconds).into());
-            }
-            uncrowded(&desk.discussion)?;
-            let new = edited(&desk.attempt, &old, &text, change.stars, &next);
-            let place = Place::now(&desk.parent, &desk.discussion);
-            let edit = place.storage().edit(app, &place, &old, &new, earliest, &desk.attempt).await;
-            if let Some(edited) = edit.decided()?
-                && let Some(done) = desk.finish(edited).await?
-            {
-                return Ok(done);
-            }
-        } else {
-            // An earlier change is finished first.
-            desk.finish(old).await?;
+    let digest = cx.op(&["editComment"], None, &(&input.text, input.stars)).input;
+    let next = cx.ids().derived(&["nonce", &input.slug, author, &input.version, &digest]);
+    let may = |old: &CommentDocument| old.author == author;
+    change(cx, &parent_of(&input.on)?, &input.slug, may, |attempt, old| {
+        if old.nonce == next {
+            return Ok(None);
         }
-        desk.again().await?;
-    }
+        if old.removed.is_some() {
+            return Err(CommentRemoved::new(input.slug.clone()).into());
+        }
+        if old.nonce != *input.version {
+            return Err(CommentConflict::with(old.clone()).into());
+        }
+        if input.stars.is_some() && old.stars.is_none() {
+            return Err(InvalidInput::new("stars", "are for reviews only").into());
+        }
+        let earliest = earliest(&cx, attempt);
+        if old.at <= earliest {
+            return Err(EditWindowOver::new(cx.config().comment_edit_seconds).into());
+        }
+        let stars = input.stars.or(old.stars);
+        let change = stars.unwrap_or_default() - old.stars.unwrap_or_default();
+        let new = CommentDocument {
+            text: input.text.clone(),
+            stars,
+            nonce: next.clone(),
+            edited_at: Some(attempt.now()),
+            ..changed(attempt, old, DueKind::Edit, (0, 0, change))
+        };
+        Ok(Some((Some(earliest), new)))
+    })
+    .await
 }
 
 /// Removes a comment; its place in the thread stays. The author or a moderator may do so.
-pub async fn remove(
-    app: &App,
-    requester: &Requester,
-    on: &ID,
-    slug: &str,
+pub async fn remove_comment(
+    cx: Cx<'_>,
+    input: RemoveCommentInput,
 ) -> Result<CommentDocument, Stop<RemoveCommentResult>> {
-    let subject = requester.subject()?;
-    let parent = parent_of(on)?;
-    let slug = checked_slug(slug)?;
-    let (attempt, discussion) = begin(app, &parent, requester).await?;
-    let mut desk = Desk { app, attempt, parent, discussion: discussion?, slug };
-    loop {
-        let old = desk
-            .comment()
-            .await?
-            .filter(|comment| comment.author == subject || requester.has(Role::Moderator));
-        let Some(old) = old else { return Err(no_comment(&desk.slug).into()) };
-        if old.due.is_none() {
-            if old.removed.is_some() {
-                return Ok(old);
-            }
-            let by = if old.author == subject { Remover::Author } else { Remover::Moderator };
-            uncrowded(&desk.discussion)?;
-            let new = blank(app, &desk.attempt, &old, by);
-            let place = Place::now(&desk.parent, &desk.discussion);
-            let removal = place.storage().blank(app, &place, &old, &new, &desk.attempt).await;
-            if let Some(removed) = removal.decided()?
-                && let Some(done) = desk.finish(removed).await?
-            {
-                return Ok(done);
-            }
-        } else {
-            desk.finish(old).await?;
+    let subject = cx.requester.subject()?;
+    let input = input.checked()?;
+    let may = |old: &CommentDocument| old.author == subject || cx.requester.has(Role::Moderator);
+    change(cx, &parent_of(&input.on)?, &input.slug, may, |attempt, old| {
+        if old.removed.is_some() {
+            return Ok(None);
         }
-        desk.again().await?;
-    }
+        let by = if old.author == subject { Remover::Author } else { Remover::Moderator };
+        let stars = old.stars.unwrap_or_default();
+        let counts = (-1, -i32::from(old.stars.is_some()), -stars);
+        let new = CommentDocument {
+            text: String::new(),
+            stars: None,
+            nonce: cx.ids().random(),
+            removed: Some(Removed { at: attempt.now(), by }),
+            ..changed(attempt, old, DueKind::Remove, counts)
+        };
+        Ok(Some((None, new)))
+    })
+    .await
 }
 
-/// State of the change of one comment.
-struct Desk<'a> {
-    app: &'a App,
-    attempt: Attempt,
-    parent: Parent,
-    discussion: OpenDiscussion,
-    slug: String,
+/// Drives the change of a comment of which `may` is true, in the store where it can be changed. `changed`
+/// returns the comment after the change, and for an edit the time after which it must have been posted; or
+/// `None` if it was changed before.
+async fn change<U: From<NotFound>>(
+    cx: Cx<'_>,
+    parent: &Parent,
+    slug: &str,
+    may: impl Fn(&CommentDocument) -> bool,
+    changed: impl Fn(
+        &Attempt,
+        &CommentDocument,
+    ) -> Result<Option<(Option<DateTime>, CommentDocument)>, Stop<U>>,
+) -> Result<CommentDocument, Stop<U>> {
+    let (may, changed) = (&may, &changed);
+    let mut is_first = true;
+    let read = || {
+        let is_first = std::mem::take(&mut is_first);
+        async move {
+            if is_first {
+                return begin(cx, parent).await;
+            }
+            // The change may be written by now: whether the caller still sees the document doesn't matter.
+            let (attempt, discussed) = reopen(cx.app, parent).await?;
+            Ok((attempt, discussed.ok_or_else(|| no_parent(parent))?))
+        }
+    };
+    decide(read, |attempt: Attempt, discussed: Discussed<'_>| async move {
+        let discussed = carry(&attempt, discussed).await?;
+        let place = discussed.place();
+        let found = place.find(By::Slug(slug)).await?;
+        let old = found.filter(|comment| !comment.is_unposted() && may(comment));
+        let old = old.ok_or_else(|| no_comment(slug))?;
+        if old.due.is_some() {
+            // An earlier change is finished first.
+            finished(&attempt, &discussed, old).await?;
+            return Ok(Step::Again);
+        }
+        let Some((posted_after, new)) = changed(&attempt, &old)? else {
+            return Ok(Step::Done(old));
+        };
+        uncrowded(&discussed)?;
+        let Some(changed) = place.rewrite(&old, &new, posted_after, &attempt).await? else {
+            return Ok(Step::Again);
+        };
+        Ok(Step::or_again(finished(&attempt, &discussed, changed).await?))
+    })
+    .await
 }
 
-impl Desk<'_> {
-    /// The comment in the store where it can be changed; `None` if it isn't posted yet.
-    async fn comment(&mut self) -> Result<Option<CommentDocument>, Error> {
-        if self.discussion.uncopied().is_some() {
-            self.discussion =
-                carry(self.app, &self.attempt, &self.parent, &self.discussion).await?;
+/// Applies the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
+async fn finished(
+    attempt: &Attempt,
+    discussed: &Discussed<'_>,
+    comment: CommentDocument,
+) -> Result<Option<CommentDocument>, Error> {
+    match finish(attempt, discussed, comment, Document::new()).await? {
+        Finished::Done(comment) => Ok(Some(comment)),
+        Finished::Moved(_) => Ok(None),
+        Finished::Withdrawn | Finished::GivenUp => {
+            Err(Error::internal("a posted comment was withdrawn"))
         }
-        let place = Place::now(&self.parent, &self.discussion);
-        let found = place.storage().find(self.app, &place, By::Slug(&self.slug)).await?;
-        Ok(found.filter(|comment| !comment.is_unposted()))
-    }
-
-    /// Applies the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
-    async fn finish(&mut self, comment: CommentDocument) -> Result<Option<CommentDocument>, Error> {
-        let (app, attempt, parent) = (self.app, &self.attempt, &self.parent);
-        let seen = Document::new();
-        match finish(app, attempt, parent, &self.discussion, comment, seen).await? {
-            Finished::Done(comment) => Ok(Some(comment)),
-            Finished::Moved(moved) => {
-                self.discussion = moved;
-                Ok(None)
-            }
-            Finished::Withdrawn | Finished::GivenUp => {
-                Err(Error::internal("a posted comment was withdrawn"))
-            }
-        }
-    }
-
-    /// Reads the discussion again, after a refusal or after an earlier change was finished.
-    async fn again<U: From<NotFound>>(&mut self) -> Result<(), Stop<U>> {
-        if self.attempt.is_over() {
-            return Err(self.attempt.overdue().into());
-        }
-        let now = store::settled(self.app, &self.parent).await?;
-        let same = now.filter(|now| now.id == self.discussion.id);
-        let gone = || no_parent(&self.parent);
-        self.discussion = *same.ok_or_else(gone)?;
-        Ok(())
     }
 }
 
@@ -181,51 +169,15 @@ fn earliest(app: &App, attempt: &Attempt) -> DateTime {
     DateTime::from_millis(attempt.now().timestamp_millis().saturating_sub(window))
 }
 
-fn edited(
+/// The next version of a comment, whose outbox changes the numbers of comments, reviews and stars.
+fn changed(
     attempt: &Attempt,
     old: &CommentDocument,
-    text: &str,
-    stars: Option<i32>,
-    nonce: &str,
+    kind: DueKind,
+    (count, reviews, stars): (i32, i32, i32),
 ) -> CommentDocument {
     let version = old.version + 1;
-    let stars = stars.or(old.stars);
-    let due = Due {
-        kind: DueKind::Edit,
-        tag: format!("{}:{version}", old.id),
-        at: attempt.now(),
-        count: 0,
-        reviews: 0,
-        stars: stars.unwrap_or_default() - old.stars.unwrap_or_default(),
-    };
-    CommentDocument {
-        text: text.to_owned(),
-        stars,
-        nonce: nonce.to_owned(),
-        version,
-        edited_at: Some(attempt.now()),
-        due: Some(due),
-        ..old.clone()
-    }
-}
-
-fn blank(app: &App, attempt: &Attempt, old: &CommentDocument, by: Remover) -> CommentDocument {
-    let version = old.version + 1;
-    let due = Due {
-        kind: DueKind::Remove,
-        tag: format!("{}:{version}", old.id),
-        at: attempt.now(),
-        count: -1,
-        reviews: -i32::from(old.stars.is_some()),
-        stars: -old.stars.unwrap_or_default(),
-    };
-    CommentDocument {
-        text: String::new(),
-        stars: None,
-        nonce: app.ids().random(),
-        version,
-        removed: Some(Removed { at: attempt.now(), by }),
-        due: Some(due),
-        ..old.clone()
-    }
+    let tag = format!("{}:{version}", old.id);
+    let due = Due { kind, tag, at: attempt.now(), count, reviews, stars };
+    CommentDocument { version, due: Some(due), ..old.clone() }
 }

@@ -3,53 +3,46 @@
 use mongodb::bson::DateTime;
 
 use super::super::{
-    documents::{CommentDocument, OpenDiscussion, Parent},
-    store::{self, BATCH, Place},
+    documents::CommentDocument,
+    store::{self, BATCH, Discussed},
 };
-use crate::{app::App, error::Error, flow::Attempt};
+use crate::{error::Error, flow::Attempt};
 
-/// Seals the old store and copies the comments that were posted to it. Concurrent copiers write the same:
-/// sealed comments don't change, and the set of comments to copy was fixed when the migration began.
+/// While the discussion moves to another layout and not everything is copied: seals the old store and copies
+/// the comments that were posted to it. Concurrent copiers write the same: sealed comments don't change, and
+/// the set of comments to copy was fixed when the migration began.
 ///
 /// # Errors
 /// A repeat starts again from the beginning; copies that exist are kept.
-pub(super) async fn carry(
-    app: &App,
+pub(super) async fn carry<'a>(
     attempt: &Attempt,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-) -> Result<OpenDiscussion, Error> {
-    let (now, before) = (Place::now(parent, discussion), Place::before(parent, discussion));
-    let (Some(migration), Some(before)) = (discussion.uncopied(), before) else {
-        return Ok(discussion.clone());
-    };
-    let (old, new) = (before.storage(), now.storage());
-    old.seal(app, &before).await?;
+    discussed: Discussed<'a>,
+) -> Result<Discussed<'a>, Error> {
+    let Some((migration, old)) = discussed.uncopied_place() else { return Ok(discussed) };
+    let (app, new) = (discussed.app, discussed.place());
+    old.seal().await?;
     let size = usize::try_from(BATCH).unwrap_or(usize::MAX);
     let mut attempt = *attempt;
     let (mut after, mut number): (Option<(DateTime, String)>, i64) = (None, 0);
     let mut kept: Vec<CommentDocument> = Vec::new();
     loop {
-        let batch = old.batch(app, &before, after.as_ref()).await?;
+        let batch = old.batch(after.as_ref()).await?;
         let is_end = batch.is_empty();
         after = batch.last().map(|last| (last.at, last.id.clone())).or(after);
-        let copied =
-            batch.into_iter().filter(|comment| comment.is_taken(&migration.taken)).map(|comment| {
-                CommentDocument {
-                    key: now.key(&comment.id),
-                    on: now.on(),
-                    sealed: false,
-                    ..comment
-                }
-            });
-        kept.extend(copied);
+        let taken = batch.into_iter().filter(|comment| comment.is_taken(&migration.taken));
+        kept.extend(taken.map(|comment| CommentDocument {
+            key: new.key(&comment.id),
+            on: new.on(),
+            sealed: false,
+            ..comment
+        }));
         while kept.len() >= size || (is_end && !kept.is_empty()) {
             let rest = kept.split_off(kept.len().min(size));
             let comments = std::mem::replace(&mut kept, rest);
             if !new.lists_authors() {
-                store::put_authored(app, &now.discussion, &comments).await?;
+                store::put_authored(app, &new.discussion, &comments).await?;
             }
-            new.copy(app, &now, number, comments, &attempt).await?;
+            new.copy(number, comments, &attempt).await?;
             number += 1;
         }
         if is_end {
@@ -59,8 +52,8 @@ pub(super) async fn carry(
         // same.
         if attempt.is_over() {
             attempt = app.begin().await?;
-            match store::settled(app, parent).await? {
-                Some(still) if still.id == discussion.id && still.epoch == discussion.epoch => {}
+            match store::settled(app, &discussed.parent).await? {
+                Some(still) if still.id == discussed.id && still.epoch == discussed.epoch => {}
                 _ => return Err(Error::unavailable("the discussion moved on meanwhile")),
             }
         }
@@ -68,12 +61,11 @@ pub(super) async fn carry(
     if attempt.is_over() {
         attempt = app.begin().await?;
     }
-    let marked = store::mark_copied(app, parent, discussion, &attempt).await;
-    if let Some(marked) = marked.decided()? {
+    if let Some(marked) = discussed.mark_copied(&attempt).await? {
         return Ok(marked);
     }
-    match store::settled(app, parent).await? {
-        Some(still) if still.id == discussion.id && still.uncopied().is_none() => Ok(*still),
+    match store::settled(app, &discussed.parent).await? {
+        Some(still) if still.id == discussed.id && still.uncopied().is_none() => Ok(still),
         _ => Err(attempt.overdue()),
     }
 }

@@ -5,20 +5,20 @@ use mongodb::bson::Document;
 
 use super::{
     super::{
-        documents::{CommentDocument, DueKind, OpenDiscussion, Parent, Taken},
-        store::{self, By, Place},
+        documents::{CommentDocument, DueKind, Taken},
+        store::{self, By, Discussed, Place},
     },
     reads::newest,
 };
-use crate::{app::App, error::Error, flow::Attempt};
+use crate::{error::Error, flow::Attempt};
 
 /// Result of carrying out a comment's outbox.
 #[derive(Debug)]
-pub(super) enum Finished {
+pub(super) enum Finished<'a> {
     /// The outbox is empty; the comment in its current state.
     Done(CommentDocument),
     /// The discussion moved to another store before the comment was committed: post it there.
-    Moved(OpenDiscussion),
+    Moved(Discussed<'a>),
     /// The discussion doesn't accept the comment any more; the comment was withdrawn.
     Withdrawn,
     /// Another attempt aborted it; the comment was withdrawn.
@@ -26,54 +26,43 @@ pub(super) enum Finished {
 }
 
 /// Carries out the outbox of a comment in the current store. `seen` guards the commit of a post.
-pub(super) async fn finish(
-    app: &App,
+pub(super) async fn finish<'a>(
     attempt: &Attempt,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
+    discussed: &Discussed<'a>,
     comment: CommentDocument,
     seen: Document,
-) -> Result<Finished, Error> {
+) -> Result<Finished<'a>, Error> {
     let Some(due) = comment.due.clone() else { return Ok(Finished::Done(comment)) };
-    match due.kind {
-        DueKind::Post if discussion.taken(&comment.id).is_none_or(|taken| taken.void) => {
-            match posted(app, attempt, parent, discussion, &comment, seen).await? {
-                Posted::Taken => {}
-                Posted::Moved(discussion) => return Ok(Finished::Moved(*discussion)),
-                Posted::Withdrawn => return Ok(Finished::Withdrawn),
-                Posted::GivenUp => return Ok(Finished::GivenUp),
-            }
-        }
-        DueKind::Post => {}
-        DueKind::Edit | DueKind::Remove => told(app, attempt, parent, discussion, &comment).await?,
+    let is_taken = discussed.taken(&comment.id).is_some_and(|taken| !taken.void);
+    if due.kind != DueKind::Post {
+        apply(attempt, discussed, &comment).await?;
+    } else if !is_taken && let Some(ended) = commit(attempt, discussed, &comment, seen).await? {
+        return Ok(ended);
     }
-    let place = Place::now(parent, discussion);
-    if !place.storage().lists_authors() {
-        store::put_authored(app, &place.discussion, std::slice::from_ref(&comment)).await?;
+    let place = discussed.place();
+    if !place.lists_authors() {
+        store::put_authored(place.app, &place.discussion, std::slice::from_ref(&comment)).await?;
     }
-    settle(app, attempt, &place, comment).await
+    settle(attempt, &place, comment).await
 }
 
 /// Empties the outbox.
-async fn settle(
-    app: &App,
+async fn settle<'a>(
     attempt: &Attempt,
-    place: &Place,
+    place: &Place<'a>,
     comment: CommentDocument,
-) -> Result<Finished, Error> {
+) -> Result<Finished<'a>, Error> {
     let tag = comment.due.as_ref().map(|due| due.tag.clone()).unwrap_or_default();
-    let storage = place.storage();
-    let settled = storage.settle(app, place, &comment.id, &tag, attempt).await;
-    if let Some(comment) = settled.decided()? {
+    if let Some(comment) = place.settle(&comment.id, &tag, attempt).await? {
         return Ok(Finished::Done(comment));
     }
-    let now = store::settled(app, &place.parent).await?;
+    let now = store::settled(place.app, &place.parent).await?;
     let done = CommentDocument { due: None, ..comment };
     match now.filter(|now| now.id == place.discussion) {
         // The store was sealed: the new one has the comment with its outbox.
-        Some(now) if now.epoch != place.epoch => Ok(Finished::Moved(*now)),
+        Some(now) if now.epoch != place.epoch => Ok(Finished::Moved(now)),
         None => Ok(Finished::Done(done)),
-        Some(_) => match storage.find(app, place, By::Id(&done.id)).await? {
+        Some(_) => match place.find(By::Id(&done.id)).await? {
             Some(now) if now.due.as_ref().is_none_or(|due| due.tag != tag) => {
                 Ok(Finished::Done(now))
             }
@@ -83,73 +72,54 @@ async fn settle(
     }
 }
 
-/// Result of committing a post.
-enum Posted {
-    Taken,
-    Moved(Box<OpenDiscussion>),
-    Withdrawn,
-    GivenUp,
-}
-
-async fn posted(
-    app: &App,
+/// Commits a post; returns how it ended otherwise.
+async fn commit<'a>(
     attempt: &Attempt,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
+    discussed: &Discussed<'a>,
     comment: &CommentDocument,
     seen: Document,
-) -> Result<Posted, Error> {
-    let taken = store::take(app, parent, discussion, comment, seen, attempt).await;
-    if taken.decided()?.is_some() {
-        return Ok(Posted::Taken);
+) -> Result<Option<Finished<'a>>, Error> {
+    if discussed.take(&[comment], seen, attempt).await?.is_some() {
+        return Ok(None);
     }
-    let now = store::settled(app, parent).await?;
-    let now = now.filter(|now| now.id == discussion.id);
-    let place = Place::now(parent, discussion);
-    let Some(now) = now else {
+    let now = store::settled(discussed.app, &discussed.parent).await?;
+    let place = discussed.place();
+    let Some(now) = now.filter(|now| now.id == discussed.id) else {
         // The discussion is gone: nothing can commit the comment any more.
-        let _gone = place.storage().withdraw(app, &place, &comment.id).await.decided()?;
-        return Ok(Posted::Withdrawn);
+        place.withdraw(&comment.id).await?;
+        return Ok(Some(Finished::Withdrawn));
     };
-    if now.epoch != discussion.epoch {
+    if now.epoch != discussed.epoch {
         // Also if it was committed: another attempt may have posted it anew, with another time.
-        return Ok(Posted::Moved(now));
+        return Ok(Some(Finished::Moved(now)));
     }
-    let void = match now.taken(&comment.id) {
-        Some(Taken { void: false, .. }) => return Ok(Posted::Taken),
+    let was_void = match now.taken(&comment.id) {
+        Some(Taken { void: false, .. }) => return Ok(None),
         Some(Taken { void: true, .. }) => true,
         None if attempt.is_over() => return Err(attempt.overdue()),
         // A caller who can't see the document any more can't post.
-        None => store::void(app, parent, &now, &comment.id, attempt).await.decided()?.is_some(),
-    };
-    if !void {
+        None if now.void(&comment.id, attempt).await?.is_some() => false,
         // Another attempt has committed or aborted it.
-        return Err(Error::unavailable("a comment was taken and given up at once"));
-    }
-    let was_void = now.taken(&comment.id).is_some();
-    let _gone = place.storage().withdraw(app, &place, &comment.id).await.decided()?;
-    Ok(if was_void { Posted::GivenUp } else { Posted::Withdrawn })
+        None => return Err(Error::unavailable("a comment was taken and given up at once")),
+    };
+    place.withdraw(&comment.id).await?;
+    Ok(Some(if was_void { Finished::GivenUp } else { Finished::Withdrawn }))
 }
 
 /// Applies an edit or a removal to the discussed document.
-async fn told(
-    app: &App,
+async fn apply(
     attempt: &Attempt,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
+    discussed: &Discussed<'_>,
     comment: &CommentDocument,
 ) -> Result<(), Error> {
     let tag = comment.due.as_ref().map(|due| due.tag.as_str()).unwrap_or_default();
     loop {
-        let Some(now) = store::settled(app, parent).await? else { return Ok(()) };
-        if now.id != discussion.id || now.taken(tag).is_some() {
-            return Ok(());
-        }
+        let now = store::settled(discussed.app, &discussed.parent).await?;
+        let is_owed = |now: &Discussed<'_>| now.id == discussed.id && now.taken(tag).is_none();
+        let Some(now) = now.filter(is_owed) else { return Ok(()) };
         // After a removal the newest comments are refilled with an older one.
-        let newest =
-            if comment.removed.is_some() { newest(app, parent, &now).await? } else { Vec::new() };
-        let given = store::give(app, parent, &now, comment, &newest, attempt).await;
-        if given.decided()?.is_some() {
+        let newest = if comment.removed.is_some() { newest(&now).await? } else { Vec::new() };
+        if now.give(comment, &newest, attempt).await?.is_some() {
             return Ok(());
         }
         if attempt.is_over() {

@@ -6,14 +6,13 @@
 //! that finds them. The old store is removed when no attempt can still read it and no comment in it waits to
 //! be posted.
 
-use async_graphql::ID;
 use mongodb::bson::DateTime;
 
 use super::{
     super::{
-        documents::{Layout, OpenDiscussion, Parent},
-        store::{self, CAP, Place},
-        types::{DiscussionFull, MigrateDiscussionResult},
+        documents::{Layout, OpenDiscussion},
+        store::{self, CAP, Discussed},
+        types::{DiscussionFull, MigrateDiscussionInput, MigrateDiscussionResult},
     },
     begin,
     copy::carry,
@@ -22,78 +21,60 @@ use super::{
     post::repost,
 };
 use crate::{
-    app::App,
     error::Error,
-    flow::Attempt,
     graphql::{
+        cx::Cx,
+        declared::Input,
         refusals::{InUse, Stop},
-        requester::Requester,
     },
 };
 
 /// Moves a discussion. A repeat of the same call continues an unfinished migration.
-pub async fn migrate(
-    app: &App,
-    requester: &Requester,
-    on: &ID,
-    to: Layout,
+pub async fn migrate_discussion(
+    cx: Cx<'_>,
+    input: MigrateDiscussionInput,
 ) -> Result<OpenDiscussion, Stop<MigrateDiscussionResult>> {
-    let parent = parent_of(on)?;
-    may_write(&parent, requester)?;
-    let (attempt, discussion) = begin(app, &parent, requester).await?;
-    let mut discussion = discussion?;
-    if discussion.layout != to {
-        let seen = parent.kind.seen_by(requester);
-        let moved = store::migrate(app, &parent, &discussion, to, seen, &attempt).await;
-        match moved.decided()? {
-            Some(moved) => discussion = moved,
-            None => discussion = explained(app, requester, &parent, to, &attempt).await?,
+    let MigrateDiscussionInput { on, to } = input.checked()?.into_inner();
+    let parent = parent_of(&on)?;
+    may_write(&parent, cx)?;
+    let (attempt, mut discussed) = begin(cx, &parent).await?;
+    if discussed.layout != to {
+        let seen = parent.kind.seen_by(cx.requester);
+        if let Some(moved) = discussed.migrate(to, seen, &attempt).await? {
+            discussed = moved;
+        } else {
+            discussed = begin(cx, &parent).await?.1;
+            if discussed.layout != to {
+                return Err(refusal(&discussed, to).unwrap_or_else(|| attempt.overdue().into()));
+            }
         }
     }
-    if discussion.uncopied().is_some() {
-        discussion = carry(app, &attempt, &parent, &discussion).await?;
-    }
-    Ok(discussion)
+    Ok(carry(&attempt, discussed).await?.discussion)
 }
 
-/// Why the migration of a discussion was refused.
-async fn explained(
-    app: &App,
-    requester: &Requester,
-    parent: &Parent,
-    to: Layout,
-    attempt: &Attempt,
-) -> Result<OpenDiscussion, Stop<MigrateDiscussionResult>> {
-    let now = begin(app, parent, requester).await?.1?;
-    if now.layout == to {
-        return Ok(now);
-    }
+/// Why the migration of a discussion is refused.
+fn refusal(now: &Discussed<'_>, to: Layout) -> Option<Stop<MigrateDiscussionResult>> {
     if now.migration.is_some() {
         let message = "the discussion is still moving; try again in a minute";
-        return Err(InUse::because(message).into());
+        return Some(InUse::because(message).into());
     }
-    if to == Layout::Embedded && now.total > CAP {
-        return Err(DiscussionFull::new(now.total).into());
-    }
-    Err(attempt.overdue().into())
+    (to == Layout::Embedded && now.total > CAP).then(|| DiscussionFull::new(now.total).into())
 }
 
 /// Finishes a migration that the sweep found: copies the remaining comments, and removes the old store when
 /// no attempt reads it any more and no comment in it waits to be posted. Returns whether anything was
 /// changed.
 pub(in super::super) async fn settle(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
+    discussed: Discussed<'_>,
     before: DateTime,
 ) -> Result<bool, Error> {
-    let (Some(migration), Some(old)) = (&discussion.migration, Place::before(parent, discussion))
-    else {
+    let (Some(migration), Some(old)) = (&discussed.migration, discussed.before()) else {
         return Ok(false);
     };
+    let app = discussed.app;
     let attempt = app.begin().await?;
     let Some(copied_at) = migration.copied_at else {
-        carry(app, &attempt, parent, discussion).await?;
+        carry(&attempt, discussed).await?;
         return Ok(true);
     };
     if copied_at >= before {
@@ -101,19 +82,19 @@ pub(in super::super) async fn settle(
     }
     let mut after: Option<(DateTime, String)> = None;
     loop {
-        let batch = old.storage().batch(app, &old, after.as_ref()).await?;
+        let batch = old.batch(after.as_ref()).await?;
         let Some(last) = batch.last() else { break };
         after = Some((last.at, last.id.clone()));
         for comment in batch {
             if !comment.is_taken(&migration.taken) {
-                repost(app, &attempt, parent, discussion.clone(), &comment).await?;
+                repost(&attempt, discussed.clone(), &comment).await?;
             }
         }
     }
-    old.storage().remove(app, &old).await?;
-    if Place::now(parent, discussion).storage().lists_authors() {
-        store::remove_authored(app, &discussion.id).await?;
+    old.remove().await?;
+    if discussed.place().lists_authors() {
+        store::remove_authored(app, &discussed.id).await?;
     }
     let attempt = app.begin().await?;
-    Ok(store::close(app, parent, discussion, &attempt).await.decided()?.is_some())
+    Ok(discussed.close(&attempt).await?.is_some())
 }

@@ -13,25 +13,28 @@ mod reads;
 
 pub use authors::comments_by;
 pub(super) use bulk::{Known, Line, post_all};
-pub use changes::{edit, remove};
+pub use changes::{edit_comment, remove_comment};
 pub(super) use drive::drive;
-pub use migrate::migrate;
+pub use migrate::migrate_discussion;
 pub(super) use migrate::settle;
-pub use open::{forget, open};
-pub use post::{post, review};
+pub use open::{forget, open_discussion};
+pub use post::{post_comment, review_product};
 pub use reads::{Listed, comment, comments, discussion, followed, replies, subthread};
 
 use async_graphql::ID;
 
 use super::{
     documents::{CommentDocument, OpenDiscussion, Parent},
-    store::{self, By, Place},
+    store::{self, By, Discussed},
 };
 use crate::{
-    app::App,
     error::Error,
     flow::Attempt,
-    graphql::{input, refusals::NotFound, requester::Requester},
+    graphql::{
+        cx::Cx,
+        input,
+        refusals::{NotFound, Stop},
+    },
 };
 
 /// Maximum length of a comment, in characters.
@@ -51,12 +54,12 @@ pub(super) fn parent_of(id: &ID) -> Result<Parent, NotFound> {
 }
 
 /// The slug of a comment. A malformed slug is treated like the slug of no comment.
-fn checked_slug(slug: &str) -> Result<String, NotFound> {
+pub(super) fn checked_slug(slug: &str) -> Result<&str, NotFound> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
     if slug.is_empty() || slug.len() > SLUG || !slug.bytes().all(fits) {
         return Err(NotFound::given("comment", slug));
     }
-    Ok(slug.to_owned())
+    Ok(slug)
 }
 
 /// The error for a document that doesn't exist or that this caller can't see.
@@ -78,35 +81,25 @@ fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
 }
 
 /// Begins an attempt by reading the discussion of a document that the caller can see.
-async fn begin(
-    app: &App,
+async fn begin<'a, U: From<NotFound>>(
+    cx: Cx<'a>,
     parent: &Parent,
-    requester: &Requester,
-) -> Result<(Attempt, Result<OpenDiscussion, NotFound>), Error> {
-    let (attempt, found) = store::open(app, parent, requester).await?;
-    let discussion = match found {
-        Some(Some(discussion)) => Ok(discussion),
-        Some(None) => Err(NotFound::new("discussion", parent.id().0)),
-        None => Err(no_parent(parent)),
-    };
-    Ok((attempt, discussion))
+) -> Result<(Attempt, Discussed<'a>), Stop<U>> {
+    match store::open(cx, parent).await? {
+        (attempt, Some(Some(discussed))) => Ok((attempt, discussed)),
+        (_, Some(None)) => Err(NotFound::new("discussion", parent.id().0).into()),
+        (_, None) => Err(no_parent(parent).into()),
+    }
 }
 
 /// Finds a posted comment in either store: during a migration, a comment that isn't in the new store is still
 /// in the old one.
-async fn find(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    by: By<'_>,
-) -> Result<Option<CommentDocument>, Error> {
-    let now = Place::now(parent, discussion);
-    let mut found = now.storage().find(app, &now, by).await?;
+async fn find(discussed: &Discussed<'_>, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+    let mut found = discussed.place().find(by).await?;
     if found.is_none()
-        && discussion.uncopied().is_some()
-        && let Some(before) = Place::before(parent, discussion)
+        && let Some((_, before)) = discussed.uncopied_place()
     {
-        found = before.storage().find(app, &before, by).await?;
+        found = before.find(by).await?;
     }
     Ok(found.filter(|comment| !comment.is_unposted()))
 }

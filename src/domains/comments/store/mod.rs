@@ -1,4 +1,4 @@
-//! Every MongoDB call of comments: the three layouts behind one trait, and the discussed documents.
+//! Every MongoDB call of comments: the three layouts behind [`Place`], and the discussed documents.
 
 mod authors;
 mod embedded;
@@ -6,37 +6,76 @@ mod invariants;
 mod paged;
 mod parents;
 mod per_document;
-mod rebuild;
 mod seen;
 
 pub(super) use authors::{list_authored, put_authored, remove_authored};
 pub(super) use invariants::{list_copies, list_stores, list_wrong_pages};
-pub(super) use parents::{
-    LATEST, close, excerpt, for_each, forget_taken, give, list_touched, mark_copied, migrate,
-    open_discussion, rest, settled, take, take_all, void,
-};
+pub(super) use parents::{LATEST, excerpt, for_each, list_touched, open_discussion, settled};
 pub(super) use per_document::{insert_all, settle_all};
-pub(super) use rebuild::rebuild;
-pub(super) use seen::{find, list_seen, open};
+pub(super) use seen::{find, list_seen, open, reopen};
 
-use async_trait::async_trait;
+use std::ops::Deref;
+
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::documents::{CommentDocument, Layout, OpenDiscussion, Parent};
+use super::documents::{CommentDocument, Layout, Migration, OpenDiscussion, Parent};
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
     graphql::page::{Order, Page},
-    mongo::{
-        Outcome,
-        expression::{starts_with, stored},
-    },
+    mongo::expression::{starts_with, stored},
 };
 
-/// The store of a discussion's comments in one of its epochs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+/// A discussion as it was read, with its document. It dereferences to the discussion.
+#[derive(Debug, Clone)]
+pub(super) struct Discussed<'a> {
+    /// The handles of this gateway.
+    pub(super) app: &'a App,
+    /// The discussed document.
+    pub(super) parent: Parent,
+    /// The discussion.
+    pub(super) discussion: OpenDiscussion,
+}
+
+impl Deref for Discussed<'_> {
+    type Target = OpenDiscussion;
+
+    fn deref(&self) -> &OpenDiscussion {
+        &self.discussion
+    }
+}
+
+impl<'a> Discussed<'a> {
+    /// The store that comments are posted to now.
+    pub(super) fn place(&self) -> Place<'a> {
+        Place {
+            app: self.app,
+            parent: self.parent.clone(),
+            discussion: self.id.clone(),
+            epoch: self.epoch,
+            layout: self.layout,
+        }
+    }
+
+    /// The previous store, during a migration.
+    pub(super) fn before(&self) -> Option<Place<'a>> {
+        let layout = self.migration.as_ref()?.from;
+        Some(Place { layout, epoch: self.epoch - 1, ..self.place() })
+    }
+
+    /// The previous store with its migration, while not everything is copied.
+    pub(super) fn uncopied_place(&self) -> Option<(&Migration, Place<'a>)> {
+        Some((self.uncopied()?, self.before()?))
+    }
+}
+
+/// The store of a discussion's comments in one of its epochs. Once the next epoch has begun it is sealed, and
+/// nothing in it changes any more.
+#[derive(Debug, Clone)]
+pub(super) struct Place<'a> {
+    /// The handles of this gateway.
+    pub(super) app: &'a App,
     /// The discussed document.
     pub(super) parent: Parent,
     /// Id of the discussion.
@@ -47,28 +86,12 @@ pub(super) struct Place {
     pub(super) layout: Layout,
 }
 
-impl Place {
-    /// The store that comments are posted to now.
-    pub(super) fn now(parent: &Parent, discussion: &OpenDiscussion) -> Self {
-        Self {
-            parent: parent.clone(),
-            discussion: discussion.id.clone(),
-            epoch: discussion.epoch,
-            layout: discussion.layout,
-        }
-    }
-
-    /// The previous store, during a migration.
-    pub(super) fn before(parent: &Parent, discussion: &OpenDiscussion) -> Option<Self> {
-        let layout = discussion.migration.as_ref()?.from;
-        Some(Self { layout, epoch: discussion.epoch - 1, ..Self::now(parent, discussion) })
-    }
-
+impl<'a> Place<'a> {
     /// The store of a comment that was found in that layout.
-    pub(super) fn of(comment: &CommentDocument, layout: Layout) -> Option<Self> {
+    pub(super) fn of(app: &'a App, comment: &CommentDocument, layout: Layout) -> Option<Self> {
         let (discussion, epoch) = comment.on.rsplit_once('.')?;
         let (discussion, epoch) = (discussion.to_owned(), epoch.parse().ok()?);
-        Some(Self { parent: comment.parent.clone(), discussion, epoch, layout })
+        Some(Self { app, parent: comment.parent.clone(), discussion, epoch, layout })
     }
 
     /// The value of `on` in the store's comments.
@@ -81,9 +104,25 @@ impl Place {
         format!("{id}.{}", self.epoch)
     }
 
-    /// The implementation of its layout.
-    pub(super) fn storage(&self) -> &'static dyn Storage {
-        storage(self.layout)
+    /// The comment as it is posted to this store; see [`CommentDocument::placed`].
+    pub(super) fn placed(
+        &self,
+        draft: &CommentDocument,
+        name: &str,
+        at: DateTime,
+        begun: DateTime,
+    ) -> CommentDocument {
+        draft.placed((self.key(&draft.id), self.on()), name, at, begun)
+    }
+
+    /// Whether it can serve that list.
+    pub(super) fn serves(&self, way: &Way) -> bool {
+        self.layout != Layout::Paged || *way == Way::Chronological
+    }
+
+    /// Whether lists by author read it directly, without copies.
+    pub(super) fn lists_authors(&self) -> bool {
+        self.layout == Layout::PerDocument
     }
 }
 
@@ -240,195 +279,138 @@ pub(super) enum Inserted {
     Refused,
 }
 
-/// A layout: how the comments of a discussion are stored. A store belongs to one epoch. Once the next epoch
-/// has begun it is sealed, and nothing in it changes any more.
-#[async_trait]
-pub(super) trait Storage: Send + Sync {
-    /// Whether it can serve that list.
-    fn serves(&self, way: &Way) -> bool;
+/// Delegates to the layout's module, or for `EMBEDDED` to the given value.
+macro_rules! by_layout {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $(where embedded $value:expr)?;
+    )+) => {
+        impl Place<'_> { $(
+            $(#[$meta])*
+            pub(super) async fn $name(&self, $($arg: $type),*) -> Result<$result, Error> {
+                match self.layout {
+                    Layout::PerDocument => Box::pin(per_document::$name(self, $($arg),*)).await,
+                    Layout::Paged => Box::pin(paged::$name(self, $($arg),*)).await,
+                    Layout::Embedded => by_layout!(@ self $name($($arg),*) $(; $value)?),
+                }
+            }
+        )+ }
+    };
+    (@ $self:ident $name:ident($($arg:ident),*)) => {
+        Box::pin(embedded::$name($self, $($arg),*)).await
+    };
+    (@ $self:ident $name:ident($($arg:ident),*); $value:expr) => { Ok($value) };
+}
 
-    /// Whether lists by author read it directly, without copies.
-    fn lists_authors(&self) -> bool;
-
-    /// Inserts a comment that is to be posted.
-    async fn insert(
-        &self,
-        app: &App,
-        place: &Place,
-        discussion: &OpenDiscussion,
-        comment: CommentDocument,
-        guard: Document,
-        attempt: &Attempt,
-    ) -> Result<Inserted, Error>;
+by_layout! {
+    /// Inserts a comment that is to be posted. `guard` is of the layout that commits it at once.
+    fn insert(
+        discussion: &OpenDiscussion, comment: CommentDocument, guard: Document, attempt: &Attempt
+    ) -> Inserted;
 
     /// Finds one comment.
-    async fn find(
-        &self,
-        app: &App,
-        place: &Place,
-        by: By<'_>,
-    ) -> Result<Option<CommentDocument>, Error>;
+    fn find(by: By<'_>) -> Option<CommentDocument>;
 
     /// Finds comments by their ids.
-    async fn find_all(
-        &self,
-        app: &App,
-        place: &Place,
-        ids: &[String],
-    ) -> Result<Vec<CommentDocument>, Error>;
+    fn find_all(ids: &[String]) -> Vec<CommentDocument>;
 
     /// Changes a comment if `guard` holds and the store isn't sealed.
-    async fn change(
-        &self,
-        app: &App,
-        place: &Place,
-        id: &str,
-        guard: Document,
-        change: Change,
-        attempt: &Attempt,
-    ) -> Outcome<CommentDocument>;
+    fn change(
+        id: &str, guard: Document, change: Change, attempt: &Attempt
+    ) -> Option<CommentDocument>;
 
+    /// A page of a list, and one comment more. `discussion` was just read.
+    fn list(discussion: &OpenDiscussion, way: &Way, page: &Page) -> Vec<CommentDocument>;
+
+    /// The newest comments that aren't removed, at most `limit`, newest first. Of the unsettled ones, only
+    /// those whose ids are in `taken`.
+    fn newest(taken: &[&str], limit: i64) -> Vec<CommentDocument>;
+
+    /// Deletes a comment that isn't posted yet; an embedded one is committed by its insert. Returns whether
+    /// there was one.
+    fn withdraw(id: &str) -> bool where embedded false;
+
+    /// Seals the store: no comment in it changes any more. The raised epoch seals an embedded one.
+    fn seal() -> () where embedded ();
+
+    /// The next comments by time, posted or not.
+    fn batch(after: Option<&(DateTime, String)>) -> Vec<CommentDocument>;
+
+    /// Inserts the `number`th batch of copies; copies that exist stay.
+    fn copy(number: i64, comments: Vec<CommentDocument>, attempt: &Attempt) -> ();
+
+    /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
+    /// see [`Discussed::close`].
+    fn remove() -> () where embedded ();
+}
+
+impl Place<'_> {
     /// Empties the outbox of a comment if it still holds this entry.
-    async fn settle(
+    pub(super) async fn settle(
         &self,
-        app: &App,
-        place: &Place,
         id: &str,
         tag: &str,
         attempt: &Attempt,
-    ) -> Outcome<CommentDocument> {
+    ) -> Result<Option<CommentDocument>, Error> {
         let set = doc! { "settledAt": attempt.now() };
         let change = Change { set, unset: vec!["due"] };
-        self.change(app, place, id, doc! { "due.tag": tag }, change, attempt).await
+        self.change(id, doc! { "due.tag": tag }, change, attempt).await
     }
 
-    /// Edits a comment of that author if it is unchanged since it was read and its outbox is empty.
-    async fn edit(
+    /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. An edit
+    /// also needs the comment to be posted after a time.
+    pub(super) async fn rewrite(
         &self,
-        app: &App,
-        place: &Place,
         old: &CommentDocument,
         new: &CommentDocument,
-        earliest: DateTime,
+        posted_after: Option<DateTime>,
         attempt: &Attempt,
-    ) -> Outcome<CommentDocument> {
-        let guard = doc! {
-            "author": &old.author,
-            "nonce": &old.nonce,
+    ) -> Result<Option<CommentDocument>, Error> {
+        let mut unchanged = doc! {
             "version": old.version,
-            "at": { "$gt": earliest },
             "removed": { "$exists": false },
             "due": { "$exists": false },
         };
+        if let Some(earliest) = posted_after {
+            let edited =
+                doc! { "author": &old.author, "nonce": &old.nonce, "at": { "$gt": earliest } };
+            unchanged.extend(edited);
+        }
         let set = doc! {
             "text": &new.text,
             "stars": new.stars,
             "nonce": &new.nonce,
             "version": new.version,
             "editedAt": new.edited_at,
-            "due": stored(&new.due),
-        };
-        self.change(app, place, &old.id, guard, without_null(set), attempt).await
-    }
-
-    /// Removes the text of a comment if it is unchanged since it was read and its outbox is empty; its place
-    /// stays.
-    async fn blank(
-        &self,
-        app: &App,
-        place: &Place,
-        old: &CommentDocument,
-        new: &CommentDocument,
-        attempt: &Attempt,
-    ) -> Outcome<CommentDocument> {
-        let guard = doc! {
-            "version": old.version,
-            "removed": { "$exists": false },
-            "due": { "$exists": false },
-        };
-        let set = doc! {
-            "text": "",
-            "nonce": &new.nonce,
-            "version": new.version,
             "removed": stored(&new.removed),
             "due": stored(&new.due),
         };
-        let change = Change { set, unset: vec!["stars"] };
-        self.change(app, place, &old.id, guard, change, attempt).await
+        let set = set.into_iter().filter(|(_, value)| *value != Bson::Null).collect();
+        let loses_stars = old.stars.is_some() && new.stars.is_none();
+        let unset = if loses_stars { vec!["stars"] } else { vec![] };
+        self.change(&old.id, unchanged, Change { set, unset }, attempt).await
     }
-
-    /// A page of a list, and one comment more. `discussion` was just read.
-    async fn list(
-        &self,
-        app: &App,
-        place: &Place,
-        discussion: &OpenDiscussion,
-        way: &Way,
-        page: &Page,
-    ) -> Result<Vec<CommentDocument>, Error>;
-
-    /// The newest comments that aren't removed, at most `limit`, newest first. Of the unsettled ones, only
-    /// those whose ids are in `taken`.
-    async fn newest(
-        &self,
-        app: &App,
-        place: &Place,
-        taken: &[&str],
-        limit: i64,
-    ) -> Result<Vec<CommentDocument>, Error>;
-
-    /// Deletes a comment that isn't posted yet.
-    async fn withdraw(&self, app: &App, place: &Place, id: &str) -> Outcome<()>;
-
-    /// Seals the store: no comment in it changes any more.
-    async fn seal(&self, app: &App, place: &Place) -> Result<(), Error>;
-
-    /// The next comments by time, posted or not.
-    async fn batch(
-        &self,
-        app: &App,
-        place: &Place,
-        after: Option<&(DateTime, String)>,
-    ) -> Result<Vec<CommentDocument>, Error>;
-
-    /// Inserts the `number`th batch of copies; copies that exist stay.
-    async fn copy(
-        &self,
-        app: &App,
-        place: &Place,
-        number: i64,
-        comments: Vec<CommentDocument>,
-        attempt: &Attempt,
-    ) -> Result<(), Error>;
-
-    /// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
-    async fn list_due(
-        &self,
-        app: &App,
-        before: DateTime,
-        limit: i64,
-    ) -> Result<Vec<CommentDocument>, Error>;
-
-    /// Removes the store with all its comments.
-    async fn remove(&self, app: &App, place: &Place) -> Result<(), Error>;
-
-    /// Removes all stores of a deleted discussion.
-    async fn remove_all(&self, app: &App, discussion: &str) -> Result<(), Error>;
 }
 
-/// The implementation of a layout.
-pub(super) fn storage(layout: Layout) -> &'static dyn Storage {
+/// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
+pub(super) async fn list_due(
+    app: &App,
+    layout: Layout,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<CommentDocument>, Error> {
     match layout {
-        Layout::PerDocument => &per_document::PerDocument,
-        Layout::Paged => &paged::Paged,
-        Layout::Embedded => &embedded::Embedded,
+        Layout::PerDocument => per_document::list_due(app, before, limit).await,
+        Layout::Paged => paged::list_due(app, before, limit).await,
+        Layout::Embedded => embedded::list_due(app, before, limit).await,
     }
 }
 
-/// A change that sets only the fields with a value.
-fn without_null(fields: Document) -> Change {
-    let set = fields.into_iter().filter(|(_, value)| *value != Bson::Null).collect();
-    Change { set, unset: Vec::new() }
+/// Removes all stores of a deleted discussion. Embedded ones go with the document.
+pub(super) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
+    per_document::remove_all(app, discussion).await?;
+    paged::remove_all(app, discussion).await?;
+    remove_authored(app, discussion).await
 }
 
 /// Filter: the comment is posted.

@@ -1,14 +1,13 @@
-//! The layout `PAGED`: documents with up to 100 comments each.
+//! The layout `PAGED`: documents with up to 100 comments each, in `commentPages`.
 //!
 //! One update adds a comment to a page; its guard counts the comments of the page. The time of a comment is
 //! that of this update, and later than the time of the comment before, so that pages are ordered by time.
 
-use async_trait::async_trait;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, PageDocument},
-    By, CAP, Change, Inserted, Place, Storage, Way, stores_of,
+    By, CAP, Change, Inserted, Place, Way, stores_of,
 };
 use crate::{
     app::App,
@@ -16,15 +15,12 @@ use crate::{
     flow::Attempt,
     graphql::page::Page,
     mongo::{
-        Collection, Outcome, Version,
+        Collection, Version,
         collection::List,
         expression::{both, literal, stored},
         keyset,
     },
 };
-
-/// The layout; its collection is `commentPages`.
-pub(super) struct Paged;
 
 /// Pages that one command of a list reads: a page of a list rarely spans more.
 const PAGES: i64 = 2;
@@ -34,7 +30,7 @@ fn pages(app: &App) -> Collection<PageDocument> {
 }
 
 /// The pages after the given values of a last comment, in that direction of time.
-fn behind(place: &Place, direction: i32, from: Option<&[Bson]>) -> List {
+fn behind(place: &Place<'_>, direction: i32, from: Option<&[Bson]>) -> List {
     let keys = [("until", direction), ("untilId", direction)];
     let filter = doc! { "on": place.on() };
     let filter = match from {
@@ -61,8 +57,7 @@ fn next(moment: DateTime) -> DateTime {
 
 /// Adds the comment to the page that still has room.
 async fn push(
-    app: &App,
-    place: &Place,
+    place: &Place<'_>,
     comment: &CommentDocument,
     attempt: &Attempt,
 ) -> Result<Option<CommentDocument>, Error> {
@@ -87,22 +82,21 @@ async fn push(
         doc! { "$set": { "entries": { "$concatArrays": ["$entries", [entry]] } } },
         doc! { "$set": { "full": is_full } },
     ];
-    let page = pages(app).guarded(filter, update).within(attempt).apply().await.decided()?;
+    let page = pages(place.app).guarded(filter, update).within(attempt).apply().await.decided()?;
     Ok(page.and_then(|page| pick(page, By::Id(&comment.id))))
 }
 
 /// The page with the highest number.
-async fn last(app: &App, place: &Place) -> Result<Option<PageDocument>, Error> {
+async fn last(place: &Place<'_>) -> Result<Option<PageDocument>, Error> {
     let filter = doc! { "on": place.on() };
     let sort = doc! { "page": -1 };
     let list = List { filter, sort, limit: 1, hint: Some("page"), ..List::default() };
-    Ok(pages(app).list(list).await?.pop())
+    Ok(pages(place.app).list(list).await?.pop())
 }
 
 /// Begins the page after `last` with the comment.
 async fn begin(
-    app: &App,
-    place: &Place,
+    place: &Place<'_>,
     discussion: &OpenDiscussion,
     last: Option<&PageDocument>,
     comment: &CommentDocument,
@@ -115,22 +109,18 @@ async fn begin(
     let sort_key = [comment.above(), &level].concat();
     let comment = CommentDocument { sort_key, at, ..comment.clone() };
     let page = page_of(place, number, vec![comment.clone()]);
-    Ok(pages(app).insert(page).await.decided()?.map(|()| comment))
+    Ok(pages(place.app).insert(page).await.decided()?.map(|()| comment))
 }
 
 /// Why no page accepts the comment: it exists, or another comment has its slug.
-async fn clash(
-    app: &App,
-    place: &Place,
-    comment: &CommentDocument,
-) -> Result<Option<Inserted>, Error> {
+async fn clash(place: &Place<'_>, comment: &CommentDocument) -> Result<Option<Inserted>, Error> {
     let on = place.on();
     let same = [
         doc! { "on": &on, "entries.id": &comment.id },
         doc! { "on": &on, "entries.slug": &comment.slug },
     ];
     let list = List { filter: doc! { "$or": same.to_vec() }, limit: 2, ..List::default() };
-    let found = pages(app).list(list).await?;
+    let found = pages(place.app).list(list).await?;
     let entries = || found.iter().flat_map(|page| &page.entries);
     if let Some(same) = entries().find(|other| other.id == comment.id) {
         return Ok(Some(Inserted::Exists(same.clone())));
@@ -139,7 +129,7 @@ async fn clash(
     Ok(is_taken.then_some(Inserted::SlugTaken))
 }
 
-fn page_of(place: &Place, number: i64, entries: Vec<CommentDocument>) -> PageDocument {
+fn page_of(place: &Place<'_>, number: i64, entries: Vec<CommentDocument>) -> PageDocument {
     let on = place.on();
     PageDocument {
         key: format!("{on}.{number}"),
@@ -154,242 +144,200 @@ fn page_of(place: &Place, number: i64, entries: Vec<CommentDocument>) -> PageDoc
     }
 }
 
-#[async_trait]
-impl Storage for Paged {
-    fn serves(&self, way: &Way) -> bool {
-        matches!(way, Way::Chronological)
-    }
-
-    fn lists_authors(&self) -> bool {
-        false
-    }
-
-    async fn insert(
-        &self,
-        app: &App,
-        place: &Place,
-        discussion: &OpenDiscussion,
-        comment: CommentDocument,
-        _guard: Document,
-        attempt: &Attempt,
-    ) -> Result<Inserted, Error> {
-        while !attempt.is_over() {
-            if let Some(there) = push(app, place, &comment, attempt).await? {
-                return Ok(Inserted::Unposted(there));
-            }
-            let last = last(app, place).await?;
-            let is_open = |page: &PageDocument| page.page >= discussion.first_page && !page.full;
-            match last {
-                Some(page) if is_open(&page) && page.sealed => return Ok(Inserted::Refused),
-                // It has room: the comment may already exist.
-                Some(page) if is_open(&page) => {}
-                last => {
-                    let begun =
-                        begin(app, place, discussion, last.as_ref(), &comment, attempt).await?;
-                    if let Some(there) = begun {
-                        return Ok(Inserted::Unposted(there));
-                    }
+pub(super) async fn insert(
+    place: &Place<'_>,
+    discussion: &OpenDiscussion,
+    comment: CommentDocument,
+    _: Document,
+    attempt: &Attempt,
+) -> Result<Inserted, Error> {
+    while !attempt.is_over() {
+        if let Some(there) = push(place, &comment, attempt).await? {
+            return Ok(Inserted::Unposted(there));
+        }
+        let last = last(place).await?;
+        let is_open = |page: &PageDocument| page.page >= discussion.first_page && !page.full;
+        match last {
+            Some(page) if is_open(&page) && page.sealed => return Ok(Inserted::Refused),
+            // It has room: the comment may already exist.
+            Some(page) if is_open(&page) => {}
+            last => {
+                let begun = begin(place, discussion, last.as_ref(), &comment, attempt).await?;
+                if let Some(there) = begun {
+                    return Ok(Inserted::Unposted(there));
                 }
             }
-            if let Some(clash) = clash(app, place, &comment).await? {
-                return Ok(clash);
-            }
         }
-        Err(attempt.overdue())
+        if let Some(clash) = clash(place, &comment).await? {
+            return Ok(clash);
+        }
     }
+    Err(attempt.overdue())
+}
 
-    async fn find(
-        &self,
-        app: &App,
-        place: &Place,
-        by: By<'_>,
-    ) -> Result<Option<CommentDocument>, Error> {
-        let (field, value, hint) = match by {
-            By::Id(id) => ("entries.id", id, "comment"),
-            By::Slug(slug) => ("entries.slug", slug, "slug"),
+pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+    let (field, value, hint) = match by {
+        By::Id(id) => ("entries.id", id, "comment"),
+        By::Slug(slug) => ("entries.slug", slug, "slug"),
+    };
+    let filter = doc! { "on": place.on(), field: value };
+    let list = List { filter, limit: 1, hint: Some(hint), ..List::default() };
+    Ok(pages(place.app).list(list).await?.pop().and_then(|page| pick(page, by)))
+}
+
+pub(super) async fn find_all(
+    place: &Place<'_>,
+    ids: &[String],
+) -> Result<Vec<CommentDocument>, Error> {
+    let filter = doc! { "on": place.on(), "entries.id": { "$in": ids } };
+    let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+    let list = List { filter, limit, hint: Some("comment"), ..List::default() };
+    let entries = pages(place.app).list(list).await?.into_iter().flat_map(|page| page.entries);
+    Ok(entries.filter(|comment| ids.contains(&comment.id)).collect())
+}
+
+pub(super) async fn change(
+    place: &Place<'_>,
+    id: &str,
+    guard: Document,
+    change: Change,
+    attempt: &Attempt,
+) -> Result<Option<CommentDocument>, Error> {
+    let comment = both(By::Id(id).filter(), guard);
+    let filter = doc! {
+        "on": place.on(),
+        "entries.id": id,
+        "entries": { "$elemMatch": comment },
+        "sealed": { "$ne": true },
+    };
+    let changed = pages(place.app)
+        .guarded(filter, change.at("entries.$[comment]."))
+        .array_filters(vec![doc! { "comment.id": id }])
+        .within(attempt);
+    let Some(page) = changed.apply().await.decided()? else { return Ok(None) };
+    let gone = || Error::internal("a comment left its page");
+    pick(page, By::Id(id)).map(Some).ok_or_else(gone)
+}
+
+pub(super) async fn list(
+    place: &Place<'_>,
+    _: &OpenDiscussion,
+    way: &Way,
+    page: &Page,
+) -> Result<Vec<CommentDocument>, Error> {
+    let mut from = page.after().map(<[Bson]>::to_vec);
+    let mut found = Vec::new();
+    loop {
+        let read = pages(place.app).list(behind(place, 1, from.as_deref())).await?;
+        let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
+        from = read.last().map(end);
+        found.extend(read.into_iter().flat_map(|page| page.entries));
+        let listed = way.page_of(page, found.clone());
+        if is_end || listed.len() >= page.wanted() {
+            return Ok(listed);
+        }
+    }
+}
+
+pub(super) async fn newest(
+    place: &Place<'_>,
+    taken: &[&str],
+    limit: i64,
+) -> Result<Vec<CommentDocument>, Error> {
+    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut newest = Vec::new();
+    let mut from: Option<Vec<Bson>> = None;
+    loop {
+        let read = pages(place.app).list(behind(place, -1, from.as_deref())).await?;
+        let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
+        from = read.last().map(end);
+        let entries = read.into_iter().flat_map(|page| page.entries.into_iter().rev());
+        let is_there =
+            |comment: &CommentDocument| comment.removed.is_none() && comment.is_taken(taken);
+        newest.extend(entries.filter(is_there));
+        if is_end || newest.len() >= wanted {
+            newest.truncate(wanted);
+            return Ok(newest);
+        }
+    }
+}
+
+pub(super) async fn withdraw(place: &Place<'_>, id: &str) -> Result<bool, Error> {
+    let unposted = doc! { "id": id, "due.kind": "POST" };
+    let on = place.on();
+    let with_others = doc! {
+        "on": &on, "entries.id": id, "entries": { "$elemMatch": &unposted },
+        "entries.1": { "$exists": true },
+    };
+    let pull = doc! { "$pull": { "entries": &unposted } };
+    if pages(place.app).guarded(with_others, pull).apply().await.decided()?.is_some() {
+        return Ok(true);
+    }
+    // It is alone on its page, and pages are never empty: the page is removed.
+    let alone = doc! {
+        "on": on, "entries.id": id, "entries": { "$elemMatch": unposted },
+        "entries.1": { "$exists": false },
+    };
+    Ok(pages(place.app).remove(alone).await.decided()?.is_some())
+}
+
+pub(super) async fn seal(place: &Place<'_>) -> Result<(), Error> {
+    let open = doc! { "on": place.on(), "sealed": { "$ne": true } };
+    pages(place.app).update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
+    Ok(())
+}
+
+pub(super) async fn batch(
+    place: &Place<'_>,
+    after: Option<&(DateTime, String)>,
+) -> Result<Vec<CommentDocument>, Error> {
+    let mut from = after.map(|(at, id)| vec![Bson::from(*at), Bson::from(id)]);
+    loop {
+        let list = List { limit: 1, ..behind(place, 1, from.as_deref()) };
+        let Some(page) = pages(place.app).list(list).await?.pop() else { return Ok(Vec::new()) };
+        // If the last comment of a page was withdrawn, `until` is later than the remaining comments.
+        from = Some(end(&page));
+        let is_next = |comment: &CommentDocument| {
+            after.is_none_or(|(at, id)| (comment.at, &comment.id) > (*at, id))
         };
-        let filter = doc! { "on": place.on(), field: value };
-        let list = List { filter, limit: 1, hint: Some(hint), ..List::default() };
-        Ok(pages(app).list(list).await?.pop().and_then(|page| pick(page, by)))
-    }
-
-    async fn find_all(
-        &self,
-        app: &App,
-        place: &Place,
-        ids: &[String],
-    ) -> Result<Vec<CommentDocument>, Error> {
-        let filter = doc! { "on": place.on(), "entries.id": { "$in": ids } };
-        let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-        let list = List { filter, limit, hint: Some("comment"), ..List::default() };
-        let entries = pages(app).list(list).await?.into_iter().flat_map(|page| page.entries);
-        Ok(entries.filter(|comment| ids.contains(&comment.id)).collect())
-    }
-
-    async fn change(
-        &self,
-        app: &App,
-        place: &Place,
-        id: &str,
-        guard: Document,
-        change: Change,
-        attempt: &Attempt,
-    ) -> Outcome<CommentDocument> {
-        let comment = both(By::Id(id).filter(), guard);
-        let filter = doc! {
-            "on": place.on(),
-            "entries.id": id,
-            "entries": { "$elemMatch": comment },
-            "sealed": { "$ne": true },
-        };
-        let changed = pages(app)
-            .guarded(filter, change.at("entries.$[comment]."))
-            .array_filters(vec![doc! { "comment.id": id }])
-            .within(attempt)
-            .apply()
-            .await;
-        match changed {
-            Outcome::Applied(page) => match pick(page, By::Id(id)) {
-                Some(comment) => Outcome::Applied(comment),
-                None => Outcome::Unknown(Error::internal("a comment left its page")),
-            },
-            Outcome::Refused => Outcome::Refused,
-            Outcome::Unknown(error) => Outcome::Unknown(error),
+        let next: Vec<_> = page.entries.into_iter().filter(is_next).collect();
+        if !next.is_empty() {
+            return Ok(next);
         }
     }
+}
 
-    async fn list(
-        &self,
-        app: &App,
-        place: &Place,
-        _discussion: &OpenDiscussion,
-        way: &Way,
-        page: &Page,
-    ) -> Result<Vec<CommentDocument>, Error> {
-        let mut from = page.after().map(<[Bson]>::to_vec);
-        let mut found = Vec::new();
-        loop {
-            let read = pages(app).list(behind(place, 1, from.as_deref())).await?;
-            let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
-            from = read.last().map(end);
-            found.extend(read.into_iter().flat_map(|page| page.entries));
-            let listed = way.page_of(page, found.clone());
-            if is_end || listed.len() >= page.wanted() {
-                return Ok(listed);
-            }
-        }
-    }
+pub(super) async fn copy(
+    place: &Place<'_>,
+    number: i64,
+    comments: Vec<CommentDocument>,
+    _: &Attempt,
+) -> Result<(), Error> {
+    // The page is full from the start: comments that are posted meanwhile begin their own pages.
+    let page = PageDocument { full: true, ..page_of(place, number, comments) };
+    pages(place.app).insert_many(vec![page]).await?;
+    Ok(())
+}
 
-    async fn newest(
-        &self,
-        app: &App,
-        place: &Place,
-        taken: &[&str],
-        limit: i64,
-    ) -> Result<Vec<CommentDocument>, Error> {
-        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut newest = Vec::new();
-        let mut from: Option<Vec<Bson>> = None;
-        loop {
-            let read = pages(app).list(behind(place, -1, from.as_deref())).await?;
-            let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
-            from = read.last().map(end);
-            let entries = read.into_iter().flat_map(|page| page.entries.into_iter().rev());
-            let is_there =
-                |comment: &CommentDocument| comment.removed.is_none() && comment.is_taken(taken);
-            newest.extend(entries.filter(is_there));
-            if is_end || newest.len() >= wanted {
-                newest.truncate(wanted);
-                return Ok(newest);
-            }
-        }
-    }
+pub(super) async fn list_due(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<CommentDocument>, Error> {
+    let filter = doc! { "entries.due.at": { "$lt": before } };
+    let list = List { filter, limit, hint: Some("due"), ..List::default() };
+    let entries = pages(app).list(list).await?.into_iter().flat_map(|page| page.entries);
+    let is_due =
+        |comment: &CommentDocument| comment.due.as_ref().is_some_and(|due| due.at < before);
+    Ok(entries.filter(is_due).collect())
+}
 
-    async fn withdraw(&self, app: &App, place: &Place, id: &str) -> Outcome<()> {
-        let unposted = doc! { "id": id, "due.kind": "POST" };
-        let on = place.on();
-        let with_others = doc! {
-            "on": &on, "entries.id": id, "entries": { "$elemMatch": &unposted },
-            "entries.1": { "$exists": true },
-        };
-        let pull = doc! { "$pull": { "entries": &unposted } };
-        match pages(app).guarded(with_others, pull).apply().await {
-            Outcome::Applied(_) => Outcome::Applied(()),
-            // It is alone on its page, and pages are never empty: the page is removed.
-            Outcome::Refused => {
-                let alone = doc! {
-                    "on": on, "entries.id": id, "entries": { "$elemMatch": unposted },
-                    "entries.1": { "$exists": false },
-                };
-                pages(app).remove(alone).await
-            }
-            Outcome::Unknown(error) => Outcome::Unknown(error),
-        }
-    }
+pub(super) async fn remove(place: &Place<'_>) -> Result<(), Error> {
+    pages(place.app).remove_many(doc! { "on": place.on() }).await?;
+    Ok(())
+}
 
-    async fn seal(&self, app: &App, place: &Place) -> Result<(), Error> {
-        let open = doc! { "on": place.on(), "sealed": { "$ne": true } };
-        pages(app).update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
-        Ok(())
-    }
-
-    async fn batch(
-        &self,
-        app: &App,
-        place: &Place,
-        after: Option<&(DateTime, String)>,
-    ) -> Result<Vec<CommentDocument>, Error> {
-        let mut from = after.map(|(at, id)| vec![Bson::from(*at), Bson::from(id)]);
-        loop {
-            let list = List { limit: 1, ..behind(place, 1, from.as_deref()) };
-            let Some(page) = pages(app).list(list).await?.pop() else { return Ok(Vec::new()) };
-            // If the last comment of a page was withdrawn, `until` is later than the remaining comments.
-            from = Some(end(&page));
-            let is_next = |comment: &CommentDocument| {
-                after.is_none_or(|(at, id)| (comment.at, &comment.id) > (*at, id))
-            };
-            let next: Vec<_> = page.entries.into_iter().filter(is_next).collect();
-            if !next.is_empty() {
-                return Ok(next);
-            }
-        }
-    }
-
-    async fn copy(
-        &self,
-        app: &App,
-        place: &Place,
-        number: i64,
-        comments: Vec<CommentDocument>,
-        _run: &Attempt,
-    ) -> Result<(), Error> {
-        // The page is full from the start: comments that are posted meanwhile begin their own pages.
-        let page = PageDocument { full: true, ..page_of(place, number, comments) };
-        pages(app).insert_many(vec![page]).await?;
-        Ok(())
-    }
-
-    async fn list_due(
-        &self,
-        app: &App,
-        before: DateTime,
-        limit: i64,
-    ) -> Result<Vec<CommentDocument>, Error> {
-        let filter = doc! { "entries.due.at": { "$lt": before } };
-        let list = List { filter, limit, hint: Some("due"), ..List::default() };
-        let entries = pages(app).list(list).await?.into_iter().flat_map(|page| page.entries);
-        let is_due =
-            |comment: &CommentDocument| comment.due.as_ref().is_some_and(|due| due.at < before);
-        Ok(entries.filter(is_due).collect())
-    }
-
-    async fn remove(&self, app: &App, place: &Place) -> Result<(), Error> {
-        pages(app).remove_many(doc! { "on": place.on() }).await?;
-        Ok(())
-    }
-
-    async fn remove_all(&self, app: &App, discussion: &str) -> Result<(), Error> {
-        pages(app).remove_many(doc! { "on": stores_of(discussion) }).await?;
-        Ok(())
-    }
+pub(super) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
+    pages(app).remove_many(doc! { "on": stores_of(discussion) }).await?;
+    Ok(())
 }

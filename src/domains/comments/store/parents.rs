@@ -1,20 +1,25 @@
 //! The discussed documents: commits and applies of comments, and discussions with unfinished work.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::{
+    bson::{Bson, DateTime, Document, doc},
+    options::UpdateModifications,
+};
 
 use super::{
-    super::documents::{
-        CommentDocument, CommentExcerpt, Kind, Layout, OpenDiscussion, Parent, ParentDocument,
-        ParentKind, of_kind,
+    super::{
+        derived::Derived,
+        documents::{
+            CommentDocument, CommentExcerpt, Kind, Layout, OpenDiscussion, Parent, ParentDocument,
+            ParentKind, Rating, of_kind,
+        },
     },
-    CAP,
+    CAP, Discussed,
 };
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
     mongo::{
-        Outcome,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
     },
@@ -26,46 +31,41 @@ pub(in super::super) const LATEST: i32 = 10;
 const EXCERPT: usize = 280;
 
 /// The discussion, without a check of visibility.
-pub(in super::super) async fn settled(
-    app: &App,
+pub(in super::super) async fn settled<'a>(
+    app: &'a App,
     parent: &Parent,
-) -> Result<Option<Box<OpenDiscussion>>, Error> {
+) -> Result<Option<Discussed<'a>>, Error> {
     of_kind!(parent.kind, Own => {
         let found = app.collection::<Own>().get_settled(&parent.key).await?;
-        Ok(found.and_then(|parent| parent.discussion))
+        Ok(found.and_then(|found| of(app, parent.kind, found)))
     })
 }
 
-/// Writes into the discussed document; returns the discussion after the update.
-pub(super) async fn write(
-    app: &App,
+/// Writes into the discussed document; returns the discussion after the update, or `None` if it is refused.
+async fn write<'a>(
+    app: &'a App,
     parent: &Parent,
     guard: Document,
-    update: impl Into<mongodb::options::UpdateModifications>,
+    update: impl Into<UpdateModifications>,
     attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
+) -> Result<Option<Discussed<'a>>, Error> {
     let filter = both(doc! { "_id": &parent.key }, guard);
     of_kind!(parent.kind, Own => {
         let write = app.collection::<Own>().guarded(filter, update).within(attempt);
-        match write.apply().await {
-            Outcome::Applied(after) => match after.discussion {
-                Some(discussion) => Outcome::Applied(*discussion),
-                None => Outcome::Unknown(Error::internal("a discussion isn't where it was")),
-            },
-            Outcome::Refused => Outcome::Refused,
-            Outcome::Unknown(error) => Outcome::Unknown(error),
-        }
+        let Some(after) = write.apply().await.decided()? else { return Ok(None) };
+        let gone = || Error::internal("a discussion isn't where it was");
+        of(app, parent.kind, after).map(Some).ok_or_else(gone)
     })
 }
 
 /// Opens a discussion if there is none.
-pub(in super::super) async fn open_discussion(
-    app: &App,
+pub(in super::super) async fn open_discussion<'a>(
+    app: &'a App,
     parent: &Parent,
     layout: Layout,
     seen: Document,
     attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
+) -> Result<Option<Discussed<'a>>, Error> {
     let guard = both(seen, doc! { "discussion": { "$exists": false } });
     let discussion = OpenDiscussion {
         id: app.ids().random(),
@@ -92,13 +92,8 @@ pub(super) fn touch(attempt: &Attempt) -> Document {
     doc! { "discussion.touchedAt": attempt.now() }
 }
 
-/// The commit of a comment: a guard against a second one, and the update.
-pub(super) fn taking(comment: &CommentDocument, attempt: &Attempt) -> (Document, Document) {
-    taking_all(&[comment], attempt)
-}
-
-/// The same for several comments.
-fn taking_all(comments: &[&CommentDocument], attempt: &Attempt) -> (Document, Document) {
+/// The commit of comments: a guard against a second one, and the update.
+pub(super) fn taking(comments: &[&CommentDocument], attempt: &Attempt) -> (Document, Document) {
     let count = i64::try_from(comments.len()).unwrap_or(i64::MAX);
     let mut increase = doc! { "discussion.count": count, "discussion.total": count };
     let stars: Vec<_> = comments.iter().filter_map(|comment| comment.stars).collect();
@@ -132,215 +127,211 @@ pub(in super::super) fn excerpt(comment: &CommentDocument) -> CommentExcerpt {
     CommentExcerpt { id, slug, author, text, is_cut, stars, at }
 }
 
-/// Commits a post: counts the comment and adds it to the newest, if the epoch is still that of its store.
-pub(in super::super) async fn take(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    comment: &CommentDocument,
-    seen: Document,
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    take_all(app, parent, discussion, &[comment], seen, attempt).await
-}
-
-/// Like [`take`] for several comments, none of which is committed.
-pub(in super::super) async fn take_all(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    comments: &[&CommentDocument],
-    seen: Document,
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let (untaken, update) = taking_all(comments, attempt);
-    let now = doc! { "discussion.id": &discussion.id, "discussion.epoch": discussion.epoch };
-    write(app, parent, both(both(seen, now), untaken), update, attempt).await
-}
-
-/// Marks a tag as void, unless it is already marked.
-pub(in super::super) async fn void(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    tag: &str,
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let guard = doc! {
-        "discussion.id": &discussion.id, "discussion.taken.tag": { "$ne": tag },
-    };
-    let void = doc! { "tag": tag, "at": attempt.now(), "void": true };
-    let update = doc! {
-        "$push": { "discussion.taken": void },
-        "$min": touch(attempt),
-    };
-    write(app, parent, guard, update, attempt).await
-}
-
-/// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
-/// and this number of comments; one of them replaces the removed comment.
-pub(in super::super) async fn give(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    comment: &CommentDocument,
-    newest: &[CommentDocument],
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let Some(due) = &comment.due else { return Outcome::Refused };
-    let mut guard = doc! {
-        "discussion.id": &discussion.id,
-        "discussion.version": discussion.version,
-        "discussion.taken.tag": { "$ne": &due.tag },
-    };
-    if comment.removed.is_some() {
-        // A comment that was committed since might be the one to add.
-        guard.insert("discussion.total", discussion.total);
+impl Discussed<'_> {
+    /// Writes into the discussion; returns it after the update, or `None` if it is refused.
+    async fn write(
+        &self,
+        guard: Document,
+        update: impl Into<UpdateModifications>,
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let guard = both(guard, doc! { "discussion.id": &self.id });
+        write(self.app, &self.parent, guard, update, attempt).await
     }
-    let same = doc! { "$eq": ["$$this.id", literal(&comment.id)] };
-    let latest = if comment.removed.is_some() {
-        let others = filter("$discussion.latest", doc! { "$not": [same] });
-        let more: Vec<Bson> = newest
-            .iter()
-            .filter(|other| other.id != comment.id)
-            .map(|other| stored(&excerpt(other)))
-            .collect();
-        let known = doc! { "$in": ["$$this.id", "$discussion.latest.id"] };
-        let more = filter(literal(more), doc! { "$not": [known] });
-        let all = doc! { "$concatArrays": [others, more] };
-        let sorted = doc! { "$sortArray": { "input": all, "sortBy": { "at": -1, "id": -1 } } };
-        Bson::Document(doc! { "$slice": [sorted, LATEST] })
-    } else {
-        map("$discussion.latest", choose(same, literal(stored(&excerpt(comment))), "$$this"))
-    };
-    let taken = whole(doc! { "tag": literal(&due.tag), "at": attempt.now() });
-    let mut set = doc! {
-        "discussion.count": { "$add": ["$discussion.count", i64::from(due.count)] },
-        "discussion.latest": latest,
-        "discussion.version": { "$add": ["$discussion.version", 1_i64] },
-        "discussion.taken": append(array("discussion.taken"), vec![taken]),
-        "discussion.touchedAt": { "$min": ["$discussion.touchedAt", attempt.now()] },
-    };
-    if due.reviews != 0 || due.stars != 0 {
-        for (field, change) in [("count", due.reviews), ("sum", due.stars)] {
-            let field = format!("discussion.rating.{field}");
-            let sum = doc! { "$add": [format!("${field}"), i64::from(change)] };
-            set.insert(field, sum);
+
+    /// Commits the posts of comments, none of which is committed: counts them and adds them to the newest, if the
+    /// epoch is still that of their store.
+    pub(in super::super) async fn take(
+        &self,
+        comments: &[&CommentDocument],
+        seen: Document,
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let (untaken, update) = taking(comments, attempt);
+        let now = doc! { "discussion.epoch": self.epoch };
+        self.write(both(both(seen, now), untaken), update, attempt).await
+    }
+
+    /// Marks a tag as void, unless it is already marked.
+    pub(in super::super) async fn void(
+        &self,
+        tag: &str,
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let guard = doc! { "discussion.taken.tag": { "$ne": tag } };
+        let void = doc! { "tag": tag, "at": attempt.now(), "void": true };
+        let update = doc! { "$push": { "discussion.taken": void }, "$min": touch(attempt) };
+        self.write(guard, update, attempt).await
+    }
+
+    /// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
+    /// and this number of comments; one of them replaces the removed comment.
+    pub(in super::super) async fn give(
+        &self,
+        comment: &CommentDocument,
+        newest: &[CommentDocument],
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let Some(due) = &comment.due else { return Ok(None) };
+        let mut guard = doc! {
+            "discussion.version": self.version,
+            "discussion.taken.tag": { "$ne": &due.tag },
+        };
+        if comment.removed.is_some() {
+            // A comment that was committed since might be the one to add.
+            guard.insert("discussion.total", self.total);
         }
+        let same = doc! { "$eq": ["$$this.id", literal(&comment.id)] };
+        let latest = if comment.removed.is_some() {
+            let others = filter("$discussion.latest", doc! { "$not": [same] });
+            let more: Vec<Bson> = newest
+                .iter()
+                .filter(|other| other.id != comment.id)
+                .map(|other| stored(&excerpt(other)))
+                .collect();
+            let known = doc! { "$in": ["$$this.id", "$discussion.latest.id"] };
+            let more = filter(literal(more), doc! { "$not": [known] });
+            let all = doc! { "$concatArrays": [others, more] };
+            let sorted = doc! { "$sortArray": { "input": all, "sortBy": { "at": -1, "id": -1 } } };
+            Bson::Document(doc! { "$slice": [sorted, LATEST] })
+        } else {
+            map("$discussion.latest", choose(same, literal(stored(&excerpt(comment))), "$$this"))
+        };
+        let taken = whole(doc! { "tag": literal(&due.tag), "at": attempt.now() });
+        let mut set = doc! {
+            "discussion.count": { "$add": ["$discussion.count", i64::from(due.count)] },
+            "discussion.latest": latest,
+            "discussion.version": { "$add": ["$discussion.version", 1_i64] },
+            "discussion.taken": append(array("discussion.taken"), vec![taken]),
+            "discussion.touchedAt": { "$min": ["$discussion.touchedAt", attempt.now()] },
+        };
+        if due.reviews != 0 || due.stars != 0 {
+            for (field, change) in [("count", due.reviews), ("sum", due.stars)] {
+                let field = format!("discussion.rating.{field}");
+                let sum = doc! { "$add": [format!("${field}"), i64::from(change)] };
+                set.insert(field, sum);
+            }
+        }
+        self.write(guard, vec![doc! { "$set": set }], attempt).await
     }
-    write(app, parent, guard, vec![doc! { "$set": set }], attempt).await
-}
 
-/// Changes the layout: from now on comments are posted to a store of the next epoch.
-pub(in super::super) async fn migrate(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    to: Layout,
-    seen: Document,
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let mut guard = doc! {
-        "discussion.id": &discussion.id,
-        "discussion.epoch": discussion.epoch,
-        "discussion.migration": { "$exists": false },
-    };
-    // Void tags aren't copied.
-    let taken = filter(array("discussion.taken"), doc! { "$ne": ["$$this.void", true] });
-    let mut set = doc! {
-        "discussion.migration": whole(doc! {
-            "from": "$discussion.layout",
-            "at": "$$NOW",
-            "taken": map(taken, "$$this.tag"),
-        }),
-        "discussion.layout": literal(stored(&to)),
-        "discussion.epoch": { "$add": ["$discussion.epoch", 1_i64] },
-        "discussion.since": { "$max": [
-            "$$NOW", { "$add": [{ "$max": "$discussion.latest.at" }, 1_i64] },
-        ] },
-        "discussion.firstPage": { "$toLong": { "$ceil": {
-            "$divide": ["$discussion.total", CAP],
-        } } },
-        "discussion.touchedAt": { "$min": ["$discussion.touchedAt", "$$NOW"] },
-    };
-    if to == Layout::Embedded {
-        guard.insert("discussion.total", doc! { "$lte": CAP });
-        set.insert("discussion.entries", Bson::Array(vec![]));
+    /// Changes the layout: from now on comments are posted to a store of the next epoch.
+    pub(in super::super) async fn migrate(
+        &self,
+        to: Layout,
+        seen: Document,
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let mut guard = doc! {
+            "discussion.epoch": self.epoch,
+            "discussion.migration": { "$exists": false },
+        };
+        // Void tags aren't copied.
+        let taken = filter(array("discussion.taken"), doc! { "$ne": ["$$this.void", true] });
+        let mut set = doc! {
+            "discussion.migration": whole(doc! {
+                "from": "$discussion.layout",
+                "at": "$$NOW",
+                "taken": map(taken, "$$this.tag"),
+            }),
+            "discussion.layout": literal(stored(&to)),
+            "discussion.epoch": { "$add": ["$discussion.epoch", 1_i64] },
+            "discussion.since": { "$max": [
+                "$$NOW", { "$add": [{ "$max": "$discussion.latest.at" }, 1_i64] },
+            ] },
+            "discussion.firstPage": { "$toLong": { "$ceil": {
+                "$divide": ["$discussion.total", CAP],
+            } } },
+            "discussion.touchedAt": { "$min": ["$discussion.touchedAt", "$$NOW"] },
+        };
+        if to == Layout::Embedded {
+            guard.insert("discussion.total", doc! { "$lte": CAP });
+            set.insert("discussion.entries", Bson::Array(vec![]));
+        }
+        self.write(both(seen, guard), vec![doc! { "$set": set }], attempt).await
     }
-    write(app, parent, both(seen, guard), vec![doc! { "$set": set }], attempt).await
-}
 
-/// Notes that everything is copied.
-pub(in super::super) async fn mark_copied(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let guard = doc! {
-        "discussion.id": &discussion.id,
-        "discussion.epoch": discussion.epoch,
-        "discussion.migration.at": { "$exists": true },
-        "discussion.migration.copiedAt": { "$exists": false },
-    };
-    let update = vec![doc! { "$set": { "discussion.migration.copiedAt": "$$NOW" } }];
-    write(app, parent, guard, update, attempt).await
-}
-
-/// Removes the note of a migration whose old store is gone, together with the comments of an embedded store.
-pub(in super::super) async fn close(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let guard = doc! {
-        "discussion.id": &discussion.id,
-        "discussion.epoch": discussion.epoch,
-        "discussion.migration.copiedAt": { "$exists": true },
-    };
-    let mut gone = doc! { "discussion.migration": 1 };
-    if discussion.layout != Layout::Embedded {
-        gone.insert("discussion.entries", 1);
+    /// Notes that everything is copied.
+    pub(in super::super) async fn mark_copied(
+        &self,
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let guard = doc! {
+            "discussion.epoch": self.epoch,
+            "discussion.migration.at": { "$exists": true },
+            "discussion.migration.copiedAt": { "$exists": false },
+        };
+        let update = vec![doc! { "$set": { "discussion.migration.copiedAt": "$$NOW" } }];
+        self.write(guard, update, attempt).await
     }
-    write(app, parent, guard, doc! { "$unset": gone }, attempt).await
-}
 
-/// Removes the marks with these tags, and sets `touchedAt` to the oldest work that is left.
-pub(in super::super) async fn forget_taken(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    tags: &[String],
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let guard = doc! { "discussion.id": &discussion.id };
-    let told = doc! { "$in": ["$$this.tag", literal(tags)] };
-    let left = filter(array("discussion.taken"), doc! { "$not": [told] });
-    let told = doc! { "$min": "$discussion.taken.at" };
-    let due = doc! { "$min": "$discussion.entries.due.at" };
-    let update = vec![
-        doc! { "$set": { "discussion.taken": left } },
-        doc! { "$set": { "discussion.touchedAt": { "$min": [told, due, "$$NOW"] } } },
-    ];
-    write(app, parent, guard, update, attempt).await
-}
+    /// Removes the note of a migration whose old store is gone, together with the comments of an embedded store.
+    pub(in super::super) async fn close(&self, attempt: &Attempt) -> Result<Option<Self>, Error> {
+        let guard = doc! {
+            "discussion.epoch": self.epoch,
+            "discussion.migration.copiedAt": { "$exists": true },
+        };
+        let mut gone = doc! { "discussion.migration": 1 };
+        if self.layout != Layout::Embedded {
+            gone.insert("discussion.entries", 1);
+        }
+        self.write(guard, doc! { "$unset": gone }, attempt).await
+    }
 
-/// Notes that no work is left, if that is still the case.
-pub(in super::super) async fn rest(
-    app: &App,
-    parent: &Parent,
-    discussion: &OpenDiscussion,
-    attempt: &Attempt,
-) -> Outcome<OpenDiscussion> {
-    let guard = doc! {
-        "discussion.id": &discussion.id,
-        "discussion.touchedAt": discussion.touched_at,
-        "discussion.taken": [],
-        "discussion.migration": { "$exists": false },
-        "discussion.entries.due.at": { "$exists": false },
-    };
-    write(app, parent, guard, doc! { "$unset": { "discussion.touchedAt": 1 } }, attempt).await
+    /// Removes the marks with these tags, and sets `touchedAt` to the oldest work that is left.
+    pub(in super::super) async fn forget_taken(
+        &self,
+        tags: &[String],
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let told = doc! { "$in": ["$$this.tag", literal(tags)] };
+        let left = filter(array("discussion.taken"), doc! { "$not": [told] });
+        let told = doc! { "$min": "$discussion.taken.at" };
+        let due = doc! { "$min": "$discussion.entries.due.at" };
+        let update = vec![
+            doc! { "$set": { "discussion.taken": left } },
+            doc! { "$set": { "discussion.touchedAt": { "$min": [told, due, "$$NOW"] } } },
+        ];
+        self.write(Document::new(), update, attempt).await
+    }
+
+    /// Notes that no work is left, if that is still the case.
+    pub(in super::super) async fn rest(&self, attempt: &Attempt) -> Result<Option<Self>, Error> {
+        let guard = doc! {
+            "discussion.touchedAt": self.touched_at,
+            "discussion.taken": [],
+            "discussion.migration": { "$exists": false },
+            "discussion.entries.due.at": { "$exists": false },
+        };
+        self.write(guard, doc! { "$unset": { "discussion.touchedAt": 1 } }, attempt).await
+    }
+
+    /// Rewrites the derived values, if no post, edit, removal or migration was committed since the discussion was
+    /// read.
+    pub(in super::super) async fn rebuild(
+        &self,
+        derived: &Derived,
+        attempt: &Attempt,
+    ) -> Result<Option<Self>, Error> {
+        let guard = doc! {
+            "discussion.epoch": self.epoch,
+            "discussion.version": self.version,
+            "discussion.total": self.total,
+        };
+        let mut set = doc! {
+            "discussion.count": derived.count,
+            "discussion.total": derived.total,
+            "discussion.latest": stored(&derived.latest),
+        };
+        let mut update = doc! { "$inc": { "discussion.version": 1_i64 } };
+        if derived.rating == Rating::default() {
+            update.insert("$unset", doc! { "discussion.rating": 1 });
+        } else {
+            set.insert("discussion.rating", stored(&derived.rating));
+        }
+        update.insert("$set", set);
+        self.write(guard, update, attempt).await
+    }
 }
 
 /// Discussions whose `touchedAt` is before `before`, oldest first.
@@ -348,7 +339,7 @@ pub(in super::super) async fn list_touched(
     app: &App,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<(Parent, OpenDiscussion)>, Error> {
+) -> Result<Vec<Discussed<'_>>, Error> {
     let mut touched = Vec::new();
     for kind in ParentKind::ALL {
         touched.extend(list_touched_of(app, kind, before, limit).await?);
@@ -362,7 +353,7 @@ pub(super) async fn list_touched_of(
     kind: ParentKind,
     before: DateTime,
     limit: i64,
-) -> Result<Vec<(Parent, OpenDiscussion)>, Error> {
+) -> Result<Vec<Discussed<'_>>, Error> {
     of_kind!(kind, Own => {
         let filter = doc! { "discussion.touchedAt": { "$lt": before } };
         let sort = doc! { "discussion.touchedAt": 1 };
@@ -371,30 +362,32 @@ pub(super) async fn list_touched_of(
         let projection = Some(fields);
         let list = List { filter, sort, limit, projection, hint, ..List::default() };
         let found = app.collection::<Own>().list(list).await?;
-        Ok(found.into_iter().filter_map(|parent| of(kind, parent)).collect())
+        Ok(found.into_iter().filter_map(|found| of(app, kind, found)).collect())
     })
 }
 
-fn of<K: Kind>(kind: ParentKind, parent: ParentDocument<K>) -> Option<(Parent, OpenDiscussion)> {
-    let ParentDocument { key, discussion, .. } = parent;
-    Some((Parent { kind, key }, *discussion?))
+pub(super) fn of<K: Kind>(
+    app: &App,
+    kind: ParentKind,
+    found: ParentDocument<K>,
+) -> Option<Discussed<'_>> {
+    let ParentDocument { key, discussion, .. } = found;
+    Some(Discussed { app, parent: Parent { kind, key }, discussion: *discussion? })
 }
 
 /// Every discussion.
-pub(in super::super) async fn for_each(
-    app: &App,
-    mut each: impl FnMut(Parent, OpenDiscussion),
+pub(in super::super) async fn for_each<'a>(
+    app: &'a App,
+    mut each: impl FnMut(Discussed<'a>),
 ) -> Result<(), Error> {
     for kind in ParentKind::ALL {
         of_kind!(kind, Own => {
             let all = app.collection::<Own>();
-            all.for_each(|parent| {
-                if let Some((parent, discussion)) = of(kind, parent) {
-                    each(parent, discussion);
-                }
+            let each = |found| {
+                of(app, kind, found).into_iter().for_each(&mut each);
                 Ok(())
-            })
-            .await?;
+            };
+            all.for_each(each).await?;
         });
     }
     Ok(())

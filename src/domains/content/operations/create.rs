@@ -2,80 +2,53 @@
 
 use super::{
     super::{
-        documents::{Author, ContentType, Metadata, NodeDocument, listed},
-        store,
-        types::{CreateContentInput, CreateContentResult, Shown},
+        documents::{Author, ContentType, Metadata, NodeDocument, Text, listed},
+        store::{self, Nodes},
+        types::{CreateContentInput, CreateContentResult, ReaderRole, Shown},
     },
-    DEPTH, changeable,
-    checks::{Text, checked_text, stored_access},
-    own_id,
+    DEPTH,
 };
 use crate::{
-    app::App,
     domains::identities,
     error::Error,
     flow::{Attempt, Op},
     graphql::{
-        input,
-        node_id::NodeKind,
+        cx::Cx,
+        declared::Input,
         refusals::{AlreadyExists, Conflict, InvalidInput, Stop},
-        scalars::Slug,
-        trees::planted,
     },
     mongo::Version,
 };
 
 type Refused = Stop<CreateContentResult>;
 
-/// Checked input of new content.
-struct New {
-    op: Op,
-    kind: ContentType,
-    slug: Slug,
-    text: Text,
-    tags: Vec<String>,
-    access: Option<Vec<String>>,
-    author: Author,
-}
-
 /// Creates content that readers can't see yet, once per idempotency key.
-pub async fn create(app: &App, subject: &str, new: &CreateContentInput) -> Result<Shown, Refused> {
-    let kind = new.kind.into();
-    let text = checked_text(kind, &new.text)?;
-    let tags = input::tags("tags", &new.tags)?;
-    let access = new.access.as_deref().map(stored_access);
-    let parent = new.parent.as_ref().map(|parent| own_id(parent)).transpose()?;
-    let name = new.author_name.as_deref();
-    let name = name.map(|name| input::text("authorName", name, 1..=100)).transpose()?;
-    let asked = (kind, &new.slug, &text, &tags, &access, &parent, &name);
-    let op = input::op(app, &[subject, "createContent"], new.idempotency_key.as_ref(), &asked)?;
-    let name = match name {
-        Some(name) => name,
-        None => identities::operations::display_name(app, subject).await?,
+pub async fn create_content(cx: Cx<'_>, input: CreateContentInput) -> Result<Shown, Refused> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = cx.op(&[subject, "createContent"], input.idempotency_key.as_ref(), &*input);
+    let text = input.text.of_kind(input.kind.into())?;
+    let name = match &input.author_name {
+        Some(name) => name.clone(),
+        None => identities::operations::display_name(&cx, subject).await?,
     };
     let author = Author { id: subject.to_owned(), name };
-    let new = New { op, kind, slug: new.slug.clone(), text, tags, access, author };
-    plant(app, new, parent.as_deref()).await
-}
-
-async fn plant(app: &App, new: New, parent: Option<&str>) -> Result<Shown, Refused> {
-    let op = new.op.clone();
-    let (now, inserted) = match open_parent(app, parent, new.kind).await {
+    let tree = Nodes::over(&cx);
+    let (now, inserted) = match open_parent(&tree, &input).await {
         Ok((attempt, parent)) => {
-            let node = placed(new, parent.as_ref(), &attempt);
-            match store::insert(app, node.clone()).await.decided()? {
+            let node = placed(op, &input, text, author, parent.as_ref(), &attempt);
+            match tree.insert(node.clone()).await.decided()? {
                 Some(()) => (attempt.now(), node),
-                None => (attempt.now(), inserted_before(app, &node).await?),
+                None => (attempt.now(), inserted_before(&tree, &node).await?),
             }
         }
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
-        Err(Stop::Refused(refusal)) => match store::open(app, &op.id).await? {
+        Err(Stop::Refused(refusal)) => match cx.collection().open(cx.bounds(), &op.id).await? {
             (attempt, Some(found)) => (attempt.now(), of_op(found, &op.input)?),
             (_, None) => return Err(Stop::Refused(refusal)),
         },
         Err(failed) => return Err(failed),
     };
-    Ok(Shown::written(planted(&store::tree(app), NodeKind::Content, inserted).await?, now))
+    Ok(Shown::written(tree.complete(inserted).await?, now))
 }
 
 /// The content that an op created, if the input was the same.
@@ -91,16 +64,15 @@ fn of_op(found: NodeDocument, input: &str) -> Result<NodeDocument, Conflict> {
 
 /// The parent whose values the new content copies.
 async fn open_parent(
-    app: &App,
-    parent: Option<&str>,
-    kind: ContentType,
+    tree: &Nodes,
+    input: &CreateContentInput,
 ) -> Result<(Attempt, Option<NodeDocument>), Refused> {
-    let Some(id) = parent else {
+    let kind = input.kind.into();
+    let Some(id) = &input.parent else {
         fits(None, kind)?;
-        return Ok((app.begin().await?, None));
+        return Ok((tree.handles.begin().await?, None));
     };
-    let (attempt, parent) = store::open(app, id).await?;
-    let parent = changeable(parent, id)?;
+    let (attempt, parent) = tree.open(id).await?;
     fits(Some(&parent), kind)?;
     if parent.within.len() > DEPTH {
         let reason = format!("would lie deeper than {DEPTH} steps");
@@ -122,24 +94,33 @@ pub(super) fn fits(parent: Option<&NodeDocument>, kind: ContentType) -> Result<(
     Err(InvalidInput::new("parent", reason))
 }
 
-fn placed(new: New, parent: Option<&NodeDocument>, attempt: &Attempt) -> NodeDocument {
-    let New { op, kind, slug, text: Text { title, language, detail }, tags, access, author } = new;
+fn placed(
+    op: Op,
+    input: &CreateContentInput,
+    text: Text,
+    author: Author,
+    parent: Option<&NodeDocument>,
+    attempt: &Attempt,
+) -> NodeDocument {
     let above = parent.map_or("", |parent| parent.metadata.path.as_str());
-    let path = format!("{above}/{}", slug.as_str());
-    let inherited = || parent.map(|parent| parent.metadata.access.clone()).unwrap_or_default();
+    let path = format!("{above}/{}", input.slug.as_str());
+    let access = match &input.access {
+        Some(roles) => ReaderRole::names(roles),
+        None => parent.map(|parent| parent.metadata.access.clone()).unwrap_or_default(),
+    };
     let metadata = Metadata {
         nonce: op.id.clone(),
-        kind,
+        kind: input.kind.into(),
         parent_id: parent.map(|parent| parent.id.clone()),
-        slug,
+        slug: input.slug.clone(),
         path: path.clone(),
-        title,
-        language,
+        title: text.title,
+        language: text.language,
         created: attempt.now(),
         author,
-        tags,
-        access: access.unwrap_or_else(inherited),
-        detail,
+        tags: input.tags.clone(),
+        access,
+        detail: text.detail,
     };
     let mut within = NodeDocument::line(parent);
     within.push(path);
@@ -169,11 +150,11 @@ fn placed(new: New, parent: Option<&NodeDocument>, attempt: &Attempt) -> NodeDoc
 }
 
 /// The content that the op inserted before, after a unique key was found taken.
-async fn inserted_before(app: &App, node: &NodeDocument) -> Result<NodeDocument, Refused> {
+async fn inserted_before(tree: &Nodes, node: &NodeDocument) -> Result<NodeDocument, Refused> {
     let (parent, slug) = (node.metadata.parent_id.as_deref(), node.metadata.slug.as_str());
-    match store::find(app, &node.id).await? {
+    match tree.find(&node.id).await? {
         Some(found) => Ok(of_op(found, &node.input)?),
-        None if store::has_slug(app, parent, slug).await? => {
+        None if store::has_slug(&tree.handles, parent, slug).await? => {
             Err(AlreadyExists::new("content", &node.metadata.path).into())
         }
         None => Err(Error::unavailable("what took the slug is already gone").into()),

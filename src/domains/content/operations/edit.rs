@@ -1,25 +1,21 @@
 //! Edits of drafts, and the versions that they replace.
 
-use super::{
-    super::{
-        documents::{NodeDocument, RevisionDocument},
-        store::{self, Change},
-        types::{
-            ContentConflict, EditContentInput, EditContentResult, RestoreContentInput,
-            RestoreContentResult, Shown,
-        },
+use super::super::{
+    documents::{NodeDocument, RevisionDocument, Text},
+    store::{self, Nodes, WAITING},
+    types::{
+        ContentConflict, EditContentInput, EditContentResult, RestoreContentInput,
+        RestoreContentResult, Shown,
     },
-    changeable,
-    checks::{Text, checked_text},
-    own_id,
 };
 use crate::{
     app::App,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
-        input,
-        refusals::{InvalidInput, NotFound, Stop},
+        cx::Cx,
+        declared::Input,
+        refusals::{NotFound, Stop},
     },
     mongo::Version,
 };
@@ -28,82 +24,76 @@ use crate::{
 pub const REVISIONS: i64 = 50;
 
 /// Replaces the draft that the editor has read. A repeat of the same edit returns the content.
-pub async fn edit(
-    app: &App,
-    subject: &str,
-    asked: &EditContentInput,
+pub async fn edit_content(
+    cx: Cx<'_>,
+    input: EditContentInput,
 ) -> Result<Shown, Stop<EditContentResult>> {
-    let id = own_id(&asked.content)?;
-    let (attempt, node) = store::open(app, &id).await?;
-    let node = changeable(node, &id)?;
-    let text = checked_text(node.metadata.kind, &asked.text)?;
-    replace(app, &attempt, node, subject, &asked.version, &text).await
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    replace(cx, subject, &input.content, &input.version, |node| {
+        let text = input.text.of_kind(node.metadata.kind);
+        async move { Ok(text?) }
+    })
+    .await
 }
 
 /// Restores a former version as the new draft.
-pub async fn restore(
-    app: &App,
-    subject: &str,
-    asked: &RestoreContentInput,
+pub async fn restore_content(
+    cx: Cx<'_>,
+    input: RestoreContentInput,
 ) -> Result<Shown, Stop<RestoreContentResult>> {
-    let id = own_id(&asked.content)?;
-    let number = input::within("number", asked.number.into(), 0..=i64::from(i32::MAX))?;
-    let (attempt, node) = store::open(app, &id).await?;
-    let node = changeable(node, &id)?;
-    let revision = match node.kept.iter().find(|kept| kept.number == number) {
-        Some(kept) => kept.clone(),
-        None => match store::find_revision(app, &id, number).await? {
-            Some(found) => found.version,
-            None => return Err(NotFound::new("revision", number.to_string()).into()),
-        },
-    };
-    let text = Text { title: revision.title, language: revision.language, detail: revision.detail };
-    replace(app, &attempt, node, subject, &asked.version, &text).await
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let (id, number) = (&input.content, i64::from(input.number));
+    replace(cx, subject, id, &input.version, |node| {
+        let kept = node.kept.iter().find(|kept| kept.number == number).cloned();
+        async move {
+            let revision = match kept {
+                Some(kept) => Some(kept),
+                None => store::find_revision(&cx, id, number).await?.map(|found| found.version),
+            };
+            let revision = revision.ok_or_else(|| NotFound::new("revision", number.to_string()))?;
+            let (title, language, detail) = (revision.title, revision.language, revision.detail);
+            Ok(Text { title, language, detail })
+        }
+    })
+    .await
 }
 
-async fn replace<U>(
-    app: &App,
-    attempt: &Attempt,
-    node: NodeDocument,
+/// Replaces the draft that has this version by `text`, which is computed from the content as it is.
+async fn replace<U, F>(
+    cx: Cx<'_>,
     subject: &str,
-    nonce: &str,
-    text: &Text,
+    id: &str,
+    version: &str,
+    text: impl Fn(&NodeDocument) -> F,
 ) -> Result<Shown, Stop<U>>
 where
-    U: From<ContentConflict> + From<InvalidInput> + From<NotFound>,
+    U: From<ContentConflict> + From<NotFound>,
+    F: Future<Output = Result<Text, Stop<U>>>,
 {
-    let nonce = input::key("version", nonce)?;
-    // The nonce is derived from the input, so that a repeat is recognised.
-    let digest = app.ids().op(&[], None, text).input;
-    let next = app.ids().derived(&["version", &node.id, &nonce, &digest, subject]);
-    if node.metadata.nonce == next {
-        return Ok(Shown::written(kept(app, node).await?, attempt.now()));
-    }
-    if node.metadata.nonce != nonce {
-        return Err(ContentConflict::with(Shown::written(node, attempt.now())).into());
-    }
-    let change = Change {
-        from: &nonce,
-        to: &next,
-        title: &text.title,
-        language: text.language.as_ref(),
-        detail: &text.detail,
-        by: subject,
-    };
-    if let Some(edited) = store::edit(app, &node.id, &change, attempt).await.decided()? {
-        return Ok(Shown::written(kept(app, edited).await?, attempt.now()));
-    }
-    let found = changeable(store::find(app, &node.id).await?, &node.id)?;
-    if found.metadata.nonce == next {
-        return Ok(Shown::written(kept(app, found).await?, attempt.now()));
-    }
-    if found.metadata.nonce != nonce {
-        return Err(ContentConflict::with(Shown::written(found, attempt.now())).into());
-    }
-    if attempt.is_over() {
-        return Err(attempt.overdue().into());
-    }
-    Err(Error::RateLimited("the versions before this one are still being kept; try again").into())
+    let (tree, text) = (&Nodes::over(&cx), &text);
+    let read = || async { Ok(tree.open(id).await?) };
+    decide(read, |attempt: Attempt, node: NodeDocument| async move {
+        let text = text(&node).await?;
+        // The nonce is derived from the input, so that a repeat is recognised.
+        let digest = cx.ids().op(&[], None, &text).input;
+        let next = cx.ids().derived(&["version", id, version, &digest, subject]);
+        let shown = |node| Shown::written(node, attempt.now());
+        if node.metadata.nonce == next {
+            return Ok(Step::Done(shown(keep_behind(&cx, node).await?)));
+        }
+        if node.metadata.nonce != version {
+            return Err(ContentConflict::with(shown(node)).into());
+        }
+        if node.kept.len() >= usize::from(WAITING) {
+            let reason = "the versions before this one are still being kept; try again";
+            return Err(Error::RateLimited(reason).into());
+        }
+        match store::edit(&cx, id, (version, &next), &text, subject, &attempt).await.decided()? {
+            Some(edited) => Ok(Step::Done(shown(keep_behind(&cx, edited).await?))),
+            None => Ok(Step::Again),
+        }
+    })
+    .await
 }
 
 /// Stored versions whose `kept` entries may be settled after the answer.
@@ -111,8 +101,8 @@ const BEHIND: usize = 2;
 
 /// Stores replaced versions as former versions. Their entries in `kept` are settled after the answer, unless
 /// there are many of them.
-async fn kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
-    let numbers = give(app, &node).await?;
+async fn keep_behind(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
+    let numbers = insert_kept(app, &node).await?;
     if numbers.len() > BEHIND {
         store::settle_kept(app, &node.id, &numbers).await.decided()?;
     } else if !numbers.is_empty() {
@@ -127,12 +117,12 @@ async fn kept(app: &App, node: NodeDocument) -> Result<NodeDocument, Error> {
 
 /// Stores and settles replaced versions, for the sweep.
 pub(in super::super) async fn keep(app: &App, node: &NodeDocument) -> Result<(), Error> {
-    let numbers = give(app, node).await?;
+    let numbers = insert_kept(app, node).await?;
     store::settle_kept(app, &node.id, &numbers).await.decided()?;
     Ok(())
 }
 
-async fn give(app: &App, node: &NodeDocument) -> Result<Vec<i64>, Error> {
+async fn insert_kept(app: &App, node: &NodeDocument) -> Result<Vec<i64>, Error> {
     let mut numbers: Vec<i64> = Vec::new();
     for version in node.kept.iter().cloned() {
         let number = version.number;

@@ -1,75 +1,58 @@
 //! Publishes and unpublishes content.
 
-use async_graphql::ID;
 use mongodb::bson::DateTime;
 
 use super::{
     super::{
         documents::{Edition, NodeDocument},
-        store,
+        store::{self, Nodes},
         types::{
             ContentConflict, PublishContentInput, PublishContentResult, Shown,
-            UnpublishContentResult,
+            UnpublishContentInput, UnpublishContentResult,
         },
     },
-    changeable, own_id, written,
+    written,
 };
 use crate::{
-    app::App,
-    graphql::{
-        input,
-        refusals::{InvalidInput, Stop},
-        scalars::LocaleTag,
-    },
+    flow::{Attempt, Step, decide},
+    graphql::{cx::Cx, declared::Input, refusals::Stop, scalars::LocaleTag},
 };
-
-/// The last millisecond that has a four-digit year.
-const LATEST: i64 = 253_402_300_799_999;
 
 /// Publishes the draft that the editor has read, now or from a given time on. A repeat of the same call
 /// returns the content.
-pub async fn publish(
-    app: &App,
-    asked: &PublishContentInput,
+pub async fn publish_content(
+    cx: Cx<'_>,
+    input: PublishContentInput,
 ) -> Result<Shown, Stop<PublishContentResult>> {
-    let id = own_id(&asked.content)?;
-    let nonce = input::key("version", &asked.version)?;
-    let at = asked.at.map(|at| at.0);
-    if at.is_some_and(|at| !(0..=LATEST).contains(&at.timestamp_millis())) {
-        return Err(InvalidInput::new("at", "must be between the years 1970 and 9999").into());
-    }
-    let (attempt, node) = store::open(app, &id).await?;
-    let node = changeable(node, &id)?;
-    if is_done(&node, &nonce, at, attempt.now()) {
-        return Ok(Shown::written(node, attempt.now()));
-    }
-    if node.metadata.nonce != nonce {
-        return Err(ContentConflict::with(Shown::written(node, attempt.now())).into());
-    }
-    let edition = Edition {
-        at: attempt.now(),
-        nonce,
-        title: node.metadata.title.clone(),
-        language: node.metadata.language.clone(),
-        stemming: LocaleTag::stemming_of(
-            node.metadata.language.as_ref(),
-            &app.config().site_locale,
-        )
-        .to_owned(),
-        detail: node.metadata.detail.clone(),
-    };
-    if let Some(published) = store::publish(app, &id, &edition, at, &attempt).await.decided()? {
+    let (tree, input) = (&Nodes::over(&cx), &input.checked()?);
+    let at = input.at.map(|at| at.0);
+    let read = || async { Ok(tree.open(&input.content).await?) };
+    decide(read, |attempt: Attempt, node: NodeDocument| async move {
+        if is_done(&node, &input.version, at, attempt.now()) {
+            return Ok(Step::Done(Shown::written(node, attempt.now())));
+        }
+        let draft = &node.metadata;
+        if draft.nonce != *input.version {
+            return Err(ContentConflict::with(Shown::written(node, attempt.now())).into());
+        }
+        let site = &cx.config().site_locale;
+        let edition = Edition {
+            at: attempt.now(),
+            nonce: draft.nonce.clone(),
+            title: draft.title.clone(),
+            language: draft.language.clone(),
+            stemming: LocaleTag::stemming_of(draft.language.as_ref(), site).to_owned(),
+            detail: draft.detail.clone(),
+        };
+        let published = store::publish(&cx, &node.id, &edition, at, &attempt).await;
+        let Some(published) = published.decided()? else { return Ok(Step::Again) };
         // An edition that was published now is visible at once, by the server clock of its update.
         let is_now = at.is_none_or(|at| at <= attempt.now());
         let live = published.live.as_ref().filter(|_| is_now);
         let now = live.map_or(attempt.now(), |live| live.at.max(attempt.now()));
-        return Ok(Shown::written(published, now));
-    }
-    let found = changeable(store::find(app, &id).await?, &id)?;
-    if found.metadata.nonce != edition.nonce {
-        return Err(ContentConflict::with(Shown::written(found, attempt.now())).into());
-    }
-    Err(attempt.overdue().into())
+        Ok(Step::Done(Shown::written(published, now)))
+    })
+    .await
 }
 
 /// Whether this version is already published from exactly that time on; for a past time, whether it is
@@ -83,9 +66,12 @@ fn is_done(node: &NodeDocument, nonce: &str, at: Option<DateTime>, now: DateTime
 }
 
 /// Withdraws the current and the next edition.
-pub async fn unpublish(app: &App, content: &ID) -> Result<Shown, Stop<UnpublishContentResult>> {
-    let id = own_id(content)?;
-    let attempt = app.begin().await?;
-    let outcome = store::unpublish(app, &id, &attempt).await;
-    Ok(Shown::written(written(app, &id, &attempt, outcome).await?, attempt.now()))
+pub async fn unpublish_content(
+    cx: Cx<'_>,
+    input: UnpublishContentInput,
+) -> Result<Shown, Stop<UnpublishContentResult>> {
+    let input = input.checked()?;
+    let attempt = cx.begin().await?;
+    let outcome = store::unpublish(&cx, &input.content, &attempt).await;
+    Ok(written(&Nodes::over(&cx), &input.content, &attempt, outcome).await?)
 }

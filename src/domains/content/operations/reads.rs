@@ -6,20 +6,19 @@ use async_graphql::{ID, connection::Connection};
 use futures_util::future::try_join;
 use mongodb::bson::Bson;
 
-use super::{
-    super::{
-        documents::TOP,
-        store::{self, Way},
-        types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
-    },
-    own_id,
+use super::super::{
+    documents::TOP,
+    store::{self, Listing},
+    types::{Content, ContentBy, ContentRevision, ContentsBy, Photo, Shown, TextInContent},
 };
 use crate::{
     app::App,
     domains::assets::{self, AssetDocument, operations::PhotosBy},
     error::Error,
     graphql::{
+        cx::Cx,
         input,
+        node_id::NodeKind,
         page::{Order, Page},
         refusals::InvalidInput,
         requester::Requester,
@@ -28,21 +27,19 @@ use crate::{
 };
 
 /// One content, if the caller can see it.
-///
-/// # Errors
-/// `BadInput` that names the argument.
-pub async fn content(
-    app: &App,
-    requester: &Requester,
-    by: &ContentBy,
-) -> Result<Option<Shown>, Error> {
+pub async fn content(cx: Cx<'_>, by: &ContentBy) -> Result<Option<Shown>, Error> {
     match by {
-        ContentBy::Id(id) => match own_id(id) {
-            Ok(id) => by_id(app, requester, &id).await,
+        ContentBy::Id(id) => match input::id(NodeKind::Content, id) {
+            Ok(id) => by_id(cx.app, cx.requester, &id).await,
             Err(_) => Ok(None),
         },
-        ContentBy::Path(path) => at_path(app, requester, input::path("by.path", path)?).await,
+        ContentBy::Path(path) => at_path(cx, input::path("by.path", path)?).await,
     }
+}
+
+/// The `_id` of a global id. An invalid one becomes an empty one, which no content has.
+fn id_or_none(id: &str) -> String {
+    input::id(NodeKind::Content, id).unwrap_or_default()
 }
 
 /// The content with that `_id`, if the caller can see it.
@@ -51,44 +48,41 @@ pub async fn by_id(app: &App, requester: &Requester, id: &str) -> Result<Option<
 }
 
 /// The content that has the path, or else the one that had it last.
-async fn at_path(app: &App, requester: &Requester, path: &str) -> Result<Option<Shown>, Error> {
-    let found = store::find_by_path(app, path).await?.into_iter();
-    let shown = found.filter_map(|found| Shown::to(requester, found));
+async fn at_path(cx: Cx<'_>, path: &str) -> Result<Option<Shown>, Error> {
+    let found = store::find_by_path(&cx, path).await?.into_iter();
+    let shown = found.filter_map(|found| Shown::to(cx.requester, found));
     let best = shown.max_by_key(|shown| {
         let node = shown.node();
         let left = node.former.iter().find(|former| former.path == path);
         // If several have it, which doesn't last long, the one that got it last.
         (node.metadata.path == path, left.map(|former| former.until), node.cv)
     });
-    Ok(best.map(|shown| shown.asked_by(path)))
+    Ok(best.map(|shown| shown.requested_at(path)))
 }
 
 /// A feed or the results of a full-text search, as far as the caller can see them. Texts are read only if
 /// `texts` is set.
-///
-/// # Errors
-/// `BadInput` that names the argument.
 pub async fn contents(
-    app: &App,
-    requester: &Requester,
+    cx: Cx<'_>,
     by: &ContentsBy,
     texts: bool,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Content>, Error> {
-    let way = checked_way(app, by)?;
-    let page = Page::new(app, way.order(), first, after)?;
+    let listing = listing_of(cx.app, by)?;
+    let page = Page::new(&cx, listing.order(), first, after)?;
     let photos = async {
-        match photos_of(&way) {
-            Some(by) => assets::operations::photos(app, requester, by, &page).await,
+        match photos_of(&listing) {
+            Some(by) => assets::operations::photos(&cx, cx.requester, by, &page).await,
             None => Ok(Vec::new()),
         }
     };
     // Both lists are read in parallel; they have the same order and are merged.
-    let (found, photos) = try_join(store::list(app, &way, requester, texts, &page), photos).await?;
+    let (found, photos) =
+        try_join(store::list(&cx, &listing, cx.requester, texts, &page), photos).await?;
     let mut all: Vec<(Vec<Bson>, Content)> = found
         .into_iter()
-        .filter_map(|(place, found)| Some((place, Shown::to(requester, found)?.into())))
+        .filter_map(|(place, found)| Some((place, Shown::to(cx.requester, found)?.into())))
         .collect();
     if !photos.is_empty() {
         let place = |photo: &AssetDocument| vec![photo.published_at.into(), Bson::from(&photo.id)];
@@ -99,12 +93,12 @@ pub async fn contents(
 }
 
 /// The corresponding list of photos, if the feed contains photos.
-fn photos_of(way: &Way) -> Option<PhotosBy<'_>> {
-    match way {
-        Way::Tag(tag) => Some(PhotosBy::Tag(tag)),
-        Way::Parent(id) => Some(PhotosBy::Parent(id)),
-        Way::In(path) => Some(PhotosBy::In(path)),
-        Way::Type(_) | Way::Text { .. } => None,
+fn photos_of(listing: &Listing) -> Option<PhotosBy<'_>> {
+    match listing {
+        Listing::Tag(tag) => Some(PhotosBy::Tag(tag)),
+        Listing::Parent(id) => Some(PhotosBy::Parent(id)),
+        Listing::In(path) => Some(PhotosBy::In(path)),
+        Listing::Type(_) | Listing::Text { .. } => None,
     }
 }
 
@@ -115,16 +109,16 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
     at(right).cmp(&at(left)).then_with(|| id(left).cmp(&id(right)))
 }
 
-/// Checks the arguments. An invalid id becomes an empty one, which no content has.
-fn checked_way(app: &App, by: &ContentsBy) -> Result<Way, InvalidInput> {
+/// Checks the arguments.
+fn listing_of(app: &App, by: &ContentsBy) -> Result<Listing, InvalidInput> {
     Ok(match by {
-        ContentsBy::Tag(tag) => Way::Tag(input::tag("by.tag", tag)?),
-        ContentsBy::Parent(id) => Way::Parent(own_id(id).unwrap_or_default()),
-        ContentsBy::Type(kind) => Way::Type((*kind).into()),
-        ContentsBy::RecentIn(path) => Way::In(path_or_top("by.recentIn", path)?.to_owned()),
+        ContentsBy::Tag(tag) => Listing::Tag(input::tag("by.tag", tag)?),
+        ContentsBy::Parent(id) => Listing::Parent(id_or_none(id)),
+        ContentsBy::Type(kind) => Listing::Type((*kind).into()),
+        ContentsBy::RecentIn(path) => Listing::In(path_or_top("by.recentIn", path)?.to_owned()),
         ContentsBy::Text(TextInContent { query, within, language }) => {
             let within = within.as_deref().unwrap_or(TOP);
-            Way::Text {
+            Listing::Text {
                 query: input::verbatim("by.text.query", query, 1..=200)?,
                 language: LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale),
                 within: path_or_top("by.text.within", within)?.to_owned(),
@@ -138,37 +132,30 @@ fn path_or_top<'a>(field: &str, path: &'a str) -> Result<&'a str, InvalidInput> 
 }
 
 /// The children of a parent, published or not, by slug. Texts are read only if `texts` is set.
-///
-/// # Errors
-/// `BadInput` that names the argument.
 pub async fn below(
-    app: &App,
-    requester: &Requester,
+    cx: Cx<'_>,
     parent: Option<&ID>,
     texts: bool,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Content>, Error> {
-    let parent = parent.map(|parent| own_id(parent).unwrap_or_default());
+    let parent = parent.map(|parent| id_or_none(parent));
     let list = format!("contentBelow {}", parent.as_deref().unwrap_or(TOP));
-    let page = Page::new(app, Order { list, keys: vec![("metadata.slug", 1)] }, first, after)?;
-    let found = store::list_below(app, &page, parent.as_deref(), texts).await?.into_iter();
-    let found: Vec<_> = found.filter_map(|found| Shown::to(requester, found)).collect();
+    let page = Page::new(&cx, Order { list, keys: vec![("metadata.slug", 1)] }, first, after)?;
+    let found = store::list_below(&cx, &page, parent.as_deref(), texts).await?.into_iter();
+    let found: Vec<_> = found.filter_map(|found| Shown::to(cx.requester, found)).collect();
     let slug = |shown: &Shown| vec![shown.node().metadata.slug.as_str().into()];
     Ok(page.connection(found, slug, Content::from))
 }
 
 /// Former versions, newest first.
-///
-/// # Errors
-/// `BadInput` that names the argument.
 pub async fn revisions(
     app: &App,
     content: &ID,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, ContentRevision>, Error> {
-    let id = own_id(content).unwrap_or_default();
+    let id = id_or_none(content);
     let order =
         Order { list: format!("contentRevisions {id}"), keys: vec![("version.number", -1)] };
     let page = Page::new(app, order, first, after)?;
@@ -185,13 +172,13 @@ pub(in super::super) async fn feed_at(
     app: &App,
     path: &str,
 ) -> Result<Option<(Shown, Vec<Content>)>, Error> {
-    let anyone = Requester::default();
-    let Some(head) = at_path(app, &anyone, input::path("path", path)?).await? else {
+    let cx = Cx { app, requester: &Requester::default() };
+    let Some(head) = at_path(cx, input::path("path", path)?).await? else {
         return Ok(None);
     };
     let by = ContentsBy::RecentIn(head.node().metadata.path.clone());
     let first = i32::try_from(ENTRIES + 1).ok();
-    let entries = contents(app, &anyone, &by, true, first, None).await?;
+    let entries = contents(cx, &by, true, first, None).await?;
     let entries = entries.edges.into_iter().map(|edge| edge.node);
     let is_head =
         |entry: &Content| entry.shown().is_ok_and(|shown| shown.node().id == head.node().id);

@@ -2,63 +2,60 @@
 
 use super::{
     super::{
-        store,
+        store::{self, Nodes},
         types::{
-            SetContentAccessInput, SetContentAccessResult, Shown, TagContentInput,
+            ReaderRole, SetContentAccessInput, SetContentAccessResult, Shown, TagContentInput,
             TagContentResult, UntagContentInput, UntagContentResult,
         },
     },
-    changeable,
-    checks::stored_access,
-    own_id, written,
+    written,
 };
-use crate::{
-    app::App,
-    graphql::{
-        input,
-        refusals::{InvalidInput, Stop},
-    },
+use crate::graphql::{
+    cx::Cx,
+    declared::Input,
+    input::TAGS,
+    refusals::{InvalidInput, Stop},
 };
 
 /// Adds tags.
-pub async fn tag(app: &App, asked: &TagContentInput) -> Result<Shown, Stop<TagContentResult>> {
-    let id = own_id(&asked.content)?;
-    let tags = input::tags("tags", &asked.tags)?;
-    let attempt = app.begin().await?;
-    if let Some(tagged) = store::add_tags(app, &id, &tags, input::TAGS, &attempt).await.decided()? {
+pub async fn tag_content(
+    cx: Cx<'_>,
+    input: TagContentInput,
+) -> Result<Shown, Stop<TagContentResult>> {
+    let input = input.checked()?;
+    let attempt = cx.begin().await?;
+    let tagged = store::add_tags(&cx, &input.content, &input.tags, &attempt).await;
+    if let Some(tagged) = tagged.decided()? {
         return Ok(Shown::written(tagged, attempt.now()));
     }
-    let mut all = changeable(store::find(app, &id).await?, &id)?.metadata.tags;
-    all.extend(tags);
-    all.sort();
-    all.dedup();
-    if all.len() > input::TAGS {
-        let reason = format!("it would have more than {}", input::TAGS);
+    let has = Nodes::over(&cx).get(&input.content).await?.metadata.tags;
+    let more = input.tags.iter().filter(|tag| !has.contains(tag)).count();
+    if has.len() + more > TAGS {
+        let reason = format!("it would have more than {TAGS}");
         return Err(InvalidInput::new("tags", reason).into());
     }
     Err(attempt.overdue().into())
 }
 
 /// Removes tags.
-pub async fn untag(
-    app: &App,
-    asked: &UntagContentInput,
+pub async fn untag_content(
+    cx: Cx<'_>,
+    input: UntagContentInput,
 ) -> Result<Shown, Stop<UntagContentResult>> {
-    let id = own_id(&asked.content)?;
-    let tags = input::tags("tags", &asked.tags)?;
-    let attempt = app.begin().await?;
-    let outcome = store::remove_tags(app, &id, &tags, &attempt).await;
-    Ok(Shown::written(written(app, &id, &attempt, outcome).await?, attempt.now()))
+    let input = input.checked()?;
+    let attempt = cx.begin().await?;
+    let outcome = store::remove_tags(&cx, &input.content, &input.tags, &attempt).await;
+    Ok(written(&Nodes::over(&cx), &input.content, &attempt, outcome).await?)
 }
 
 /// Sets the roles that may read it.
-pub async fn set_access(
-    app: &App,
-    asked: &SetContentAccessInput,
+pub async fn set_content_access(
+    cx: Cx<'_>,
+    input: SetContentAccessInput,
 ) -> Result<Shown, Stop<SetContentAccessResult>> {
-    let id = own_id(&asked.content)?;
-    input::at_most("roles", &asked.roles, 20)?;
-    let attempt = app.begin().await?;
-    let outcome = store::set_access(app, &id, &stored_access(&asked.roles), &attempt).await;
-    Ok(Shown::written(written(app, &id, &attempt, outcome).await?, attempt.now()))
+    let input = input.checked()?;
+    let (id, roles) = (&input.content, ReaderRole::names(&input.roles));
+    let attempt = cx.begin().await?;
+    let outcome = store::set_access(&cx, id, &roles, &attempt).await;
+    Ok(written(&Nodes::over(&cx), id, &attempt, outcome).await?)
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// A checked request for a list of published content.
 #[derive(Debug, Clone)]
-pub(in super::super) enum Way {
+pub(in super::super) enum Listing {
     /// Content with a tag.
     Tag(String),
     /// Children of a content.
@@ -43,7 +43,7 @@ pub(in super::super) enum Way {
 /// Maximum number of results of a full-text search.
 const BEST: i64 = 200;
 
-impl Way {
+impl Listing {
     /// Sort keys; an index covers them after the fields that the filter fixes.
     pub(in super::super) fn order(&self) -> Order {
         let keys = match self {
@@ -127,14 +127,14 @@ pub(in super::super) type Placed = (Vec<Bson>, Timed<NodeDocument>);
 /// A page of published content, newest or best match first. Texts are included only if `texts` is set.
 pub(in super::super) async fn list(
     app: &App,
-    way: &Way,
+    listing: &Listing,
     requester: &Requester,
     texts: bool,
     page: &Page,
 ) -> Result<Vec<Placed>, Error> {
-    let filter = way.filter(requester);
+    let filter = listing.filter(requester);
     let shape = Needed { drafts: requester.has(Role::Editor), texts }.shape();
-    if let Way::Text { query, language, .. } = way {
+    if let Listing::Text { query, language, .. } = listing {
         return rank(app, query, language, filter, shape, page).await;
     }
     let list = List { hint: Some("feed"), ..page.list(filter) };

@@ -3,13 +3,13 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
-    super::documents::{Detail, Edition, NodeDocument, listed_stage},
-    there, tree,
+    super::documents::{Edition, NodeDocument, Text, listed_stage},
+    Nodes, there,
 };
 use crate::{
     app::App,
     flow::Attempt,
-    graphql::scalars::LocaleTag,
+    graphql::{input::TAGS, scalars::Slug},
     mongo::{
         Outcome,
         expression::{append, array, both, choose, filter, literal, stored, whole},
@@ -17,35 +17,21 @@ use crate::{
 };
 
 /// Maximum number of replaced versions that aren't stored yet; a faster editor is asked to try again.
-pub(in super::super) const WAITING: i64 = 5;
+pub(in super::super) const WAITING: u8 = 5;
 
-/// A new version of the draft.
-#[derive(Debug)]
-pub(in super::super) struct Change<'a> {
-    /// Nonce of the version that it replaces.
-    pub(in super::super) from: &'a str,
-    /// Nonce of the new version.
-    pub(in super::super) to: &'a str,
-    /// The title.
-    pub(in super::super) title: &'a str,
-    /// Language of title and detail.
-    pub(in super::super) language: Option<&'a LocaleTag>,
-    /// The content's detail.
-    pub(in super::super) detail: &'a Detail,
-    /// Subject of the editor.
-    pub(in super::super) by: &'a str,
-}
-
-/// Replaces the version whose nonce the change names, and adds that version to `kept`.
+/// Replaces the version with the nonce `from`, and adds that version to `kept`. `to` is the nonce of the new
+/// one, `by` the editor's subject.
 pub(in super::super) async fn edit(
     app: &App,
     id: &str,
-    change: &Change<'_>,
+    (from, to): (&str, &str),
+    text: &Text,
+    by: &str,
     attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let guard = doc! {
-        "metadata.nonce": change.from,
-        "$expr": { "$lt": [{ "$size": array("kept") }, WAITING] },
+        "metadata.nonce": from,
+        "$expr": { "$lt": [{ "$size": array("kept") }, i64::from(WAITING)] },
     };
     let former = whole(doc! {
         "number": "$revision",
@@ -54,15 +40,15 @@ pub(in super::super) async fn edit(
         "language": "$metadata.language",
         "detail": "$metadata.detail",
         "at": "$$NOW",
-        "by": literal(change.by),
+        "by": literal(by),
     });
     let set = doc! { "$set": {
         "kept": append(array("kept"), vec![former]),
         "revision": { "$add": ["$revision", 1_i64] },
-        "metadata.nonce": literal(change.to),
-        "metadata.title": literal(change.title),
-        "metadata.language": literal(stored(&change.language)),
-        "metadata.detail": literal(stored(&change.detail)),
+        "metadata.nonce": literal(to),
+        "metadata.title": literal(&text.title),
+        "metadata.language": literal(stored(&text.language)),
+        "metadata.detail": literal(stored(&text.detail)),
     } };
     let guard = both(there(id), guard);
     app.collection().guarded(guard, vec![set]).within(attempt).apply().await
@@ -107,16 +93,15 @@ pub(in super::super) async fn unpublish(
     app.collection().guarded(there(id), vec![unset]).within(attempt).apply().await
 }
 
-/// Adds tags, up to `most` in total.
+/// Adds tags, up to [`TAGS`] in total.
 pub(in super::super) async fn add_tags(
     app: &App,
     id: &str,
     tags: &[String],
-    most: usize,
     attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
     let all = doc! { "$setUnion": [array("metadata.tags"), literal(tags.to_vec())] };
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let most = i64::try_from(TAGS).unwrap_or(i64::MAX);
     let room = doc! { "$expr": { "$lte": [{ "$size": &all }, most] } };
     set_tags(app, both(there(id), room), all, attempt).await
 }
@@ -157,44 +142,16 @@ pub(in super::super) async fn set_access(
     app.collection().guarded(there(id), vec![set, listed_stage()]).within(attempt).apply().await
 }
 
-/// Marks content as being deleted. An older mark of an interrupted deletion is replaced.
-pub(in super::super) async fn mark_deleting(
+/// Moves content into `parent` in the state in which it was read, or to the roots, under this slug. The write
+/// is also refused if the slug is taken there.
+pub(in super::super) async fn set_place(
     app: &App,
     id: &str,
-    by: &str,
+    parent: Option<&NodeDocument>,
+    slug: &Slug,
     attempt: &Attempt,
 ) -> Outcome<NodeDocument> {
-    let guard = doc! {
-        "_id": id, "copying": { "$exists": false }, "deletedAt": { "$exists": false },
-    };
-    tree(app).mark_deleting(guard, by, attempt).await
-}
-
-/// Replaces content that carries this mark with a tombstone: it can't be found any more, its slug is free,
-/// and a late insert finds its key taken.
-pub(in super::super) async fn bury(
-    app: &App,
-    id: &str,
-    by: &str,
-    attempt: &Attempt,
-) -> Outcome<NodeDocument> {
-    let nothing = || Bson::Array(Vec::new());
-    let set = doc! { "$set": {
-        "deletedAt": "$$NOW",
-        "remains": "$$NOW",
-        // A parent of its own: it appears among no children and no siblings.
-        "metadata.parentId": { "$concat": ["deleted ", "$_id"] },
-        "metadata.path": "",
-        "metadata.title": "",
-        "metadata.tags": nothing(),
-        "metadata.detail": literal(stored(&Detail::default())),
-        "within": nothing(),
-        "listed": nothing(),
-        "former": nothing(),
-        "outbox": nothing(),
-        "kept": nothing(),
-    } };
-    let unset = doc! { "$unset": ["live", "next", "publishedAt", "deleting"] };
-    let guard = doc! { "_id": id, "deleting.by": by };
-    app.collection().guarded(guard, vec![set, unset]).within(attempt).apply().await
+    let slug = doc! { "$set": { "metadata.slug": literal(slug.as_str()) } };
+    let change = app.ids().random();
+    Nodes::over(app).put_below(there(id), parent, vec![slug], change, attempt).await
 }

@@ -1,10 +1,22 @@
 //! Inputs of the queries and mutations of content.
 
-use crate::graphql::declared::input;
 use async_graphql::{ID, OneofObject};
 
-use super::{nodes::ContentType, parts::ReaderRole};
-use crate::graphql::scalars::{DateTime, LocaleTag, Slug};
+use super::{
+    super::{
+        documents::{self, Detail, Text},
+        markdown,
+    },
+    nodes::ContentType,
+    parts::ReaderRole,
+};
+use crate::graphql::{
+    declared::{input, verbatim},
+    input,
+    node_id::NodeKind,
+    refusals::InvalidInput,
+    scalars::{DateTime, LocaleTag, Slug},
+};
 
 /// Key of content; exactly one field is given.
 #[derive(Debug, OneofObject)]
@@ -50,19 +62,17 @@ input! {
     /// A version of content: title, text and what else is edited and published together.
     pub struct ContentTextInput {
         /// Title, 1 to 300 characters.
-        pub title: String,
+        pub title: String where text(1..=300),
         /// Text in Markdown, up to 100,000 characters. Default: no text.
-        pub body: Option<String>,
+        pub body: Option<String> where optional(markdown_text),
         /// Language of title and text. Without one, text search stems words by the rules of the site's language.
         pub language: Option<LocaleTag>,
         /// Summary in plain text, up to 2,000 characters; for blog entries only.
-        pub summary: Option<String>,
+        pub summary: Option<String> where optional(text(0..=2_000)),
         /// Subtitle, a line of up to 300 characters below the title; for blogs and galleries only.
-        pub subtitle: Option<String>,
+        pub subtitle: Option<String> where optional(text(0..=300)),
     }
-}
 
-input! {
     /// Input of `createContent`.
     pub struct CreateContentInput {
         /// Type of the content.
@@ -70,121 +80,150 @@ input! {
         pub kind: ContentType,
         /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
         /// which a blog entry can't be. The tree is at most 16 levels deep.
-        pub parent: Option<ID>,
+        pub parent: Option<ID> where optional(id(NodeKind::Content)),
         /// Slug, the last step of the path. It must be unique among the content of the parent.
         pub slug: Slug,
         /// First version of the content. It is a draft until it is published.
-        pub text: ContentTextInput,
+        pub text: ContentTextInput where nested(),
         /// Up to 30 tags of 1 to 64 characters each.
         #[graphql(default)]
-        pub tags: Vec<String>,
+        pub tags: Vec<String> where tags(),
         /// Roles that may read the content; an empty list permits everyone. Default: the roles of the parent.
         pub access: Option<Vec<ReaderRole>>,
         /// Author's name that readers see, 1 to 100 characters. Default: the caller's username, or the subject of
         /// the token if there is none.
-        pub author_name: Option<String>,
+        pub author_name: Option<String> where optional(text(1..=100)),
         /// Idempotency key. A repeat with the same key returns the content that the first call created. The key
         /// is remembered as long as the content exists.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `editContent`.
     pub struct EditContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
         /// Version of the draft that the edit is based on. If the draft changed since, the edit is refused with
         /// `ContentConflict`.
-        pub version: ID,
+        pub version: ID where version,
         /// The complete new version. Fields that are left out are removed from the draft.
-        pub text: ContentTextInput,
+        pub text: ContentTextInput where nested(),
     }
-}
 
-input! {
     /// Input of `restoreContent`.
     pub struct RestoreContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
         /// Version of the draft that is replaced. If the draft changed since, the call is refused with
         /// `ContentConflict`.
-        pub version: ID,
+        pub version: ID where version,
         /// Number of the former version, as listed by `contentRevisions`.
-        pub number: i32,
+        pub number: i32 where within(0..=i64::from(i32::MAX)),
     }
-}
 
-input! {
     /// Input of `tagContent`.
     pub struct TagContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
         /// Up to 30 tags of 1 to 64 characters each. Tags that the content already has are ignored.
-        pub tags: Vec<String>,
+        pub tags: Vec<String> where tags(),
     }
-}
 
-input! {
     /// Input of `untagContent`.
     pub struct UntagContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
         /// Up to 30 tags. Tags that the content doesn't have are ignored.
-        pub tags: Vec<String>,
+        pub tags: Vec<String> where tags(),
     }
-}
 
-input! {
     /// Input of `setContentAccess`.
     pub struct SetContentAccessInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
         /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
         /// change.
-        pub roles: Vec<ReaderRole>,
+        pub roles: Vec<ReaderRole> where |field, roles| input::at_most(field, roles, 20),
     }
-}
 
-input! {
     /// Input of `publishContent`.
     pub struct PublishContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
         /// Version of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
-        pub version: ID,
+        pub version: ID where version,
         /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
         /// time the present version stays visible; a version that was scheduled before is replaced. Content that
         /// wasn't published and is given a past time appears in feeds at that time.
-        pub at: Option<DateTime>,
+        pub at: Option<DateTime> where optional(four_digit_year),
     }
-}
 
-input! {
     /// Input of `unpublishContent`.
     pub struct UnpublishContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
     }
-}
 
-input! {
     /// Input of `moveContent`.
     pub struct MoveContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
         /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
         /// root, which a blog entry can't be.
-        pub parent: Option<ID>,
+        pub parent: Option<ID> where optional(id(NodeKind::Content)),
         /// New slug. Default: the present one.
         pub slug: Option<Slug>,
     }
-}
 
-input! {
     /// Input of `deleteContent`.
     pub struct DeleteContentInput {
         /// Global id of the content.
-        pub content: ID,
+        pub content: ID where id(NodeKind::Content),
+    }
+}
+
+/// A version that a client read.
+fn version(field: &str, version: &mut ID) -> Result<(), InvalidInput> {
+    input::key(field, version).map(|_| ())
+}
+
+/// A text in Markdown. It isn't trimmed: spaces before the first line make it code.
+fn markdown_text(field: &str, text: &mut String) -> Result<(), InvalidInput> {
+    verbatim(0..=100_000)(field, text)?;
+    markdown::fault(text).map_or(Ok(()), |fault| Err(InvalidInput::new(field, fault)))
+}
+
+/// The last millisecond that has a four-digit year.
+const LATEST: i64 = 253_402_300_799_999;
+
+fn four_digit_year(field: &str, at: &mut DateTime) -> Result<(), InvalidInput> {
+    if (0..=LATEST).contains(&at.0.timestamp_millis()) {
+        return Ok(());
+    }
+    Err(InvalidInput::new(field, "must be between the years 1970 and 9999"))
+}
+
+impl ContentTextInput {
+    /// The version as content of that type stores it.
+    pub(in super::super) fn of_kind(
+        &self,
+        kind: documents::ContentType,
+    ) -> Result<Text, InvalidInput> {
+        use documents::ContentType::{Blog, BlogEntry, Gallery};
+        let only = |field: &str, value: &Option<String>, of: &[documents::ContentType]| {
+            if value.is_none() || of.contains(&kind) {
+                return Ok(value.clone());
+            }
+            let reason = "isn't something that this type of content has";
+            Err(InvalidInput::new(&format!("text.{field}"), reason))
+        };
+        Ok(Text {
+            title: self.title.clone(),
+            language: self.language.clone(),
+            detail: Detail {
+                body: self.body.clone().unwrap_or_default(),
+                summary: only("summary", &self.summary, &[BlogEntry])?,
+                subtitle: only("subtitle", &self.subtitle, &[Blog, Gallery])?,
+            },
+        })
     }
 }

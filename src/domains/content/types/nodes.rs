@@ -43,7 +43,7 @@ pub enum ContentType {
 pub struct Shown {
     node: Box<NodeDocument>,
     now: bson::DateTime,
-    asked: Option<String>,
+    requested: Option<String>,
 }
 
 impl Shown {
@@ -61,13 +61,13 @@ impl Shown {
 
     /// The content as an editor sees it after a write.
     pub fn written(node: NodeDocument, now: bson::DateTime) -> Self {
-        Self { node: Box::new(node), now, asked: None }
+        Self { node: Box::new(node), now, requested: None }
     }
 
     /// Notes the path that the client asked for.
     #[must_use]
-    pub fn asked_by(self, path: &str) -> Self {
-        Self { asked: Some(path.to_owned()), ..self }
+    pub fn requested_at(self, path: &str) -> Self {
+        Self { requested: Some(path.to_owned()), ..self }
     }
 
     /// The stored document.
@@ -231,7 +231,7 @@ macro_rules! content_type {
             /// Former path by which the client asked for the content; null if it asked by the present path or
             /// by id. A client should redirect readers to `path`.
             async fn redirected_from(&self) -> Option<&str> {
-                self.0.asked.as_deref().filter(|asked| *asked != self.0.node.metadata.path)
+                self.0.requested.as_deref().filter(|path| *path != self.0.node.metadata.path)
             }
 
             /// Title of the content.

@@ -41,10 +41,13 @@ impl ReaderRole {
         (Self::Service, Role::Service),
     ];
 
-    /// Name of the role as it is stored.
-    pub(in super::super) fn name(self) -> &'static str {
-        let found = Self::ALL.into_iter().find(|(own, _)| *own == self);
-        found.map_or("", |(_, role)| role.name())
+    /// The names of roles as they are stored: a sorted set.
+    pub(in super::super) fn names(roles: &[Self]) -> Vec<String> {
+        let is_one = |(own, _): &(Self, Role)| roles.contains(own);
+        let mut names: Vec<_> =
+            Self::ALL.into_iter().filter(is_one).map(|(_, role)| role.name().to_owned()).collect();
+        names.sort();
+        names
     }
 
     /// The roles with these stored names; other names are skipped.

@@ -1,19 +1,21 @@
 //! Results of the mutations of content, and their refusals.
 
-use crate::graphql::declared::result;
 use async_graphql::{ID, SimpleObject, Union};
 
-use super::super::documents::ContentType;
-use super::nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown};
+use super::{
+    super::documents::ContentType,
+    nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown},
+};
 use crate::graphql::{
+    declared::{mutation_result, result},
     node_id::NodeKind,
     refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal},
 };
 
 /// A result: the types of content, and the refusals of the mutation.
 macro_rules! content_result {
-    ($(#[doc = $about:literal])+ $name:ident { $($refusal:ident),+ }) => {
-        $(#[doc = $about])+
+    ($( $(#[$meta:meta])+ pub enum $name:ident: Content $(| $refusal:ident)+; )+) => {$(
+        $(#[$meta])+
         #[derive(Debug, Union)]
         pub enum $name {
             Page(Page),
@@ -36,58 +38,42 @@ macro_rules! content_result {
             }
         }
 
-        $crate::graphql::declared::mutation_result!($name: $($refusal)+);
-    };
+        mutation_result!($name: $($refusal)+);
+    )+};
 }
 
 content_result! {
     /// Result of `createContent`: the content, or a refusal. `NotFound`: there is no such parent.
     /// `AlreadyExists`: the parent has content with this slug. `Conflict`: this `idempotencyKey` was used with another
     /// input, or its content was deleted.
-    CreateContentResult { NotFound, AlreadyExists, Conflict, InvalidInput }
-}
+    pub enum CreateContentResult: Content | NotFound | AlreadyExists | Conflict | InvalidInput;
 
-content_result! {
     /// Result of `editContent`: the content with the new draft, or a refusal.
-    EditContentResult { NotFound, ContentConflict, InvalidInput }
-}
+    pub enum EditContentResult: Content | NotFound | ContentConflict | InvalidInput;
 
-content_result! {
     /// Result of `restoreContent`: the content with the restored draft, or a refusal. `NotFound`: there is no
     /// such content or version.
-    RestoreContentResult { NotFound, ContentConflict, InvalidInput }
-}
+    pub enum RestoreContentResult: Content | NotFound | ContentConflict | InvalidInput;
 
-content_result! {
     /// Result of `tagContent`: the content with its tags, or a refusal. `InvalidInput`: among others, it
     /// would have more than 30 tags.
-    TagContentResult { NotFound, InvalidInput }
-}
+    pub enum TagContentResult: Content | NotFound | InvalidInput;
 
-content_result! {
     /// Result of `untagContent`: the content with its remaining tags, or a refusal.
-    UntagContentResult { NotFound, InvalidInput }
-}
+    pub enum UntagContentResult: Content | NotFound | InvalidInput;
 
-content_result! {
     /// Result of `setContentAccess`: the content with its new access, or a refusal.
-    SetContentAccessResult { NotFound, InvalidInput }
-}
+    pub enum SetContentAccessResult: Content | NotFound | InvalidInput;
 
-content_result! {
     /// Result of `publishContent`: the content, or a refusal.
-    PublishContentResult { NotFound, ContentConflict, InvalidInput }
-}
+    pub enum PublishContentResult: Content | NotFound | ContentConflict | InvalidInput;
 
-content_result! {
     /// Result of `unpublishContent`: the content, or a refusal.
-    UnpublishContentResult { NotFound, InvalidInput }
-}
+    pub enum UnpublishContentResult: Content | NotFound | InvalidInput;
 
-content_result! {
     /// Result of `moveContent`: the content at its new path, or a refusal. `NotFound`: there is no such
     /// content or parent. `AlreadyExists`: the new parent has content with this slug.
-    MoveContentResult { NotFound, AlreadyExists, WouldContainItself, InvalidInput }
+    pub enum MoveContentResult: Content | NotFound | AlreadyExists | WouldContainItself | InvalidInput;
 }
 
 result! {

@@ -2,28 +2,32 @@
 
 mod receipts;
 
-pub use receipts::receive;
+pub use receipts::receive_stock;
 pub(super) use receipts::{MOST, Refused, book};
 
 use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
-pub use super::store::{Age, Destination};
+pub use super::store::{
+    Age, Destination, for_each, forget_each, release, retire, retire_restocks, return_surplus,
+    take_each,
+};
 use super::{
     documents::{Reservation, StockDocument, Tag},
     store,
-    types::DeleteProductResult,
+    types::{DeleteProductInput, DeleteProductResult, DeletedProduct},
 };
 use crate::{
     app::App,
     domains::catalog,
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
+        cx::Cx,
+        declared::Input,
         input,
         refusals::{InUse, NotFound, Stop},
     },
-    mongo::Outcome,
 };
 
 /// Result of a reserve.
@@ -73,29 +77,34 @@ async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<b
 
 /// Deletes a product. Its stock is the decider: the mark is guarded by nothing being reserved. The deletion
 /// is then applied to the catalog; see the room's `mod.rs`.
-pub async fn delete_product(app: &App, sku: &str) -> Result<String, Stop<DeleteProductResult>> {
-    let sku = input::sku(sku)?;
-    let attempt = app.begin().await?;
-    // A product that is deleted and not removed yet takes the same path, since the first call may have been
-    // interrupted.
-    let Some(incarnation) = &catalog::operations::incarnation(app, &sku).await? else {
-        return Err(NotFound::new("product", sku).into());
+pub async fn delete_product(
+    cx: Cx<'_>,
+    input: DeleteProductInput,
+) -> Result<DeletedProduct, Stop<DeleteProductResult>> {
+    let sku = &*input.checked()?.into_inner().sku.0;
+    let read = || async {
+        let attempt = cx.begin().await?;
+        // A product that is deleted and not removed yet takes the same path, since the first call may have
+        // been interrupted.
+        let incarnation = catalog::operations::incarnation(&cx, sku).await?;
+        Ok((attempt, incarnation.ok_or_else(|| NotFound::new("product", sku))?))
     };
-    while store::mark_deleted(app, &sku, incarnation, &attempt).await.decided()?.is_none() {
-        match store::find(app, &sku).await? {
-            None if close_unstocked(app, &sku, incarnation, &attempt).await? => break,
-            Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
-                let message = "carts or checkouts hold some of it";
-                return Err(InUse::because(message).into());
+    decide(read, |attempt: Attempt, incarnation: String| async move {
+        if store::mark_deleted(&cx, sku, &incarnation, &attempt).await.decided()?.is_none() {
+            match store::find(&cx, sku).await? {
+                None if close_unstocked(&cx, sku, &incarnation, &attempt).await? => {}
+                Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
+                    return Err(InUse::because("carts or checkouts hold some of it").into());
+                }
+                // The stock has changed since the refusal: a first receipt arrived, or a reservation was
+                // released.
+                _ => return Ok(Step::Again),
             }
-            _ if attempt.is_over() => return Err(attempt.overdue().into()),
-            // The stock has changed since the refusal: a first receipt arrived, or a reservation was
-            // released.
-            _ => {}
         }
-    }
-    follow_deletion(app, &sku, incarnation, &attempt).await?;
-    Ok(sku)
+        follow_deletion(&cx, sku, &incarnation, &attempt).await?;
+        Ok(Step::Done(DeletedProduct { sku: sku.into() }))
+    })
+    .await
 }
 
 /// Closes a product that never had stock by inserting a closed stock document, so that a first receipt in
@@ -201,25 +210,6 @@ pub async fn shortage(
     Ok(Some(available).filter(|available| *available < quantity))
 }
 
-/// Like [`take`], for several SKUs (none of them twice) with their quantities, in one command. Returns
-/// whether everything was reserved. If not, [`take`] returns the result for each SKU.
-pub async fn take_each(
-    app: &App,
-    lines: &[(&str, i64)],
-    holder: &str,
-    tag: &str,
-    cap: u32,
-    attempt: &Attempt,
-) -> Result<bool, Error> {
-    store::take_each(app, lines, holder, tag, cap, attempt).await
-}
-
-/// Releases the reservation of an aborted tag. If there is none, nothing changes.
-pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<(), Error> {
-    store::release(app, sku, holder, tag).await.decided()?;
-    Ok(())
-}
-
 /// Moves exactly `quantity` out of the holder's reservation, once per tag.
 ///
 /// # Errors
@@ -268,39 +258,6 @@ pub async fn give_each(
     join_all(gives).await.into_iter().collect()
 }
 
-/// Returns the surplus of an entry that is still as it was read. Returns whether it was.
-pub async fn return_surplus(
-    app: &App,
-    sku: &str,
-    read: &Reservation,
-    surplus: i64,
-) -> Result<bool, Error> {
-    Ok(store::return_surplus(app, sku, read, surplus).await.decided()?.is_some())
-}
-
-/// Removes the empty entries of a holder that reserves nothing any more. Returns whether each entry was
-/// empty. A mark prevents a second apply, and nothing can be applied out of an empty entry, so its marks
-/// aren't needed.
-pub async fn forget_each(
-    app: &App,
-    skus: &[&str],
-    holder: &str,
-    attempt: &Attempt,
-) -> Result<bool, Error> {
-    store::forget_each(app, skus, holder, attempt).await
-}
-
-/// Removes marks older than `before` of flows that can't be repeated any more.
-pub async fn retire(
-    app: &App,
-    sku: &str,
-    holder: &str,
-    tags: &[String],
-    before: DateTime,
-) -> Outcome<()> {
-    store::retire(app, sku, holder, tags, before).await
-}
-
 /// Returns sold goods to the shelf, once per tag.
 ///
 /// # Errors
@@ -320,11 +277,6 @@ pub async fn restock(
         Some(_) => Err(attempt.overdue()),
         None => Err(Error::internal(format!("restock of {sku:?}, which has no stock document"))),
     }
-}
-
-/// Removes the marks of restocks that their orders retire.
-pub async fn retire_restocks(app: &App, sku: &str, tags: &[String]) -> Outcome<()> {
-    store::retire_restocks(app, sku, tags).await
 }
 
 /// A page of reservations, each with its SKU, and the start of the next page.
@@ -385,17 +337,6 @@ pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Res
         stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
     });
     Ok(entries.filter(|(_, entry)| entry.holder == holder).collect())
-}
-
-/// Calls `each` for the stock of every SKU, for the invariants.
-///
-/// # Errors
-/// An error of a read, or of `each`.
-pub async fn for_each(
-    app: &App,
-    each: impl FnMut(StockDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
-    store::for_each(app, each).await
 }
 
 fn entry<'a>(stock: &'a StockDocument, holder: &str) -> Option<&'a Reservation> {

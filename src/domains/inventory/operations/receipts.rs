@@ -1,20 +1,21 @@
 //! Receipts of goods: booking them once, and moving their records.
 
-use super::is_left_over;
+use super::{
+    super::{
+        documents::{ImportedReceipt, ReceiptDocument, StockDocument},
+        store::{self, Once, RECEIPTS},
+        types::{ReceiveStockInput, ReceiveStockResult},
+    },
+    is_left_over,
+};
 use crate::{
     app::App,
-    domains::{
-        catalog,
-        inventory::{
-            documents::{ImportedReceipt, ReceiptDocument, StockDocument},
-            store::{self, Once, RECEIPTS},
-            types::ReceiveStockResult,
-        },
-    },
+    domains::catalog,
     error::Error,
-    flow::{Attempt, Op, OpRecord, OtherInput},
+    flow::{Attempt, Op, OpRecord, OtherInput, Step, decide},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         refusals::{Conflict, NotFound, Stop},
     },
     mongo::Version,
@@ -22,126 +23,126 @@ use crate::{
 
 /// Maximum quantity of one receipt.
 pub(in super::super) const MOST: i64 = 1_000_000_000;
+/// Explanation for a SKU whose stock holds the maximum number of records of receipts.
+const CROWDED: &str = "too many receipts of this SKU at the same time";
 
-/// Why a receipt is refused.
+/// Why a receipt isn't booked.
 #[derive(Debug)]
 pub(in super::super) enum Refused {
     /// There is no such product.
     NoProduct,
     /// It was booked before with another quantity.
     OtherInput,
-    /// The stock has the maximum number of records of receipts.
+    /// The stock has the maximum number of imported receipts.
     Full,
+    /// The outcome is unknown, or the attempt is over: repeat the call.
+    Failed(Error),
 }
 
-/// Books a receipt of goods, once per idempotency key.
-pub async fn receive(
-    app: &App,
-    subject: &str,
-    sku: &str,
-    quantity: i64,
-    idempotency_key: Option<&async_graphql::ID>,
-) -> Result<StockDocument, Stop<ReceiveStockResult>> {
-    let sku = &input::sku(sku)?;
-    let quantity = input::within("quantity", quantity, 1..=MOST)?;
-    let op = &input::op(app, &[subject, "receiveStock"], idempotency_key, &(sku, quantity))?;
-    // Without an idempotency key of the client the call can't be a repeat.
-    let once = Once::Op { op, may_be_repeat: idempotency_key.is_some() };
-    match book(app, sku, quantity, once).await? {
-        Ok(stock) => Ok(stock),
-        Err(Refused::NoProduct) => Err(NotFound::new("product", sku).into()),
-        Err(Refused::OtherInput) => Err(Conflict::other_input().into()),
-        Err(Refused::Full) => {
-            Err(Error::RateLimited("too many receipts of this SKU at the same time").into())
-        }
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
     }
 }
 
+impl From<OtherInput> for Refused {
+    fn from(_: OtherInput) -> Self {
+        Self::OtherInput
+    }
+}
+
+/// Books a receipt of goods, once per idempotency key.
+pub async fn receive_stock(
+    cx: Cx<'_>,
+    input: ReceiveStockInput,
+) -> Result<StockDocument, Stop<ReceiveStockResult>> {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = &cx.op(&[subject, "receiveStock"], input.idempotency_key.as_ref(), &*input);
+    // Without an idempotency key of the client the call can't be a repeat.
+    let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
+    book(&cx, &input.sku, input.quantity.0, once).await.map_err(|refused| match refused {
+        Refused::NoProduct => NotFound::new("product", &*input.sku).into(),
+        Refused::OtherInput => Conflict::other_input().into(),
+        Refused::Full => Error::RateLimited(CROWDED).into(),
+        Refused::Failed(error) => error.into(),
+    })
+}
+
 /// Books a receipt of checked input, once.
-///
-/// # Errors
-/// The outcome is unknown, or the attempt is over: repeat the call.
 pub(in super::super) async fn book(
     app: &App,
     sku: &str,
     quantity: i64,
     once: Once<'_>,
-) -> Result<Result<StockDocument, Refused>, Error> {
-    let attempt = app.begin().await?;
-    let product = catalog::operations::product(app, sku);
-    let (product, moved) = tokio::try_join!(product, find_moved(app, sku, once))?;
-    let Some(product) = product else { return Ok(Err(Refused::NoProduct)) };
-    if let Some((op, receipt)) = moved {
-        return repeated(app, sku, op, &receipt).await;
-    }
-    loop {
-        if let Some(mut stock) =
-            store::receive(app, sku, quantity, once, &attempt).await.decided()?
-        {
+) -> Result<StockDocument, Refused> {
+    let read = || async {
+        let attempt = app.begin().await?;
+        let product = catalog::operations::product(app, sku);
+        let (product, moved) = tokio::try_join!(product, find_moved(app, sku, once))?;
+        let product = product.ok_or(Refused::NoProduct)?;
+        Ok((attempt, (product.get().incarnation.to_owned(), moved)))
+    };
+    decide(read, |attempt: Attempt, (incarnation, moved): (String, Option<Moved<'_>>)| async move {
+        if let Some((op, receipt)) = moved {
+            return Ok(Step::Done(repeated(app, sku, op, &receipt).await?));
+        }
+        let booked = store::receive(app, sku, quantity, once, &attempt).await.decided()?;
+        if let Some(mut stock) = booked {
             move_on(app, sku, std::mem::take(&mut stock.ops));
-            return Ok(Ok(stock));
+            return Ok(Step::Done(stock));
         }
         // A refusal: the stock document doesn't exist, the receipt is a repeat, or there is a reason to
         // report.
-        if let Some(stock) = store::find(app, sku).await? {
-            if is_left_over(&stock, product.get().incarnation) {
-                if attempt.is_over() {
-                    return Err(attempt.overdue());
-                }
-                store::revive(app, sku, stock.deleted.as_ref(), &attempt).await.decided()?;
-            } else if let Some(explained) = explained(app, stock, quantity, once, &attempt)? {
-                return Ok(explained);
-            }
-            continue;
+        let Some(stock) = store::find(app, sku).await? else {
+            let first = first_receipt(sku, quantity, once, &attempt);
+            // If another first receipt was faster, this one is added to it.
+            let inserted = store::insert(app, first.clone()).await.decided()?;
+            return Ok(Step::or_again(inserted.map(|()| first)));
+        };
+        if is_left_over(&stock, &incarnation) {
+            store::revive(app, sku, stock.deleted.as_ref(), &attempt).await.decided()?;
+            return Ok(Step::Again);
         }
-        let first = first_receipt(sku, quantity, once, &attempt);
-        if store::insert(app, first.clone()).await.decided()?.is_some() {
-            return Ok(Ok(first));
-        }
-        // Another first receipt was faster, so this one is added to it.
-    }
+        explained(app, stock, quantity, once, &attempt)
+    })
+    .await
 }
 
-/// Result of a refused receipt according to the stock as read; `None` if it can be tried again.
+/// Result of a refused receipt according to the stock as read.
 fn explained(
     app: &App,
     stock: StockDocument,
     quantity: i64,
     once: Once<'_>,
     attempt: &Attempt,
-) -> Result<Option<Result<StockDocument, Refused>>, Error> {
-    let full = "too many receipts of this SKU at the same time";
+) -> Result<Step<StockDocument>, Refused> {
     let is_applied = match once {
-        Once::Op { op, .. } => op.is_applied(&stock.ops),
+        Once::Op { op, .. } => op.is_applied(&stock.ops)?,
         Once::Receipt(name) => {
             match stock.imported.iter().find(|imported| imported.receipt == name) {
-                Some(imported) if imported.quantity == quantity => Ok(true),
-                Some(_) => Err(OtherInput),
-                None => Ok(false),
+                Some(imported) if imported.quantity != quantity => return Err(Refused::OtherInput),
+                imported => imported.is_some(),
             }
         }
     };
-    Ok(match (is_applied, once) {
-        (Ok(true), _) => Some(Ok(stock)),
-        (Err(OtherInput), _) => Some(Err(Refused::OtherInput)),
-        _ if stock.deleting => Some(Err(Refused::NoProduct)),
-        (_, Once::Receipt(_)) if stock.imported.len() >= RECEIPTS => Some(Err(Refused::Full)),
-        _ if attempt.is_over() => return Err(attempt.overdue()),
-        (_, Once::Op { .. }) => {
-            store::bounds(app).demand_room(&stock.ops, attempt, full)?;
-            None
+    match once {
+        _ if is_applied => return Ok(Step::Done(stock)),
+        _ if stock.deleting => return Err(Refused::NoProduct),
+        Once::Receipt(_) if stock.imported.len() >= RECEIPTS => return Err(Refused::Full),
+        Once::Op { .. } if !attempt.is_over() => {
+            store::bounds(app).demand_room(&stock.ops, attempt, CROWDED)?;
         }
-        // The stock document was created after the refusal.
-        _ => None,
-    })
+        _ => {}
+    }
+    // The stock document was created after the refusal.
+    Ok(Step::Again)
 }
 
+/// The op of a receipt, and its record outside the stock document.
+type Moved<'a> = (&'a Op, ReceiptDocument);
+
 /// The record of the op outside the stock document, if there is one.
-async fn find_moved<'a>(
-    app: &App,
-    sku: &str,
-    once: Once<'a>,
-) -> Result<Option<(&'a Op, ReceiptDocument)>, Error> {
+async fn find_moved<'a>(app: &App, sku: &str, once: Once<'a>) -> Result<Option<Moved<'a>>, Error> {
     let Once::Op { op, may_be_repeat: true } = once else { return Ok(None) };
     let receipt = store::find_receipt(app, &id(sku, &op.id)).await?;
     Ok(receipt.map(|receipt| (op, receipt)))
@@ -153,12 +154,12 @@ async fn repeated(
     sku: &str,
     op: &Op,
     receipt: &ReceiptDocument,
-) -> Result<Result<StockDocument, Refused>, Error> {
+) -> Result<StockDocument, Refused> {
     if receipt.input.as_ref() != Some(&op.input) {
-        return Ok(Err(Refused::OtherInput));
+        return Err(Refused::OtherInput);
     }
     let stock = store::find_counters(app, sku).await?;
-    stock.map(Ok).ok_or_else(|| Error::internal("a receipt without its stock"))
+    Ok(stock.ok_or_else(|| Error::internal("a receipt without its stock"))?)
 }
 
 /// Moves records of receipts into documents of their own, in the background. If that fails, the next

@@ -104,7 +104,7 @@ impl Call<'_> {
         let amount = Money::new(raise.amount, order.currency);
         let holder = order_as_holder(&order.id);
         let charge = payer::charge(raise.payment_id(), holder, amount, &payment);
-        payer::check(self.cx, &charge).await?;
+        payments::operations::check(self.cx, &charge).await?;
         let noted =
             store::push_raise(app, &order.id, order.revision, &raise, attempt).await.decided()?;
         let Some(order) = noted else { return Ok(None) };

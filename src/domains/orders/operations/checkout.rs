@@ -114,7 +114,7 @@ async fn claim(
         total: carts::operations::checkout::total(&cart.lines),
         deadline: attempt.deadline(),
     };
-    payer::check(cx, &charge(cart, &checkout)).await?;
+    payments::operations::check(cx, &charge(cart, &checkout)).await?;
     carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
     Ok(carts::operations::checkout::claim(&cx, cart, &checkout, attempt).await?)
 }

@@ -5,15 +5,10 @@ use crate::{
     app::App,
     domains::{
         carts::{Address, Payment},
-        payments::{self, Charge, Hindrance},
+        payments::{self, Charge},
     },
     error::Error,
-    graphql::{
-        cx::Cx,
-        node_id::NodeKind,
-        refusals::{InvalidInput, NotFound, Stop},
-        scalars::Money,
-    },
+    graphql::scalars::Money,
 };
 
 impl From<&ShippingAddressInput> for Address {
@@ -27,21 +22,6 @@ impl From<&PaymentInput> for Payment {
     fn from(input: &PaymentInput) -> Self {
         let PaymentInput { account, token } = input.clone();
         Self { account: account.map(|account| account.0), token }
-    }
-}
-
-/// Checks whether the caller may pay the charge, as far as that is known before the authorisation.
-pub(super) async fn check<U>(cx: Cx<'_>, charge: &Charge) -> Result<(), Stop<U>>
-where
-    U: From<InvalidInput> + From<NotFound>,
-{
-    let subject = cx.requester.subject.as_deref();
-    match payments::operations::hindrance(&cx, subject, charge).await? {
-        None => Ok(()),
-        Some(Hindrance::Missing(account)) => Err(NotFound::of(NodeKind::Account, &account).into()),
-        Some(Hindrance::Because(reason)) => {
-            Err(InvalidInput::new("payment.account", reason).into())
-        }
     }
 }
 

@@ -1,20 +1,23 @@
 //! Opening and closing of accounts, and the check of a payer's account.
 
 use super::super::{
-    documents::{AccountDocument, AccountKind, AccountState, LARGEST},
+    documents::{AccountDocument, AccountKind, AccountState},
     store,
-    types::{AccountNotEmpty, CloseAccountResult, OpenAccountResult},
+    types::{
+        AccountNotEmpty, CloseAccountInput, CloseAccountResult, OpenAccountInput, OpenAccountResult,
+    },
 };
 use crate::{
     app::App,
     error::Error,
+    flow::OtherInput,
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         node_id::NodeKind,
-        refusals::{Conflict, InUse, NotFound, Stop},
+        refusals::{InUse, NotFound, Stop},
         scalars::CurrencyCode,
     },
-    mongo::Version,
 };
 
 /// Whether an account can pay for a checkout.
@@ -30,53 +33,40 @@ pub enum PayerAccount {
     OtherCurrency(CurrencyCode),
 }
 
-/// Opens an account for `subject`. Once per idempotency key.
-pub async fn open(
-    app: &App,
-    subject: &str,
-    currency: CurrencyCode,
-    largest_balance: Option<i64>,
-    idempotency_key: Option<&async_graphql::ID>,
+/// Opens an account for the caller. Once per idempotency key.
+pub async fn open_account(
+    cx: Cx<'_>,
+    input: OpenAccountInput,
 ) -> Result<AccountDocument, Stop<OpenAccountResult>> {
-    let cap = largest_balance
-        .map(|largest| input::within("largestBalance", largest, 1..=LARGEST))
-        .transpose()?;
-    let op = input::op(app, &[subject, "openAccount"], idempotency_key, &(currency, cap))?;
-    let attempt = app.begin().await?;
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let op = cx.op(&[subject, "openAccount"], input.idempotency_key.as_ref(), &*input);
+    let (kind, currency, now) = (AccountKind::Personal, input.currency, cx.begin().await?.now());
     let account = AccountDocument {
-        id: op.id.clone(),
-        owner: Some(subject.to_owned()),
-        kind: AccountKind::Personal,
-        currency,
-        state: AccountState::Open,
-        balance: 0,
-        cap,
-        pending: Vec::new(),
-        opened_at: attempt.now(),
-        input: Some(op.input.clone()),
-        v: Version,
+        cap: input.largest_balance.map(|largest| largest.0),
+        input: Some(op.input),
+        ..AccountDocument::new(&op.id, kind, Some(subject), currency, now)
     };
-    if store::insert_account(app, account.clone()).await.decided()?.is_some() {
+    if store::insert_account(&cx, account.clone()).await.decided()?.is_some() {
         return Ok(account);
     }
-    match store::find_account(app, &op.id).await? {
-        Some(opened) if opened.input.as_ref() == Some(&op.input) => Ok(opened),
-        Some(_) => Err(Conflict::other_input().into()),
+    match store::find_account(&cx, &account.id).await? {
+        Some(opened) if opened.input == account.input => Ok(opened),
+        Some(_) => Err(OtherInput.into()),
         None => Err(Error::internal("an account that was there is gone").into()),
     }
 }
 
-/// Closes an account of `subject` for good. Closing a closed account changes nothing.
-pub async fn close(
-    app: &App,
-    subject: &str,
-    id: &str,
+/// Closes an account of the caller for good. Closing a closed account changes nothing.
+pub async fn close_account(
+    cx: Cx<'_>,
+    input: CloseAccountInput,
 ) -> Result<AccountDocument, Stop<CloseAccountResult>> {
-    let id = &input::id(NodeKind::Account, id)?;
-    if let Some(closed) = store::close_account(app, id, subject).await.decided()? {
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let id = &input.account_id;
+    if let Some(closed) = store::close_account(&cx, id, subject).await.decided()? {
         return Ok(closed);
     }
-    let found = store::find_account(app, id).await?.filter(|account| account.is_of(subject));
+    let found = store::find_account(&cx, id).await?.filter(|account| account.is_of(subject));
     match found.ok_or_else(|| NotFound::of(NodeKind::Account, id))? {
         account if account.state == AccountState::Closed => Ok(account),
         account if account.kind == AccountKind::Receiving => {

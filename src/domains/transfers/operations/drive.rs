@@ -1,5 +1,7 @@
 //! The state machine of a transfer, driven step by step by the holder of its claim.
 
+use futures_util::future::join_all;
+
 use super::super::{
     documents::{
         AccountDocument, AccountKind, AccountState, MOST_PENDING, TransferDocument, TransferKind,
@@ -7,19 +9,14 @@ use super::super::{
     },
     store,
 };
-use crate::{
-    app::App,
-    error::Error,
-    flow::Attempt,
-    mongo::{Outcome, Version},
-};
+use crate::{app::App, error::Error, flow::Attempt};
 
 /// Result of a debit or a credit.
 enum Moved {
     /// The balance has changed, by this or by an earlier command for the same transfer.
     Made,
     /// The balance hasn't changed, for a reason of the account.
-    Hindered(TransferReason),
+    Refused(TransferReason),
     /// The balance hasn't changed, and the step is still due.
     Due,
 }
@@ -64,203 +61,120 @@ pub(super) async fn drive(
     Ok(transfer)
 }
 
-async fn step(
+/// Makes the next step. Returns the transfer as it is if the step can't be made now.
+pub(super) async fn step(
     app: &App,
     transfer: TransferDocument,
     attempt: &Attempt,
 ) -> Result<TransferDocument, Error> {
-    match transfer.state {
-        TransferState::Pending => take(app, transfer, attempt).await,
-        TransferState::Committed => give(app, transfer, attempt).await,
-        TransferState::Credited => settle(app, transfer).await,
-        TransferState::Cancelling => undo(app, transfer, TransferState::Cancelled).await,
-        TransferState::Returning => undo(app, transfer, TransferState::Returned).await,
-        TransferState::Authorised
-        | TransferState::Done
-        | TransferState::Cancelled
-        | TransferState::Returned => Ok(transfer),
-    }
-}
-
-/// Debits the source, and commits.
-async fn take(
-    app: &App,
-    transfer: TransferDocument,
-    attempt: &Attempt,
-) -> Result<TransferDocument, Error> {
-    let written = match debit(app, &transfer, attempt).await? {
-        Moved::Made if transfer.kind == TransferKind::Payment => {
-            store::decide(app, &transfer, TransferState::Authorised, attempt).await
-        }
-        Moved::Made => store::decide(app, &transfer, TransferState::Committed, attempt).await,
-        Moved::Due => return Ok(transfer),
-        // Nothing was debited and nothing can be any more: every debit of this claim was answered, and those
-        // of earlier claims are past their deadline. There is nothing to undo.
-        Moved::Hindered(reason) => {
-            store::mark(app, &transfer, TransferState::Cancelled, Some(reason)).await
-        }
+    use TransferState::{
+        Authorised, Cancelled, Cancelling, Committed, Credited, Done, Pending, Returned, Returning,
     };
-    written_or_moved(app, transfer, written).await
-}
-
-/// Credits the destination, or begins the return if the destination can't accept the money.
-async fn give(
-    app: &App,
-    transfer: TransferDocument,
-    attempt: &Attempt,
-) -> Result<TransferDocument, Error> {
-    let written = match credit(app, &transfer, attempt).await? {
-        Moved::Made => store::mark(app, &transfer, TransferState::Credited, None).await,
-        Moved::Due => return Ok(transfer),
-        Moved::Hindered(reason) => {
-            store::mark(app, &transfer, TransferState::Returning, Some(reason)).await
+    let TransferDocument { id, source, destination, .. } = &transfer;
+    let (to, reason) = match transfer.state {
+        Pending => match change_balance(app, &transfer, source, attempt).await? {
+            Moved::Made if transfer.kind == TransferKind::Payment => (Authorised, None),
+            Moved::Made => (Committed, None),
+            // Nothing was debited and nothing can be any more: every debit of this claim was answered, and
+            // those of earlier claims are past their deadline. There is nothing to undo.
+            Moved::Refused(reason) => (Cancelled, Some(reason)),
+            Moved::Due => return Ok(transfer),
+        },
+        Committed => match change_balance(app, &transfer, destination, attempt).await? {
+            Moved::Made => (Credited, None),
+            Moved::Refused(reason) => (Returning, Some(reason)),
+            Moved::Due => return Ok(transfer),
+        },
+        // Removing the marks needs no grace period: every command of the claim that credited the transfer was
+        // answered, and those of earlier claims are past their deadline.
+        Credited => {
+            let marks = [source, destination].map(|account| store::retire(app, account, id));
+            for retired in join_all(marks).await {
+                retired.decided()?;
+            }
+            (Done, None)
         }
+        // The source may not have been debited.
+        Cancelling | Returning => {
+            store::undo(app, &transfer).await.decided()?;
+            (if transfer.state == Cancelling { Cancelled } else { Returned }, None)
+        }
+        Authorised | Done | Cancelled | Returned => return Ok(transfer),
     };
-    written_or_moved(app, transfer, written).await
-}
-
-/// Returns debited money to the source, if any was debited.
-async fn undo(
-    app: &App,
-    transfer: TransferDocument,
-    to: TransferState,
-) -> Result<TransferDocument, Error> {
-    store::undo(app, &transfer).await.decided()?;
-    let written = store::mark(app, &transfer, to, None).await;
-    written_or_moved(app, transfer, written).await
-}
-
-/// Removes the marks from both accounts. This needs no grace period: every command of the claim that credited
-/// the transfer was answered, and those of earlier claims are past their deadline.
-pub(super) async fn settle(
-    app: &App,
-    transfer: TransferDocument,
-) -> Result<TransferDocument, Error> {
-    let (source, destination) = tokio::join!(
-        store::retire(app, &transfer.source, &transfer.id),
-        store::retire(app, &transfer.destination, &transfer.id),
-    );
-    source.decided()?;
-    destination.decided()?;
-    let written = store::mark(app, &transfer, TransferState::Done, None).await;
-    written_or_moved(app, transfer, written).await
-}
-
-/// The transfer after a write of the claim's holder. A refusal means that the owner or the checkout cancelled
-/// it meanwhile, which is then carried out, or that the claim is lost.
-async fn written_or_moved(
-    app: &App,
-    before: TransferDocument,
-    written: Outcome<TransferDocument>,
-) -> Result<TransferDocument, Error> {
-    if let Some(after) = written.decided()? {
+    if let Some(after) = store::step(app, &transfer, to, reason, attempt).await.decided()? {
         return Ok(after);
     }
-    let found = store::find_transfer(app, &before.id).await?;
-    let mine = |found: &TransferDocument| {
-        found.state.is_final() || (found.fence == before.fence && found.state != before.state)
+    // The owner or the checkout cancelled it meanwhile, which is then carried out, or the claim is lost.
+    let found = store::find_transfer(app, id).await?;
+    let is_mine = |found: &TransferDocument| {
+        found.state.is_final() || (found.fence == transfer.fence && found.state != transfer.state)
     };
-    found.filter(mine).ok_or_else(|| Error::unavailable("the claim on this transfer ran out"))
+    found.filter(is_mine).ok_or_else(|| Error::unavailable("the claim on this transfer ran out"))
 }
 
-async fn debit(app: &App, transfer: &TransferDocument, attempt: &Attempt) -> Result<Moved, Error> {
+/// Debits or credits one of the transfer's accounts, which is `id`.
+async fn change_balance(
+    app: &App,
+    transfer: &TransferDocument,
+    id: &str,
+    attempt: &Attempt,
+) -> Result<Moved, Error> {
+    let is_source = id == transfer.source;
     loop {
-        if store::debit(app, transfer, attempt).await.decided()?.is_some() {
+        let changed = if is_source {
+            store::debit(app, transfer, attempt).await
+        } else {
+            store::credit(app, transfer, attempt).await
+        };
+        if changed.decided()?.is_some() {
             return Ok(Moved::Made);
         }
-        match store::find_account(app, &transfer.source).await? {
-            Some(source) if source.has_pending(&transfer.id) => return Ok(Moved::Made),
+        let account = match store::find_account(app, id).await? {
+            Some(account) if account.has_pending(&transfer.id) => return Ok(Moved::Made),
             // After the deadline a refusal tells nothing about the account.
             _ if attempt.is_over() => return Err(attempt.overdue()),
-            None => open_world(app, &transfer.source, transfer, attempt).await?,
-            Some(source) => match hindered_source(&source, transfer) {
-                // A refund is owed: it waits until the account can cover it.
-                Some(_) if transfer.kind == TransferKind::Refund => return Ok(Moved::Due),
-                Some(reason) => return Ok(Moved::Hindered(reason)),
-                None if source.pending.len() >= MOST_PENDING => {
-                    return Err(Error::unavailable("the source is too busy"));
-                }
-                // The account has changed since the refusal.
-                None => {}
-            },
-        }
-    }
-}
-
-async fn credit(app: &App, transfer: &TransferDocument, attempt: &Attempt) -> Result<Moved, Error> {
-    loop {
-        if store::credit(app, transfer, attempt).await.decided()?.is_some() {
-            return Ok(Moved::Made);
-        }
-        match store::find_account(app, &transfer.destination).await? {
-            Some(destination) if destination.has_pending(&transfer.id) => return Ok(Moved::Made),
-            _ if attempt.is_over() => return Err(attempt.overdue()),
-            None => open_world(app, &transfer.destination, transfer, attempt).await?,
-            Some(destination) => {
-                if let Some(reason) = hindered_destination(&destination, transfer) {
-                    return Ok(Moved::Hindered(reason));
-                }
+            Some(account) => account,
+            // The world account of a currency is opened on its first use. No other account can be missing,
+            // because accounts are never removed.
+            None if is_world(id) => {
+                let (world, currency) = (AccountKind::World, transfer.currency);
+                let account = AccountDocument::new(id, world, None, currency, attempt.now());
+                // An account that was opened concurrently serves as well.
+                store::insert_account(app, account).await.decided()?;
+                continue;
             }
+            None => return Err(Error::internal(format!("account {id:?} of a transfer is gone"))),
+        };
+        match refusal(transfer, &account) {
+            // A refund is owed: it waits until the account can cover it.
+            Some(_) if transfer.kind == TransferKind::Refund => return Ok(Moved::Due),
+            Some(reason) => return Ok(Moved::Refused(reason)),
+            None if is_source && account.pending.len() >= MOST_PENDING => {
+                return Err(Error::unavailable("the source is too busy"));
+            }
+            // The account has changed since the refusal.
+            None => {}
         }
     }
 }
 
-/// Why the source can't be debited, if it can't.
-pub(super) fn hindered_source(
-    source: &AccountDocument,
+/// Why the account can't be debited or credited by the transfer, if it can't. A withdrawal is possible from a
+/// closed account, and a refund always arrives.
+pub(super) fn refusal(
     transfer: &TransferDocument,
+    account: &AccountDocument,
 ) -> Option<TransferReason> {
-    let may_be_closed = transfer.kind == TransferKind::Withdrawal;
-    if source.state == AccountState::Closed && !may_be_closed {
-        Some(TransferReason::SourceClosed)
-    } else if source.available() < transfer.amount {
-        Some(TransferReason::InsufficientFunds)
-    } else {
-        None
+    let TransferDocument { kind, amount, .. } = *transfer;
+    let is_closed = account.state == AccountState::Closed;
+    if account.id == transfer.source {
+        if is_closed && kind != TransferKind::Withdrawal {
+            return Some(TransferReason::SourceClosed);
+        }
+        return (account.available() < amount).then_some(TransferReason::InsufficientFunds);
     }
-}
-
-/// Why the destination can't be credited, if it can't.
-pub(super) fn hindered_destination(
-    destination: &AccountDocument,
-    transfer: &TransferDocument,
-) -> Option<TransferReason> {
-    if transfer.kind == TransferKind::Refund {
-        None
-    } else if destination.state == AccountState::Closed {
-        Some(TransferReason::DestinationClosed)
-    } else if !destination.has_room_for(transfer.amount) {
-        Some(TransferReason::DestinationFull)
-    } else {
-        None
+    match kind {
+        TransferKind::Refund => None,
+        _ if is_closed => Some(TransferReason::DestinationClosed),
+        _ => (!account.has_room_for(amount)).then_some(TransferReason::DestinationFull),
     }
-}
-
-/// Opens the world account of a currency on its first use. No other account can be missing here, because
-/// accounts are never removed.
-async fn open_world(
-    app: &App,
-    account: &str,
-    transfer: &TransferDocument,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    if !is_world(account) {
-        return Err(Error::internal(format!("account {account:?} of a transfer is gone")));
-    }
-    let world = AccountDocument {
-        id: account.to_owned(),
-        owner: None,
-        kind: AccountKind::World,
-        currency: transfer.currency,
-        state: AccountState::Open,
-        balance: 0,
-        cap: None,
-        pending: Vec::new(),
-        opened_at: attempt.now(),
-        input: None,
-        v: Version,
-    };
-    // An account that was opened concurrently serves as well.
-    store::insert_account(app, world).await.decided()?;
-    Ok(())
 }

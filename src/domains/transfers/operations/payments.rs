@@ -6,30 +6,28 @@ use mongodb::bson::DateTime;
 use super::{
     super::{
         documents::{
-            AccountDocument, AccountKind, AccountState, TransferDocument, TransferKind,
-            TransferReason, TransferState, TransferStep,
+            AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
+            TransferState, TransferStep,
         },
         store,
     },
-    claim::{Begun, Reached, advance, answerable, begin, claim},
+    claim::{advance, answerable, begin, carry, pending},
     drive::drive,
-    transfers::Asked,
 };
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Op},
+    flow::{Attempt, Op, Step},
     graphql::scalars::{CurrencyCode, Money},
-    mongo::Version,
 };
 
 /// Result of an authorisation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The money is reserved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authorisation {
+    /// The money is reserved for the payment.
     Authorised,
-    /// The money isn't and won't be reserved. The reason is safe to show.
-    Declined(&'static str),
+    /// The money isn't and won't be reserved under this id. The reason is safe to show.
+    Declined(String),
 }
 
 /// Reserves the money for the payment `id` of that holder: `payer` is debited, the merchant isn't credited
@@ -43,42 +41,44 @@ pub async fn authorise(
     holder: &str,
     payer: &str,
     amount: Money,
-) -> Result<Verdict, Error> {
-    let receiving = receiving_account(app, amount.currency);
-    let ((attempt, from), to) =
-        tokio::try_join!(store::open_account(app, payer), store::find_account(app, &receiving),)?;
-    let owner = match from {
-        Some(AccountDocument {
-            kind: AccountKind::Personal, currency, owner: Some(owner), ..
-        }) if currency == amount.currency => owner,
-        _ => return Ok(Verdict::Declined("the account can't pay in this currency")),
+) -> Result<Authorisation, Error> {
+    let (merchant, currency) = (&app.config().payments_merchant, amount.currency);
+    let receiving = &app.ids().derived(&["merchant", merchant, currency.code()]);
+    let (attempt, from, to) = store::open_accounts(app, payer, receiving).await?;
+    let is_payer =
+        |from: &AccountDocument| from.kind == AccountKind::Personal && from.currency == currency;
+    let Some(by) = from.filter(is_payer).and_then(|from| from.owner) else {
+        let reason = "the account can't pay in this currency";
+        return Ok(Authorisation::Declined(reason.into()));
     };
     if to.is_none() {
-        open_receiving(app, &receiving, amount.currency, &attempt).await?;
+        let (kind, now) = (AccountKind::Receiving, attempt.now());
+        let account = AccountDocument::new(receiving, kind, Some(merchant), currency, now);
+        // An account that was opened concurrently serves as well.
+        store::insert_account(app, account).await.decided()?;
     }
-    let asked = Asked {
-        kind: TransferKind::Payment,
-        source: payer,
-        destination: &receiving,
-        amount: amount.minor_units,
+    let payment = TransferDocument {
+        by: Some(by),
+        holder: Some(holder.to_owned()),
+        ..pending(app, &op(id), TransferKind::Payment, [payer, receiving], amount, &attempt)
     };
-    let op = Op { id: id.to_owned(), input: String::new() };
-    let mut payment = asked.document(app, &owner, amount.currency, &op, &attempt);
-    payment.holder = Some(holder.to_owned());
-    let begun = begin(app, payment.clone()).await?;
-    match &begun {
-        Begun::Found(found) if is_tombstone(found) => return Ok(declined(found)),
-        Begun::Found(found)
-            if (&found.source, found.amount) != (&payment.source, payment.amount) =>
-        {
-            return Err(Error::internal(format!(
-                "payment {id:?} was authorised for another charge"
-            )));
-        }
-        Begun::Found(found) if found.state != TransferState::Pending => return Ok(verdict(found)),
-        _ => {}
+    let (mut found, _) = begin(app, payment, &attempt).await?;
+    let is_tombstone = found.accounts.is_empty();
+    if !is_tombstone && (&*found.source, found.amount) != (payer, amount.minor_units) {
+        return Err(Error::internal(format!("payment {id:?} was authorised for another charge")));
     }
-    Ok(verdict(&answerable(app, begun, &attempt).await?))
+    if found.state == TransferState::Pending {
+        found = answerable(app, found, &attempt).await?;
+    }
+    if !matches!(found.state, TransferState::Cancelling | TransferState::Cancelled) {
+        return Ok(Authorisation::Authorised);
+    }
+    let reason = match found.reason {
+        Some(TransferReason::InsufficientFunds) => "the account holds less than the total",
+        Some(TransferReason::SourceClosed) => "the account is closed",
+        _ => "the payment was given up",
+    };
+    Ok(Authorisation::Declined(reason.into()))
 }
 
 /// Credits the merchant with the reserved money.
@@ -91,11 +91,13 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
     let claimed = match found.state {
         TransferState::Credited | TransferState::Done => return Ok(()),
         TransferState::Authorised | TransferState::Committed => {
-            claim(app, &found, TransferState::Committed, None, &attempt).await?
+            let to = TransferState::Committed;
+            store::claim(app, &found, to, None, &attempt).await.decided()?
         }
         state => return Err(Error::internal(format!("capture of payment {id:?} in {state:?}"))),
     };
-    let reached = answerable(app, Begun::Claimed(claimed), &attempt).await?;
+    let is_held = || Error::unavailable("another run of this transfer is under way");
+    let reached = carry(app, claimed.ok_or_else(is_held)?, &attempt).await?;
     if reached.state.has_arrived() {
         return Ok(());
     }
@@ -105,6 +107,7 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 /// Voids the payment: reserved money is returned, and nothing can be reserved under this id any more, not
 /// even by a later authorisation. If an authorisation is in progress, its money is returned in the
 /// background.
+///
 /// # Errors
 /// The outcome is unknown: void again.
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
@@ -112,10 +115,8 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     let (attempt, found) = store::open_transfer(app, id).await?;
     let Some(found) = found else {
         let tombstone = tombstone(app, id, &attempt);
-        return match store::insert_transfer(app, tombstone).await.decided()? {
-            Some(()) => Ok(()),
-            None => Err(Error::unavailable("the payment began at this moment")),
-        };
+        let inserted = store::insert_transfer(app, tombstone).await.decided()?;
+        return inserted.ok_or_else(|| Error::unavailable("the payment began at this moment"));
     };
     let found = payment(Some(found), id)?;
     let to = TransferState::Cancelling;
@@ -130,14 +131,14 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
         drive(app, claimed, &attempt, TransferState::is_final).await?;
         return Ok(());
     }
-    match store::mark_cancelling(app, id, None, reason).await.decided()? {
-        Some(_) => Ok(()),
-        None => Err(Error::unavailable("the payment moved on at this moment")),
-    }
+    let cancelled = store::mark_cancelling(app, id, None, reason).await.decided()?;
+    let moved_on = || Error::unavailable("the payment moved on at this moment");
+    cancelled.map(drop).ok_or_else(moved_on)
 }
 
 /// Refunds a part of a captured payment, once per `refund_id`. Returns whether the money has arrived. While
 /// the merchant's account can't cover it, the refund stays due and the sweep tries again.
+///
 /// # Errors
 /// The outcome is unknown: refund again.
 pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
@@ -146,22 +147,19 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     if !paid.state.has_arrived() {
         return Err(Error::unavailable(format!("payment {id:?} isn't captured yet")));
     }
-    let asked = Asked {
-        kind: TransferKind::Refund,
-        source: &paid.destination,
-        destination: &paid.source,
-        amount: amount.minor_units,
+    let op = op(&app.ids().derived(&["refund", id, refund_id]));
+    let accounts = [&*paid.destination, &paid.source];
+    let transfer = TransferDocument {
+        by: Some(app.config().payments_merchant.clone()),
+        reverses: Some(paid.id.clone()),
+        ..pending(app, &op, TransferKind::Refund, accounts, amount, &attempt)
     };
-    let op = Op { id: app.ids().derived(&["refund", id, refund_id]), input: String::new() };
-    let merchant = &app.config().payments_merchant;
-    let mut transfer = asked.document(app, merchant, amount.currency, &op, &attempt);
-    transfer.reverses = Some(paid.id);
-    let begun = begin(app, transfer).await?;
-    if matches!(&begun, Begun::Found(found) if found.amount != amount.minor_units) {
-        return Err(Error::internal(format!("refund {refund_id:?} was made of another amount")));
+    let (found, _) = begin(app, transfer, &attempt).await?;
+    if found.amount != amount.minor_units {
+        let problem = format!("refund {refund_id:?} was made of another amount");
+        return Err(Error::internal(problem));
     }
-    let (Reached::Here(reached) | Reached::UnderWay(reached)) =
-        advance(app, begun, &attempt).await?;
+    let Step::Done(reached) = advance(app, found, &attempt).await? else { return Ok(false) };
     if reached.state.is_final() && !reached.state.has_arrived() {
         return Err(Error::internal(format!("refund {refund_id:?} is {:?}", reached.state)));
     }
@@ -182,14 +180,11 @@ pub async fn open_authorisations(
 /// Calls `each` for every captured payment and every arrived refund, with the payment's id and the amount,
 /// which is negative for a refund.
 pub async fn for_each_payment(app: &App, mut each: impl FnMut(&str, i64)) -> Result<(), Error> {
-    store::each_transfer(app, |transfer| {
-        match (transfer.kind, &transfer.reverses) {
-            _ if !transfer.state.has_arrived() => {}
-            (TransferKind::Payment, _) => each(&transfer.id, transfer.amount),
-            (TransferKind::Refund, Some(payment)) => each(payment, -transfer.amount),
-            _ => {}
-        }
-        Ok(())
+    store::for_each(app, |transfer: TransferDocument| match (transfer.kind, &transfer.reverses) {
+        _ if !transfer.state.has_arrived() => {}
+        (TransferKind::Payment, _) => each(&transfer.id, transfer.amount),
+        (TransferKind::Refund, Some(payment)) => each(payment, -transfer.amount),
+        _ => {}
     })
     .await
 }
@@ -200,76 +195,19 @@ fn payment(found: Option<TransferDocument>, id: &str) -> Result<TransferDocument
         .ok_or_else(|| Error::internal(format!("there is no payment {id:?}")))
 }
 
-fn verdict(payment: &TransferDocument) -> Verdict {
-    match payment.state {
-        TransferState::Cancelling | TransferState::Cancelled => declined(payment),
-        _ => Verdict::Authorised,
-    }
-}
-
-fn declined(payment: &TransferDocument) -> Verdict {
-    Verdict::Declined(match payment.reason {
-        Some(TransferReason::InsufficientFunds) => "the account holds less than the total",
-        Some(TransferReason::SourceClosed) => "the account is closed",
-        _ => "the payment was given up",
-    })
-}
-
-/// `_id` of the account on which the merchant receives payments in the currency.
-fn receiving_account(app: &App, currency: CurrencyCode) -> String {
-    app.ids().derived(&["merchant", &app.config().payments_merchant, currency.code()])
-}
-
-async fn open_receiving(
-    app: &App,
-    id: &str,
-    currency: CurrencyCode,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    let account = AccountDocument {
-        id: id.to_owned(),
-        owner: Some(app.config().payments_merchant.clone()),
-        kind: AccountKind::Receiving,
-        currency,
-        state: AccountState::Open,
-        balance: 0,
-        cap: None,
-        pending: Vec::new(),
-        opened_at: attempt.now(),
-        input: None,
-        v: Version,
-    };
-    // An account that was opened concurrently serves as well.
-    store::insert_account(app, account).await.decided()?;
-    Ok(())
+/// A payment or a refund has its `_id` from what is paid, and no input of a client.
+fn op(id: &str) -> Op {
+    Op { id: id.to_owned(), input: String::new() }
 }
 
 /// The document that refuses an authorisation after its void.
 fn tombstone(app: &App, id: &str, attempt: &Attempt) -> TransferDocument {
-    let state = TransferState::Cancelled;
+    let (state, nothing) = (TransferState::Cancelled, Money::new(0, CurrencyCode::NONE));
     TransferDocument {
-        id: id.to_owned(),
-        kind: TransferKind::Payment,
-        by: None,
-        source: String::new(),
-        destination: String::new(),
         accounts: Vec::new(),
-        amount: 0,
-        currency: CurrencyCode::NONE,
         state,
         reason: Some(TransferReason::CheckoutGivenUp),
-        reverses: None,
-        holder: None,
-        input: String::new(),
-        worker: app.name().to_owned(),
-        fence: 1,
-        deadline: attempt.deadline(),
-        at: attempt.now(),
         history: vec![TransferStep { state, at: attempt.now() }],
-        v: Version,
+        ..pending(app, &op(id), TransferKind::Payment, [""; 2], nothing, attempt)
     }
-}
-
-fn is_tombstone(payment: &TransferDocument) -> bool {
-    payment.accounts.is_empty()
 }

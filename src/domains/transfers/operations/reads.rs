@@ -9,46 +9,37 @@ use super::{
         store,
         types::{Account, StatementEntry, Transfer, TransferBy},
     },
-    transfers::latest_attempt,
+    transfers::{SCOPE, latest_try},
 };
 use crate::{
-    app::App,
     error::Error,
     graphql::{
+        cx::Cx,
         input,
         node_id::NodeKind,
         page::{Order, Page},
-        requester::{Requester, Role},
+        requester::Role,
     },
 };
 
 /// An account, for its owner and for services.
-/// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
-pub async fn account(
-    app: &App,
-    requester: &Requester,
-    id: &str,
-) -> Result<Option<AccountDocument>, Error> {
+pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Error> {
     let Ok(id) = input::id(NodeKind::Account, id) else { return Ok(None) };
-    let found = store::find_account(app, &id).await?;
-    Ok(found.filter(|account| may_see(requester, account.owner.as_deref())))
+    let found = store::find_account(&cx, &id).await?;
+    Ok(found.filter(|account| may_see(cx, account.owner.as_deref())))
 }
 
-/// The accounts of `subject`, oldest first.
-///
-/// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
+/// The accounts of the caller, oldest first.
 pub async fn my_accounts(
-    app: &App,
-    subject: &str,
+    cx: Cx<'_>,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Account>, Error> {
+    let subject = cx.requester.subject()?;
     let order =
         Order { list: format!("myAccounts:{subject}"), keys: vec![("openedAt", 1), ("_id", 1)] };
-    let page = Page::new(app, order, first, after)?;
-    let accounts = store::list_accounts(app, subject, &page).await?;
+    let page = Page::new(&cx, order, first, after)?;
+    let accounts = store::list_accounts(&cx, subject, &page).await?;
     let values = |account: &AccountDocument| {
         vec![Bson::DateTime(account.opened_at), Bson::String(account.id.clone())]
     };
@@ -56,74 +47,65 @@ pub async fn my_accounts(
 }
 
 /// A transfer, for its requester and for services.
-/// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
 pub async fn transfer_status(
-    app: &App,
-    requester: &Requester,
+    cx: Cx<'_>,
     by: &TransferBy,
 ) -> Result<Option<TransferDocument>, Error> {
     let found = match by {
         TransferBy::Id(id) => match input::id(NodeKind::Transfer, id) {
-            Ok(id) => store::find_transfer(app, &id).await?,
+            Ok(id) => store::find_transfer(&cx, &id).await?,
             Err(_) => None,
         },
         TransferBy::IdempotencyKey(idempotency_key) => {
-            let scope = [requester.subject()?, "transfer"];
-            let op = input::op(app, &scope, Some(idempotency_key), &())?;
-            latest_attempt(app, &op.id).await?
+            let scope = [cx.requester.subject()?, SCOPE];
+            let op = input::op(&cx, &scope, Some(idempotency_key), &())?;
+            latest_try(&cx, &op.id).await?
         }
     };
-    Ok(found.filter(|transfer| may_see(requester, transfer.by.as_deref())))
+    Ok(found.filter(|transfer| may_see(cx, transfer.by.as_deref())))
 }
 
 /// The transfers in one state, newest first.
-/// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
 pub async fn transfers(
-    app: &App,
+    cx: Cx<'_>,
     state: TransferState,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Connection<String, Transfer>, Error> {
-    let page = newest_first(app, format!("transfers:{state:?}"), first, after)?;
-    let transfers = store::list_in_state(app, state, &page).await?;
+    let page = newest_first(cx, format!("transfers:{state:?}"), first, after)?;
+    let transfers = store::list_in_state(&cx, state, &page).await?;
     Ok(page.connection(transfers, place, Transfer))
 }
 
 /// The transfers of an account, newest first; for its owner and for services.
-///
-/// # Errors
-/// `BadInput`, `Unavailable` or `Internal`.
 pub async fn statement(
-    app: &App,
-    requester: &Requester,
+    cx: Cx<'_>,
     id: &str,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Option<Connection<String, StatementEntry>>, Error> {
     let Ok(id) = &input::id(NodeKind::Account, id) else { return Ok(None) };
-    let page = newest_first(app, format!("statement:{id}"), first, after)?;
+    let page = newest_first(cx, format!("statement:{id}"), first, after)?;
     let (account, transfers) =
-        tokio::try_join!(store::find_account(app, id), store::list_statement(app, id, &page))?;
-    let mine = account.filter(|account| may_see(requester, account.owner.as_deref()));
+        tokio::try_join!(store::find_account(&cx, id), store::list_statement(&cx, id, &page))?;
+    let mine = account.filter(|account| may_see(cx, account.owner.as_deref()));
     let entry = |transfer| StatementEntry { account: id.clone(), transfer };
     Ok(mine.map(|_mine| page.connection(transfers, place, entry)))
 }
 
 fn newest_first(
-    app: &App,
+    cx: Cx<'_>,
     list: String,
     first: Option<i32>,
     after: Option<&str>,
 ) -> Result<Page, Error> {
-    Page::new(app, Order { list, keys: vec![("at", -1), ("_id", -1)] }, first, after)
+    Page::new(&cx, Order { list, keys: vec![("at", -1), ("_id", -1)] }, first, after)
 }
 
 fn place(transfer: &TransferDocument) -> Vec<Bson> {
     vec![Bson::DateTime(transfer.at), Bson::String(transfer.id.clone())]
 }
 
-fn may_see(requester: &Requester, owner: Option<&str>) -> bool {
-    requester.has(Role::Service) || owner.is_some_and(|owner| requester.is(owner))
+fn may_see(cx: Cx<'_>, owner: Option<&str>) -> bool {
+    cx.requester.has(Role::Service) || owner.is_some_and(|owner| cx.requester.is(owner))
 }

@@ -3,72 +3,52 @@
 use super::{
     super::{
         documents::{
-            AccountDocument, AccountKind, LARGEST, TransferDocument, TransferKind, TransferReason,
-            TransferState, TransferStep, is_world, world,
+            AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
+            TransferState, is_world, world,
         },
         store,
         types::{
-            AccountClosed, AccountFull, CancelTransferResult, DepositResult, Hindrance,
-            InsufficientFunds, ReverseTransferResult, Side, TransferNotCancellable, TransferResult,
-            WithdrawResult,
+            AccountClosed, AccountFull, CancelTransferInput, CancelTransferResult, DepositInput,
+            DepositResult, InsufficientFunds, ReverseTransferInput, ReverseTransferResult,
+            TransferInput, TransferNotCancellable, TransferResult, WithdrawInput, WithdrawResult,
         },
     },
-    claim::{Begun, answerable, begin},
-    drive::{hindered_destination, hindered_source},
+    claim::{answerable, begin, pending},
+    drive::refusal,
 };
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Op},
+    flow::{Attempt, Op, OtherInput},
     graphql::{
-        input,
+        cx::Cx,
+        declared::Input,
         node_id::NodeKind,
-        refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
-        scalars::CurrencyCode,
+        refusals::{CurrencyMismatch, InvalidInput, NotFound, Stop},
+        scalars::Money,
     },
-    mongo::Version,
 };
 
+/// Scope of idempotency keys. All operations that move money share it, so `transferStatus` finds each of them
+/// by its idempotency key.
+pub(super) const SCOPE: &str = "transfer";
+
 /// Maximum number of tries of one op that are refused.
-const MOST_ATTEMPTS: usize = 100;
+const MOST_TRIES: usize = 100;
 
-/// The input of a transfer.
-pub struct Order<'a> {
-    /// Account to be debited.
-    pub source: &'a str,
-    /// Account to be credited.
-    pub destination: &'a str,
-    /// Amount in minor units.
-    pub amount: i64,
-    /// The caller's idempotency key.
-    pub idempotency_key: Option<&'a async_graphql::ID>,
-}
-
-/// Result of a requested transfer.
-enum Standing {
-    /// It went through, or was cancelled by its owner.
-    Stands(TransferDocument),
-    /// It failed.
-    Hindered(Hindrance),
-    /// The idempotency key was used with another input.
-    OtherInput,
-}
-
-/// Moves money from an account of `subject` to another account. Once per idempotency key.
+/// Moves money from an account of the caller to another account. Once per idempotency key.
 pub async fn transfer(
-    app: &App,
-    subject: &str,
-    order: Order<'_>,
+    cx: Cx<'_>,
+    input: TransferInput,
 ) -> Result<TransferDocument, Stop<TransferResult>> {
-    let source = &input::id(NodeKind::Account, order.source)?;
-    let destination = &input::id(NodeKind::Account, order.destination)?;
-    let amount = amount(order.amount)?;
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let (source, destination) = (&input.source_id, &input.destination_id);
     if source == destination {
         return Err(InvalidInput::new("destinationId", "is the source").into());
     }
-    let op = op(app, subject, order.idempotency_key, &(source, destination, amount))?;
-    let ((attempt, from), to) =
-        tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
+    let kind = TransferKind::Transfer;
+    let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
+    let (attempt, from, to) = store::open_accounts(&cx, source, destination).await?;
     let from = from.filter(|account| account.is_of(subject));
     let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, source))?;
     let to = to.filter(|account| account.kind != AccountKind::World);
@@ -76,104 +56,77 @@ pub async fn transfer(
     if from.currency != to.currency {
         return Err(CurrencyMismatch::new(from.currency, to.currency).into());
     }
-    let asked = Asked { kind: TransferKind::Transfer, source, destination, amount };
-    let transfer = asked.document(app, subject, from.currency, &op, &attempt);
-    match make(app, transfer, &[&from, &to], &attempt).await? {
-        Standing::Stands(transfer) => Ok(transfer),
-        Standing::OtherInput => Err(Conflict::other_input().into()),
-        Standing::Hindered(hindrance) => Err(hindrance.into()),
-    }
+    let amount = Money::new(input.amount.0, from.currency);
+    let transfer = pending(&cx, &op, kind, [source, destination], amount, &attempt);
+    make(cx, transfer, &[&from, &to], &attempt).await
 }
 
 /// Deposits money from the outside world on an account. Once per idempotency key.
 pub async fn deposit(
-    app: &App,
-    subject: &str,
-    account: &str,
-    amount_asked: i64,
-    idempotency_key: Option<&async_graphql::ID>,
+    cx: Cx<'_>,
+    input: DepositInput,
 ) -> Result<TransferDocument, Stop<DepositResult>> {
-    let account = &input::id(NodeKind::Account, account)?;
-    let amount = amount(amount_asked)?;
-    let op = op(app, subject, idempotency_key, &("deposit", account, amount))?;
-    let (attempt, to) = insider(app, account).await?;
-    let to = to.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
-    let source = &world(to.currency);
-    let asked = Asked { kind: TransferKind::Deposit, source, destination: account, amount };
-    let transfer = asked.document(app, subject, to.currency, &op, &attempt);
-    match make(app, transfer, &[&to], &attempt).await? {
-        Standing::Stands(transfer) => Ok(transfer),
-        Standing::OtherInput => Err(Conflict::other_input().into()),
-        Standing::Hindered(hindrance) => Err(hindrance.into()),
-    }
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let kind = TransferKind::Deposit;
+    let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
+    let (attempt, to) = open_insider(cx, &input.account_id).await?;
+    let (source, amount) = (world(to.currency), Money::new(input.amount.0, to.currency));
+    let transfer = pending(&cx, &op, kind, [&source, &to.id], amount, &attempt);
+    make(cx, transfer, &[&to], &attempt).await
 }
 
 /// Withdraws money from an account to the outside world. Once per idempotency key.
 pub async fn withdraw(
-    app: &App,
-    subject: &str,
-    account: &str,
-    amount_asked: i64,
-    idempotency_key: Option<&async_graphql::ID>,
+    cx: Cx<'_>,
+    input: WithdrawInput,
 ) -> Result<TransferDocument, Stop<WithdrawResult>> {
-    let account = &input::id(NodeKind::Account, account)?;
-    let amount = amount(amount_asked)?;
-    let op = op(app, subject, idempotency_key, &("withdrawal", account, amount))?;
-    let (attempt, from) = insider(app, account).await?;
-    let from = from.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
-    let destination = &world(from.currency);
-    let asked = Asked { kind: TransferKind::Withdrawal, source: account, destination, amount };
-    let transfer = asked.document(app, subject, from.currency, &op, &attempt);
-    match make(app, transfer, &[&from], &attempt).await? {
-        Standing::Stands(transfer) => Ok(transfer),
-        Standing::OtherInput => Err(Conflict::other_input().into()),
-        Standing::Hindered(hindrance) => Err(hindrance.into()),
-    }
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let kind = TransferKind::Withdrawal;
+    let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
+    let (attempt, from) = open_insider(cx, &input.account_id).await?;
+    let (destination, amount) = (world(from.currency), Money::new(input.amount.0, from.currency));
+    let transfer = pending(&cx, &op, kind, [&from.id, &destination], amount, &attempt);
+    make(cx, transfer, &[&from], &attempt).await
 }
 
 /// Reverses a transfer that has arrived, by another transfer. Once per transfer.
-pub async fn reverse(
-    app: &App,
-    subject: &str,
-    id: &str,
+pub async fn reverse_transfer(
+    cx: Cx<'_>,
+    input: ReverseTransferInput,
 ) -> Result<TransferDocument, Stop<ReverseTransferResult>> {
-    let id = &input::id(NodeKind::Transfer, id)?;
-    let original = store::find_transfer(app, id).await?;
+    let (_, input) = (cx.requester.subject()?, input.checked()?);
+    let id = &input.transfer_id;
+    let original = store::find_transfer(&cx, id).await?;
     let original = original.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
-    let is_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
-    if is_order || !original.state.has_arrived() {
+    let is_of_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
+    if is_of_order || !original.state.has_arrived() {
         return Err(TransferNotCancellable::new(&original).into());
     }
-    let (source, destination) = (&original.destination, &original.source);
-    let ((attempt, from), to) =
-        tokio::try_join!(store::open_account(app, source), store::find_account(app, destination),)?;
-    let accounts: Vec<_> = [&from, &to].into_iter().flatten().collect();
-    let op = Op { id: app.ids().derived(&["reversal", id]), input: String::new() };
-    let asked =
-        Asked { kind: TransferKind::Reversal, source, destination, amount: original.amount };
-    let mut transfer = asked.document(app, subject, original.currency, &op, &attempt);
-    transfer.reverses = Some(original.id);
-    match make(app, transfer, &accounts, &attempt).await? {
-        Standing::Stands(transfer) => Ok(transfer),
-        Standing::OtherInput => Err(Error::internal("a reversal of another input").into()),
-        Standing::Hindered(hindrance) => Err(hindrance.into()),
-    }
+    let accounts = [&*original.destination, &original.source];
+    let (attempt, from, to) = store::open_accounts(&cx, accounts[0], accounts[1]).await?;
+    let read: Vec<_> = [&from, &to].into_iter().flatten().collect();
+    let op = Op { id: cx.ids().derived(&["reversal", id]), input: String::new() };
+    let amount = Money::new(original.amount, original.currency);
+    let transfer = TransferDocument {
+        reverses: Some(original.id.clone()),
+        ..pending(&cx, &op, TransferKind::Reversal, accounts, amount, &attempt)
+    };
+    make(cx, transfer, &read, &attempt).await
 }
 
-/// Cancels a transfer that `subject` requested and that isn't committed. Debited money is returned in the
+/// Cancels a transfer that the caller requested and that isn't committed. Debited money is returned in the
 /// background: by the claim's holder, or by the sweep once the claim has ended.
-pub async fn cancel(
-    app: &App,
-    subject: &str,
-    id: &str,
+pub async fn cancel_transfer(
+    cx: Cx<'_>,
+    input: CancelTransferInput,
 ) -> Result<TransferDocument, Stop<CancelTransferResult>> {
-    let id = &input::id(NodeKind::Transfer, id)?;
-    let reason = TransferReason::CancelledByOwner;
-    let cancelled = store::mark_cancelling(app, id, Some(subject), reason).await.decided()?;
+    let (subject, input) = (cx.requester.subject()?, input.checked()?);
+    let (id, reason) = (&input.transfer_id, TransferReason::CancelledByOwner);
+    let cancelled = store::mark_cancelling(&cx, id, Some(subject), reason).await.decided()?;
     if let Some(cancelled) = cancelled {
         return Ok(cancelled);
     }
-    let found = store::find_transfer(app, id).await?;
+    let found = store::find_transfer(&cx, id).await?;
     let found = found.filter(|transfer| transfer.by.as_deref() == Some(subject));
     let found = found.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     match found.state {
@@ -182,162 +135,106 @@ pub async fn cancel(
     }
 }
 
-/// The terms of a requested transfer.
-pub(super) struct Asked<'a> {
-    pub(super) kind: TransferKind,
-    pub(super) source: &'a str,
-    pub(super) destination: &'a str,
-    pub(super) amount: i64,
+/// Begins an attempt with the account as its first read. World accounts are excluded.
+async fn open_insider<U: From<NotFound>>(
+    cx: Cx<'_>,
+    id: &str,
+) -> Result<(Attempt, AccountDocument), Stop<U>> {
+    let (attempt, account) = store::open_account(&cx, id).await?;
+    let account = account.filter(|account| !is_world(&account.id));
+    Ok((attempt, account.ok_or_else(|| NotFound::of(NodeKind::Account, id))?))
 }
 
-impl Asked<'_> {
-    /// The document with which the transfer begins, claimed by `attempt`.
-    pub(super) fn document(
-        &self,
-        app: &App,
-        by: &str,
-        currency: CurrencyCode,
-        op: &Op,
-        attempt: &Attempt,
-    ) -> TransferDocument {
-        let state = TransferState::Pending;
-        TransferDocument {
-            id: op.id.clone(),
-            kind: self.kind,
-            by: Some(by.to_owned()),
-            source: self.source.to_owned(),
-            destination: self.destination.to_owned(),
-            accounts: vec![self.source.to_owned(), self.destination.to_owned()],
-            amount: self.amount,
-            currency,
-            state,
-            reason: None,
-            reverses: None,
-            holder: None,
-            input: op.input.clone(),
-            worker: app.name().to_owned(),
-            fence: 1,
-            deadline: attempt.deadline(),
-            at: attempt.now(),
-            history: vec![TransferStep { state, at: attempt.now() }],
-            v: Version,
-        }
-    }
-}
-
-/// Makes the transfer, or returns why it fails. `read` are those of its accounts that were read: their state
-/// can refuse it before anything is written.
-async fn make(
-    app: &App,
+/// Makes the transfer, as requested by the caller. `read` are those of its accounts that were read: their
+/// state can refuse it before anything is written.
+async fn make<U>(
+    cx: Cx<'_>,
     transfer: TransferDocument,
     read: &[&AccountDocument],
     attempt: &Attempt,
-) -> Result<Standing, Error> {
-    let begun = match hindered(&transfer, read) {
-        None => begin_attempt(app, transfer.clone()).await?,
+) -> Result<TransferDocument, Stop<U>>
+where
+    Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
+{
+    let transfer = TransferDocument { by: cx.requester.subject.clone(), ..transfer };
+    let made = match read.iter().find_map(|account| refusal(&transfer, account)) {
+        None => begin_try(&cx, &transfer, attempt).await?,
         // An earlier call of this op may have succeeded before the account changed.
-        Some(reason) => match latest_attempt(app, &transfer.id).await? {
-            Some(found) if found.input != transfer.input || !found.was_refused() => {
-                Some(Begun::Found(found))
-            }
-            _ => return Ok(Standing::Hindered(explain(app, reason, &transfer).await?)),
+        Some(reason) => match latest_try(&cx, &transfer.id).await? {
+            Some(found) if found.input != transfer.input || !found.was_refused() => found,
+            _ => return Err(refused(&cx, reason, &transfer).await?),
         },
     };
-    let begun = begun.ok_or(Error::RateLimited("this op was refused too often"))?;
-    if matches!(&begun, Begun::Found(found) if found.input != transfer.input) {
-        return Ok(Standing::OtherInput);
+    if made.input != transfer.input {
+        return Err(OtherInput.into());
     }
-    let reached = answerable(app, begun, attempt).await?;
-    match reached.hindrance() {
-        Some(reason) => Ok(Standing::Hindered(explain(app, reason, &reached).await?)),
-        None => Ok(Standing::Stands(reached)),
+    let reached = answerable(&cx, made, attempt).await?;
+    match reached.failure() {
+        Some(reason) => Err(refused(&cx, reason, &reached).await?),
+        None => Ok(reached),
     }
 }
 
-/// Begins the transfer under the first of its op's ids that no refused try has used. The next id is used only
-/// after the previous try has failed for good, so at most one of them ever moves money.
-async fn begin_attempt(app: &App, transfer: TransferDocument) -> Result<Option<Begun>, Error> {
-    for number in 0..MOST_ATTEMPTS {
-        let id = attempt_id(app, &transfer.id, number);
-        match begin(app, TransferDocument { id, ..transfer.clone() }).await? {
-            Begun::Found(found) if found.input == transfer.input && found.was_refused() => {}
-            begun => return Ok(Some(begun)),
+/// Begins the transfer under the first of its op's ids that no refused try has used, or returns the try that
+/// wasn't refused. The next id is used only after the previous try has failed for good, so at most one of them
+/// ever moves money.
+async fn begin_try(
+    app: &App,
+    transfer: &TransferDocument,
+    attempt: &Attempt,
+) -> Result<TransferDocument, Error> {
+    for number in 0..MOST_TRIES {
+        let id = try_id(app, &transfer.id, number);
+        let transfer = TransferDocument { id, ..transfer.clone() };
+        let input = transfer.input.clone();
+        let (found, is_new) = begin(app, transfer, attempt).await?;
+        if is_new || found.input != input || !found.was_refused() {
+            return Ok(found);
         }
     }
-    Ok(None)
+    Err(Error::RateLimited("this op was refused too often"))
 }
 
 /// The last try of an op.
-pub(super) async fn latest_attempt(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
+pub(super) async fn latest_try(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
     let mut latest = None;
-    for number in 0..MOST_ATTEMPTS {
-        let found = store::find_transfer(app, &attempt_id(app, op, number)).await?;
-        let Some(found) = found else { break };
-        let goes_on = found.was_refused();
-        latest = Some(found);
-        if !goes_on {
-            break;
+    for number in 0..MOST_TRIES {
+        match store::find_transfer(app, &try_id(app, op, number)).await? {
+            Some(found) if found.was_refused() => latest = Some(found),
+            None => break,
+            last => return Ok(last),
         }
     }
     Ok(latest)
 }
 
-fn attempt_id(app: &App, op: &str, number: usize) -> String {
+fn try_id(app: &App, op: &str, number: usize) -> String {
     match number {
         0 => op.to_owned(),
         number => app.ids().derived(&["attempt", op, &number.to_string()]),
     }
 }
 
-fn hindered(transfer: &TransferDocument, read: &[&AccountDocument]) -> Option<TransferReason> {
-    read.iter().find_map(|account| {
-        if account.id == transfer.source {
-            hindered_source(account, transfer)
-        } else {
-            hindered_destination(account, transfer)
-        }
-    })
-}
-
 /// The refusal with details for the client, which need one more read.
-async fn explain(
+async fn refused<U>(
     app: &App,
     reason: TransferReason,
     transfer: &TransferDocument,
-) -> Result<Hindrance, Error> {
+) -> Result<Stop<U>, Error>
+where
+    Stop<U>: From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
+{
+    let TransferDocument { source, destination, .. } = transfer;
     Ok(match reason {
-        TransferReason::SourceClosed => {
-            Hindrance::Closed(AccountClosed::new(transfer, Side::Source))
-        }
+        TransferReason::SourceClosed => AccountClosed::new(source, "gives").into(),
         TransferReason::DestinationClosed => {
-            Hindrance::Closed(AccountClosed::new(transfer, Side::Destination))
+            AccountClosed::new(destination, "gets the money").into()
         }
-        TransferReason::DestinationFull => Hindrance::Full(AccountFull::new(transfer)),
+        TransferReason::DestinationFull => AccountFull::new(destination).into(),
         _ => {
-            let source = store::find_account(app, &transfer.source).await?;
+            let source = store::find_account(app, source).await?;
             let available = source.map_or(0, |source| source.available());
-            Hindrance::Short(InsufficientFunds::new(transfer, available))
+            InsufficientFunds::new(transfer, available).into()
         }
     })
-}
-
-/// Begins an attempt with the account as its first read. World accounts are excluded.
-async fn insider(app: &App, account: &str) -> Result<(Attempt, Option<AccountDocument>), Error> {
-    let (attempt, found) = store::open_account(app, account).await?;
-    Ok((attempt, found.filter(|found| !is_world(&found.id))))
-}
-
-fn amount(asked: i64) -> Result<i64, InvalidInput> {
-    input::within("amount", asked, 1..=LARGEST)
-}
-
-/// The op of a transfer. All operations that move money share one scope, so `transferStatus` finds each of
-/// them by its idempotency key.
-fn op(
-    app: &App,
-    subject: &str,
-    idempotency_key: Option<&async_graphql::ID>,
-    asked: &impl serde::Serialize,
-) -> Result<Op, InvalidInput> {
-    input::op(app, &[subject, "transfer"], idempotency_key, asked)
 }

@@ -1,13 +1,13 @@
 //! GraphQL types of accounts and transfers.
 
-use crate::graphql::declared::input;
-use async_graphql::{ID, Object, OneofObject, SimpleObject};
-
 mod results;
 
-use super::documents::{AccountDocument, TransferDocument, TransferStep};
+use async_graphql::{ID, Object, OneofObject, SimpleObject};
+
+use super::documents::{AccountDocument, LARGEST, TransferDocument, TransferStep};
 pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
 use crate::graphql::{
+    declared::input,
     node_id::NodeKind,
     scalars::{CurrencyCode, DateTime, Long, Money},
 };
@@ -220,74 +220,62 @@ input! {
         /// Currency of the account.
         pub currency: CurrencyCode,
         /// Upper limit of the balance in minor units of the currency, 1 to 10^18. Default: no limit of its own.
-        pub largest_balance: Option<Long>,
+        pub largest_balance: Option<Long> where optional(within(1..=LARGEST)),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the account that the first
         /// call opened.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `closeAccount`.
     pub struct CloseAccountInput {
         /// Global id of the account.
-        pub account_id: ID,
+        pub account_id: ID where id(NodeKind::Account),
     }
-}
 
-input! {
     /// Input of `transfer`.
     pub struct TransferInput {
         /// Global id of the account that pays. The caller must own it.
-        pub source_id: ID,
+        pub source_id: ID where id(NodeKind::Account),
         /// Global id of the account that receives. Anyone may own it, but it can't be the source.
-        pub destination_id: ID,
+        pub destination_id: ID where id(NodeKind::Account),
         /// Amount in minor units of the accounts' currency, 1 to 10^18.
-        pub amount: Long,
+        pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The transfer is made once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `deposit`.
     pub struct DepositInput {
         /// Global id of the account that receives.
-        pub account_id: ID,
+        pub account_id: ID where id(NodeKind::Account),
         /// Amount in minor units of the account's currency, 1 to 10^18.
-        pub amount: Long,
+        pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The deposit is made once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `withdraw`.
     pub struct WithdrawInput {
         /// Global id of the account that pays.
-        pub account_id: ID,
+        pub account_id: ID where id(NodeKind::Account),
         /// Amount in minor units of the account's currency, 1 to 10^18.
-        pub amount: Long,
+        pub amount: Long where within(1..=LARGEST),
         /// Idempotency key, 1 to 128 characters. The withdrawal is made once, however often the call is repeated
         /// with the same key.
-        pub idempotency_key: Option<ID>,
+        pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-input! {
     /// Input of `cancelTransfer`.
     pub struct CancelTransferInput {
         /// Global id of the transfer.
-        pub transfer_id: ID,
+        pub transfer_id: ID where id(NodeKind::Transfer),
     }
-}
 
-input! {
     /// Input of `reverseTransfer`.
     pub struct ReverseTransferInput {
         /// Global id of the transfer to give back.
-        pub transfer_id: ID,
+        pub transfer_id: ID where id(NodeKind::Transfer),
     }
 }

@@ -1,6 +1,5 @@
 //! Results of the mutations of accounts and transfers, and their refusals.
 
-use crate::graphql::declared::result;
 use async_graphql::{ID, SimpleObject, Value};
 
 use super::{
@@ -9,7 +8,9 @@ use super::{
 };
 use crate::{
     error::Error,
+    flow::OtherInput,
     graphql::{
+        declared::result,
         node_id::NodeKind,
         refusals::{
             Conflict, CurrencyMismatch, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Stop,
@@ -88,32 +89,6 @@ impl InsufficientFunds {
     }
 }
 
-/// A side of a transfer.
-#[derive(Debug, Clone, Copy)]
-pub enum Side {
-    /// The account that pays.
-    Source,
-    /// The account that receives.
-    Destination,
-}
-
-impl Side {
-    /// Part of the account in the transfer, as a refusal's message says it.
-    const fn does(self) -> &'static str {
-        match self {
-            Self::Source => "gives",
-            Self::Destination => "gets the money",
-        }
-    }
-
-    fn account_id(self, transfer: &TransferDocument) -> ID {
-        NodeKind::Account.id(match self {
-            Self::Source => &transfer.source,
-            Self::Destination => &transfer.destination,
-        })
-    }
-}
-
 /// An account of the transfer is closed.
 #[derive(Debug, Clone, SimpleObject)]
 pub struct AccountClosed {
@@ -126,10 +101,10 @@ pub struct AccountClosed {
 }
 
 impl AccountClosed {
-    /// The account on this side of the transfer is closed.
-    pub fn new(transfer: &TransferDocument, side: Side) -> Self {
-        let message = format!("the account that {} is closed", side.does());
-        let account_id = side.account_id(transfer);
+    /// The account is closed. `does` is its part in the transfer.
+    pub fn new(account: &str, does: &str) -> Self {
+        let message = format!("the account that {does} is closed");
+        let account_id = NodeKind::Account.id(account);
         Self { code: ErrorCode::AccountClosed, message, account_id }
     }
 }
@@ -146,10 +121,10 @@ pub struct AccountFull {
 }
 
 impl AccountFull {
-    /// The destination of the transfer can't receive its amount.
-    pub fn new(transfer: &TransferDocument) -> Self {
-        let message = format!("the account that {} can't take so much", Side::Destination.does());
-        let account_id = Side::Destination.account_id(transfer);
+    /// The account can't receive the amount.
+    pub fn new(account: &str) -> Self {
+        let message = "the account that gets the money can't take so much".into();
+        let account_id = NodeKind::Account.id(account);
         Self { code: ErrorCode::AccountFull, message, account_id }
     }
 }
@@ -205,38 +180,22 @@ impl TransferNotCancellable {
     }
 }
 
-/// Reason why an account refused a transfer.
-#[derive(Debug)]
-pub enum Hindrance {
-    /// The source holds less than the amount.
-    Short(InsufficientFunds),
-    /// The source or the destination is closed.
-    Closed(AccountClosed),
-    /// The destination can't receive the amount.
-    Full(AccountFull),
-}
-
-impl<U> From<Hindrance> for Stop<U>
-where
-    U: From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
-{
-    fn from(hindrance: Hindrance) -> Self {
-        match hindrance {
-            Hindrance::Short(short) => short.into(),
-            Hindrance::Closed(closed) => closed.into(),
-            Hindrance::Full(full) => full.into(),
-        }
+// A withdrawal from a closed account is allowed, and the account of the outside world has no upper limit.
+impl From<AccountClosed> for Stop<WithdrawResult> {
+    fn from(refusal: AccountClosed) -> Self {
+        Error::internal(format!("a withdrawal met {refusal:?}")).into()
     }
 }
 
-impl From<Hindrance> for Stop<WithdrawResult> {
-    fn from(hindrance: Hindrance) -> Self {
-        match hindrance {
-            Hindrance::Short(short) => short.into(),
-            // A withdrawal from a closed account is allowed, and the account of the outside world has no
-            // upper limit.
-            hindrance => Error::internal(format!("a withdrawal met {hindrance:?}")).into(),
-        }
+impl From<AccountFull> for Stop<WithdrawResult> {
+    fn from(refusal: AccountFull) -> Self {
+        Error::internal(format!("a withdrawal met {refusal:?}")).into()
+    }
+}
+
+impl From<OtherInput> for Stop<ReverseTransferResult> {
+    fn from(_: OtherInput) -> Self {
+        Error::internal("a reversal of another input").into()
     }
 }
 

@@ -1,0 +1,202 @@
+//! A reserved upload: it receives its file, and is committed or aborted.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    super::{
+        documents::{AssetDocument, BlobDocument, BlobMetadata, FileFacts, Upload},
+        store::{self, Purpose},
+        types::{
+            AssetConflict, FileTooLarge, MediaTypeNotAllowed, ReplaceAssetResult, UploadAssetResult,
+        },
+    },
+    not_found,
+    put::PutRefusal,
+    receive::OpenFile,
+    removal::{discard, settle},
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::{Attempt, Op, OtherInput},
+    graphql::refusals::{Conflict, InUse, NotFound, Stop},
+    mongo::{Outcome, gridfs::CHUNK},
+};
+
+/// The refusals of every upload.
+pub(super) trait Refusals:
+    From<NotFound>
+    + From<InUse>
+    + From<AssetConflict>
+    + From<Conflict>
+    + From<FileTooLarge>
+    + From<MediaTypeNotAllowed>
+{
+}
+
+impl Refusals for UploadAssetResult {}
+impl Refusals for ReplaceAssetResult {}
+impl Refusals for PutRefusal {}
+
+/// A reserved upload. Nothing but the owner of its token can commit it.
+pub(super) struct Reservation<'a> {
+    pub(super) app: &'a App,
+    pub(super) asset: AssetDocument,
+    pub(super) upload: Upload,
+    pub(super) purpose: Purpose<'a>,
+    /// The op, with a digest of the input without the file; `None` if the caller gave no idempotency key.
+    pub(super) op: Option<&'a Op>,
+}
+
+impl Reservation<'_> {
+    /// Receives the file and commits the upload.
+    pub(super) async fn fill<U: Refusals>(
+        self,
+        mut file: OpenFile<'_>,
+        attempt: &Attempt,
+    ) -> Result<AssetDocument, Stop<U>> {
+        let Self { app, asset, upload, purpose, op } = &self;
+        let facts = self.receive(&mut file, attempt).await?;
+        let op = op.map(|op| with_file(op, &facts.digest));
+        let (op, read) = (op.as_ref(), &file.media.attributes);
+        let finished = store::finish(app, &asset.id, upload, *purpose, &facts, read, op).await;
+        let Some(after) = finished.decided()? else { return self.explain(op, attempt).await };
+        settle(app, &after).await;
+        Ok(after)
+    }
+
+    /// Writes the file into the upload's blob, followed by the blob's own document. If the client or another
+    /// attempt ends the upload, its blob is removed as soon as every command that was sent is answered. After
+    /// another error it is unknown what was written, and the sweep removes it.
+    async fn receive<U: From<FileTooLarge>>(
+        &self,
+        file: &mut OpenFile<'_>,
+        attempt: &Attempt,
+    ) -> Result<FileFacts, Stop<U>> {
+        let (app, Upload { token, blob, .. }) = (self.app, &self.upload);
+        let pause = Duration::from_secs(app.config().asset_stall_seconds) / 4;
+        let (mut writer, mut renewed) = (store::chunks(app).write(*blob), Instant::now());
+        loop {
+            match file.next().await {
+                Ok(Some(piece)) => writer.write(&piece).await?,
+                Ok(None) => break,
+                Err(stop) => {
+                    writer.wait().await?;
+                    self.give_up().await;
+                    return Err(stop);
+                }
+            }
+            if renewed.elapsed() < pause {
+                continue;
+            }
+            renewed = Instant::now();
+            if store::renew(app, &self.asset.id, token).await.decided()?.is_none() {
+                writer.wait().await?;
+                self.discard().await;
+                return Err(taken_over().into());
+            }
+        }
+        let written = writer.finish().await?;
+        let facts = FileFacts {
+            blob: *blob,
+            length: i64::try_from(written.length).unwrap_or(i64::MAX),
+            digest: hex::encode(written.digest),
+            media_type: file.media.kind.clone(),
+            name: file.name.clone(),
+            width: file.media.size.map(|(width, _)| width),
+            height: file.media.size.map(|(_, height)| height),
+            at: attempt.now(),
+        };
+        let inserted = store::insert(app, blob_of(&facts)).await.decided()?;
+        Ok(inserted.map(|()| facts).ok_or_else(|| Error::internal("a blob's id was taken"))?)
+    }
+
+    /// Why the commit was refused. A repeat may have been committed first.
+    async fn explain<U: Refusals>(
+        &self,
+        op: Option<&Op>,
+        attempt: &Attempt,
+    ) -> Result<AssetDocument, Stop<U>> {
+        let Self { app, asset: AssetDocument { id, .. }, upload, .. } = self;
+        let found = store::find(app, id).await?;
+        let found = found.filter(|asset| asset.deleting.or(asset.deleted_at).is_none());
+        let own = found.as_ref().and_then(|asset| asset.upload.as_ref());
+        let is_mine = own.is_some_and(|own| own.token == upload.token);
+        if is_mine {
+            self.give_up().await;
+        } else {
+            self.discard().await;
+        }
+        let asset = found.ok_or_else(|| not_found(id))?;
+        if let Some(op) = op
+            && is_applied(op, &asset)?
+        {
+            return Ok(asset);
+        }
+        if !is_mine {
+            return Err(taken_over().into());
+        }
+        if op.is_some() {
+            let reason = "the asset was replaced too often: come again later";
+            app.bounds().demand_room(&asset.ops, attempt, reason)?;
+        }
+        Err(AssetConflict::with(asset).into())
+    }
+
+    /// Aborts the upload. Failures are logged and left to the sweep.
+    pub(super) async fn give_up(&self) {
+        match store::abandon(self.app, &self.asset.id, &self.upload.token, None).await {
+            Outcome::Applied(asset) => settle(self.app, &asset).await,
+            Outcome::Refused => self.discard().await,
+            Outcome::Unknown(error) => {
+                tracing::warn!(
+                    event = "asset_upload_abort_failed",
+                    asset = self.asset.id,
+                    ?error,
+                    "an upload could not be aborted; the sweep repeats it"
+                );
+            }
+        }
+    }
+
+    /// Removes the blob after another attempt has taken the upload over.
+    async fn discard(&self) {
+        if let Err(error) = discard(self.app, self.upload.blob).await {
+            tracing::warn!(
+                event = "asset_blob_removal_failed",
+                asset = self.asset.id,
+                ?error,
+                "the blob of an upload could not be removed; the sweep repeats it"
+            );
+        }
+    }
+}
+
+fn blob_of(file: &FileFacts) -> BlobDocument {
+    BlobDocument {
+        id: file.blob,
+        length: file.length,
+        chunk_size: i32::try_from(CHUNK).unwrap_or(i32::MAX),
+        upload_date: file.at,
+        filename: file.name.clone(),
+        metadata: BlobMetadata {
+            content_type: file.media_type.clone(),
+            sha256: file.digest.clone(),
+            remove_after: None,
+        },
+    }
+}
+
+/// The op with the digest of the file added to its input: the same idempotency key with another file is a conflict.
+pub(super) fn with_file(op: &Op, digest: &str) -> Op {
+    Op { id: op.id.clone(), input: format!("{}.{digest}", op.input) }
+}
+
+/// Whether the op, with its file, created the asset or replaced its file.
+pub(super) fn is_applied(op: &Op, asset: &AssetDocument) -> Result<bool, OtherInput> {
+    Ok(op.is_applied(&asset.ops)? || asset.origin.as_ref() == Some(&op.input))
+}
+
+fn taken_over() -> Error {
+    Error::unavailable("the upload was given up, or a repeat of it took over")
+}

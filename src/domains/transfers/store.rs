@@ -1,0 +1,302 @@
+//! MongoDB access of accounts and transfers.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::documents::{
+    AccountDocument, AccountKind, AccountState, LARGEST, MOST_PENDING, TransferDocument,
+    TransferKind, TransferReason, TransferState, least_balance,
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::Attempt,
+    graphql::page::Page,
+    mongo::{
+        Collection, Outcome, Stored,
+        collection::List,
+        expression::{append, both, literal, older_than, stored, whole},
+        guarded::Guarded,
+        keyset,
+    },
+};
+
+/// The beginning of an attempt with its first read.
+type Opened<T> = Result<(Attempt, Option<T>), Error>;
+
+fn accounts(app: &App) -> Collection<AccountDocument> {
+    app.collection()
+}
+
+fn transfers(app: &App) -> Collection<TransferDocument> {
+    app.collection()
+}
+
+pub(super) async fn find_account(app: &App, id: &str) -> Result<Option<AccountDocument>, Error> {
+    accounts(app).get_settled(id).await
+}
+
+/// Begins an attempt with the account as its first read.
+pub(super) async fn open_account(app: &App, id: &str) -> Opened<AccountDocument> {
+    accounts(app).open(app.bounds(), id).await
+}
+
+/// Begins an attempt with the source as its first read, and reads the destination beside it.
+pub(super) async fn open_accounts(
+    app: &App,
+    source: &str,
+    destination: &str,
+) -> Result<(Attempt, Option<AccountDocument>, Option<AccountDocument>), Error> {
+    let ((attempt, source), destination) =
+        tokio::try_join!(open_account(app, source), find_account(app, destination))?;
+    Ok((attempt, source, destination))
+}
+
+pub(super) async fn list_accounts(
+    app: &App,
+    owner: &str,
+    page: &Page,
+) -> Result<Vec<AccountDocument>, Error> {
+    accounts(app).list(page.list(doc! { "owner": owner })).await
+}
+
+pub(super) async fn insert_account(app: &App, account: AccountDocument) -> Outcome<()> {
+    accounts(app).insert(account).await
+}
+
+/// Closes the owner's account, guarded by a balance of zero and no unfinished transfer.
+pub(super) async fn close_account(app: &App, id: &str, owner: &str) -> Outcome<AccountDocument> {
+    let guard = doc! {
+        "_id": id,
+        "owner": owner,
+        "kind": stored(&AccountKind::Personal),
+        "state": stored(&AccountState::Open),
+        "balance": 0_i64,
+        "pending": [],
+    };
+    let update = doc! { "$set": { "state": stored(&AccountState::Closed) } };
+    accounts(app).guarded(guard, update).apply().await
+}
+
+/// The reserve: subtracts the amount from the source, once per transfer. A withdrawal is also possible from a
+/// closed account, which a refund may have reached later.
+pub(super) async fn debit(
+    app: &App,
+    transfer: &TransferDocument,
+    attempt: &Attempt,
+) -> Outcome<()> {
+    let TransferDocument { id, source, amount, .. } = transfer;
+    let mut guard = unmarked(source, id);
+    guard.insert("balance", doc! { "$gte": least_balance(source, *amount) });
+    guard.insert(format!("pending.{}", MOST_PENDING - 1), doc! { "$exists": false });
+    if transfer.kind != TransferKind::Withdrawal {
+        guard.insert("state", stored(&AccountState::Open));
+    }
+    let update = moved(id, -amount);
+    accounts(app).guarded(guard, update).within(attempt).done().await
+}
+
+/// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
+pub(super) async fn credit(
+    app: &App,
+    transfer: &TransferDocument,
+    attempt: &Attempt,
+) -> Outcome<()> {
+    let TransferDocument { id, destination, amount, .. } = transfer;
+    let mut guard = unmarked(destination, id);
+    if transfer.kind != TransferKind::Refund {
+        guard.insert("state", stored(&AccountState::Open));
+        let after = doc! { "$add": ["$balance", *amount] };
+        guard.insert("$expr", doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
+    }
+    let update = moved(id, *amount);
+    accounts(app).guarded(guard, update).within(attempt).done().await
+}
+
+/// Undoes the debit: mark and money change in the same update. It needs no deadline, because it is sent only
+/// after the transfer was CANCELLING or RETURNING. Nothing else may be done with the debit then.
+pub(super) async fn undo(app: &App, transfer: &TransferDocument) -> Outcome<()> {
+    let TransferDocument { id, source, amount, .. } = transfer;
+    let update = doc! { "$inc": { "balance": amount }, "$pull": { "pending": { "id": id } } };
+    accounts(app).guarded(marked(source, id), update).done().await
+}
+
+/// Removes the mark of a credited transfer.
+pub(super) async fn retire(app: &App, account: &str, transfer: &str) -> Outcome<()> {
+    let update = doc! { "$pull": { "pending": { "id": transfer } } };
+    accounts(app).guarded(marked(account, transfer), update).done().await
+}
+
+/// Guard: the transfer has no mark on this account.
+fn unmarked(account: &str, transfer: &str) -> Document {
+    doc! { "_id": account, "pending.id": { "$ne": transfer } }
+}
+
+/// Guard: the transfer has a mark on this account.
+fn marked(account: &str, transfer: &str) -> Document {
+    doc! { "_id": account, "pending.id": transfer }
+}
+
+/// The update that changes the balance and adds the mark.
+fn moved(transfer: &str, amount: i64) -> Document {
+    doc! {
+        "$inc": { "balance": amount },
+        "$push": { "pending": { "id": transfer, "amount": amount } },
+    }
+}
+
+pub(super) async fn find_transfer(app: &App, id: &str) -> Result<Option<TransferDocument>, Error> {
+    transfers(app).get_settled(id).await
+}
+
+/// Begins an attempt with the transfer as its first read.
+pub(super) async fn open_transfer(app: &App, id: &str) -> Opened<TransferDocument> {
+    transfers(app).open(app.bounds(), id).await
+}
+
+pub(super) async fn insert_transfer(app: &App, transfer: TransferDocument) -> Outcome<()> {
+    transfers(app).insert(transfer).await
+}
+
+pub(super) async fn list_statement(
+    app: &App,
+    account: &str,
+    page: &Page,
+) -> Result<Vec<TransferDocument>, Error> {
+    transfers(app).list(page.list(doc! { "accounts": account })).await
+}
+
+pub(super) async fn list_in_state(
+    app: &App,
+    state: TransferState,
+    page: &Page,
+) -> Result<Vec<TransferDocument>, Error> {
+    transfers(app).list(page.list(doc! { "state": stored(&state) })).await
+}
+
+/// Transfers that were begun before `before` and are still in `state`, oldest first, from behind `last` on.
+/// Pending payments are left to their checkouts.
+pub(super) async fn list_unfinished(
+    app: &App,
+    state: TransferState,
+    before: DateTime,
+    last: Option<&TransferDocument>,
+    limit: i64,
+) -> Result<Vec<TransferDocument>, Error> {
+    const ORDER: &[keyset::SortKey] = &[("at", 1), ("_id", 1)];
+    let mut filter = doc! { "state": stored(&state), "at": { "$lt": before } };
+    if state == TransferState::Pending {
+        filter.insert("kind", doc! { "$ne": stored(&TransferKind::Payment) });
+    }
+    if let Some(last) = last {
+        let values = [Bson::DateTime(last.at), Bson::String(last.id.clone())];
+        filter = keyset::beyond(filter, ORDER, &values);
+    }
+    transfers(app).list(List { filter, sort: keyset::sort(ORDER), limit, ..List::default() }).await
+}
+
+/// Payments that were begun before `before` and are neither captured nor voided, oldest first.
+pub(super) async fn list_undecided_payments(
+    app: &App,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<TransferDocument>, Error> {
+    let open = [stored(&TransferState::Pending), stored(&TransferState::Authorised)];
+    let filter = doc! {
+        "state": { "$in": open.to_vec() },
+        "at": { "$lt": before },
+        "kind": stored(&TransferKind::Payment),
+    };
+    transfers(app)
+        .list(List { filter, sort: doc! { "at": 1, "_id": 1 }, limit, ..List::default() })
+        .await
+}
+
+/// Claims the transfer as it was read for this attempt, and changes its state to `to` in the same write.
+/// Refused while the previous claim may still move money. An authorised transfer has no such claim: it ended
+/// with the write of that state.
+pub(super) async fn claim(
+    app: &App,
+    read: &TransferDocument,
+    to: TransferState,
+    reason: Option<TransferReason>,
+    attempt: &Attempt,
+) -> Outcome<TransferDocument> {
+    let mut guard = as_read(read);
+    if read.state != TransferState::Authorised {
+        let bounds = app.bounds();
+        let late = i64::try_from((bounds.command + bounds.skew).as_millis()).unwrap_or(i64::MAX);
+        guard = both(guard, older_than("deadline", late));
+    }
+    let mut set = step_to(to, reason);
+    set.insert("fence", read.fence + 1);
+    set.insert("worker", literal(app.name()));
+    set.insert("deadline", attempt.deadline());
+    if to == read.state {
+        set.remove("history");
+    }
+    write(app, guard, set).within(attempt).apply().await
+}
+
+/// A step of the claim's holder. The commit, and the end of an authorisation, are only possible before the
+/// claim's deadline. For any other step the fence is a sufficient guard, because it moves no money.
+pub(super) async fn step(
+    app: &App,
+    claimed: &TransferDocument,
+    to: TransferState,
+    reason: Option<TransferReason>,
+    attempt: &Attempt,
+) -> Outcome<TransferDocument> {
+    let step = write(app, as_read(claimed), step_to(to, reason));
+    match to {
+        TransferState::Authorised | TransferState::Committed => step.within(attempt).apply().await,
+        _ => step.apply().await,
+    }
+}
+
+/// Cancels a transfer that isn't committed, whoever holds the claim. With `by`, only one that this subject
+/// requested, and no payment or refund.
+pub(super) async fn mark_cancelling(
+    app: &App,
+    id: &str,
+    by: Option<&str>,
+    reason: TransferReason,
+) -> Outcome<TransferDocument> {
+    let mut guard = doc! { "_id": id, "state": stored(&TransferState::Pending) };
+    if let Some(by) = by {
+        guard.insert("by", by);
+        let owed = [stored(&TransferKind::Payment), stored(&TransferKind::Refund)];
+        guard.insert("kind", doc! { "$nin": owed.to_vec() });
+    }
+    write(app, guard, step_to(TransferState::Cancelling, Some(reason))).apply().await
+}
+
+/// Calls `each` for every account, or for every transfer.
+pub(super) async fn for_each<T: Stored>(app: &App, mut each: impl FnMut(T)) -> Result<(), Error> {
+    app.collection()
+        .for_each(|document| {
+            each(document);
+            Ok(())
+        })
+        .await
+}
+
+/// Guard: state and fence are as they were read.
+fn as_read(read: &TransferDocument) -> Document {
+    doc! { "_id": &read.id, "state": stored(&read.state), "fence": read.fence }
+}
+
+fn step_to(state: TransferState, reason: Option<TransferReason>) -> Document {
+    let step = whole(doc! { "state": literal(stored(&state)), "at": "$$NOW" });
+    let mut set = doc! {
+        "state": literal(stored(&state)),
+        "history": append("$history", vec![step]),
+    };
+    if let Some(reason) = reason {
+        set.insert("reason", literal(stored(&reason)));
+    }
+    set
+}
+
+fn write(app: &App, guard: Document, set: Document) -> Guarded<TransferDocument> {
+    transfers(app).guarded(guard, vec![doc! { "$set": set }]).once()
+}

@@ -1,7 +1,0 @@
-//! MongoDB access of accounts and transfers.
-
-mod accounts;
-mod transfers;
-
-pub(super) use accounts::*;
-pub(super) use transfers::*;

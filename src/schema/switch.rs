@@ -1,0 +1,173 @@
+//! Rooms that are switched off: their fields, and the types that only they use, are removed from the library's
+//! type registry.
+
+use std::{
+    any::type_name,
+    borrow::Cow,
+    cell::RefCell,
+    collections::{BTreeSet, HashSet},
+};
+
+use async_graphql::{
+    ContextSelectionSet, OutputType, Positioned, ServerResult, SubscriptionType, Value,
+    parser::types::Field,
+    registry::{MetaType, Registry},
+};
+
+use crate::graphql::declared::room_of;
+
+/// The fields of one room in a root type.
+#[derive(Clone)]
+pub(super) struct RoomFields {
+    /// Name of the root type.
+    pub(super) root: &'static str,
+    /// The room's type that is merged into the root type.
+    of: &'static str,
+    read: fn(&mut Registry) -> MetaType,
+}
+
+impl RoomFields {
+    /// The fields of a query or mutation type.
+    pub(super) fn of<T: OutputType>(root: &'static str) -> Self {
+        Self { root, of: type_name::<T>(), read: Registry::create_fake_output_type::<T> }
+    }
+
+    /// The fields of a subscription type.
+    pub(super) fn of_subscription<T: SubscriptionType>(root: &'static str) -> Self {
+        Self { root, of: type_name::<T>(), read: Registry::create_fake_subscription_type::<T> }
+    }
+
+    /// Whether the type belongs to one of these rooms. Types outside of the rooms are in every schema.
+    fn is_of(&self, rooms: &[&str]) -> bool {
+        self.of.contains("::domains::") && rooms.contains(&room_of(self.of))
+    }
+
+    /// Names of the fields.
+    fn names(&self, registry: &mut Registry) -> Vec<String> {
+        fields((self.read)(registry)).into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+thread_local! {
+    /// The rooms that are switched off in the schema that is being built. The library builds a registry
+    /// without access to values.
+    static OFF: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Builds a schema without these rooms.
+pub(super) fn without<T>(rooms: Vec<&'static str>, build: impl FnOnce() -> T) -> T {
+    OFF.replace(rooms);
+    let schema = build();
+    OFF.take();
+    schema
+}
+
+/// Removes the rooms that are switched off from the registry. It is registered after all other types.
+pub(super) struct Switched;
+
+impl OutputType for Switched {
+    fn type_name() -> Cow<'static, str> {
+        Cow::Borrowed("Query")
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        OFF.with_borrow(|off| {
+            if !off.is_empty() {
+                remove(registry, off);
+            }
+        });
+        Self::type_name().into_owned()
+    }
+
+    async fn resolve(
+        &self,
+        _: &ContextSelectionSet<'_>,
+        _: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        Ok(Value::Null)
+    }
+}
+
+fn remove(registry: &mut Registry, off: &[&str]) {
+    for room in super::room_fields().into_iter().filter(|room| room.is_of(off)) {
+        let names = room.names(registry);
+        if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(room.root) {
+            fields.retain(|name, _| !names.contains(name));
+        }
+    }
+    // A type without fields is no type.
+    for root in [&mut registry.mutation_type, &mut registry.subscription_type] {
+        let kind = root.as_ref().and_then(|name| registry.types.get(name));
+        if matches!(kind, Some(MetaType::Object { fields, .. }) if fields.is_empty()) {
+            *root = None;
+        }
+    }
+    let used = used(registry);
+    registry.types.retain(|name, _| used.contains(name) || name.starts_with('_'));
+    for kind in registry.types.values_mut() {
+        if let MetaType::Interface { possible_types, .. } | MetaType::Union { possible_types, .. } =
+            kind
+        {
+            possible_types.retain(|name| used.contains(name));
+        }
+    }
+    registry.implements.retain(|name, _| used.contains(name));
+}
+
+/// Interfaces that list types of all rooms. A type isn't used only because one of them lists it.
+const LISTS: [&str; 2] = ["Node", "UserError"];
+
+/// Names of the types that can be reached from the root types.
+fn used(registry: &Registry) -> HashSet<String> {
+    let roots = [
+        Some(&registry.query_type),
+        registry.mutation_type.as_ref(),
+        registry.subscription_type.as_ref(),
+    ];
+    let mut left: Vec<String> = roots.into_iter().flatten().cloned().collect();
+    left.extend(LISTS.map(String::from));
+    left.extend(registry.directives.values().flat_map(|directive| {
+        directive.args.values().map(|argument| named(&argument.ty)).collect::<Vec<_>>()
+    }));
+    // The library's own scalars.
+    left.extend(["Boolean", "Float", "ID", "Int", "String"].map(String::from));
+    let mut used = HashSet::new();
+    while let Some(name) = left.pop() {
+        let Some(kind) = registry.types.get(&name) else { continue };
+        if !used.insert(name.clone()) {
+            continue;
+        }
+        match kind {
+            MetaType::Interface { possible_types, .. } if !LISTS.contains(&&*name) => {
+                left.extend(possible_types.iter().cloned());
+            }
+            MetaType::Union { possible_types, .. } => left.extend(possible_types.iter().cloned()),
+            MetaType::InputObject { input_fields, .. } => {
+                left.extend(input_fields.values().map(|field| named(&field.ty)));
+            }
+            _ => {}
+        }
+        for (_, types) in fields(kind.clone()) {
+            left.extend(types);
+        }
+        left.extend(registry.implements.get(&name).into_iter().flatten().cloned());
+    }
+    used
+}
+
+/// The fields of a type, each with the types that it names.
+fn fields(kind: MetaType) -> Vec<(String, BTreeSet<String>)> {
+    let (MetaType::Object { fields, .. } | MetaType::Interface { fields, .. }) = kind else {
+        return Vec::new();
+    };
+    let types = |field: &async_graphql::registry::MetaField| {
+        let arguments = field.args.values().map(|argument| named(&argument.ty));
+        arguments.chain([named(&field.ty)]).collect()
+    };
+    fields.into_iter().map(|(name, field)| (name, types(&field))).collect()
+}
+
+/// The type's name without the marks of lists and of values that can't be null.
+fn named(kind: &str) -> String {
+    kind.trim_matches(['[', ']', '!']).to_owned()
+}

@@ -1,0 +1,137 @@
+//! Rooms that are switched off, and roles with other names.
+
+use docgate::{
+    config::Config,
+    domains::{ROOMS, collections},
+    graphql::node_id::NodeKind,
+    schema,
+};
+use mongodb::bson::doc;
+use serde_json::json;
+
+use crate::{
+    cli::{done, on},
+    support::{Gateway, fresh_name},
+};
+
+/// The rooms of a site without a shop.
+const SITE: [&str; 5] = ["assets", "comments", "content", "identities", "hits"];
+
+fn site(config: &mut Config) {
+    config.rooms = SITE.map(String::from).into();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_that_is_switched_off_is_not_in_the_schema() {
+    let gateway = Gateway::with(site).await;
+    let admin = gateway.admin();
+    let told = admin.run("{ cart(id: \"a\") { id } }", json!({})).await;
+    let message = told["errors"][0]["message"].as_str().expect("an error");
+    assert!(message.contains("cart"), "{told:#}");
+    let contents = "{ contents(by: { tag: \"a\" }) { edges { cursor } } }";
+    assert_eq!(admin.field(contents, json!({})).await, json!({ "edges": [] }));
+
+    let sdl = schema::build(gateway.app.config()).sdl();
+    for gone in
+        ["Cart", "Order", "Product", "Account", "CartNotActive", "AddCartLineInput", "Money"]
+    {
+        assert!(!sdl.contains(&format!(" {gone} ")), "{gone} in {sdl}");
+    }
+    for there in ["Page", "Asset", "Comment", "Node", "UserError", "ContentConflict"] {
+        assert!(sdl.contains(&format!(" {there} ")), "{there} isn't in {sdl}");
+    }
+    let all = schema::build(&Config { rooms: Vec::new(), ..gateway.app.config().clone() }).sdl();
+    assert_eq!(all, schema::sdl());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
+    let gateway = Gateway::start().await;
+    let cart = gateway.anonymous().open_cart("RESERVE").await;
+    let node = "query($id: ID!) { node(id: $id) { id } }";
+    let id = json!({ "id": cart });
+    assert_eq!(gateway.anonymous().field(node, id.clone()).await["id"], json!(cart));
+    let without = gateway.sibling_with(site).await;
+    assert!(without.anonymous().field(node, id).await.is_null());
+    let product = json!({ "id": NodeKind::Product.id("a").0 });
+    assert!(without.anonymous().field(node, product).await.is_null());
+    // Its sweeps don't run and its invariants aren't checked: a cart that is broken by hand stays so.
+    let carts = gateway.raw("carts");
+    let broken = doc! { "$set": { "lines": [{ "sku": "a", "quantity": -1_i64, "held": 0_i64,
+    "title": "a", "type": "thing", "unitPrice": 1_i64 }] } };
+    carts.update_one(doc! {}, broken).await.expect("broken");
+    without.assert_sound().await;
+    carts.delete_many(doc! {}).await.expect("removed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_and_feeds_need_their_rooms() {
+    let gateway = Gateway::with(|config| config.rooms = vec!["hits".into()]).await;
+    for path in ["/assets/a", "/feeds/a"] {
+        let url = format!("http://{}{path}", gateway.address);
+        let answer = gateway.http.get(url).send().await.expect("an answer");
+        assert_eq!(answer.status(), 404, "{path}");
+    }
+}
+
+#[test]
+fn a_room_that_is_switched_off_has_no_collections() {
+    let mut config = Config::default();
+    site(&mut config);
+    let names: Vec<&str> = collections(&config).iter().map(|(name, _)| *name).collect();
+    assert!(names.contains(&"nodes") && names.contains(&"leases"), "{names:?}");
+    assert!(!names.contains(&"carts") && !names.contains(&"products"), "{names:?}");
+}
+
+#[test]
+fn a_room_that_lacks_another_is_a_fault_of_the_configuration() {
+    let mut command = on(&fresh_name(), &["serve"]);
+    command.env("DOCGATE_ROOMS", "orders,carts,shops");
+    let (code, _, told) = done(command);
+    assert_eq!(code, 2, "{told}");
+    for fault in
+        ["there is no room \"shops\"", "rooms: orders needs payments", "carts needs catalog"]
+    {
+        assert!(told.contains(fault), "{fault} isn't in {told}");
+    }
+    let mut command = on(&fresh_name(), &["check"]);
+    command.env("DOCGATE_ROOMS", "shops");
+    assert_eq!(done(command).0, 2);
+}
+
+#[test]
+fn the_rooms_need_only_rooms() {
+    for room in ROOMS {
+        for needed in room.needs {
+            assert!(
+                ROOMS.iter().any(|other| other.name == *needed),
+                "{} needs {needed}",
+                room.name
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn roles_have_the_names_that_the_configuration_gives_them() {
+    let gateway = Gateway::with(|config| {
+        let grants = [("shop-manager", vec!["merchant".to_owned()]), ("guest", Vec::new())];
+        config.roles = grants.map(|(name, roles)| (name.to_owned(), roles)).into();
+    })
+    .await;
+    let create = "mutation { createPerson(input: { name: \"a\" }) { __typename } }";
+    let manager = gateway.user("someone", &["shop-manager"]);
+    assert_eq!(manager.field(create, json!({})).await["__typename"], "Person");
+    for role in ["merchant", "admin", "guest"] {
+        let other = gateway.user("someone", &[role]);
+        assert_eq!(other.error_code(create, json!({})).await, "FORBIDDEN", "{role}");
+    }
+    let mut command = on(&fresh_name(), &["token", "--sub", "a", "--roles", "merchant"]);
+    command.env("DOCGATE_ROLES", "{\"shop-manager\": [\"merchant\"]}");
+    let (code, _, told) = done(command);
+    assert!(code == 2 && told.contains("the roles are shop-manager"), "{told}");
+    let mut command = on(&fresh_name(), &["serve"]);
+    command.env("DOCGATE_ROLES", "{\"shop-manager\": [\"merchand\"]}");
+    let (code, _, told) = done(command);
+    assert!(code == 2 && told.contains("roles: shop-manager grants \"merchand\""), "{told}");
+}

@@ -125,8 +125,9 @@ pub struct Try<'a> {
 
 impl<T: Decider> Collection<T> {
     /// Commits a change for an op: the op's record is added in the same update, guarded by the op not being
-    /// applied and by the attempt's deadline. If it is refused, the tag is aborted, and `undo` releases what
-    /// was reserved under it. `None` means that the decider has to be read again.
+    /// applied and by the attempt's deadline. If it is refused and something was reserved under the tag, the
+    /// tag is aborted, and `undo` releases what was reserved. `None` means that the decider has to be read
+    /// again.
     ///
     /// # Errors
     /// The outcome is unknown. The sweep aborts the tag.
@@ -134,7 +135,7 @@ impl<T: Decider> Collection<T> {
         &self,
         Try { op, tag, attempt, bounds }: Try<'_>,
         Change { id, guard, mut set }: Change,
-        undo: impl Future<Output = Result<(), Error>>,
+        undo: Option<impl Future<Output = Result<(), Error>>>,
     ) -> Result<Option<T>, Error> {
         set.insert("ops", op.applied(tag, bounds));
         let guard = both(both(doc! { "_id": &id }, guard), op.guard(tag, bounds));
@@ -142,7 +143,9 @@ impl<T: Decider> Collection<T> {
         if let Some(after) = write.apply().await.decided()? {
             return Ok(Some(after));
         }
-        if self.abort(&id, tag, bounds).await? {
+        if let Some(undo) = undo
+            && self.abort(&id, tag, bounds).await?
+        {
             undo.await?;
         }
         Ok(None)

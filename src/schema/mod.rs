@@ -66,16 +66,22 @@ use crate::{
     metrics::operations::OperationType,
 };
 
-/// A root type, made of the fields of all rooms.
+/// A root type, made of the fields of all rooms, behind those that belong to no room.
 macro_rules! root {
-    ($(#[$meta:meta])* $derive:ident pub struct $name:ident by $of:ident: $($fields:ty,)+) => {
+    (
+        $(#[$meta:meta])*
+        $derive:ident pub struct $name:ident by $of:ident besides [$($other:ty),*]:
+            $($room:ident::resolvers::$fields:ident,)+
+    ) => {
         $(#[$meta])*
         #[derive($derive, Default)]
-        pub struct $name($($fields),+);
+        pub struct $name($($other,)* $($room::resolvers::$fields),+);
 
         impl $name {
             fn room_fields() -> Vec<RoomFields> {
-                vec![$(RoomFields::$of::<$fields>(stringify!($name))),+]
+                vec![$(
+                    RoomFields::$of::<$room::resolvers::$fields>(stringify!($name), &$room::ROOM)
+                ),+]
             }
         }
     };
@@ -85,9 +91,7 @@ root! {
     /// Query fields of all rooms.
     // The rooms are searched for a field from the last one to the first; the rooms that are read most are
     // therefore last.
-    MergedObject pub struct Query by of:
-        entities::EntitiesQuery,
-        nodes::NodesQuery,
+    MergedObject pub struct Query by of besides [entities::EntitiesQuery, nodes::NodesQuery]:
         hits::resolvers::HitsQuery,
         identities::resolvers::IdentitiesQuery,
         transfers::resolvers::TransfersQuery,
@@ -104,7 +108,7 @@ root! {
 
 root! {
     /// Mutation fields of all rooms.
-    MergedObject pub struct Mutation by of:
+    MergedObject pub struct Mutation by of besides []:
         catalog::resolvers::CatalogMutation,
         categories::resolvers::CategoriesMutation,
         people::resolvers::PeopleMutation,
@@ -121,7 +125,7 @@ root! {
 
 root! {
     /// Subscription fields of all rooms.
-    MergedSubscription pub struct Subscription by of_subscription:
+    MergedSubscription pub struct Subscription by of_subscription besides []:
         comments::resolvers::CommentsSubscription,
         inventory::resolvers::InventorySubscription,
         orders::resolvers::OrdersSubscription,

@@ -2,7 +2,6 @@
 //! type registry.
 
 use std::{
-    any::type_name,
     borrow::Cow,
     cell::RefCell,
     collections::{BTreeSet, HashSet},
@@ -14,32 +13,27 @@ use async_graphql::{
     registry::{MetaType, Registry},
 };
 
-use crate::graphql::declared::room_of;
+use crate::domains::Room;
 
 /// The fields of one room in a root type.
 #[derive(Clone)]
 pub(super) struct RoomFields {
     /// Name of the root type.
     pub(super) root: &'static str,
-    /// The room's type that is merged into the root type.
-    of: &'static str,
+    /// Name of the room.
+    room: &'static str,
     read: fn(&mut Registry) -> MetaType,
 }
 
 impl RoomFields {
     /// The fields of a query or mutation type.
-    pub(super) fn of<T: OutputType>(root: &'static str) -> Self {
-        Self { root, of: type_name::<T>(), read: Registry::create_fake_output_type::<T> }
+    pub(super) fn of<T: OutputType>(root: &'static str, owner: &Room) -> Self {
+        Self { root, room: owner.name, read: Registry::create_fake_output_type::<T> }
     }
 
     /// The fields of a subscription type.
-    pub(super) fn of_subscription<T: SubscriptionType>(root: &'static str) -> Self {
-        Self { root, of: type_name::<T>(), read: Registry::create_fake_subscription_type::<T> }
-    }
-
-    /// Whether the type belongs to one of these rooms. Types outside of the rooms are in every schema.
-    fn is_of(&self, rooms: &[&str]) -> bool {
-        self.of.contains("::domains::") && rooms.contains(&room_of(self.of))
+    pub(super) fn of_subscription<T: SubscriptionType>(root: &'static str, owner: &Room) -> Self {
+        Self { root, room: owner.name, read: Registry::create_fake_subscription_type::<T> }
     }
 
     /// Names of the fields.
@@ -89,7 +83,7 @@ impl OutputType for Switched {
 }
 
 fn remove(registry: &mut Registry, off: &[&str]) {
-    for room in super::room_fields().into_iter().filter(|room| room.is_of(off)) {
+    for room in super::room_fields().into_iter().filter(|fields| off.contains(&fields.room)) {
         let names = room.names(registry);
         if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(room.root) {
             fields.retain(|name, _| !names.contains(name));

@@ -245,7 +245,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
                 undone = true;
                 Ok(())
             };
-            let after = things.commit(attempted, change, undo).await.expect("an outcome");
+            let after = things.commit(attempted, change, Some(undo)).await.expect("an outcome");
             (after.map(|thing| thing.count), undone)
         }
     };

@@ -275,7 +275,8 @@ pub struct BlobDocument {
     pub chunk_size: i32,
     /// Server time of the upload.
     pub upload_date: DateTime,
-    /// Name of the file.
+    /// Name of the file. Other tools may leave it out.
+    #[serde(default)]
     pub filename: String,
     /// Fields that docgate adds.
     #[serde(default)]

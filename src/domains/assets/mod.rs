@@ -57,7 +57,7 @@ pub mod invariants;
 pub mod operations;
 pub mod resolvers;
 mod store;
-pub mod sweep;
+mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};

@@ -24,7 +24,7 @@ const PAGE: usize = 500;
 const LOOK: &str = "assets.blobs";
 
 /// Finishes interrupted uploads and deletions, and removes files that nothing uses any more.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let id = |asset: &AssetDocument| asset.id.clone();
     // Uploads that haven't been renewed for too long.
     let stalled = store::list_due(app, "upload.at", sweep.earlier(stall(app))).await;

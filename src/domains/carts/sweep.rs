@@ -25,7 +25,7 @@ const CARTS: i64 = 500;
 const BATCH: usize = 100;
 
 /// Finishes interrupted flows, and expires idle carts.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let config = app.config();
     let idle = sweep.earlier(Duration::from_secs(config.cart_idle_seconds));
     let limits = Limits {

@@ -10,7 +10,7 @@ use crate::{app::App, domains::comments, error::Error, flow::Sweep};
 const LIMIT: i64 = 100;
 
 /// Finishes interrupted creations and edits, and removes deleted products.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
     let sku = |product: &ProductDocument| product.sku.clone();
     let copying = store::list_copying(app, before, LIMIT).await;

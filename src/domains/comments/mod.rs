@@ -81,7 +81,7 @@ pub mod operations;
 pub mod repair;
 pub mod resolvers;
 mod store;
-pub mod sweep;
+mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};

@@ -14,7 +14,7 @@ use crate::{app::App, error::Error, flow::Sweep};
 const LIMIT: i64 = 100;
 
 /// Applies outboxes of comments, finishes migrations, and removes old marks.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
     for layout in LAYOUTS {
         let due = store::list_due(app, layout, before, LIMIT).await;

@@ -44,7 +44,7 @@ mod markdown;
 pub mod operations;
 pub mod resolvers;
 mod store;
-pub mod sweep;
+mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};

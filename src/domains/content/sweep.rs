@@ -9,7 +9,7 @@ use super::{
 use crate::{app::App, domains::comments, flow::Sweep};
 
 /// Finishes interrupted flows, promotes due editions, and removes what is left of deleted content.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let (tree, before) = (Nodes::over(app), sweep.quiet());
     let id = |node: &NodeDocument| node.id.clone();
     tree.sweep(sweep).await;

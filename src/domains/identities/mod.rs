@@ -38,7 +38,7 @@ mod normal;
 pub mod operations;
 pub mod resolvers;
 mod store;
-pub mod sweep;
+mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};

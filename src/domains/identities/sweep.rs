@@ -11,7 +11,7 @@ use crate::{app::App, flow::Sweep};
 const MOST: i64 = 100;
 
 /// Ends interrupted changes of names, and removes tombstones.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
     let key = |identity: &IdentityDocument| identity.key.clone();
     let pending = store::list_pending(app, before, MOST).await;

@@ -9,7 +9,7 @@ const LIMIT: i64 = 100;
 
 /// Finishes interrupted deletions of products, and removes records of receipts whose idempotency keys need not
 /// be remembered any more.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let due = store::list_due_deletions(app, sweep.quiet(), LIMIT).await;
     let follow = |stock: StockDocument| async move {
         let incarnation = stock.deleted.unwrap_or_default();

@@ -19,17 +19,13 @@ const BATCH: i64 = 100;
 
 /// Finishes or aborts interrupted checkouts and raises, applies what orders owe, and voids payments that belong
 /// to nothing.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let (now, quiet) = (sweep.now(), sweep.quiet());
     let carts = carts::operations::checkout::overdue(app, now, BATCH).await;
     sweep.each(carts, String::clone, |cart| async move { finish_checkout(app, &cart).await }).await;
     let raises = operations::list_overdue_raises(app, now, BATCH).await;
-    let undo = |(order, raises): (String, Vec<Raise>)| async move {
-        let mut undone = false;
-        for raise in raises {
-            undone |= operations::undo_raise(app, &order, &raise).await?;
-        }
-        Ok(undone)
+    let undo = |(order, raise): (String, Raise)| async move {
+        operations::undo_raise(app, &order, &raise).await
     };
     sweep.each(raises, |(order, _)| order.clone(), undo).await;
     let owing = sweep_owing(app, quiet, sweep).await;

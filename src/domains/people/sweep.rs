@@ -7,7 +7,7 @@ use crate::{app::App, flow::Sweep};
 const LIMIT: i64 = 100;
 
 /// Finishes interrupted fan-outs, and removes tombstones.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
     let due = store::list_due(app, before, LIMIT).await;
     let spread = |person| async move { operations::spread(app, person).await.map(|_| true) };

@@ -20,7 +20,7 @@ const UNFINISHED: [TransferState; 5] = [
 const BATCH: i64 = 100;
 
 /// Finishes interrupted transfers.
-pub async fn sweep(app: &App, sweep: &mut Sweep) {
+pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.earlier(app.bounds().grace_period());
     for state in UNFINISHED {
         let mut last: Option<TransferDocument> = None;

@@ -175,12 +175,8 @@ impl<'a> Call<'a> {
         reserved: i64,
     ) -> Result<Step<CartDocument>, Error> {
         let (app, bounds) = (self.cx.app, store::bounds(&self.cx));
-        let undo = async {
-            match reserved {
-                0 => Ok(()),
-                _ => inventory::operations::release(app, sku, self.cart_id, tag).await,
-            }
-        };
+        let undo =
+            (reserved > 0).then(|| inventory::operations::release(app, sku, self.cart_id, tag));
         let attempted = Try { op: &self.op, tag, attempt, bounds };
         let committed = app.collection().commit(attempted, change, undo).await?;
         Ok(Step::or_again(committed))

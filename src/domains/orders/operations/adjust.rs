@@ -286,17 +286,17 @@ pub(in super::super) async fn undo_raise(
     Ok(true)
 }
 
-/// Orders with raises whose attempt has ended, each with those raises.
+/// Raises whose attempt has ended, each with the id of its order.
 pub(in super::super) async fn list_overdue_raises(
     app: &App,
     now: DateTime,
     limit: i64,
-) -> Result<Vec<(String, Vec<Raise>)>, Error> {
+) -> Result<Vec<(String, Raise)>, Error> {
     let before = app.bounds().overdue_before(now);
     let orders = store::list_overdue_raises(app, before, limit).await?;
     let overdue = |order: OrderDocument| {
-        let raises = order.raises.into_iter().filter(|raise| raise.deadline < before).collect();
-        (order.id, raises)
+        let raises = order.raises.into_iter().filter(|raise| raise.deadline < before);
+        raises.map(move |raise| (order.id.clone(), raise))
     };
-    Ok(orders.into_iter().map(overdue).collect())
+    Ok(orders.into_iter().flat_map(overdue).collect())
 }

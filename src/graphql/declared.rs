@@ -1,7 +1,7 @@
 //! Declared inputs: one declaration gives the GraphQL input, its checks with the path of the failing field, and
 //! the digest of the idempotency key.
 //!
-//! ```ignore
+//! ```text
 //! input! {
 //!     /// Input of `addCartLine`.
 //!     pub struct AddCartLineInput {

@@ -283,4 +283,44 @@ pub const fn room_of(module: &'static str) -> &'static str {
     }
 }
 
-pub(crate) use {input, missing, mutation_result, result};
+/// Declares the mutation fields of a room. The field `f(Input) -> Result for guard` calls `operations::f` of the
+/// room with the context and the input. With `via`, a function converts what the operation returns. Fields of
+/// another form follow in braces.
+///
+/// A field is nullable: if it fails, the results of the other fields of the request stay.
+macro_rules! mutations {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident;
+        $(
+            $(#[$field_meta:meta])*
+            $field:ident($input:ident) -> $result:ident $(via $via:ident)? $(for $guard:expr)?;
+        )*
+        $({ $($other:tt)* })?
+    ) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        pub struct $name;
+
+        #[async_graphql::Object]
+        impl $name {
+            $(
+                $(#[$field_meta])*
+                $(#[graphql(guard = $guard)])?
+                async fn $field(
+                    &self,
+                    context: &async_graphql::Context<'_>,
+                    input: $input,
+                ) -> async_graphql::Result<Option<$result>> {
+                    let cx = $crate::graphql::cx::cx(context);
+                    let outcome = operations::$field(cx, input).await;
+                    $( let outcome = $via(outcome); )?
+                    $crate::graphql::refusals::answer(outcome)
+                }
+            )*
+            $($($other)*)?
+        }
+    };
+}
+
+pub(crate) use {input, missing, mutation_result, mutations, result};

@@ -4,6 +4,7 @@
 //! - [`scalars`]: `Long`, `DateTime`, `Date`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
 //! - [`amounts`]: formatting of money for locales
 //! - [`refusals`]: the shared refusals, and the conversion of an operation's result
+//! - [`codes`]: declared refusals, and the enum and interface that list them
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs and results
 //! - [`input`]: validation of arguments; each error names its field
@@ -15,6 +16,7 @@
 //! - [`errors`]: conversion of errors for the client
 
 mod amounts;
+pub mod codes;
 pub mod cx;
 pub mod declared;
 pub mod errors;

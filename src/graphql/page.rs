@@ -1,8 +1,12 @@
 //! Relay connections with keyset pages. A cursor holds the sort keys of its document, so that a page stays
 //! correct when documents are inserted or deleted, and every page costs the same.
+//!
+//! Every field that returns a connection has the arguments of [`ARGUMENTS`]. The schema adds them to all such
+//! fields, and resolvers read them with [`paging`]. A list is read backwards by its reversed sort, which the
+//! same index serves.
 
 use async_graphql::{
-    OutputType,
+    Context, OutputType,
     connection::{Connection, Edge},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
@@ -20,6 +24,55 @@ pub(crate) const DEFAULT: i32 = 20;
 /// Maximum page size.
 pub(crate) const MOST: i32 = 100;
 
+/// The arguments of every connection: name, type and description.
+pub const ARGUMENTS: [(&str, &str, &str); 4] = [
+    ("first", "Int", "Number of elements to return from the beginning, 1 to 100. Default: 20."),
+    (
+        "after",
+        "String",
+        "Cursor behind which the page begins, such as `endCursor` of the previous page.",
+    ),
+    (
+        "last",
+        "Int",
+        "Number of elements to return from the end, 1 to 100. It excludes `first` and `after`.",
+    ),
+    (
+        "before",
+        "String",
+        "Cursor before which the page ends, such as `startCursor`. It needs `last`.",
+    ),
+];
+
+/// The arguments of a connection as the client sent them.
+#[derive(Debug, Clone, Default)]
+pub struct Paging {
+    /// Page size, read forwards.
+    pub first: Option<i32>,
+    /// Cursor behind which the page begins.
+    pub after: Option<String>,
+    /// Page size, read backwards.
+    pub last: Option<i32>,
+    /// Cursor before which the page ends.
+    pub before: Option<String>,
+}
+
+/// The arguments of the connection that is being resolved.
+///
+/// # Errors
+/// An argument has another type than [`ARGUMENTS`] declares.
+pub fn paging(context: &Context<'_>) -> async_graphql::Result<Paging> {
+    let number = |name| context.param_value::<Option<i32>>(name, None);
+    let cursor = |name| context.param_value::<Option<String>>(name, None);
+    let located = |error: async_graphql::ServerError| async_graphql::Error::new(error.message);
+    Ok(Paging {
+        first: number("first").map_err(located)?.1,
+        after: cursor("after").map_err(located)?.1,
+        last: number("last").map_err(located)?.1,
+        before: cursor("before").map_err(located)?.1,
+    })
+}
+
 /// A list in a certain order. Its keys are the sort keys; the last one is unique.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -32,71 +85,106 @@ pub struct Order {
 /// Validated arguments of one page.
 #[derive(Debug, Clone)]
 pub struct Page {
+    /// The order in which the page is read: backwards, every direction is reversed.
     order: Order,
-    first: i64,
-    after: Option<Vec<Bson>>,
+    size: i64,
+    /// Sort keys beyond which the page begins, in the direction in which it is read.
+    from: Option<Vec<Bson>>,
+    is_backward: bool,
     signature: String,
 }
 
 impl Page {
-    /// Validates `first` and `after` for a list in `order`.
+    /// Validates the arguments of a list in `order`.
     ///
     /// # Errors
-    /// `BadInput` with the name of the argument: `first` is out of range, or the cursor is damaged or belongs
-    /// to another list.
-    pub fn new(
-        app: &App,
-        order: Order,
-        first: Option<i32>,
-        after: Option<&str>,
-    ) -> Result<Self, Error> {
-        let first = first.unwrap_or(DEFAULT);
-        if !(1..=MOST).contains(&first) {
-            return Err(Error::bad_input("first", format!("must be between 1 and {MOST}")));
+    /// `BadInput` with the name of the argument: a page size is out of range, a cursor is damaged or belongs to
+    /// another list, or the arguments exclude each other.
+    pub fn new(app: &App, mut order: Order, paging: Paging) -> Result<Self, Error> {
+        let Paging { first, after, last, before } = paging;
+        let is_backward = last.is_some();
+        let (name, size) = if is_backward { ("last", last) } else { ("first", first) };
+        if is_backward && (first.is_some() || after.is_some()) {
+            return Err(Error::bad_input("last", "can't be combined with `first` or `after`"));
+        }
+        if before.is_some() && !is_backward {
+            return Err(Error::bad_input("before", "needs `last`"));
+        }
+        let size = size.unwrap_or(DEFAULT);
+        if !(1..=MOST).contains(&size) {
+            return Err(Error::bad_input(name, format!("must be between 1 and {MOST}")));
         }
         let signature = app.ids().signature(&["cursor", &order.list]);
-        let after = after.map(|cursor| decode(cursor, &signature, order.keys.len())).transpose()?;
-        Ok(Self { order, first: i64::from(first), after, signature })
+        let (name, cursor) = if is_backward { ("before", before) } else { ("after", after) };
+        let from = cursor.map(|cursor| decode(name, &cursor, &signature, order.keys.len()));
+        if is_backward {
+            order.keys.iter_mut().for_each(|(_, direction)| *direction = -*direction);
+        }
+        Ok(Self { order, size: size.into(), from: from.transpose()?, is_backward, signature })
     }
 
     /// The query of the page: `filter`, restricted to what follows the cursor. It reads one document more
-    /// than the page size, from which `hasNextPage` is known.
+    /// than the page size, from which it is known whether there are more.
     pub fn list(&self, filter: Document) -> List {
         let keys = &self.order.keys;
-        let filter = match &self.after {
-            Some(after) => keyset::beyond(filter, keys, after),
+        let filter = match &self.from {
+            Some(from) => keyset::beyond(filter, keys, from),
             None => filter,
         };
-        List { filter, sort: keyset::sort(keys), limit: self.first + 1, ..List::default() }
+        List { filter, sort: keyset::sort(keys), limit: self.size + 1, ..List::default() }
     }
 
-    /// Sort keys after which the page begins; `None` for the first page.
-    pub fn after(&self) -> Option<&[Bson]> {
-        self.after.as_deref()
+    /// Sort keys beyond which the page begins, in the direction in which it is read; `None` at the end of the
+    /// list.
+    pub fn from(&self) -> Option<&[Bson]> {
+        self.from.as_deref()
     }
 
-    /// A page of the maximum size of the same list, after these sort keys. It is for callers that skip some
+    /// Whether the page is read from the end of the list to its beginning.
+    pub fn is_backward(&self) -> bool {
+        self.is_backward
+    }
+
+    /// Refuses to read the list backwards, if its index can't.
+    ///
+    /// # Errors
+    /// `BadInput` that names `last`.
+    pub fn demand_forward(&self) -> Result<(), Error> {
+        if self.is_backward {
+            return Err(Error::bad_input("last", "isn't supported by this list: use `first`"));
+        }
+        Ok(())
+    }
+
+    /// A page of the maximum size of the same list, beyond these sort keys. It is for callers that skip some
     /// of the documents they read and need more.
     #[must_use]
-    pub fn further(&self, after: Vec<Bson>) -> Self {
-        Self { after: Some(after), first: MOST.into(), ..self.clone() }
+    pub fn further(&self, from: Vec<Bson>) -> Self {
+        Self { from: Some(from), size: MOST.into(), ..self.clone() }
     }
 
     /// Number of documents to read: the page size plus one.
     pub fn wanted(&self) -> usize {
-        usize::try_from(self.first + 1).unwrap_or(usize::MAX)
+        usize::try_from(self.size + 1).unwrap_or(usize::MAX)
     }
 
-    /// Builds the connection from the documents that were read; `values` returns the sort keys of a document.
+    /// Builds the connection from the documents in the order in which they were read; `values` returns the sort
+    /// keys of a document.
     pub fn connection<T, N: OutputType>(
         &self,
         mut documents: Vec<T>,
         values: impl Fn(&T) -> Vec<Bson>,
         node: impl Fn(T) -> N,
     ) -> Connection<String, N> {
-        let has_next = i64::try_from(documents.len()).is_ok_and(|count| count > self.first);
-        documents.truncate(usize::try_from(self.first).unwrap_or(usize::MAX));
-        let mut connection = Connection::new(self.after.is_some(), has_next);
+        let has_more = documents.len() >= self.wanted();
+        documents.truncate(self.wanted() - 1);
+        let is_inside = self.from.is_some();
+        let (has_previous, has_next) =
+            if self.is_backward { (has_more, is_inside) } else { (is_inside, has_more) };
+        if self.is_backward {
+            documents.reverse();
+        }
+        let mut connection = Connection::new(has_previous, has_next);
         connection.edges.extend(documents.into_iter().map(|document| {
             let cursor = encode(values(&document), &self.signature);
             Edge::new(cursor, node(document))
@@ -117,8 +205,13 @@ fn encode(keys: Vec<Bson>, signature: &str) -> String {
     BASE64.encode(bson::serialize_to_vec(&cursor).unwrap_or_default())
 }
 
-fn decode(cursor: &str, signature: &str, keys: usize) -> Result<Vec<Bson>, Error> {
-    let foreign = || Error::bad_input("after", "isn't a cursor of this list");
+fn decode(
+    argument: &'static str,
+    cursor: &str,
+    signature: &str,
+    keys: usize,
+) -> Result<Vec<Bson>, Error> {
+    let foreign = || Error::bad_input(argument, "isn't a cursor of this list");
     let bytes = BASE64.decode(cursor).map_err(|_| foreign())?;
     let cursor: Cursor = bson::deserialize_from_slice(&bytes).map_err(|_| foreign())?;
     // Only values that are compared; a pattern or a document could change the meaning of the query.

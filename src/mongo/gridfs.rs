@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use super::{
     collection::{Collection, Stored},
     driver::{List, Raw, find_many, insert},
-    indexes::{Index, Key, Kind},
+    indexes::Index,
 };
 use crate::error::Error;
 
@@ -33,20 +33,15 @@ const AHEAD: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The index of a files collection, as drivers create it.
-pub const FILES: Index = Index {
-    name: "filename_1_uploadDate_1",
-    keys: &[("filename", Key::Up), ("uploadDate", Key::Up)],
-    kind: Kind::Plain,
-    serves: "files by name, for other tools",
-};
+pub const FILES: Index = Index::plain(
+    "filename_1_uploadDate_1",
+    "filename uploadDate",
+    "files by name, for other tools",
+);
 
 /// The indexes of a chunks collection, as drivers create them.
-pub const CHUNKS: &[Index] = &[Index {
-    name: "files_id_1_n_1",
-    keys: &[("files_id", Key::Up), ("n", Key::Up)],
-    kind: Kind::Unique,
-    serves: "the chunks of a file, in order",
-}];
+pub const CHUNKS: &[Index] =
+    &[Index::unique("files_id_1_n_1", "files_id n", "the chunks of a file, in order")];
 
 /// The collection that holds the chunks of one bucket.
 #[derive(Clone)]

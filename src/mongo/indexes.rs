@@ -17,25 +17,13 @@ use crate::error::Error;
 pub struct Index {
     /// Its name. It is stable: `docgate indexes` compares indexes by name.
     pub name: &'static str,
-    /// Its keys, in order.
-    pub keys: &'static [(&'static str, Key)],
+    /// Its fields in order, separated by spaces: `-field` is descending, `field^10` full text with that weight, and
+    /// `@field` a point of a plane.
+    pub keys: &'static str,
     /// Its other properties.
     pub kind: Kind,
     /// The read that needs it, for `docgate indexes plan`.
     pub serves: &'static str,
-}
-
-/// How one field is indexed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    /// Ascending.
-    Up,
-    /// Descending.
-    Down,
-    /// Full text, with this weight.
-    Text(i32),
-    /// `2d`, with the bounds of [`Kind::Plane`].
-    Plane,
 }
 
 /// Properties of an index.
@@ -54,18 +42,68 @@ pub enum Kind {
 }
 
 impl Index {
+    const fn new(name: &'static str, keys: &'static str, kind: Kind, serves: &'static str) -> Self {
+        Self { name, keys, kind, serves }
+    }
+
+    /// An index without special properties.
+    pub const fn plain(name: &'static str, keys: &'static str, serves: &'static str) -> Self {
+        Self::new(name, keys, Kind::Plain, serves)
+    }
+
+    /// An index that lets no two documents have the same keys.
+    pub const fn unique(name: &'static str, keys: &'static str, serves: &'static str) -> Self {
+        Self::new(name, keys, Kind::Unique, serves)
+    }
+
+    /// A partial index of the documents that have `field`.
+    pub const fn of(
+        name: &'static str,
+        keys: &'static str,
+        field: &'static str,
+        serves: &'static str,
+    ) -> Self {
+        Self::new(name, keys, Kind::Where(field), serves)
+    }
+
+    /// An index of one field, of the documents that have it.
+    pub const fn of_field(name: &'static str, field: &'static str, serves: &'static str) -> Self {
+        Self::of(name, field, field, serves)
+    }
+
+    /// A full text index, stemmed in the language that the field `language` holds.
+    pub const fn text(
+        name: &'static str,
+        keys: &'static str,
+        language: &'static str,
+        serves: &'static str,
+    ) -> Self {
+        Self::new(name, keys, Kind::Text(language), serves)
+    }
+
+    /// A `2d` index with both coordinates between `least` and `most`.
+    pub const fn plane(
+        name: &'static str,
+        keys: &'static str,
+        (least, most): (f64, f64),
+        serves: &'static str,
+    ) -> Self {
+        Self::new(name, keys, Kind::Plane(least, most), serves)
+    }
+
     fn keys(&self) -> Document {
+        let value = |key: &'static str| match (key.strip_prefix('-'), key.strip_prefix('@')) {
+            (Some(field), _) => (field, Bson::Int32(-1)),
+            (_, Some(field)) => (field, Bson::String("2d".into())),
+            _ => match key.split_once('^') {
+                Some((field, _)) => (field, Bson::String("text".into())),
+                None => (key, Bson::Int32(1)),
+            },
+        };
         self.keys
-            .iter()
-            .map(|(field, key)| {
-                let value = match key {
-                    Key::Up => Bson::Int32(1),
-                    Key::Down => Bson::Int32(-1),
-                    Key::Text(_) => Bson::String("text".into()),
-                    Key::Plane => Bson::String("2d".into()),
-                };
-                ((*field).to_owned(), value)
-            })
+            .split(' ')
+            .map(|key| value(key))
+            .map(|(field, key)| (field.to_owned(), key))
             .collect()
     }
 
@@ -79,9 +117,9 @@ impl Index {
                 options.partial_filter_expression = Some(doc! { field: { "$exists": true } });
             }
             Kind::Text(language) => {
-                let weights = self.keys.iter().filter_map(|(field, key)| match key {
-                    Key::Text(weight) => Some(((*field).to_owned(), Bson::Int32(*weight))),
-                    _ => None,
+                let weights = self.keys.split(' ').filter_map(|key| {
+                    let (field, weight) = key.split_once('^')?;
+                    Some((field.to_owned(), Bson::Int32(weight.parse().ok()?)))
                 });
                 options.weights = Some(weights.collect());
                 options.default_language = Some("none".into());

@@ -9,8 +9,8 @@ mod switch;
 use std::{any::Any, future::ready, mem, sync::Arc, time::Duration};
 
 use async_graphql::{
-    Interface, MergedObject, MergedSubscription, Name, Pos, Request, Response, SDLExportOptions,
-    Schema, SchemaBuilder, ValidationMode, direct::Root, parser::parse_schema,
+    MergedObject, MergedSubscription, Name, Pos, Request, Response, SDLExportOptions, Schema,
+    SchemaBuilder, ValidationMode, direct::Root, parser::parse_schema,
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
@@ -19,39 +19,8 @@ use switch::{RoomFields, Switched};
 use crate::{
     config::Config,
     domains::{
-        self,
-        assets::{
-            self,
-            types::{AssetConflict, FileTooLarge, MediaTypeNotAllowed},
-        },
-        carts::{self, CartNotActive},
-        catalog,
-        categories::{self, types::WouldMakeCircle},
-        comments::{
-            self,
-            types::{
-                CommentConflict, CommentRemoved, DiscussionFull, EditWindowOver, NotServedByLayout,
-            },
-        },
-        content::{
-            self,
-            types::{ContentConflict, WouldContainItself},
-        },
-        hits,
-        identities::{self, types::ProofNeeded},
-        inventory,
-        orders::{
-            self,
-            types::{CartEmpty, CheckoutShort, OrderNotOpen, PaymentDeclined},
-        },
-        people,
-        transfers::{
-            self,
-            types::{
-                AccountClosed, AccountFull, AccountNotEmpty, InsufficientFunds,
-                TransferNotCancellable,
-            },
-        },
+        self, assets, carts, catalog, categories, comments, content, hits, identities, inventory,
+        orders, people, transfers,
     },
     engine::{
         cost::Limits,
@@ -59,10 +28,6 @@ use crate::{
         types::Types,
     },
     error::Error,
-    graphql::refusals::{
-        AlreadyExists, Conflict, CurrencyMismatch, ErrorCode, InUse, InsufficientStock,
-        InvalidInput, NotFound,
-    },
     metrics::operations::OperationType,
 };
 
@@ -135,48 +100,6 @@ root! {
 /// The fields of the root types, by room.
 fn room_fields() -> Vec<RoomFields> {
     [Query::room_fields(), Mutation::room_fields(), Subscription::room_fields()].concat()
-}
-
-/// A refusal: a mutation was refused for an expected reason. Nothing was changed.
-#[derive(Debug, Interface)]
-#[graphql(
-    field(name = "code", ty = "&ErrorCode", desc = "Kind of refusal, for programs."),
-    field(
-        name = "message",
-        ty = "&String",
-        desc = "Explanation in English, for people. Programs should use `code`."
-    )
-)]
-pub enum UserError {
-    NotFound(NotFound),
-    Conflict(Conflict),
-    InvalidInput(InvalidInput),
-    AlreadyExists(AlreadyExists),
-    InUse(InUse),
-    WouldMakeCircle(WouldMakeCircle),
-    DiscussionFull(DiscussionFull),
-    NotServedByLayout(NotServedByLayout),
-    CommentRemoved(CommentRemoved),
-    CommentConflict(CommentConflict),
-    EditWindowOver(EditWindowOver),
-    InsufficientStock(InsufficientStock),
-    CartNotActive(CartNotActive),
-    CartEmpty(CartEmpty),
-    CheckoutShort(CheckoutShort),
-    PaymentDeclined(PaymentDeclined),
-    OrderNotOpen(OrderNotOpen),
-    CurrencyMismatch(CurrencyMismatch),
-    InsufficientFunds(InsufficientFunds),
-    AccountClosed(AccountClosed),
-    AccountFull(AccountFull),
-    AccountNotEmpty(AccountNotEmpty),
-    TransferNotCancellable(TransferNotCancellable),
-    ContentConflict(ContentConflict),
-    WouldContainItself(WouldContainItself),
-    ProofNeeded(ProofNeeded),
-    AssetConflict(AssetConflict),
-    FileTooLarge(FileTooLarge),
-    MediaTypeNotAllowed(MediaTypeNotAllowed),
 }
 
 /// The whole schema, ready to execute requests.
@@ -467,7 +390,6 @@ fn builder(
     mutations: Root<Mutation>,
 ) -> SchemaBuilder<Root<Query>, Root<Mutation>, Subscription> {
     Schema::build(queries, mutations, Subscription::default())
-        .register_output_type::<UserError>()
         .validation_mode(mode)
         // docgate's own limit is checked before. This one stops fragments that contain themselves.
         .limit_recursive_depth(DEEPEST)

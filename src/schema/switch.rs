@@ -1,5 +1,5 @@
-//! Rooms that are switched off: their fields, and the types that only they use, are removed from the library's
-//! type registry.
+//! Last changes of the library's type registry: the arguments of connections are added, and the fields of rooms
+//! that are switched off, with the types that only they use, are removed.
 
 use std::{
     borrow::Cow,
@@ -10,10 +10,10 @@ use std::{
 use async_graphql::{
     ContextSelectionSet, OutputType, Positioned, ServerResult, SubscriptionType, Value,
     parser::types::Field,
-    registry::{MetaType, Registry},
+    registry::{Deprecation, MetaInputValue, MetaType, Registry},
 };
 
-use crate::domains::Room;
+use crate::{domains::Room, graphql::page};
 
 /// The fields of one room in a root type.
 #[derive(Clone)]
@@ -65,6 +65,7 @@ impl OutputType for Switched {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
+        add_paging(registry);
         OFF.with_borrow(|off| {
             if !off.is_empty() {
                 remove(registry, off);
@@ -79,6 +80,30 @@ impl OutputType for Switched {
         _: &Positioned<Field>,
     ) -> ServerResult<Value> {
         Ok(Value::Null)
+    }
+}
+
+/// Adds the arguments of pages to every field that returns a connection.
+fn add_paging(registry: &mut Registry) {
+    for kind in registry.types.values_mut() {
+        let (MetaType::Object { fields, .. } | MetaType::Interface { fields, .. }) = kind else {
+            continue;
+        };
+        for field in fields.values_mut().filter(|field| named(&field.ty).ends_with("Connection")) {
+            let arguments = page::ARGUMENTS.map(|(name, ty, description)| MetaInputValue {
+                name: name.to_owned(),
+                description: Some(description.to_owned()),
+                ty: ty.to_owned(),
+                deprecation: Deprecation::default(),
+                default_value: None,
+                visible: None,
+                inaccessible: false,
+                tags: Vec::new(),
+                is_secret: false,
+                directive_invocations: Vec::new(),
+            });
+            field.args.extend(arguments.map(|argument| (argument.name.clone(), argument)));
+        }
     }
 }
 

@@ -7,10 +7,7 @@ use crate::{
     domains::comments::{self, DiscussionSummary},
     flow::OpRecord,
     graphql::scalars::{LocaleTag, Slug},
-    mongo::{
-        Stored, Version, audiences, gridfs,
-        indexes::{Index, Key, Kind},
-    },
+    mongo::{Stored, Version, audiences, gridfs, indexes::Index},
 };
 
 /// Path above the roots.
@@ -207,57 +204,36 @@ impl AssetDocument {
     }
 }
 
-/// An index of the documents that have its field.
-const fn of_field(
-    name: &'static str,
-    keys: &'static [(&'static str, Key); 1],
-    serves: &'static str,
-) -> Index {
-    Index { name, keys, kind: Kind::Where(keys[0].0), serves }
-}
-
 impl Stored for AssetDocument {
     const COLLECTION: &'static str = "assetEntries";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "slug",
-            keys: &[("metadata.parentId", Key::Up), ("metadata.slug", Key::Up)],
-            kind: Kind::Unique,
-            serves: "assets of a parent, by slug; no two have the same",
-        },
-        Index {
-            name: "path",
-            keys: &[("metadata.path", Key::Up)],
-            kind: Kind::Plain,
-            serves: "an asset by path",
-        },
-        Index {
-            name: "list",
-            keys: &[("listed", Key::Up), ("publishedAt", Key::Down), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "assets by tag or parent, and photos within a path, newest first, for each audience",
-        },
-        Index {
-            name: "attribute",
-            keys: &[("attributes.key", Key::Up), ("attributes.value", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "assets with all of some attributes",
-        },
-        of_field("blob", &[("file.blob", Key::Up)], "whether an asset names a blob"),
-        of_field("upload_blob", &[("upload.blob", Key::Up)], "whether an upload names a blob"),
-        of_field(
-            "outbox_blob",
-            &[("outbox.blob", Key::Up)],
-            "whether a blob is still to be removed",
+        Index::unique(
+            "slug",
+            "metadata.parentId metadata.slug",
+            "assets of a parent, by slug; no two have the same",
         ),
-        of_field("upload_at", &[("upload.at", Key::Up)], "the sweep of uploads that stalled"),
-        of_field(
+        Index::plain("path", "metadata.path", "an asset by path"),
+        Index::plain(
+            "list",
+            "listed -publishedAt _id",
+            "assets by tag or parent, and photos within a path, newest first, for each audience",
+        ),
+        Index::plain(
+            "attribute",
+            "attributes.key attributes.value _id",
+            "assets with all of some attributes",
+        ),
+        Index::of_field("blob", "file.blob", "whether an asset names a blob"),
+        Index::of_field("upload_blob", "upload.blob", "whether an upload names a blob"),
+        Index::of_field("outbox_blob", "outbox.blob", "whether a blob is still to be removed"),
+        Index::of_field("upload_at", "upload.at", "the sweep of uploads that stalled"),
+        Index::of_field(
             "outbox_at",
-            &[("outbox.at", Key::Up)],
+            "outbox.at",
             "the sweep of blobs that are still to be removed",
         ),
-        of_field("deleted", &[("deletedAt", Key::Up)], "the sweep of stones"),
-        of_field("deleting", &[("deleting", Key::Up)], "the sweep of deletions that were cut"),
+        Index::of_field("deleted", "deletedAt", "the sweep of stones"),
+        Index::of_field("deleting", "deleting", "the sweep of deletions that were cut"),
         comments::TOUCHED,
     ];
 }
@@ -302,9 +278,9 @@ impl Stored for BlobDocument {
     const COLLECTION: &'static str = "assets.files";
     const INDEXES: &'static [Index] = &[
         gridfs::FILES,
-        of_field(
+        Index::of_field(
             "removeAfter",
-            &[("metadata.removeAfter", Key::Up)],
+            "metadata.removeAfter",
             "the sweep of blobs that were let go",
         ),
     ];

@@ -14,6 +14,8 @@ use crate::{
     error::Error,
     graphql::{
         cx::cx,
+        declared::mutations,
+        page::paging,
         refusals::answer,
         requester::{Role, Who},
         upload::{Files, Incoming, Upload},
@@ -45,98 +47,71 @@ impl AssetsQuery {
         &self,
         context: &Context<'_>,
         #[graphql(desc = "Filter and sort order.")] by: AssetsBy,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Asset>> {
-        Ok(operations::assets(cx(context), by, first, after.as_deref()).await?)
+        Ok(operations::assets(cx(context), by, paging(context)?).await?)
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct AssetsMutation;
-
-#[Object]
-impl AssetsMutation {
-    /// Uploads a file and creates an asset. The file is sent as `multipart/form-data` in the same request.
-    /// The media type is detected from the bytes. The size of a picture and the attributes that a camera
-    /// wrote into it are stored too.
-    ///
-    /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn upload_asset(
-        &self,
-        context: &Context<'_>,
-        input: UploadAssetInput,
-    ) -> Result<UploadAssetResult> {
-        let file = file_of(context, input.file).await?;
-        answer(operations::upload_asset(cx(context), input, file).await)
-    }
-
-    /// Replaces the file of an asset. The file is sent as `multipart/form-data` in the same request. Readers
-    /// get either the old file or the new one, always complete. Downloads that have begun continue with the
-    /// old file.
-    ///
-    /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn replace_asset(
-        &self,
-        context: &Context<'_>,
-        input: ReplaceAssetInput,
-    ) -> Result<ReplaceAssetResult> {
-        let file = file_of(context, input.file).await?;
-        answer(operations::replace_asset(cx(context), input, file).await)
-    }
+mutations! {
+    /// Mutation fields.
+    pub struct AssetsMutation;
 
     /// Changes the metadata of an asset. It is refused with `AssetConflict` if the asset changed since the
     /// client read it.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn edit_asset(
-        &self,
-        context: &Context<'_>,
-        input: EditAssetInput,
-    ) -> Result<EditAssetResult> {
-        answer(operations::edit_asset(cx(context), input).await)
-    }
+    edit_asset(EditAssetInput) -> EditAssetResult
+        for Who::Role(Role::Editor);
 
     /// Adds tags to an asset. Tags are a set, so no version is needed. Repeatable: existing tags are ignored.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn tag_asset(
-        &self,
-        context: &Context<'_>,
-        input: TagAssetInput,
-    ) -> Result<TagAssetResult> {
-        answer(operations::tag_asset(cx(context), input).await)
-    }
+    tag_asset(TagAssetInput) -> TagAssetResult
+        for Who::Role(Role::Editor);
 
     /// Removes tags from an asset. Tags are a set, so no version is needed. Repeatable: missing tags are
     /// ignored.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn untag_asset(
-        &self,
-        context: &Context<'_>,
-        input: UntagAssetInput,
-    ) -> Result<UntagAssetResult> {
-        answer(operations::untag_asset(cx(context), input).await)
-    }
+    untag_asset(UntagAssetInput) -> UntagAssetResult
+        for Who::Role(Role::Editor);
 
     /// Deletes an asset with its file. Downloads that have begun continue to their end.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn delete_asset(
-        &self,
-        context: &Context<'_>,
-        input: DeleteAssetInput,
-    ) -> Result<DeleteAssetResult> {
-        answer(operations::delete_asset(cx(context), input).await)
+    delete_asset(DeleteAssetInput) -> DeleteAssetResult
+        for Who::Role(Role::Editor);
+
+    {
+        /// Uploads a file and creates an asset. The file is sent as `multipart/form-data` in the same request.
+        /// The media type is detected from the bytes. The size of a picture and the attributes that a camera
+        /// wrote into it are stored too.
+        ///
+        /// Who: editor.
+        #[graphql(guard = "Who::Role(Role::Editor)")]
+        async fn upload_asset(
+            &self,
+            context: &Context<'_>,
+            input: UploadAssetInput,
+        ) -> Result<Option<UploadAssetResult>> {
+            let file = file_of(context, input.file).await?;
+            answer(operations::upload_asset(cx(context), input, file).await)
+        }
+
+        /// Replaces the file of an asset. The file is sent as `multipart/form-data` in the same request. Readers
+        /// get either the old file or the new one, always complete. Downloads that have begun continue with the
+        /// old file.
+        ///
+        /// Who: editor.
+        #[graphql(guard = "Who::Role(Role::Editor)")]
+        async fn replace_asset(
+            &self,
+            context: &Context<'_>,
+            input: ReplaceAssetInput,
+        ) -> Result<Option<ReplaceAssetResult>> {
+            let file = file_of(context, input.file).await?;
+            answer(operations::replace_asset(cx(context), input, file).await)
+        }
     }
 }
 

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     flow::{Decider, OpRecord},
     graphql::scalars::CurrencyCode,
-    mongo::{
-        Stored, Version,
-        indexes::{Index, Key, Kind},
-    },
+    mongo::{Stored, Version, indexes::Index},
 };
 
 /// One cart.
@@ -206,28 +203,12 @@ impl Decider for CartDocument {
 impl Stored for CartDocument {
     const COLLECTION: &'static str = "carts";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "state_modified",
-            keys: &[("state", Key::Up), ("modifiedAt", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweeps of idle carts and of flows that were cut",
-        },
-        Index {
-            name: "outbox_at",
-            keys: &[("outbox.at", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep of stock that is still to be returned",
-        },
-        Index {
-            name: "owner_modified",
-            keys: &[
-                ("owner", Key::Up),
-                ("state", Key::Up),
-                ("modifiedAt", Key::Down),
-                ("_id", Key::Down),
-            ],
-            kind: Kind::Where("owner"),
-            serves: "myCart",
-        },
+        Index::plain(
+            "state_modified",
+            "state modifiedAt _id",
+            "the sweeps of idle carts and of flows that were cut",
+        ),
+        Index::plain("outbox_at", "outbox.at", "the sweep of stock that is still to be returned"),
+        Index::of("owner_modified", "owner state -modifiedAt -_id", "owner", "myCart"),
     ];
 }

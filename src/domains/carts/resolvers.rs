@@ -10,7 +10,7 @@ use super::{
         RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
     },
 };
-use crate::graphql::{cx::cx, refusals::answer, requester::Who};
+use crate::graphql::{cx::cx, declared::mutations, requester::Who};
 
 /// Query fields.
 #[derive(Default)]
@@ -40,23 +40,15 @@ impl CartsQuery {
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct CartsMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct CartsMutation;
 
-#[Object]
-impl CartsMutation {
     /// Opens an empty cart. With a token the cart belongs to the caller. Without a token it has no owner: its
     /// id is then a capability, and everyone who knows the id may use the cart.
     ///
     /// Who: everyone.
-    async fn open_cart(
-        &self,
-        context: &Context<'_>,
-        input: OpenCartInput,
-    ) -> Result<OpenCartResult> {
-        answer(operations::open_cart(cx(context), input).await)
-    }
+    open_cart(OpenCartInput) -> OpenCartResult;
 
     /// Makes the caller the owner of an active cart without an owner, such as one that the caller opened
     /// before signing in. From then on only the owner and the role `service` may use the cart. If several
@@ -64,14 +56,8 @@ impl CartsMutation {
     /// Repeatable: claiming a cart that the caller owns returns it unchanged.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn claim_cart(
-        &self,
-        context: &Context<'_>,
-        input: ClaimCartInput,
-    ) -> Result<ClaimCartResult> {
-        answer(operations::claim_cart(cx(context), input).await)
-    }
+    claim_cart(ClaimCartInput) -> ClaimCartResult
+        for Who::SignedIn;
 
     /// Adds pieces of a product to a cart. A new line gets the product's current price; an existing line
     /// keeps its price. A cart with the policy `RESERVE` reserves the stock at once. If too many carts hold
@@ -79,48 +65,24 @@ impl CartsMutation {
     /// role `service`, and for everyone if the cart has no owner.
     ///
     /// Who: everyone.
-    async fn add_cart_line(
-        &self,
-        context: &Context<'_>,
-        input: AddCartLineInput,
-    ) -> Result<AddCartLineResult> {
-        answer(operations::add_cart_line(cx(context), input).await)
-    }
+    add_cart_line(AddCartLineInput) -> AddCartLineResult;
 
     /// Sets the quantity of a product that is in a cart. Of two concurrent calls the last one wins. Allowed
     /// for the owner and the role `service`, and for everyone if the cart has no owner.
     ///
     /// Who: everyone.
-    async fn set_cart_line_quantity(
-        &self,
-        context: &Context<'_>,
-        input: SetCartLineQuantityInput,
-    ) -> Result<SetCartLineQuantityResult> {
-        answer(operations::set_cart_line_quantity(cx(context), input).await)
-    }
+    set_cart_line_quantity(SetCartLineQuantityInput) -> SetCartLineQuantityResult;
 
     /// Removes the line of a product from a cart and releases its reserved stock. Allowed for the owner and
     /// the role `service`, and for everyone if the cart has no owner.
     ///
     /// Who: everyone.
-    async fn remove_cart_line(
-        &self,
-        context: &Context<'_>,
-        input: RemoveCartLineInput,
-    ) -> Result<RemoveCartLineResult> {
-        answer(operations::remove_cart_line(cx(context), input).await)
-    }
+    remove_cart_line(RemoveCartLineInput) -> RemoveCartLineResult;
 
     /// Cancels an active cart for good and releases its reserved stock. Repeatable: cancelling a cancelled
     /// cart returns it. Allowed for the owner and the role `service`, and for everyone if the cart has no
     /// owner.
     ///
     /// Who: everyone.
-    async fn cancel_cart(
-        &self,
-        context: &Context<'_>,
-        input: CancelCartInput,
-    ) -> Result<CancelCartResult> {
-        answer(operations::cancel_cart(cx(context), input).await)
-    }
+    cancel_cart(CancelCartInput) -> CancelCartResult;
 }

@@ -1,17 +1,16 @@
 //! GraphQL types of carts.
 
 use crate::graphql::declared::{input, result};
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{ID, Object};
 
 use super::{
     MOST_QUANTITY,
     documents::{CartDocument, CartLine, CartPolicy, CartState},
 };
 use crate::graphql::{
+    codes::refusal,
     node_id::NodeKind,
-    refusals::{
-        Conflict, CurrencyMismatch, ErrorCode, InsufficientStock, InvalidInput, NotFound, Refusal,
-    },
+    refusals::{Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound},
     scalars::{CurrencyCode, DateTime, Long, Money},
 };
 
@@ -255,22 +254,19 @@ result! {
         CartDocument => Cart | NotFound | CartNotActive | InvalidInput;
 }
 
-/// The cart can't be changed in its present state.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct CartNotActive {
-    /// Always `CART_NOT_ACTIVE`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// State of the cart.
-    pub cart_state: CartState,
+refusal! {
+    /// The cart can't be changed in its present state.
+    struct CartNotActive as "CART_NOT_ACTIVE" {
+        /// State of the cart.
+        pub cart_state: CartState,
+    }
 }
 
 impl CartNotActive {
     /// The cart is in this state.
     pub fn new(state: CartState) -> Self {
         let message = format!("the cart takes no changes while it is {}", state.name());
-        Self::because(state, message)
+        Self::because(message, state)
     }
 
     /// The cart that this idempotency key opened is closed, in this state.
@@ -279,12 +275,6 @@ impl CartNotActive {
             "the cart that this idempotency key opened is {}; open another one with a new key",
             state.name()
         );
-        Self::because(state, message)
-    }
-
-    fn because(state: CartState, message: String) -> Self {
-        Self { code: ErrorCode::CartNotActive, message, cart_state: state }
+        Self::because(message, state)
     }
 }
-
-impl Refusal for CartNotActive {}

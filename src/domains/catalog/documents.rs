@@ -10,10 +10,7 @@ use crate::{
         comments::{self, DiscussionSummary},
     },
     graphql::scalars::{CurrencyCode, LocaleTag},
-    mongo::{
-        Stored, Version,
-        indexes::{Index, Key, Kind},
-    },
+    mongo::{Stored, Version, indexes::Index},
 };
 
 /// One product of any type.
@@ -239,131 +236,65 @@ const PLANE: (f64, f64) = (-1.0, 63.0);
 impl Stored for ProductDocument {
     const COLLECTION: &'static str = "products";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "discount",
-            keys: &[("pricing.pctSavings", Key::Down), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products by discount",
-        },
-        Index {
-            name: "genre",
-            keys: &[
-                ("type", Key::Up),
-                ("details.genres", Key::Up),
-                ("issued", Key::Down),
-                ("_id", Key::Up),
-            ],
-            kind: Kind::Plain,
-            serves: "albums of a genre, newest first",
-        },
-        Index {
-            name: "credited",
-            keys: &[
-                ("contributors.personId", Key::Up),
-                ("contributors.role", Key::Up),
-                ("type", Key::Up),
-                ("issued", Key::Down),
-                ("_id", Key::Up),
-            ],
-            kind: Kind::Plain,
-            serves: "products of a person, newest first; copies of names",
-        },
-        Index {
-            name: "credited_name",
-            keys: &[
-                ("contributors.name", Key::Up),
-                ("contributors.role", Key::Up),
-                ("type", Key::Up),
-                ("issued", Key::Down),
-                ("_id", Key::Up),
-            ],
-            kind: Kind::Plain,
-            serves: "products of people of a name, newest first",
-        },
-        Index {
-            name: "title",
-            keys: &[("titleKey", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products by the beginning of their title",
-        },
-        Index {
-            name: "type_title",
-            keys: &[("type", Key::Up), ("titleKey", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products of a type by the beginning of their title",
-        },
-        Index {
-            name: "text",
-            keys: &[
-                ("title", Key::Text(10)),
-                ("contributors.name", Key::Text(6)),
-                ("description", Key::Text(5)),
-                ("details.genres", Key::Text(3)),
-                ("details.tracks.title", Key::Text(3)),
-            ],
-            kind: Kind::Text("stemming"),
-            serves: "products by words of title, description, contributors, genres and tracks",
-        },
-        Index {
-            name: "category_copies",
-            keys: &[("categories._id", Key::Up), ("categories.cv", Key::Up)],
-            kind: Kind::Plain,
-            serves: "copies of a category; whether it still has products",
-        },
-        Index {
-            name: "category",
-            keys: &[("categories.path", Key::Up), ("titleKey", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products of a category",
-        },
-        Index {
-            name: "category_children",
-            keys: &[("categories.parentPath", Key::Up), ("titleKey", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products of a category's children",
-        },
-        Index {
-            name: "category_subtree",
-            keys: &[("categories.within", Key::Up), ("titleKey", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products of a category and everything below it",
-        },
-        Index {
-            name: "property",
-            keys: &[("properties.key", Key::Up), ("properties.value", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products with all of some properties",
-        },
-        Index {
-            name: "price",
-            keys: &[("pricing.currency", Key::Up), ("pricing.retail", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "products between two prices",
-        },
-        Index {
-            name: "plane",
-            keys: &[("plane", Key::Plane), ("pricing.currency", Key::Up)],
-            kind: Kind::Plane(PLANE.0, PLANE.1),
-            serves: "products within a box of price and weight",
-        },
-        Index {
-            name: "copying",
-            keys: &[("copying.at", Key::Up)],
-            kind: Kind::Where("copying.at"),
-            serves: "the sweep of products whose copies weren't looked at again",
-        },
-        Index {
-            name: "outbox",
-            keys: &[("outbox.at", Key::Up)],
-            kind: Kind::Where("outbox.at"),
-            serves: "the sweep of works that are still to be written",
-        },
-        Index {
-            name: "deleted",
-            keys: &[("deletedAt", Key::Up)],
-            kind: Kind::Where("deletedAt"),
-            serves: "the sweep that removes deleted products",
-        },
+        Index::plain("discount", "-pricing.pctSavings _id", "products by discount"),
+        Index::plain("genre", "type details.genres -issued _id", "albums of a genre, newest first"),
+        Index::plain(
+            "credited",
+            "contributors.personId contributors.role type -issued _id",
+            "products of a person, newest first; copies of names",
+        ),
+        Index::plain(
+            "credited_name",
+            "contributors.name contributors.role type -issued _id",
+            "products of people of a name, newest first",
+        ),
+        Index::plain("title", "titleKey _id", "products by the beginning of their title"),
+        Index::plain(
+            "type_title",
+            "type titleKey _id",
+            "products of a type by the beginning of their title",
+        ),
+        Index::text(
+            "text",
+            "title^10 contributors.name^6 description^5 details.genres^3 details.tracks.title^3",
+            "stemming",
+            "products by words of title, description, contributors, genres and tracks",
+        ),
+        Index::plain(
+            "category_copies",
+            "categories._id categories.cv",
+            "copies of a category; whether it still has products",
+        ),
+        Index::plain("category", "categories.path titleKey _id", "products of a category"),
+        Index::plain(
+            "category_children",
+            "categories.parentPath titleKey _id",
+            "products of a category's children",
+        ),
+        Index::plain(
+            "category_subtree",
+            "categories.within titleKey _id",
+            "products of a category and everything below it",
+        ),
+        Index::plain(
+            "property",
+            "properties.key properties.value _id",
+            "products with all of some properties",
+        ),
+        Index::plain("price", "pricing.currency pricing.retail _id", "products between two prices"),
+        Index::plane(
+            "plane",
+            "@plane pricing.currency",
+            PLANE,
+            "products within a box of price and weight",
+        ),
+        Index::of_field(
+            "copying",
+            "copying.at",
+            "the sweep of products whose copies weren't looked at again",
+        ),
+        Index::of_field("outbox", "outbox.at", "the sweep of works that are still to be written"),
+        Index::of_field("deleted", "deletedAt", "the sweep that removes deleted products"),
         comments::TOUCHED,
     ];
 }

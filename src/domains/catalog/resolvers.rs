@@ -18,7 +18,9 @@ use crate::{
     graphql::{
         app,
         cx::cx,
-        refusals::{Stop, answer},
+        declared::mutations,
+        page::paging,
+        refusals::Stop,
         requester::{Role, Who},
         scalars::LocaleTag,
     },
@@ -53,13 +55,10 @@ impl CatalogQuery {
         &self,
         context: &Context<'_>,
         #[graphql(desc = "Filter and sort order.")] by: ProductsBy,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
     ) -> Result<Connection<String, Product>> {
-        let (page, found) = operations::products(cx(context), by, first, after.as_deref()).await?;
+        let (page, found) = operations::products(cx(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
         Ok(page.connection(found, position, |(_, product)| Product::of(product, locale.clone())))
     }
@@ -70,84 +69,46 @@ fn shown<U>(written: Result<ProductDocument, Stop<U>>) -> Result<StoredProduct, 
     Ok(StoredProduct::of(&written?)?)
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct CatalogMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct CatalogMutation;
 
-#[Object]
-impl CatalogMutation {
     /// Creates a product. Repeatable: the same call sent again returns the product that it created.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn create_product(
-        &self,
-        context: &Context<'_>,
-        input: CreateProductInput,
-    ) -> Result<CreateProductResult> {
-        answer(shown(operations::create_product(cx(context), input).await))
-    }
+    create_product(CreateProductInput) -> CreateProductResult via shown
+        for Who::Role(Role::Merchant);
 
     /// Replaces the content of a product. It is refused with `Conflict` if the content changed since the
     /// client read it. Repeatable: the same call with the same `version` returns the updated product.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn update_product(
-        &self,
-        context: &Context<'_>,
-        input: UpdateProductInput,
-    ) -> Result<UpdateProductResult> {
-        answer(shown(operations::update_product(cx(context), input).await))
-    }
+    update_product(UpdateProductInput) -> UpdateProductResult via shown
+        for Who::Role(Role::Merchant);
 
     /// Sets the list price, the retail price or both. The savings are computed from them. Lines that are
     /// already in carts keep their price.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn set_product_price(
-        &self,
-        context: &Context<'_>,
-        input: SetProductPriceInput,
-    ) -> Result<SetProductPriceResult> {
-        answer(shown(operations::set_product_price(cx(context), input).await))
-    }
+    set_product_price(SetProductPriceInput) -> SetProductPriceResult via shown
+        for Who::Role(Role::Merchant);
 
     /// Replaces the categories of a product.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn categorize_product(
-        &self,
-        context: &Context<'_>,
-        input: CategorizeProductInput,
-    ) -> Result<CategorizeProductResult> {
-        answer(shown(operations::categorize_product(cx(context), input).await))
-    }
+    categorize_product(CategorizeProductInput) -> CategorizeProductResult via shown
+        for Who::Role(Role::Merchant);
 
     /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn credit_person(
-        &self,
-        context: &Context<'_>,
-        input: CreditPersonInput,
-    ) -> Result<CreditPersonResult> {
-        answer(shown(operations::credit_person(cx(context), input).await))
-    }
+    credit_person(CreditPersonInput) -> CreditPersonResult via shown
+        for Who::Role(Role::Merchant);
 
     /// Removes the credit of a person for a role in a product. Repeatable: a credit that doesn't exist counts
     /// as removed.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn uncredit_person(
-        &self,
-        context: &Context<'_>,
-        input: UncreditPersonInput,
-    ) -> Result<UncreditPersonResult> {
-        answer(shown(operations::uncredit_person(cx(context), input).await))
-    }
+    uncredit_person(UncreditPersonInput) -> UncreditPersonResult via shown
+        for Who::Role(Role::Merchant);
 }

@@ -18,7 +18,7 @@ use crate::{
         Stored, Version,
         copies::Place,
         expression::{literal, stored},
-        indexes::{Index, Key, Kind},
+        indexes::Index,
         lazy_document::{Entries, Later, fields},
     },
 };
@@ -189,54 +189,29 @@ pub fn name_in<'a>(
 impl Stored for CategoryDocument {
     const COLLECTION: &'static str = "categories";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "slug",
-            keys: &[("slug", Key::Up), ("parentId", Key::Up)],
-            kind: Kind::Unique,
-            serves: "category by slug and parent; no two below one parent have the same slug",
-        },
-        Index {
-            name: "path",
-            keys: &[("path", Key::Up)],
-            kind: Kind::Plain,
-            serves: "category by path, and the range of a subtree",
-        },
-        Index {
-            name: "menu",
-            keys: &[
-                ("parentPath", Key::Up),
-                ("slug", Key::Up),
-                ("path", Key::Up),
-                ("names", Key::Up),
-                ("_id", Key::Up),
-            ],
-            kind: Kind::Plain,
-            serves: "categories below a path, answered from the index alone",
-        },
-        Index {
-            name: "parent",
-            keys: &[("parentId", Key::Up), ("_id", Key::Up), ("parentCv", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the children that follow their parent, or keep it from being deleted",
-        },
-        Index {
-            name: "outbox_at",
-            keys: &[("outbox.at", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep of changes that haven't reached every copy",
-        },
-        Index {
-            name: "copying",
-            keys: &[("copying", Key::Up)],
-            kind: Kind::Where("copying"),
-            serves: "the sweep of creations that were cut",
-        },
-        Index {
-            name: "deleting_at",
-            keys: &[("deleting.at", Key::Up)],
-            kind: Kind::Where("deleting.at"),
-            serves: "the sweep of deletions that were cut",
-        },
+        Index::unique(
+            "slug",
+            "slug parentId",
+            "category by slug and parent; no two below one parent have the same slug",
+        ),
+        Index::plain("path", "path", "category by path, and the range of a subtree"),
+        Index::plain(
+            "menu",
+            "parentPath slug path names _id",
+            "categories below a path, answered from the index alone",
+        ),
+        Index::plain(
+            "parent",
+            "parentId _id parentCv",
+            "the children that follow their parent, or keep it from being deleted",
+        ),
+        Index::plain(
+            "outbox_at",
+            "outbox.at",
+            "the sweep of changes that haven't reached every copy",
+        ),
+        Index::of_field("copying", "copying", "the sweep of creations that were cut"),
+        Index::of_field("deleting_at", "deleting.at", "the sweep of deletions that were cut"),
     ];
 }
 

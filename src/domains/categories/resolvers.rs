@@ -16,8 +16,8 @@ use crate::{
     engine::caching::cache_control,
     graphql::{
         app,
-        cx::cx,
-        refusals::answer,
+        declared::mutations,
+        page::paging,
         requester::{Role, Who},
     },
 };
@@ -49,11 +49,8 @@ impl CategoriesQuery {
         context: &Context<'_>,
         #[graphql(desc = "Path of the parent category; `/` for the roots.", default = "/")]
         parent_path: String,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, CategoryLink>> {
-        Ok(operations::menu(app(context), &parent_path, first, after.as_deref()).await?)
+        Ok(operations::menu(app(context), &parent_path, paging(context)?).await?)
     }
 
     /// All descendants of a category, sorted by path.
@@ -72,111 +69,63 @@ impl CategoriesQuery {
             default = false
         )]
         include_self: bool,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Category>> {
-        let after = after.as_deref();
-        Ok(operations::subtree(app(context), &path, include_self, first, after).await?)
+        Ok(operations::subtree(app(context), &path, include_self, paging(context)?).await?)
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct CategoriesMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct CategoriesMutation;
 
-#[Object]
-impl CategoriesMutation {
     /// Creates a category, as a root or below a parent.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn create_category(
-        &self,
-        context: &Context<'_>,
-        input: CreateCategoryInput,
-    ) -> Result<CreateCategoryResult> {
-        answer(operations::create_category(cx(context), input).await)
-    }
+    create_category(CreateCategoryInput) -> CreateCategoryResult
+        for Who::Role(Role::Merchant);
 
     /// Changes the name of a category in one of its languages. The new name is copied to all descendants and
     /// products. The answer is sent when that is complete, or after a few seconds if there are very many; the
     /// remaining copies then follow.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn rename_category(
-        &self,
-        context: &Context<'_>,
-        input: RenameCategoryInput,
-    ) -> Result<RenameCategoryResult> {
-        answer(operations::rename_category(cx(context), input).await)
-    }
+    rename_category(RenameCategoryInput) -> RenameCategoryResult
+        for Who::Role(Role::Merchant);
 
     /// Changes the slug of a category, and with it the paths of all descendants. The new paths are copied to
     /// all descendants and products. The answer is sent when that is complete, or after a few seconds if
     /// there are very many; the remaining copies then follow.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn change_category_slug(
-        &self,
-        context: &Context<'_>,
-        input: ChangeCategorySlugInput,
-    ) -> Result<ChangeCategorySlugResult> {
-        answer(operations::change_category_slug(cx(context), input).await)
-    }
+    change_category_slug(ChangeCategorySlugInput) -> ChangeCategorySlugResult
+        for Who::Role(Role::Merchant);
 
     /// Moves a category with all its descendants below another parent. The new paths are copied to all
     /// descendants and products. The answer is sent when that is complete, or after a few seconds if there
     /// are very many; the remaining copies then follow.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn move_category(
-        &self,
-        context: &Context<'_>,
-        input: MoveCategoryInput,
-    ) -> Result<MoveCategoryResult> {
-        answer(operations::move_category(cx(context), input).await)
-    }
+    move_category(MoveCategoryInput) -> MoveCategoryResult
+        for Who::Role(Role::Merchant);
 
     /// Deletes a category. It is refused with `InUse` while there are categories below it or products in it.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn delete_category(
-        &self,
-        context: &Context<'_>,
-        input: DeleteCategoryInput,
-    ) -> Result<DeleteCategoryResult> {
-        answer(operations::delete_category(cx(context), input).await)
-    }
+    delete_category(DeleteCategoryInput) -> DeleteCategoryResult
+        for Who::Role(Role::Merchant);
 
     /// Adds a name in another language to a category. It is copied to all descendants and products as with
     /// `renameCategory`.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn add_translation(
-        &self,
-        context: &Context<'_>,
-        input: AddTranslationInput,
-    ) -> Result<AddTranslationResult> {
-        answer(operations::add_translation(cx(context), input).await)
-    }
+    add_translation(AddTranslationInput) -> AddTranslationResult
+        for Who::Role(Role::Merchant);
 
     /// Removes the name of a category in one language. The last name can't be removed. Repeatable: a name
     /// that doesn't exist counts as removed. The change is copied to all descendants and products as with
     /// `renameCategory`.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn remove_translation(
-        &self,
-        context: &Context<'_>,
-        input: RemoveTranslationInput,
-    ) -> Result<RemoveTranslationResult> {
-        answer(operations::remove_translation(cx(context), input).await)
-    }
+    remove_translation(RemoveTranslationInput) -> RemoveTranslationResult
+        for Who::Role(Role::Merchant);
 }

@@ -10,11 +10,10 @@ use super::{
 };
 use crate::graphql::{
     app,
+    codes::refusal,
     declared::{each, input, nested, result},
     node_id::NodeKind,
-    refusals::{
-        AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Unusable,
-    },
+    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Unusable},
     scalars::{LocaleTag, Slug},
 };
 
@@ -316,29 +315,23 @@ impl From<String> for DeletedCategory {
     }
 }
 
-/// The move would make a category its own ancestor.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct WouldMakeCircle {
-    /// Always `WOULD_MAKE_CIRCLE`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Global id of the category that was to be moved.
-    pub category: ID,
-    /// Global id of the new parent. It is the category itself or one of its descendants.
-    pub parent: ID,
+refusal! {
+    /// The move would make a category its own ancestor.
+    struct WouldMakeCircle as "WOULD_MAKE_CIRCLE" {
+        /// Global id of the category that was to be moved.
+        pub category: ID,
+        /// Global id of the new parent. It is the category itself or one of its descendants.
+        pub parent: ID,
+    }
 }
 
 impl WouldMakeCircle {
     /// `parent` is the category itself or one of its descendants.
     pub fn new(category: &str, parent: &str) -> Self {
-        Self {
-            code: ErrorCode::WouldMakeCircle,
-            message: "a category can't go below itself or what lies below it".into(),
-            category: NodeKind::Category.id(category),
-            parent: NodeKind::Category.id(parent),
-        }
+        Self::because(
+            "a category can't go below itself or what lies below it",
+            NodeKind::Category.id(category),
+            NodeKind::Category.id(parent),
+        )
     }
 }
-
-impl Refusal for WouldMakeCircle {}

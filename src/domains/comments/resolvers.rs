@@ -15,7 +15,8 @@ use super::{
 use crate::graphql::{
     app,
     cx::{Cx, cx},
-    refusals::answer,
+    declared::mutations,
+    page::paging,
     requester,
     requester::{Role, Who},
     subscription::follow,
@@ -43,11 +44,8 @@ impl CommentsQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
         #[graphql(desc = "Sort order.")] order: CommentOrder,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Page> {
-        let found = operations::comments(cx(context), &on, order, first, after.as_deref()).await?;
+        let found = operations::comments(cx(context), &on, order, paging(context)?).await?;
         Ok(found.map(connection))
     }
 
@@ -61,12 +59,9 @@ impl CommentsQuery {
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
         #[graphql(desc = "Slug of the comment. Default: the comments that reply to none.")]
         slug: Option<String>,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Page> {
-        let (slug, after) = (slug.as_deref(), after.as_deref());
-        let found = operations::replies(cx(context), &on, slug, first, after).await?;
+        let slug = slug.as_deref();
+        let found = operations::replies(cx(context), &on, slug, paging(context)?).await?;
         Ok(found.map(connection))
     }
 
@@ -79,12 +74,8 @@ impl CommentsQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
         #[graphql(desc = "Slug of the comment.")] slug: String,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Page> {
-        let after = after.as_deref();
-        let found = operations::subthread(cx(context), &on, &slug, first, after).await?;
+        let found = operations::subthread(cx(context), &on, &slug, paging(context)?).await?;
         Ok(found.map(connection))
     }
 
@@ -109,102 +100,61 @@ impl CommentsQuery {
         &self,
         context: &Context<'_>,
         #[graphql(desc = "Subject of the author's token. Default: the caller.")] author: Option<ID>,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Comment>> {
-        let (author, after) = (author.as_deref().map(String::as_str), after.as_deref());
-        Ok(connection(operations::comments_by(cx(context), author, first, after).await?))
+        let author = author.as_deref().map(String::as_str);
+        Ok(connection(operations::comments_by(cx(context), author, paging(context)?).await?))
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct CommentsMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct CommentsMutation;
 
-#[Object]
-impl CommentsMutation {
     /// Opens the discussion of a product, of content or of an asset. Repeatable: an open discussion with the
     /// same layout is returned, one with another layout is refused with `AlreadyExists`. Discussions of
     /// products are opened by merchants, all others by editors. The first review of a product opens its
     /// discussion too.
     ///
     /// Who: editor or merchant.
-    #[graphql(guard = "Who::Either(Role::Editor, Role::Merchant)")]
-    async fn open_discussion(
-        &self,
-        context: &Context<'_>,
-        input: OpenDiscussionInput,
-    ) -> Result<OpenDiscussionResult> {
-        answer(operations::open_discussion(cx(context), input).await)
-    }
+    open_discussion(OpenDiscussionInput) -> OpenDiscussionResult
+        for Who::Either(Role::Editor, Role::Merchant);
 
     /// Moves a discussion to another layout. Comments can be posted during the migration, and none are lost.
     /// Repeatable: a repeat continues the migration. Discussions of products are migrated by merchants, all
     /// others by editors.
     ///
     /// Who: editor or merchant.
-    #[graphql(guard = "Who::Either(Role::Editor, Role::Merchant)")]
-    async fn migrate_discussion(
-        &self,
-        context: &Context<'_>,
-        input: MigrateDiscussionInput,
-    ) -> Result<MigrateDiscussionResult> {
-        answer(operations::migrate_discussion(cx(context), input).await)
-    }
+    migrate_discussion(MigrateDiscussionInput) -> MigrateDiscussionResult
+        for Who::Either(Role::Editor, Role::Merchant);
 
     /// Posts a comment in a discussion, or a reply to a comment.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn post_comment(
-        &self,
-        context: &Context<'_>,
-        input: PostCommentInput,
-    ) -> Result<PostCommentResult> {
-        answer(operations::post_comment(cx(context), input).await)
-    }
+    post_comment(PostCommentInput) -> PostCommentResult
+        for Who::SignedIn;
 
     /// Replaces the text of a comment of the caller. It is possible for `comment_edit_seconds` (by default
     /// 900) after posting. It is refused with `CommentConflict` if the comment changed since the client read
     /// it. Repeatable: the same call with the same `version` returns the edited comment.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn edit_comment(
-        &self,
-        context: &Context<'_>,
-        input: EditCommentInput,
-    ) -> Result<EditCommentResult> {
-        answer(operations::edit_comment(cx(context), input).await)
-    }
+    edit_comment(EditCommentInput) -> EditCommentResult
+        for Who::SignedIn;
 
     /// Removes the text of a comment. The comment keeps its place, and its replies stay. Allowed for the
     /// author and for moderators.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn remove_comment(
-        &self,
-        context: &Context<'_>,
-        input: RemoveCommentInput,
-    ) -> Result<RemoveCommentResult> {
-        answer(operations::remove_comment(cx(context), input).await)
-    }
+    remove_comment(RemoveCommentInput) -> RemoveCommentResult
+        for Who::SignedIn;
 
     /// Posts a review of a product: a comment with stars, one per author. `editComment` and `removeComment`
     /// apply to reviews too. A removed review can't be written again. Repeatable: the same call returns the
     /// review. The first review of a product opens its discussion.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn review_product(
-        &self,
-        context: &Context<'_>,
-        input: ReviewProductInput,
-    ) -> Result<ReviewProductResult> {
-        answer(operations::review_product(cx(context), input).await)
-    }
+    review_product(ReviewProductInput) -> ReviewProductResult
+        for Who::SignedIn;
 }
 
 /// Subscription fields.

@@ -20,7 +20,7 @@ use crate::{
     mongo::{
         Stored, Version, audiences,
         expression::{append, array, choose, filter, literal, stored, whole},
-        indexes::{Index, Key, Kind},
+        indexes::Index,
     },
 };
 
@@ -402,94 +402,54 @@ impl Branch for NodeDocument {
 impl Stored for NodeDocument {
     const COLLECTION: &'static str = "nodes";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "slug",
-            keys: &[("metadata.parentId", Key::Up), ("metadata.slug", Key::Up)],
-            kind: Kind::Unique,
-            serves: "what lies in something, by slug; no two have the same",
-        },
-        Index {
-            name: "path",
-            keys: &[("metadata.path", Key::Up)],
-            kind: Kind::Plain,
-            serves: "content by path",
-        },
-        Index {
-            name: "former",
-            keys: &[("former.path", Key::Up)],
-            kind: Kind::Plain,
-            serves: "content by a path that it had",
-        },
-        Index {
-            name: "feed",
-            keys: &[("listed", Key::Up), ("publishedAt", Key::Down), ("_id", Key::Up)],
-            kind: Kind::Where("publishedAt"),
-            serves: "feeds, newest first, for each audience",
-        },
-        Index {
-            name: "text",
-            keys: &[("live.title", Key::Text(10)), ("live.detail.body", Key::Text(5))],
-            kind: Kind::Text("stemming"),
-            serves: "published content by words of title and text",
-        },
-        Index {
-            name: "parent",
-            keys: &[("metadata.parentId", Key::Up), ("_id", Key::Up), ("parentCv", Key::Up)],
-            kind: Kind::Plain,
-            serves: "what follows its parent, or keeps it from being deleted",
-        },
-        Index {
-            name: "next",
-            keys: &[("next.at", Key::Up)],
-            kind: Kind::Where("next.at"),
-            serves: "the sweep that puts what is due in the place of what was live",
-        },
-        Index {
-            name: "outbox",
-            keys: &[("outbox.at", Key::Up)],
-            kind: Kind::Where("outbox.at"),
-            serves: "the sweep of paths that haven't reached everything below",
-        },
-        Index {
-            name: "kept",
-            keys: &[("kept.at", Key::Up)],
-            kind: Kind::Where("kept.at"),
-            serves: "the sweep of versions that are still to be kept",
-        },
-        Index {
-            name: "copying",
-            keys: &[("copying", Key::Up)],
-            kind: Kind::Where("copying"),
-            serves: "the sweep of creations that were cut",
-        },
-        Index {
-            name: "deleting",
-            keys: &[("deleting.at", Key::Up)],
-            kind: Kind::Where("deleting.at"),
-            serves: "the sweep of deletions that were cut",
-        },
-        Index {
-            name: "deleted",
-            keys: &[("deletedAt", Key::Up)],
-            kind: Kind::Where("deletedAt"),
-            serves: "the sweep that forgets what was deleted",
-        },
-        Index {
-            name: "remains",
-            keys: &[("remains", Key::Up)],
-            kind: Kind::Where("remains"),
-            serves: "the sweep of what deleted content leaves behind",
-        },
+        Index::unique(
+            "slug",
+            "metadata.parentId metadata.slug",
+            "what lies in something, by slug; no two have the same",
+        ),
+        Index::plain("path", "metadata.path", "content by path"),
+        Index::plain("former", "former.path", "content by a path that it had"),
+        Index::of(
+            "feed",
+            "listed -publishedAt _id",
+            "publishedAt",
+            "feeds, newest first, for each audience",
+        ),
+        Index::text(
+            "text",
+            "live.title^10 live.detail.body^5",
+            "stemming",
+            "published content by words of title and text",
+        ),
+        Index::plain(
+            "parent",
+            "metadata.parentId _id parentCv",
+            "what follows its parent, or keeps it from being deleted",
+        ),
+        Index::of_field(
+            "next",
+            "next.at",
+            "the sweep that puts what is due in the place of what was live",
+        ),
+        Index::of_field(
+            "outbox",
+            "outbox.at",
+            "the sweep of paths that haven't reached everything below",
+        ),
+        Index::of_field("kept", "kept.at", "the sweep of versions that are still to be kept"),
+        Index::of_field("copying", "copying", "the sweep of creations that were cut"),
+        Index::of_field("deleting", "deleting.at", "the sweep of deletions that were cut"),
+        Index::of_field("deleted", "deletedAt", "the sweep that forgets what was deleted"),
+        Index::of_field("remains", "remains", "the sweep of what deleted content leaves behind"),
         comments::TOUCHED,
     ];
 }
 
 impl Stored for RevisionDocument {
     const COLLECTION: &'static str = "nodeRevisions";
-    const INDEXES: &'static [Index] = &[Index {
-        name: "node",
-        keys: &[("nodeId", Key::Up), ("version.number", Key::Down)],
-        kind: Kind::Unique,
-        serves: "former versions of content, newest first",
-    }];
+    const INDEXES: &'static [Index] = &[Index::unique(
+        "node",
+        "nodeId -version.number",
+        "former versions of content, newest first",
+    )];
 }

@@ -16,8 +16,9 @@ use super::{
 use crate::graphql::{
     app,
     cx::cx,
+    declared::mutations,
     is_selected,
-    refusals::answer,
+    page::paging,
     requester::{Role, Who},
 };
 
@@ -50,12 +51,9 @@ impl ContentQuery {
         &self,
         context: &Context<'_>,
         #[graphql(desc = "Filter; it also determines the order.")] by: ContentsBy,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Content>> {
         let texts = is_selected(context, TEXTS);
-        Ok(operations::contents(cx(context), &by, texts, first, after.as_deref()).await?)
+        Ok(operations::contents(cx(context), &by, texts, paging(context)?).await?)
     }
 
     /// Direct children of some content, or the roots, published or not; sorted by slug.
@@ -68,12 +66,9 @@ impl ContentQuery {
         #[graphql(desc = "Global id of the parent. Default: the roots are listed.")] parent: Option<
             ID,
         >,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Content>> {
-        let (texts, after) = (is_selected(context, TEXTS), after.as_deref());
-        Ok(operations::below(cx(context), parent.as_ref(), texts, first, after).await?)
+        let texts = is_selected(context, TEXTS);
+        Ok(operations::below(cx(context), parent.as_ref(), texts, paging(context)?).await?)
     }
 
     /// Former versions of content, newest first. The last 50 are kept.
@@ -84,143 +79,78 @@ impl ContentQuery {
         &self,
         context: &Context<'_>,
         #[graphql(name = "content", desc = "Global id of the content.")] id: ID,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, ContentRevision>> {
-        Ok(operations::revisions(app(context), &id, first, after.as_deref()).await?)
+        Ok(operations::revisions(app(context), &id, paging(context)?).await?)
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct ContentMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct ContentMutation;
 
-#[Object]
-impl ContentMutation {
     /// Creates content, as a root or below a parent. Readers see it once it is published.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn create_content(
-        &self,
-        context: &Context<'_>,
-        input: CreateContentInput,
-    ) -> Result<CreateContentResult> {
-        answer(operations::create_content(cx(context), input).await)
-    }
+    create_content(CreateContentInput) -> CreateContentResult
+        for Who::Role(Role::Editor);
 
     /// Replaces the draft of content and keeps the previous version. Readers see the new draft once it is
     /// published. It is refused with `ContentConflict` if the draft changed since the client read it.
     /// Repeatable: the same call with the same `version` returns the edited content.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn edit_content(
-        &self,
-        context: &Context<'_>,
-        input: EditContentInput,
-    ) -> Result<EditContentResult> {
-        answer(operations::edit_content(cx(context), input).await)
-    }
+    edit_content(EditContentInput) -> EditContentResult
+        for Who::Role(Role::Editor);
 
     /// Makes a former version the new draft and keeps the previous version. It is refused with
     /// `ContentConflict` if the draft changed since the client read it.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn restore_content(
-        &self,
-        context: &Context<'_>,
-        input: RestoreContentInput,
-    ) -> Result<RestoreContentResult> {
-        answer(operations::restore_content(cx(context), input).await)
-    }
+    restore_content(RestoreContentInput) -> RestoreContentResult
+        for Who::Role(Role::Editor);
 
     /// Adds tags to content. The change is visible at once, also to readers.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn tag_content(
-        &self,
-        context: &Context<'_>,
-        input: TagContentInput,
-    ) -> Result<TagContentResult> {
-        answer(operations::tag_content(cx(context), input).await)
-    }
+    tag_content(TagContentInput) -> TagContentResult
+        for Who::Role(Role::Editor);
 
     /// Removes tags from content. The change is visible at once, also to readers.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn untag_content(
-        &self,
-        context: &Context<'_>,
-        input: UntagContentInput,
-    ) -> Result<UntagContentResult> {
-        answer(operations::untag_content(cx(context), input).await)
-    }
+    untag_content(UntagContentInput) -> UntagContentResult
+        for Who::Role(Role::Editor);
 
     /// Sets the roles that may read content. The change applies at once, also to published versions.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn set_content_access(
-        &self,
-        context: &Context<'_>,
-        input: SetContentAccessInput,
-    ) -> Result<SetContentAccessResult> {
-        answer(operations::set_content_access(cx(context), input).await)
-    }
+    set_content_access(SetContentAccessInput) -> SetContentAccessResult
+        for Who::Role(Role::Editor);
 
     /// Publishes the draft, now or at a later time. Repeatable: the same call returns the content.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn publish_content(
-        &self,
-        context: &Context<'_>,
-        input: PublishContentInput,
-    ) -> Result<PublishContentResult> {
-        answer(operations::publish_content(cx(context), input).await)
-    }
+    publish_content(PublishContentInput) -> PublishContentResult
+        for Who::Role(Role::Editor);
 
     /// Withdraws the published version of content and the scheduled one. Its children stay published.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn unpublish_content(
-        &self,
-        context: &Context<'_>,
-        input: UnpublishContentInput,
-    ) -> Result<UnpublishContentResult> {
-        answer(operations::unpublish_content(cx(context), input).await)
-    }
+    unpublish_content(UnpublishContentInput) -> UnpublishContentResult
+        for Who::Role(Role::Editor);
 
     /// Moves content with all its descendants below another parent, or changes its slug. Former paths are
     /// redirected to the new ones. The answer is sent when all descendants have their new paths, or after a
     /// few seconds if there are very many; the remaining ones then follow.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn move_content(
-        &self,
-        context: &Context<'_>,
-        input: MoveContentInput,
-    ) -> Result<MoveContentResult> {
-        answer(operations::move_content(cx(context), input).await)
-    }
+    move_content(MoveContentInput) -> MoveContentResult
+        for Who::Role(Role::Editor);
 
     /// Deletes content with its former versions. It is refused with `InUse` while there is content or an
     /// asset in it.
     ///
     /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn delete_content(
-        &self,
-        context: &Context<'_>,
-        input: DeleteContentInput,
-    ) -> Result<DeleteContentResult> {
-        answer(operations::delete_content(cx(context), input).await)
-    }
+    delete_content(DeleteContentInput) -> DeleteContentResult
+        for Who::Role(Role::Editor);
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::graphql::{
     cx::cx,
-    refusals::answer,
+    declared::mutations,
     requester::{Role, Who},
     scalars::Date,
 };
@@ -38,23 +38,15 @@ impl HitsQuery {
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct HitsMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct HitsMutation;
 
-#[Object]
-impl HitsMutation {
     /// Counts page views. The answer is sent when a majority of MongoDB's members has stored them. The
     /// mutation has no idempotency key. After the error `UNAVAILABLE` the hits may have been counted, or not,
     /// or only for reports of some resolutions.
     ///
     /// Who: service.
-    #[graphql(guard = "Who::Role(Role::Service)")]
-    async fn record_hits(
-        &self,
-        context: &Context<'_>,
-        input: RecordHitsInput,
-    ) -> Result<RecordHitsResult> {
-        answer(operations::record_hits(cx(context), input).await)
-    }
+    record_hits(RecordHitsInput) -> RecordHitsResult
+        for Who::Role(Role::Service);
 }

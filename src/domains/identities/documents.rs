@@ -4,10 +4,7 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{
-    Stored, Version,
-    indexes::{Index, Key, Kind as IndexKind},
-};
+use crate::mongo::{Stored, Version, indexes::Index};
 
 /// One name and its holder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -112,23 +109,8 @@ impl IdentityDocument {
 impl Stored for IdentityDocument {
     const COLLECTION: &'static str = "identities";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "user",
-            keys: &[("userId", Key::Up), ("_id", Key::Up)],
-            kind: IndexKind::Plain,
-            serves: "the names of a user",
-        },
-        Index {
-            name: "pending",
-            keys: &[("pending.at", Key::Up)],
-            kind: IndexKind::Where("pending.at"),
-            serves: "the sweep of changes that were cut",
-        },
-        Index {
-            name: "released",
-            keys: &[("releasedAt", Key::Up)],
-            kind: IndexKind::Where("releasedAt"),
-            serves: "the sweep of names that were let go",
-        },
+        Index::plain("user", "userId _id", "the names of a user"),
+        Index::of_field("pending", "pending.at", "the sweep of changes that were cut"),
+        Index::of_field("released", "releasedAt", "the sweep of names that were let go"),
     ];
 }

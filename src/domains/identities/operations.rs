@@ -19,7 +19,7 @@ use crate::{
     graphql::{
         cx::Cx,
         declared::Input,
-        page::{Order, Page},
+        page::{Order, Page, Paging},
         refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
         requester::Role,
     },
@@ -54,12 +54,11 @@ pub async fn user_by(cx: Cx<'_>, mut identity: IdentityInput) -> Result<Option<S
 pub async fn identities(
     cx: Cx<'_>,
     user: Option<&ID>,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, Identity>, Error> {
     let user = user_of(cx, user)?;
     let list = format!("identities {user}");
-    let page = Page::new(&cx, Order { list, keys: vec![("_id", 1)] }, first, after)?;
+    let page = Page::new(&cx, Order { list, keys: vec![("_id", 1)] }, paging)?;
     let found = store::list_of(&cx, &page, &user).await?;
     Ok(page.connection(found, |found| vec![Bson::from(&found.key)], Identity::from))
 }

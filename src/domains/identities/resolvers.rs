@@ -12,7 +12,8 @@ use super::{
 };
 use crate::graphql::{
     cx::cx,
-    refusals::answer,
+    declared::mutations,
+    page::paging,
     requester::{Role, Who},
 };
 
@@ -45,69 +46,40 @@ impl IdentitiesQuery {
         &self,
         context: &Context<'_>,
         #[graphql(desc = "Subject of the user's tokens. Default: the caller.")] user_id: Option<ID>,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Identity>> {
-        let (user, after) = (user_id.as_ref(), after.as_deref());
-        Ok(operations::identities(cx(context), user, first, after).await?)
+        let user = user_id.as_ref();
+        Ok(operations::identities(cx(context), user, paging(context)?).await?)
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct IdentitiesMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct IdentitiesMutation;
 
-#[Object]
-impl IdentitiesMutation {
     /// Issues a proof that a name belongs to a user. The service must have verified this before, for example
     /// by a message to the address. The user claims the name with the proof within an hour.
     ///
     /// Who: service.
-    #[graphql(guard = "Who::Role(Role::Service)")]
-    async fn prove_identity(
-        &self,
-        context: &Context<'_>,
-        input: ProveIdentityInput,
-    ) -> Result<ProveIdentityResult> {
-        answer(operations::prove_identity(cx(context), input).await)
-    }
+    prove_identity(ProveIdentityInput) -> ProveIdentityResult
+        for Who::Role(Role::Service);
 
     /// Claims a name for the caller. Without a valid proof the answer doesn't tell whether anyone has the
     /// name. Repeatable: claiming a name that the user has returns it.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn claim_identity(
-        &self,
-        context: &Context<'_>,
-        input: ClaimIdentityInput,
-    ) -> Result<ClaimIdentityResult> {
-        answer(operations::claim_identity(cx(context), input).await)
-    }
+    claim_identity(ClaimIdentityInput) -> ClaimIdentityResult
+        for Who::SignedIn;
 
     /// Releases a name of the caller. Anyone can claim it afterwards.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn release_identity(
-        &self,
-        context: &Context<'_>,
-        input: ReleaseIdentityInput,
-    ) -> Result<ReleaseIdentityResult> {
-        answer(operations::release_identity(cx(context), input).await)
-    }
+    release_identity(ReleaseIdentityInput) -> ReleaseIdentityResult
+        for Who::SignedIn;
 
     /// Replaces a name of the caller by another one. Either both changes happen or neither: the user has
     /// exactly one of the two names at any time. Repeatable: the same call returns the new name.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn change_identity(
-        &self,
-        context: &Context<'_>,
-        input: ChangeIdentityInput,
-    ) -> Result<ChangeIdentityResult> {
-        answer(operations::change_identity(cx(context), input).await)
-    }
+    change_identity(ChangeIdentityInput) -> ChangeIdentityResult
+        for Who::SignedIn;
 }

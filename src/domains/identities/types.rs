@@ -7,9 +7,10 @@ use super::{
     normal,
 };
 use crate::graphql::{
+    codes::refusal,
     declared::{input, result},
     input,
-    refusals::{AlreadyExists, ErrorCode, InvalidInput, NotFound, Refusal},
+    refusals::{AlreadyExists, InvalidInput, NotFound},
     scalars::DateTime,
 };
 
@@ -159,21 +160,15 @@ impl From<Name> for ReleasedIdentity {
     }
 }
 
-/// The proof is missing, invalid or expired. The answer doesn't tell whether anyone has the name.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct ProofNeeded {
-    /// Always `PROOF_NEEDED`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
+refusal! {
+    /// The proof is missing, invalid or expired. The answer doesn't tell whether anyone has the name.
+    struct ProofNeeded as "PROOF_NEEDED" {
+    }
 }
 
 /// The same refusal for a missing proof and for an invalid or expired one.
 impl Default for ProofNeeded {
     fn default() -> Self {
-        let message = "a proof is needed that the name is yours".into();
-        Self { code: ErrorCode::ProofNeeded, message }
+        Self::because("a proof is needed that the name is yours")
     }
 }
-
-impl Refusal for ProofNeeded {}

@@ -5,10 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     flow::OpRecord,
-    mongo::{
-        Stored, Version,
-        indexes::{Index, Key, Kind},
-    },
+    mongo::{Stored, Version, indexes::Index},
 };
 
 /// Stock of one SKU.
@@ -116,45 +113,36 @@ pub struct Tag {
 impl Stored for StockDocument {
     const COLLECTION: &'static str = "inventory";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "reservations_at",
-            keys: &[("reservations.at", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep of reservations whose holder has vanished",
-        },
-        Index {
-            name: "reservations_takes_at",
-            keys: &[("reservations.takes.at", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep of takes that were decided, or never will be",
-        },
-        Index {
-            name: "reservations_gifts_at",
-            keys: &[("reservations.gifts.at", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep that retires the marks of gives",
-        },
-        Index {
-            name: "reservations_holder",
-            keys: &[("reservations.holder", Key::Up)],
-            kind: Kind::Plain,
-            serves: "what one cart or order still holds, when it is closed",
-        },
-        Index {
-            name: "deletion_due",
-            keys: &[("deletionDue", Key::Up)],
-            kind: Kind::Where("deletionDue"),
-            serves: "the sweep of deletions that the catalog hasn't followed",
-        },
+        Index::plain(
+            "reservations_at",
+            "reservations.at",
+            "the sweep of reservations whose holder has vanished",
+        ),
+        Index::plain(
+            "reservations_takes_at",
+            "reservations.takes.at",
+            "the sweep of takes that were decided, or never will be",
+        ),
+        Index::plain(
+            "reservations_gifts_at",
+            "reservations.gifts.at",
+            "the sweep that retires the marks of gives",
+        ),
+        Index::plain(
+            "reservations_holder",
+            "reservations.holder",
+            "what one cart or order still holds, when it is closed",
+        ),
+        Index::of_field(
+            "deletion_due",
+            "deletionDue",
+            "the sweep of deletions that the catalog hasn't followed",
+        ),
     ];
 }
 
 impl Stored for ReceiptDocument {
     const COLLECTION: &'static str = "stockReceipts";
-    const INDEXES: &'static [Index] = &[Index {
-        name: "at",
-        keys: &[("at", Key::Up)],
-        kind: Kind::Plain,
-        serves: "the sweep of receipts that may be forgotten",
-    }];
+    const INDEXES: &'static [Index] =
+        &[Index::plain("at", "at", "the sweep of receipts that may be forgotten")];
 }

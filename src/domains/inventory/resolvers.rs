@@ -11,8 +11,7 @@ use super::{
 };
 use crate::graphql::{
     app,
-    cx::cx,
-    refusals::answer,
+    declared::mutations,
     requester::{Role, Who},
     subscription::follow,
 };
@@ -37,38 +36,24 @@ impl InventoryQuery {
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct InventoryMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct InventoryMutation;
 
-#[Object]
-impl InventoryMutation {
     /// Books goods that came in. The number of receipts per hour isn't limited. A SKU that receives hundreds
     /// of receipts per second over many seconds is answered with the error `RATE_LIMITED`.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn receive_stock(
-        &self,
-        context: &Context<'_>,
-        input: ReceiveStockInput,
-    ) -> Result<ReceiveStockResult> {
-        answer(operations::receive_stock(cx(context), input).await)
-    }
+    receive_stock(ReceiveStockInput) -> ReceiveStockResult
+        for Who::Role(Role::Merchant);
 
     /// Deletes a product. It is refused with `InUse` while carts or checkouts hold pieces of the product.
     /// Existing orders of the product stay. The remaining stock stays with the SKU and belongs to the next
     /// product that is created with it.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn delete_product(
-        &self,
-        context: &Context<'_>,
-        input: DeleteProductInput,
-    ) -> Result<DeleteProductResult> {
-        answer(operations::delete_product(cx(context), input).await)
-    }
+    delete_product(DeleteProductInput) -> DeleteProductResult
+        for Who::Role(Role::Merchant);
 }
 
 /// Subscription fields.

@@ -8,10 +8,7 @@ use crate::{
     domains::carts::{Address, Payment},
     flow::OpRecord,
     graphql::scalars::CurrencyCode,
-    mongo::{
-        Stored, Version,
-        indexes::{Index, Key, Kind},
-    },
+    mongo::{Stored, Version, indexes::Index},
 };
 
 /// One order, or the tombstone of a deleted one.
@@ -214,23 +211,12 @@ impl Raise {
 impl Stored for OrderDocument {
     const COLLECTION: &'static str = "orders";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "owner_placed",
-            keys: &[("owner", Key::Up), ("placedAt", Key::Down), ("_id", Key::Down)],
-            kind: Kind::Where("owner"),
-            serves: "myOrders",
-        },
-        Index {
-            name: "outbox_at",
-            keys: &[("outbox.at", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep of what is still to be given, or was given a while ago",
-        },
-        Index {
-            name: "raises_deadline",
-            keys: &[("raises.deadline", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the sweep of raises that were cut",
-        },
+        Index::of("owner_placed", "owner -placedAt -_id", "owner", "myOrders"),
+        Index::plain(
+            "outbox_at",
+            "outbox.at",
+            "the sweep of what is still to be given, or was given a while ago",
+        ),
+        Index::plain("raises_deadline", "raises.deadline", "the sweep of raises that were cut"),
     ];
 }

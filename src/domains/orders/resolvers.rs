@@ -13,9 +13,10 @@ use super::{
 use crate::graphql::{
     app,
     cx::{Cx, cx},
+    declared::mutations,
     input,
     node_id::NodeKind,
-    refusals::answer,
+    page::paging,
     requester,
     requester::{Role, Who},
     subscription::follow,
@@ -44,36 +45,22 @@ impl OrdersQuery {
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
-    async fn my_orders(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
-    ) -> Result<Connection<String, Order>> {
-        Ok(operations::my_orders(cx(context), first, after.as_deref()).await?)
+    async fn my_orders(&self, context: &Context<'_>) -> Result<Connection<String, Order>> {
+        Ok(operations::my_orders(cx(context), paging(context)?).await?)
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct OrdersMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct OrdersMutation;
 
-#[Object]
-impl OrdersMutation {
     /// Checks a cart out: takes the stock that isn't reserved yet, collects the payment and places the order.
     /// Either all of this happens or nothing. Of several concurrent checkouts of a cart one places the order.
     /// Allowed for the owner of the cart, and for everyone if the cart has no owner. With a token, a cart
     /// without an owner and its order then belong to the caller, as with `claimCart`.
     ///
     /// Who: everyone.
-    async fn checkout_cart(
-        &self,
-        context: &Context<'_>,
-        input: CheckoutCartInput,
-    ) -> Result<CheckoutCartResult> {
-        answer(operations::checkout_cart(cx(context), input).await)
-    }
+    checkout_cart(CheckoutCartInput) -> CheckoutCartResult;
 
     /// Sets the quantity of a line of an order in the state `PLACED`. Lowering puts the pieces back into
     /// stock and refunds their price. Raising takes pieces from stock and collects their price first. A
@@ -82,38 +69,20 @@ impl OrdersMutation {
     /// docgate, only the owner of that account can raise a line.
     ///
     /// Who: everyone.
-    async fn adjust_order_line(
-        &self,
-        context: &Context<'_>,
-        input: AdjustOrderLineInput,
-    ) -> Result<AdjustOrderLineResult> {
-        answer(operations::adjust_order_line(cx(context), input).await)
-    }
+    adjust_order_line(AdjustOrderLineInput) -> AdjustOrderLineResult;
 
     /// Cancels an order: puts its goods back into stock and refunds what wasn't refunded yet. A refund that
     /// can't be paid yet is shown in `refundDue`. The order is `CANCELLING` until everything is refunded.
     /// Allowed for the owner and for merchants, and for everyone if the order was placed without signing in.
     ///
     /// Who: everyone.
-    async fn cancel_order(
-        &self,
-        context: &Context<'_>,
-        input: CancelOrderInput,
-    ) -> Result<CancelOrderResult> {
-        answer(operations::cancel_order(cx(context), input).await)
-    }
+    cancel_order(CancelOrderInput) -> CancelOrderResult;
 
     /// Deletes a cancelled order for good. It is refused with `InUse` unless the order is `CANCELLED`.
     ///
     /// Who: admin.
-    #[graphql(guard = "Who::Role(Role::Admin)")]
-    async fn delete_order(
-        &self,
-        context: &Context<'_>,
-        input: DeleteOrderInput,
-    ) -> Result<DeleteOrderResult> {
-        answer(operations::delete_order(cx(context), input).await)
-    }
+    delete_order(DeleteOrderInput) -> DeleteOrderResult
+        for Who::Role(Role::Admin);
 }
 
 /// Subscription fields.

@@ -8,10 +8,9 @@ use crate::domains::carts::MOST_QUANTITY;
 use crate::{
     domains::carts::CartNotActive,
     graphql::{
+        codes::refusal,
         node_id::NodeKind,
-        refusals::{
-            Conflict, ErrorCode, InUse, InsufficientStock, InvalidInput, NotFound, Refusal,
-        },
+        refusals::{Conflict, InUse, InsufficientStock, InvalidInput, NotFound},
         scalars::{CurrencyCode, DateTime, Long, Money},
     },
 };
@@ -282,31 +281,25 @@ impl From<OrderDocument> for DeletedOrder {
     }
 }
 
-/// The cart has no lines.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct CartEmpty {
-    /// Always `CART_EMPTY`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
+refusal! {
+    /// The cart has no lines.
+    struct CartEmpty as "CART_EMPTY" {
+    }
 }
 
 impl Default for CartEmpty {
     fn default() -> Self {
-        Self { code: ErrorCode::CartEmpty, message: "there is nothing in the cart".into() }
+        Self::because("there is nothing in the cart")
     }
 }
 
-/// The available stock doesn't cover some lines of the cart. No stock was taken, nothing was paid, and the
-/// cart can be changed again.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct CheckoutShort {
-    /// Always `INSUFFICIENT_STOCK`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Every line that the available stock doesn't cover.
-    pub short_lines: Vec<ShortLine>,
+refusal! {
+    /// The available stock doesn't cover some lines of the cart. No stock was taken, nothing was paid, and the
+    /// cart can be changed again.
+    struct CheckoutShort as "INSUFFICIENT_STOCK" {
+        /// Every line that the available stock doesn't cover.
+        pub short_lines: Vec<ShortLine>,
+    }
 }
 
 impl CheckoutShort {
@@ -314,7 +307,7 @@ impl CheckoutShort {
     pub fn new(lines: Vec<ShortLine>) -> Self {
         let skus: Vec<String> = lines.iter().map(|line| format!("{:?}", line.sku.0)).collect();
         let message = format!("less is in stock than needed of {}", skus.join(", "));
-        Self { code: ErrorCode::InsufficientStock, message, short_lines: lines }
+        Self::because(message, lines)
     }
 }
 
@@ -336,34 +329,28 @@ impl ShortLine {
     }
 }
 
-/// The payment provider declined the payment. No stock was taken and nothing was paid.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct PaymentDeclined {
-    /// Always `PAYMENT_DECLINED`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Reason in the words of the payment provider.
-    pub reason: String,
+refusal! {
+    /// The payment provider declined the payment. No stock was taken and nothing was paid.
+    struct PaymentDeclined as "PAYMENT_DECLINED" {
+        /// Reason in the words of the payment provider.
+        pub reason: String,
+    }
 }
 
 impl PaymentDeclined {
     /// A refusal for this reason, which must be safe to show to clients.
     pub fn new(reason: String) -> Self {
         let message = format!("the payment was declined: {reason}");
-        Self { code: ErrorCode::PaymentDeclined, message, reason }
+        Self::because(message, reason)
     }
 }
 
-/// The order can't be changed in its present state.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct OrderNotOpen {
-    /// Always `ORDER_NOT_OPEN`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// State of the order.
-    pub state: OrderState,
+refusal! {
+    /// The order can't be changed in its present state.
+    struct OrderNotOpen as "ORDER_NOT_OPEN" {
+        /// State of the order.
+        pub state: OrderState,
+    }
 }
 
 impl OrderNotOpen {
@@ -374,11 +361,6 @@ impl OrderNotOpen {
             _ => "the order is cancelled",
         };
         let message = message.to_owned();
-        Self { code: ErrorCode::OrderNotOpen, message, state: order.state }
+        Self::because(message, order.state)
     }
 }
-
-impl Refusal for CartEmpty {}
-impl Refusal for CheckoutShort {}
-impl Refusal for PaymentDeclined {}
-impl Refusal for OrderNotOpen {}

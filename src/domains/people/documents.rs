@@ -4,10 +4,7 @@ use async_graphql::SimpleObject;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{
-    Stored, Version,
-    indexes::{Index, Key, Kind},
-};
+use crate::mongo::{Stored, Version, indexes::Index};
 
 /// One person.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -77,24 +74,9 @@ pub struct NameDue {
 impl Stored for PersonDocument {
     const COLLECTION: &'static str = "people";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "name",
-            keys: &[("nameKey", Key::Up), ("_id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "people by the beginning of their name",
-        },
-        Index {
-            name: "outbox",
-            keys: &[("outbox.at", Key::Up)],
-            kind: Kind::Where("outbox.at"),
-            serves: "the sweep of names that are still to be spread",
-        },
-        Index {
-            name: "stones",
-            keys: &[("works.stoneAt", Key::Up)],
-            kind: Kind::Where("works.stoneAt"),
-            serves: "the sweep that takes the stones of works",
-        },
+        Index::plain("name", "nameKey _id", "people by the beginning of their name"),
+        Index::of_field("outbox", "outbox.at", "the sweep of names that are still to be spread"),
+        Index::of_field("stones", "works.stoneAt", "the sweep that takes the stones of works"),
     ];
 }
 

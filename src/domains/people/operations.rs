@@ -22,7 +22,7 @@ use crate::{
         declared::Input,
         input,
         node_id::NodeKind,
-        page::{Order, Page},
+        page::{Order, Page, Paging},
         refusals::{Conflict, NotFound, Stop},
     },
     mongo::Version,
@@ -47,13 +47,12 @@ pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error
 pub async fn people(
     app: &App,
     prefix: &str,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<(Page, Vec<PersonDocument>), Error> {
     let prefix = input::folded(&input::verbatim("nameStartsWith", prefix, 0..=*NAME.end())?);
     let list = format!("people {prefix:?}");
     let order = Order { list, keys: vec![("nameKey", 1), ("_id", 1)] };
-    let page = Page::new(app, order, first, after)?;
+    let page = Page::new(app, order, paging)?;
     let found = store::list_by_name(app, &prefix, &page).await?;
     Ok((page, found))
 }

@@ -13,8 +13,8 @@ use crate::{
     engine::caching::cache_control,
     graphql::{
         app,
-        cx::cx,
-        refusals::answer,
+        declared::mutations,
+        page::paging,
         requester::{Role, Who},
     },
 };
@@ -48,56 +48,32 @@ impl PeopleQuery {
             desc = "Beginning of the name; upper and lower case are treated as equal. Default: all people."
         )]
         name_starts_with: Option<String>,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Person>> {
         let prefix = name_starts_with.unwrap_or_default();
-        let (page, found) =
-            operations::people(app(context), &prefix, first, after.as_deref()).await?;
+        let (page, found) = operations::people(app(context), &prefix, paging(context)?).await?;
         Ok(page.connection(found, operations::position, Person))
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct PeopleMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct PeopleMutation;
 
-#[Object]
-impl PeopleMutation {
     /// Creates a person.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn create_person(
-        &self,
-        context: &Context<'_>,
-        input: CreatePersonInput,
-    ) -> Result<CreatePersonResult> {
-        answer(operations::create_person(cx(context), input).await)
-    }
+    create_person(CreatePersonInput) -> CreatePersonResult
+        for Who::Role(Role::Merchant);
 
     /// Changes the name of a person, also in the products that the person contributed to.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn rename_person(
-        &self,
-        context: &Context<'_>,
-        input: RenamePersonInput,
-    ) -> Result<RenamePersonResult> {
-        answer(operations::rename_person(cx(context), input).await)
-    }
+    rename_person(RenamePersonInput) -> RenamePersonResult
+        for Who::Role(Role::Merchant);
 
     /// Sets or removes the postal address of a person.
     ///
     /// Who: merchant.
-    #[graphql(guard = "Who::Role(Role::Merchant)")]
-    async fn set_person_address(
-        &self,
-        context: &Context<'_>,
-        input: SetPersonAddressInput,
-    ) -> Result<SetPersonAddressResult> {
-        answer(operations::set_person_address(cx(context), input).await)
-    }
+    set_person_address(SetPersonAddressInput) -> SetPersonAddressResult
+        for Who::Role(Role::Merchant);
 }

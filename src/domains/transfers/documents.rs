@@ -6,10 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     graphql::scalars::CurrencyCode,
-    mongo::{
-        Stored, Version,
-        indexes::{Index, Key, Kind},
-    },
+    mongo::{Stored, Version, indexes::Index},
 };
 
 /// Maximum amount of one transfer, and maximum amount of money in one currency. The balance of the world
@@ -298,28 +295,18 @@ impl TransferDocument {
 
 impl Stored for AccountDocument {
     const COLLECTION: &'static str = "accounts";
-    const INDEXES: &'static [Index] = &[Index {
-        name: "owner_opened",
-        keys: &[("owner", Key::Up), ("openedAt", Key::Up), ("_id", Key::Up)],
-        kind: Kind::Plain,
-        serves: "the accounts of one subject",
-    }];
+    const INDEXES: &'static [Index] =
+        &[Index::plain("owner_opened", "owner openedAt _id", "the accounts of one subject")];
 }
 
 impl Stored for TransferDocument {
     const COLLECTION: &'static str = "transfers";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "accounts_at",
-            keys: &[("accounts", Key::Up), ("at", Key::Down), ("_id", Key::Down)],
-            kind: Kind::Plain,
-            serves: "statements",
-        },
-        Index {
-            name: "state_at",
-            keys: &[("state", Key::Up), ("at", Key::Down), ("_id", Key::Down)],
-            kind: Kind::Plain,
-            serves: "the transfers in one state, and the sweep of those that were cut",
-        },
+        Index::plain("accounts_at", "accounts -at -_id", "statements"),
+        Index::plain(
+            "state_at",
+            "state -at -_id",
+            "the transfers in one state, and the sweep of those that were cut",
+        ),
     ];
 }

@@ -14,9 +14,10 @@ use super::{
 };
 use crate::graphql::{
     cx::{Cx, cx},
+    declared::mutations,
     input,
     node_id::NodeKind,
-    refusals::answer,
+    page::paging,
     requester::{Role, Who},
     subscription::follow,
 };
@@ -44,14 +45,8 @@ impl TransfersQuery {
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
-    async fn my_accounts(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
-    ) -> Result<Connection<String, Account>> {
-        Ok(operations::my_accounts(cx(context), first, after.as_deref()).await?)
+    async fn my_accounts(&self, context: &Context<'_>) -> Result<Connection<String, Account>> {
+        Ok(operations::my_accounts(cx(context), paging(context)?).await?)
     }
 
     /// A transfer, by its id or by the `idempotencyKey` with which the caller requested it. Null if it doesn't exist,
@@ -76,11 +71,8 @@ impl TransfersQuery {
         &self,
         context: &Context<'_>,
         #[graphql(desc = "State of the transfers.")] state: TransferState,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Connection<String, Transfer>> {
-        Ok(operations::transfers(cx(context), state, first, after.as_deref()).await?)
+        Ok(operations::transfers(cx(context), state, paging(context)?).await?)
     }
 
     /// Transfers from and to an account, newest first. Null if the account doesn't exist or isn't visible to
@@ -92,106 +84,63 @@ impl TransfersQuery {
         &self,
         context: &Context<'_>,
         #[graphql(desc = "Global id of the account.")] account: ID,
-        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
-        #[graphql(desc = "`endCursor` of the previous page. Default: the first page.")]
-        after: Option<String>,
     ) -> Result<Option<Connection<String, StatementEntry>>> {
-        Ok(operations::statement(cx(context), &account, first, after.as_deref()).await?)
+        Ok(operations::statement(cx(context), &account, paging(context)?).await?)
     }
 }
 
-/// Mutation fields.
-#[derive(Default)]
-pub struct TransfersMutation;
+mutations! {
+    /// Mutation fields.
+    pub struct TransfersMutation;
 
-#[Object]
-impl TransfersMutation {
     /// Opens an account for the caller. Its balance is zero.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn open_account(
-        &self,
-        context: &Context<'_>,
-        input: OpenAccountInput,
-    ) -> Result<OpenAccountResult> {
-        answer(operations::open_account(cx(context), input).await)
-    }
+    open_account(OpenAccountInput) -> OpenAccountResult
+        for Who::SignedIn;
 
     /// Closes an account of the caller for good. It is refused with `AccountNotEmpty` unless the balance is
     /// zero and no transfer is under way. Refunds of payments still reach a closed account. Repeatable:
     /// closing a closed account returns it.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn close_account(
-        &self,
-        context: &Context<'_>,
-        input: CloseAccountInput,
-    ) -> Result<CloseAccountResult> {
-        answer(operations::close_account(cx(context), input).await)
-    }
+    close_account(CloseAccountInput) -> CloseAccountResult
+        for Who::SignedIn;
 
     /// Moves money from an account of the caller to another account. A refused transfer can be tried again
     /// with the same `idempotencyKey`.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn transfer(
-        &self,
-        context: &Context<'_>,
-        input: TransferInput,
-    ) -> Result<TransferResult> {
-        answer(operations::transfer(cx(context), input).await)
-    }
+    transfer(TransferInput) -> TransferResult
+        for Who::SignedIn;
 
     /// Moves money from the outside world into an account. Any account can be named.
     ///
     /// Who: service.
-    #[graphql(guard = "Who::Role(Role::Service)")]
-    async fn deposit(&self, context: &Context<'_>, input: DepositInput) -> Result<DepositResult> {
-        answer(operations::deposit(cx(context), input).await)
-    }
+    deposit(DepositInput) -> DepositResult
+        for Who::Role(Role::Service);
 
     /// Moves money from an account to the outside world. Any account can be named, also a closed one that a
     /// refund has reached.
     ///
     /// Who: service.
-    #[graphql(guard = "Who::Role(Role::Service)")]
-    async fn withdraw(
-        &self,
-        context: &Context<'_>,
-        input: WithdrawInput,
-    ) -> Result<WithdrawResult> {
-        answer(operations::withdraw(cx(context), input).await)
-    }
+    withdraw(WithdrawInput) -> WithdrawResult
+        for Who::Role(Role::Service);
 
     /// Cancels a transfer that isn't decided yet. Money that was already taken goes back to the source.
     /// Allowed for the caller who requested the transfer. A payment can't be cancelled here; it is cancelled
     /// with its checkout. Repeatable: cancelling a cancelled transfer returns it.
     ///
     /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn cancel_transfer(
-        &self,
-        context: &Context<'_>,
-        input: CancelTransferInput,
-    ) -> Result<CancelTransferResult> {
-        answer(operations::cancel_transfer(cx(context), input).await)
-    }
+    cancel_transfer(CancelTransferInput) -> CancelTransferResult
+        for Who::SignedIn;
 
     /// Gives an arrived transfer back by a new transfer in the other direction. Repeatable: a transfer is
     /// reversed once. A payment can't be reversed here; it is refunded with its order.
     ///
     /// Who: service.
-    #[graphql(guard = "Who::Role(Role::Service)")]
-    async fn reverse_transfer(
-        &self,
-        context: &Context<'_>,
-        input: ReverseTransferInput,
-    ) -> Result<ReverseTransferResult> {
-        answer(operations::reverse_transfer(cx(context), input).await)
-    }
+    reverse_transfer(ReverseTransferInput) -> ReverseTransferResult
+        for Who::Role(Role::Service);
 }
 
 /// Subscription fields.

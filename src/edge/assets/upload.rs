@@ -26,7 +26,7 @@ use crate::{
         cx::Cx,
         input,
         node_id::NodeKind,
-        refusals::{ErrorCode, Stop},
+        refusals::Stop,
         requester::{Role, Who},
         scalars::Slug,
         upload::{Files, Incoming, Piece},
@@ -132,13 +132,11 @@ fn too_large(why: String) -> Problem {
 
 fn problem(PutRefusal { code, message }: PutRefusal) -> Problem {
     match code {
-        ErrorCode::NotFound => Problem::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
-        ErrorCode::InUse => Problem::refused(StatusCode::CONFLICT, "IN_USE", message),
-        ErrorCode::Conflict => {
-            Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", message)
-        }
-        ErrorCode::FileTooLarge => too_large(message),
-        ErrorCode::MediaTypeNotAllowed => {
+        "NOT_FOUND" => Problem::refused(StatusCode::NOT_FOUND, "NOT_FOUND", message),
+        "IN_USE" => Problem::refused(StatusCode::CONFLICT, "IN_USE", message),
+        "CONFLICT" => Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", message),
+        "FILE_TOO_LARGE" => too_large(message),
+        "MEDIA_TYPE_NOT_ALLOWED" => {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             Problem::refused(status, "MEDIA_TYPE_NOT_ALLOWED", message)
         }

@@ -36,7 +36,7 @@ use crate::{
         cx::Cx,
         input,
         node_id::NodeKind,
-        page::Page,
+        page::{Page, Paging},
         refusals::{InvalidInput, NotFound, Stop},
         requester::{Requester, Role},
     },
@@ -77,8 +77,7 @@ fn may_read(asset: &AssetDocument, requester: &Requester, now: DateTime) -> bool
 pub async fn assets(
     cx: Cx<'_>,
     by: AssetsBy,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, Asset>, Error> {
     let list = match by {
         AssetsBy::Tag(tag) => AssetList::Tag(input::tag("by.tag", &tag)?),
@@ -87,7 +86,7 @@ pub async fn assets(
         AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),
         AssetsBy::Attributes(filter) => attributes(filter)?,
     };
-    let page = Page::new(&cx, list.order(), first, after)?;
+    let page = Page::new(&cx, list.order(), paging)?;
     let found = store::list(&cx, &list, cx.requester, &page).await?;
     Ok(page.connection(found, |(position, _)| position.clone(), |(_, asset)| asset.into()))
 }

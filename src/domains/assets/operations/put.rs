@@ -11,8 +11,9 @@ use super::{
     upload::{create, replace},
 };
 use crate::graphql::{
+    codes::Coded,
     cx::Cx,
-    refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Stop},
+    refusals::{AlreadyExists, Conflict, InUse, InvalidInput, NotFound, Refusal, Stop},
     scalars::Slug,
     upload::Incoming,
 };
@@ -23,7 +24,7 @@ const UNEXPECTED: &str = "what is there isn't what was expected";
 #[derive(Debug)]
 pub struct PutRefusal {
     /// Kind of refusal. `Conflict`: the path doesn't hold what was expected.
-    pub code: ErrorCode,
+    pub code: &'static str,
     /// Explanation in English, for people.
     pub message: String,
 }
@@ -34,8 +35,8 @@ impl Refusal for PutRefusal {}
 macro_rules! same {
     ($($refusal:ident)*) => { $(
         impl From<$refusal> for PutRefusal {
-            fn from($refusal { code, message, .. }: $refusal) -> Self {
-                Self { code, message }
+            fn from($refusal { message, .. }: $refusal) -> Self {
+                Self { code: $refusal::CODE, message }
             }
         }
     )* };
@@ -51,7 +52,7 @@ impl From<AlreadyExists> for PutRefusal {
 
 impl From<AssetConflict> for PutRefusal {
     fn from(_: AssetConflict) -> Self {
-        Conflict::because(UNEXPECTED).into()
+        Conflict::because(UNEXPECTED, None).into()
     }
 }
 
@@ -79,7 +80,7 @@ pub async fn put(
         Expected::Something | Expected::Nonce(_) | Expected::Digest(_) => found.is_some(),
     };
     if !is_met {
-        return Err(Conflict::because(UNEXPECTED).into());
+        return Err(Conflict::because(UNEXPECTED, None).into());
     }
     let op = cx.op(&[], None, &slug);
     let Some(asset) = found else {
@@ -88,7 +89,7 @@ pub async fn put(
         return Ok((create(cx, input, &op, incoming).await?, true));
     };
     match replace(cx, &asset.id, &expected, &op, false, incoming).await {
-        Err(Stop::Refused(PutRefusal { code: ErrorCode::NotFound, .. })) => {
+        Err(Stop::Refused(PutRefusal { code: NotFound::CODE, .. })) => {
             Err(InUse::because("it was deleted at the same moment: send it again").into())
         }
         replaced => Ok((replaced?, false)),

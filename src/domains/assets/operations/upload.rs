@@ -310,5 +310,5 @@ where
 }
 
 fn was_deleted() -> Conflict {
-    Conflict::because("what this op created was deleted")
+    Conflict::because("what this op created was deleted", None)
 }

@@ -125,7 +125,7 @@ impl Condition {
             doc! { "attributes.key": &self.key, "attributes.value": value, "_id": id }
         };
         let (least, most) = self.test.ends();
-        let first = match page.after() {
+        let first = match page.from() {
             None => key(least, Bson::MinKey),
             // No text lies between a text and the same text followed by a zero.
             Some([value, Bson::String(id)]) if self.test.takes(value) => {
@@ -224,6 +224,7 @@ pub(in super::super) async fn list(
         // sort. The hint also saves the time for planning.
         Some(first) => {
             let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+            page.demand_forward()?;
             let between = Some(first.between(page)?);
             shown(List { filter, limit, between, ..List::default() }, "attribute")
         }

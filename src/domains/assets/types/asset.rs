@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A file with its metadata.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Asset(Box<AssetDocument>);
 
 impl From<AssetDocument> for Asset {

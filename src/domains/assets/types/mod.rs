@@ -10,9 +10,10 @@ pub use inputs::*;
 
 use super::documents::AssetDocument;
 use crate::graphql::{
+    codes::refusal,
     declared::result,
     node_id::NodeKind,
-    refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal},
+    refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
     scalars::Long,
 };
 
@@ -61,41 +62,35 @@ impl From<String> for DeletedAsset {
     }
 }
 
-/// The asset changed since it was read. Merge the edit with the current asset and send it with the new version.
-#[derive(Debug, SimpleObject)]
-pub struct AssetConflict {
-    /// Always `CONFLICT`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// The asset as it is now, with its version.
-    pub current: Asset,
+refusal! {
+    /// The asset changed since it was read. Merge the edit with the current asset and send it with the new version.
+    struct AssetConflict as "CONFLICT" {
+        /// The asset as it is now, with its version.
+        pub current: Asset,
+    }
 }
 
 impl AssetConflict {
     /// The version of the change isn't the current one.
     pub fn with(current: AssetDocument) -> Self {
-        let message = "it was changed since you read it; merge and send again".to_owned();
-        Self { code: ErrorCode::Conflict, message, current: current.into() }
+        let message = CHANGED;
+        Self::because(message, current.into())
     }
 }
 
 /// Needed for the types only: an upload takes no version, so this conflict can't occur.
 impl From<AssetConflict> for UploadAssetResult {
     fn from(conflict: AssetConflict) -> Self {
-        Self::Conflict(Conflict::because(&conflict.message))
+        Self::Conflict(Conflict::because(conflict.message, None))
     }
 }
 
-/// The file exceeds the maximum size.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct FileTooLarge {
-    /// Always `FILE_TOO_LARGE`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Maximum size of a file in bytes.
-    pub most: Long,
+refusal! {
+    /// The file exceeds the maximum size.
+    struct FileTooLarge as "FILE_TOO_LARGE" {
+        /// Maximum size of a file in bytes.
+        pub most: Long,
+    }
 }
 
 impl FileTooLarge {
@@ -103,21 +98,18 @@ impl FileTooLarge {
     pub fn above(most: u64) -> Self {
         let message = format!("the file is larger than {most} bytes");
         let most = Long(i64::try_from(most).unwrap_or(i64::MAX));
-        Self { code: ErrorCode::FileTooLarge, message, most }
+        Self::because(message, most)
     }
 }
 
-/// Files of this media type aren't accepted.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct MediaTypeNotAllowed {
-    /// Always `MEDIA_TYPE_NOT_ALLOWED`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Media type of the file, detected from its bytes.
-    pub sent_media_type: String,
-    /// Accepted media types, such as `image/*`.
-    pub allowed: Vec<String>,
+refusal! {
+    /// Files of this media type aren't accepted.
+    struct MediaTypeNotAllowed as "MEDIA_TYPE_NOT_ALLOWED" {
+        /// Media type of the file, detected from its bytes.
+        pub sent_media_type: String,
+        /// Accepted media types, such as `image/*`.
+        pub allowed: Vec<String>,
+    }
 }
 
 impl MediaTypeNotAllowed {
@@ -125,15 +117,6 @@ impl MediaTypeNotAllowed {
     pub fn new(media_type: &str, allowed: &[String]) -> Self {
         let message =
             format!("by its bytes the file is {media_type}; taken is {}", allowed.join(", "));
-        Self {
-            code: ErrorCode::MediaTypeNotAllowed,
-            message,
-            sent_media_type: media_type.to_owned(),
-            allowed: allowed.to_vec(),
-        }
+        Self::because(message, media_type.to_owned(), allowed.to_vec())
     }
 }
-
-impl Refusal for AssetConflict {}
-impl Refusal for FileTooLarge {}
-impl Refusal for MediaTypeNotAllowed {}

@@ -19,7 +19,7 @@ use crate::{
         declared::{each, valid},
         input,
         node_id::NodeKind,
-        page::Page,
+        page::{Page, Paging},
         refusals::InvalidInput,
         scalars::LocaleTag,
     },
@@ -32,11 +32,10 @@ use crate::{
 pub async fn products(
     cx: Cx<'_>,
     by: ProductsBy,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<(Page, Vec<(Vec<Bson>, StoredProduct)>), Error> {
     let selection = checked(&cx, by)?;
-    let page = Page::new(&cx, selection.order(), first, after)?;
+    let page = Page::new(&cx, selection.order(), paging)?;
     let found = store::list(&cx, &selection, &page).await?;
     Ok((page, found))
 }

@@ -23,7 +23,7 @@ use crate::{
     graphql::{
         input,
         node_id::NodeKind,
-        page::{Order, Page},
+        page::{Order, Page, Paging},
         refusals::AlreadyExists,
         scalars::Slug,
     },
@@ -71,12 +71,11 @@ fn taken(parent: Option<&CategoryDocument>, slug: &Slug) -> AlreadyExists {
 pub async fn menu(
     app: &App,
     parent_path: &str,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, CategoryLink>, Error> {
     let parent_path = path_or_top("parentPath", parent_path)?;
     let order = Order { list: format!("categories {parent_path}"), keys: vec![("slug", 1)] };
-    let page = Page::new(app, order, first, after)?;
+    let page = Page::new(app, order, paging)?;
     let found = store::list_menu(app, &page, parent_path).await?;
     Ok(page.connection(found, |entry| vec![entry.slug.as_str().into()], CategoryLink::from))
 }
@@ -86,14 +85,13 @@ pub async fn subtree(
     app: &App,
     path: &str,
     include_self: bool,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, Category>, Error> {
     let path = path_or_top("path", path)?;
     let order = Order { list: format!("categorySubtree {path}"), keys: vec![("path", 1)] };
-    let page = Page::new(app, order, first, after)?;
-    // It sorts before everything below it, so it is only on the first page.
-    let itself = include_self && path != TOP && after.is_none();
+    let page = Page::new(app, order, paging)?;
+    // It sorts before everything below it.
+    let itself = include_self && path != TOP;
     let found = store::list_subtree(app, &page, path, itself).await?;
     Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category))
 }

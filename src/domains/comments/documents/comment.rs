@@ -6,10 +6,7 @@ use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::Parent;
-use crate::mongo::{
-    Stored, Version,
-    indexes::{Index, Key, Kind},
-};
+use crate::mongo::{Stored, Version, indexes::Index};
 
 /// One comment: a document of `comments`, or an element of a page or of the discussed document.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -218,42 +215,20 @@ impl CommentDocument {
 impl Stored for CommentDocument {
     const COLLECTION: &'static str = "comments";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "slug",
-            keys: &[("on", Key::Up), ("slug", Key::Up)],
-            kind: Kind::Unique,
-            serves: "one comment by its place; no place twice",
-        },
-        Index {
-            name: "chronological",
-            keys: &[("on", Key::Up), ("at", Key::Up), ("id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "comments by time; the newest; copying to another layout",
-        },
-        Index {
-            name: "threaded",
-            keys: &[("on", Key::Up), ("sortKey", Key::Up)],
-            kind: Kind::Plain,
-            serves: "comments by threads; one thread",
-        },
-        Index {
-            name: "replies",
-            keys: &[("on", Key::Up), ("replyTo", Key::Up), ("at", Key::Up), ("id", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the replies to one comment",
-        },
-        Index {
-            name: "author",
-            keys: &[("author", Key::Up), ("at", Key::Down), ("id", Key::Down)],
-            kind: Kind::Plain,
-            serves: "the comments of one author",
-        },
-        Index {
-            name: "due",
-            keys: &[("due.at", Key::Up)],
-            kind: Kind::Where("due.at"),
-            serves: "the sweep of comments that the discussed document wasn't told of",
-        },
+        Index::unique("slug", "on slug", "one comment by its place; no place twice"),
+        Index::plain(
+            "chronological",
+            "on at id",
+            "comments by time; the newest; copying to another layout",
+        ),
+        Index::plain("threaded", "on sortKey", "comments by threads; one thread"),
+        Index::plain("replies", "on replyTo at id", "the replies to one comment"),
+        Index::plain("author", "author -at -id", "the comments of one author"),
+        Index::of_field(
+            "due",
+            "due.at",
+            "the sweep of comments that the discussed document wasn't told of",
+        ),
     ];
 }
 
@@ -286,42 +261,20 @@ pub struct PageDocument {
 impl Stored for PageDocument {
     const COLLECTION: &'static str = "commentPages";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "page",
-            keys: &[("on", Key::Up), ("page", Key::Up)],
-            kind: Kind::Unique,
-            serves: "the last page; no number twice",
-        },
-        Index {
-            name: "until",
-            keys: &[("on", Key::Up), ("until", Key::Up), ("untilId", Key::Up)],
-            kind: Kind::Plain,
-            serves: "comments by time; the newest; copying to another layout",
-        },
-        Index {
-            name: "open",
-            keys: &[("on", Key::Up), ("full", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the page that takes more",
-        },
-        Index {
-            name: "comment",
-            keys: &[("on", Key::Up), ("entries.id", Key::Up)],
-            kind: Kind::Unique,
-            serves: "the page of a comment; none in two pages",
-        },
-        Index {
-            name: "slug",
-            keys: &[("on", Key::Up), ("entries.slug", Key::Up)],
-            kind: Kind::Unique,
-            serves: "one comment by its place; no place in two pages",
-        },
-        Index {
-            name: "due",
-            keys: &[("entries.due.at", Key::Up)],
-            kind: Kind::Where("entries.due.at"),
-            serves: "the sweep of comments that the discussed document wasn't told of",
-        },
+        Index::unique("page", "on page", "the last page; no number twice"),
+        Index::plain(
+            "until",
+            "on until untilId",
+            "comments by time; the newest; copying to another layout",
+        ),
+        Index::plain("open", "on full", "the page that takes more"),
+        Index::unique("comment", "on entries.id", "the page of a comment; none in two pages"),
+        Index::unique("slug", "on entries.slug", "one comment by its place; no place in two pages"),
+        Index::of_field(
+            "due",
+            "entries.due.at",
+            "the sweep of comments that the discussed document wasn't told of",
+        ),
     ];
 }
 
@@ -350,17 +303,11 @@ pub struct AuthoredComment {
 impl Stored for AuthoredComment {
     const COLLECTION: &'static str = "authoredComments";
     const INDEXES: &'static [Index] = &[
-        Index {
-            name: "author",
-            keys: &[("author", Key::Up), ("at", Key::Down), ("id", Key::Down)],
-            kind: Kind::Plain,
-            serves: "the comments of one author",
-        },
-        Index {
-            name: "discussion",
-            keys: &[("discussion", Key::Up)],
-            kind: Kind::Plain,
-            serves: "the copies of a discussion that goes, or that needs none any more",
-        },
+        Index::plain("author", "author -at -id", "the comments of one author"),
+        Index::plain(
+            "discussion",
+            "discussion",
+            "the copies of a discussion that goes, or that needs none any more",
+        ),
     ];
 }

@@ -17,18 +17,14 @@ use async_graphql::Enum;
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    config::DiscussionLayout,
-    mongo::indexes::{self, Index, Key},
-};
+use crate::{config::DiscussionLayout, mongo::indexes::Index};
 
 /// The index that every collection of discussed documents needs.
-pub const TOUCHED: Index = Index {
-    name: "discussion_touched",
-    keys: &[("discussion.touchedAt", Key::Up)],
-    kind: indexes::Kind::Where("discussion.touchedAt"),
-    serves: "the sweep of discussions in which something is left to be done",
-};
+pub const TOUCHED: Index = Index::of_field(
+    "discussion_touched",
+    "discussion.touchedAt",
+    "the sweep of discussions in which something is left to be done",
+);
 
 /// How the comments of a discussion are stored. It decides how many comments the discussion can have, and
 /// whether threads can be listed.

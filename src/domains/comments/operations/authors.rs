@@ -14,7 +14,7 @@ use crate::{
     graphql::{
         cx::Cx,
         input,
-        page::{Order, Page},
+        page::{Order, Page, Paging},
         requester::Role,
     },
 };
@@ -23,8 +23,7 @@ use crate::{
 pub async fn comments_by(
     cx: Cx<'_>,
     author: Option<&str>,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Listed, Error> {
     let author = match author {
         Some(author) => author,
@@ -36,7 +35,7 @@ pub async fn comments_by(
     }
     let order =
         Order { list: format!("comments by {author:?}"), keys: vec![("at", -1), ("id", -1)] };
-    let page = Page::new(&cx, order, first, after)?;
+    let page = Page::new(&cx, order, paging)?;
     let mut listed = Vec::new();
     let mut part = page.clone();
     loop {

@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     error::Error,
-    graphql::{cx::Cx, page::Page},
+    graphql::{
+        cx::Cx,
+        page::{Page, Paging},
+    },
 };
 
 /// A slug that no comment has: the names between slashes aren't empty.
@@ -36,14 +39,13 @@ pub async fn comments(
     cx: Cx<'_>,
     on: &ID,
     order: CommentOrder,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Option<Listed>, Error> {
     let way = match order {
         CommentOrder::Chronological => Way::Chronological,
         CommentOrder::Threaded => Way::Threaded,
     };
-    list(cx, on, "order", &Wanted::List(way), first, after).await
+    list(cx, on, "order", &Wanted::List(way), paging).await
 }
 
 /// The replies to a comment; without `slug` the comments at the top level.
@@ -51,11 +53,10 @@ pub async fn replies(
     cx: Cx<'_>,
     on: &ID,
     slug: Option<&str>,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Option<Listed>, Error> {
     let to = slug.map_or("", |slug| checked_slug(slug).unwrap_or(NO_SLUG)).to_owned();
-    list(cx, on, "on", &Wanted::List(Way::Replies(to)), first, after).await
+    list(cx, on, "on", &Wanted::List(Way::Replies(to)), paging).await
 }
 
 /// A comment and everything below it.
@@ -63,11 +64,10 @@ pub async fn subthread(
     cx: Cx<'_>,
     on: &ID,
     slug: &str,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Option<Listed>, Error> {
     let Ok(slug) = checked_slug(slug) else { return Ok(None) };
-    list(cx, on, "on", &Wanted::Below(slug), first, after).await
+    list(cx, on, "on", &Wanted::Below(slug), paging).await
 }
 
 /// One comment.
@@ -117,8 +117,7 @@ async fn list(
     on: &ID,
     field: &'static str,
     wanted: &Wanted<'_>,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Option<Listed>, Error> {
     let Ok(parent) = parent_of(on) else { return Ok(None) };
     loop {
@@ -142,7 +141,8 @@ async fn list(
                 return Err(Error::bad_input(field, reason));
             }
         }
-        let page = Page::new(&cx, way.order(&discussed.id), first, after)?;
+        let page = Page::new(&cx, way.order(&discussed.id), paging.clone())?;
+        page.demand_forward()?;
         let found = match &before {
             None => now.list(&discussed, &way, &page).await?,
             Some(before) => {

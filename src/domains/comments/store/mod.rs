@@ -229,7 +229,7 @@ impl Way {
 
     /// Whether the comment comes after the page's cursor.
     fn is_behind(page: &Page, comment: &CommentDocument) -> bool {
-        match page.after() {
+        match page.from() {
             None => true,
             Some([Bson::DateTime(at), Bson::String(id)]) => (comment.at, &comment.id) > (*at, id),
             Some([Bson::String(key)]) => comment.sort_key > *key,

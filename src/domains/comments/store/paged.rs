@@ -225,7 +225,7 @@ pub(super) async fn list(
     way: &Way,
     page: &Page,
 ) -> Result<Vec<CommentDocument>, Error> {
-    let mut from = page.after().map(<[Bson]>::to_vec);
+    let mut from = page.from().map(<[Bson]>::to_vec);
     let mut found = Vec::new();
     loop {
         let read = pages(place.app).list(behind(place, 1, from.as_deref())).await?;

@@ -16,7 +16,7 @@ pub enum CommentOrder {
 }
 
 /// A comment or a review.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Comment(Box<CommentDocument>);
 
 impl From<CommentDocument> for Comment {

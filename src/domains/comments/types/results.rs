@@ -1,25 +1,22 @@
 //! Results of the mutations of comments, and their refusals.
 
 use crate::graphql::declared::result;
-use async_graphql::SimpleObject;
 
 use super::{
     super::documents::{CommentDocument, Layout, OpenDiscussion},
     Comment, Discussion,
 };
-use crate::graphql::refusals::{
-    AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal,
+use crate::graphql::{
+    codes::refusal,
+    refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
 };
 
-/// The discussion holds as many comments as its layout permits.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct DiscussionFull {
-    /// Always `DISCUSSION_FULL`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Number of comments in the discussion, including removed ones.
-    pub comments: i32,
+refusal! {
+    /// The discussion holds as many comments as its layout permits.
+    struct DiscussionFull as "DISCUSSION_FULL" {
+        /// Number of comments in the discussion, including removed ones.
+        pub comments: i32,
+    }
 }
 
 impl DiscussionFull {
@@ -28,57 +25,48 @@ impl DiscussionFull {
         let message =
             format!("the layout EMBEDDED takes 100 comments at the most, and it has {comments}");
         let comments = i32::try_from(comments).unwrap_or(i32::MAX);
-        Self { code: ErrorCode::DiscussionFull, message, comments }
+        Self::because(message, comments)
     }
 }
 
-/// The layout of the discussion doesn't support threads, so a reply can't be posted.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct NotServedByLayout {
-    /// Always `NOT_SERVED_BY_LAYOUT`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Layout of the discussion.
-    pub layout: Layout,
+refusal! {
+    /// The layout of the discussion doesn't support threads, so a reply can't be posted.
+    struct NotServedByLayout as "NOT_SERVED_BY_LAYOUT" {
+        /// Layout of the discussion.
+        pub layout: Layout,
+    }
 }
 
 impl NotServedByLayout {
     /// This layout doesn't support threads.
     pub fn new(layout: Layout) -> Self {
         let message = "the comments are stored in pages, which have no threads".to_owned();
-        Self { code: ErrorCode::NotServedByLayout, message, layout }
+        Self::because(message, layout)
     }
 }
 
-/// The comment was removed. It can't be edited or replied to.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct CommentRemoved {
-    /// Always `COMMENT_REMOVED`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Slug of the comment.
-    pub slug: String,
+refusal! {
+    /// The comment was removed. It can't be edited or replied to.
+    struct CommentRemoved as "COMMENT_REMOVED" {
+        /// Slug of the comment.
+        pub slug: String,
+    }
 }
 
 impl CommentRemoved {
     /// The comment with this slug was removed.
     pub fn new(slug: String) -> Self {
         let message = format!("the comment {slug:?} was removed");
-        Self { code: ErrorCode::CommentRemoved, message, slug }
+        Self::because(message, slug)
     }
 }
 
-/// The time in which the comment could be edited is over.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct EditWindowOver {
-    /// Always `EDIT_WINDOW_OVER`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Time in seconds after posting in which a comment can be edited.
-    pub seconds: i32,
+refusal! {
+    /// The time in which the comment could be edited is over.
+    struct EditWindowOver as "EDIT_WINDOW_OVER" {
+        /// Time in seconds after posting in which a comment can be edited.
+        pub seconds: i32,
+    }
 }
 
 impl EditWindowOver {
@@ -86,38 +74,25 @@ impl EditWindowOver {
     pub fn new(seconds: u64) -> Self {
         let message = format!("a comment can be edited for {seconds} seconds");
         let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
-        Self { code: ErrorCode::EditWindowOver, message, seconds }
+        Self::because(message, seconds)
     }
 }
 
-/// The comment changed since it was read. Merge the edit with the current comment and send it with the new
-/// version.
-#[derive(Debug, SimpleObject)]
-pub struct CommentConflict {
-    /// Always `CONFLICT`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// The comment as it is now, with its version.
-    pub current: Comment,
+refusal! {
+    /// The comment changed since it was read. Merge the edit with the current comment and send it with the new
+    /// version.
+    struct CommentConflict as "CONFLICT" {
+        /// The comment as it is now, with its version.
+        pub current: Comment,
+    }
 }
 
 impl CommentConflict {
     /// The version of the edit isn't the current one.
     pub fn with(current: CommentDocument) -> Self {
-        Self {
-            code: ErrorCode::Conflict,
-            message: "it was changed since you read it; merge and send again".into(),
-            current: current.into(),
-        }
+        Self::because(CHANGED, current.into())
     }
 }
-
-impl Refusal for CommentConflict {}
-impl Refusal for DiscussionFull {}
-impl Refusal for NotServedByLayout {}
-impl Refusal for CommentRemoved {}
-impl Refusal for EditWindowOver {}
 
 result! {
     /// Result of `openDiscussion`: the discussion, or a refusal. `AlreadyExists`: the discussion is open with

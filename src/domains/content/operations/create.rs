@@ -57,7 +57,7 @@ fn of_op(found: NodeDocument, input: &str) -> Result<NodeDocument, Conflict> {
         return Err(Conflict::other_input());
     }
     if found.deleted_at.is_some() {
-        return Err(Conflict::because("what this op created was deleted"));
+        return Err(Conflict::because("what this op created was deleted", None));
     }
     Ok(found)
 }

@@ -19,7 +19,7 @@ use crate::{
         cx::Cx,
         input,
         node_id::NodeKind,
-        page::{Order, Page},
+        page::{Order, Page, Paging},
         refusals::InvalidInput,
         requester::Requester,
         scalars::LocaleTag,
@@ -66,11 +66,10 @@ pub async fn contents(
     cx: Cx<'_>,
     by: &ContentsBy,
     texts: bool,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, Content>, Error> {
     let listing = listing_of(cx.app, by)?;
-    let page = Page::new(&cx, listing.order(), first, after)?;
+    let page = Page::new(&cx, listing.order(), paging)?;
     let photos = async {
         match photos_of(&listing) {
             Some(by) => assets::operations::photos(&cx, cx.requester, by, &page).await,
@@ -88,6 +87,9 @@ pub async fn contents(
         let place = |photo: &AssetDocument| vec![photo.published_at.into(), Bson::from(&photo.id)];
         all.extend(photos.into_iter().map(|photo| (place(&photo), Photo(Box::new(photo)).into())));
         all.sort_by(|(left, _), (right, _)| newest_first(left, right));
+        if page.is_backward() {
+            all.reverse();
+        }
     }
     Ok(page.connection(all, |(place, _)| place.clone(), |(_, content)| content))
 }
@@ -136,12 +138,11 @@ pub async fn below(
     cx: Cx<'_>,
     parent: Option<&ID>,
     texts: bool,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, Content>, Error> {
     let parent = parent.map(|parent| id_or_none(parent));
     let list = format!("contentBelow {}", parent.as_deref().unwrap_or(TOP));
-    let page = Page::new(&cx, Order { list, keys: vec![("metadata.slug", 1)] }, first, after)?;
+    let page = Page::new(&cx, Order { list, keys: vec![("metadata.slug", 1)] }, paging)?;
     let found = store::list_below(&cx, &page, parent.as_deref(), texts).await?.into_iter();
     let found: Vec<_> = found.filter_map(|found| Shown::to(cx.requester, found)).collect();
     let slug = |shown: &Shown| vec![shown.node().metadata.slug.as_str().into()];
@@ -152,13 +153,12 @@ pub async fn below(
 pub async fn revisions(
     app: &App,
     content: &ID,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, ContentRevision>, Error> {
     let id = id_or_none(content);
     let order =
         Order { list: format!("contentRevisions {id}"), keys: vec![("version.number", -1)] };
-    let page = Page::new(app, order, first, after)?;
+    let page = Page::new(app, order, paging)?;
     let found = store::list_revisions(app, &page, &id).await?;
     Ok(page.connection(found, |found| vec![found.version.number.into()], ContentRevision::from))
 }
@@ -178,7 +178,7 @@ pub(in super::super) async fn feed_at(
     };
     let by = ContentsBy::RecentIn(head.node().metadata.path.clone());
     let first = i32::try_from(ENTRIES + 1).ok();
-    let entries = contents(cx, &by, true, first, None).await?;
+    let entries = contents(cx, &by, true, Paging { first, ..Paging::default() }).await?;
     let entries = entries.edges.into_iter().map(|edge| edge.node);
     let is_head =
         |entry: &Content| entry.shown().is_ok_and(|shown| shown.node().id == head.node().id);

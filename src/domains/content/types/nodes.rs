@@ -39,7 +39,7 @@ pub enum ContentType {
 }
 
 /// Content as one caller sees it at one time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Shown {
     node: Box<NodeDocument>,
     now: bson::DateTime,
@@ -99,7 +99,7 @@ impl Shown {
 
 /// Something to read, such as a page, or something that groups content, such as a blog.
 #[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
-#[derive(Debug, Interface)]
+#[derive(Debug, Clone, Interface)]
 #[graphql(
     field(name = "id", ty = "ID", desc = "Global id of the content."),
     field(
@@ -202,7 +202,7 @@ impl From<Shown> for Content {
 macro_rules! content_type {
     ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
         $(#[doc = $about])+
-        #[derive(Debug)]
+        #[derive(Debug, Clone)]
         pub struct $name(pub(super) Shown);
 
         $(#[doc = $about])+

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A picture in a folder or gallery.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Photo(pub(in super::super) Box<AssetDocument>);
 
 /// A picture in a folder or gallery. `node` and `asset` return the same picture as an `Asset`, with more data

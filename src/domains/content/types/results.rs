@@ -7,9 +7,10 @@ use super::{
     nodes::{Blog, BlogEntry, Content, Folder, Gallery, Page, Shown},
 };
 use crate::graphql::{
+    codes::refusal,
     declared::{mutation_result, result},
     node_id::NodeKind,
-    refusals::{AlreadyExists, Conflict, ErrorCode, InUse, InvalidInput, NotFound, Refusal},
+    refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
 };
 
 /// A result: the types of content, and the refusals of the mutation.
@@ -96,52 +97,38 @@ impl From<String> for DeletedContent {
     }
 }
 
-/// The draft changed since it was read. Merge the edit with the current draft and send it with the new version.
-#[derive(Debug, SimpleObject)]
-pub struct ContentConflict {
-    /// Always `CONFLICT`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// The content as it is now, with its draft and version.
-    pub current: Content,
+refusal! {
+    /// The draft changed since it was read. Merge the edit with the current draft and send it with the new version.
+    struct ContentConflict as "CONFLICT" {
+        /// The content as it is now, with its draft and version.
+        pub current: Content,
+    }
 }
 
 impl ContentConflict {
     /// The version of the edit isn't the current one.
     pub fn with(current: Shown) -> Self {
-        Self {
-            code: ErrorCode::Conflict,
-            message: "it was changed since you read it; merge and send again".into(),
-            current: current.into(),
-        }
+        Self::because(CHANGED, current.into())
     }
 }
 
-/// The move would put content into itself or into one of its descendants.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct WouldContainItself {
-    /// Always `WOULD_MAKE_CIRCLE`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Global id of the content that was to be moved.
-    pub content: ID,
-    /// Global id of the new parent. It is the content itself or one of its descendants.
-    pub parent: ID,
+refusal! {
+    /// The move would put content into itself or into one of its descendants.
+    struct WouldContainItself as "WOULD_MAKE_CIRCLE" {
+        /// Global id of the content that was to be moved.
+        pub content: ID,
+        /// Global id of the new parent. It is the content itself or one of its descendants.
+        pub parent: ID,
+    }
 }
 
 impl WouldContainItself {
     /// `parent` is the content itself or one of its descendants.
     pub fn new(content: &str, parent: &str) -> Self {
-        Self {
-            code: ErrorCode::WouldMakeCircle,
-            message: "content can't go into itself or what lies in it".into(),
-            content: NodeKind::Content.id(content),
-            parent: NodeKind::Content.id(parent),
-        }
+        Self::because(
+            "content can't go into itself or what lies in it",
+            NodeKind::Content.id(content),
+            NodeKind::Content.id(parent),
+        )
     }
 }
-
-impl Refusal for ContentConflict {}
-impl Refusal for WouldContainItself {}

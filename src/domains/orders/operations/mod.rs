@@ -31,7 +31,7 @@ use crate::{
         declared::Input,
         input,
         node_id::NodeKind,
-        page::{Order as Sort, Page},
+        page::{Order as Sort, Page, Paging},
         refusals::{InUse, NotFound, Stop},
         requester::{Requester, Role},
     },
@@ -48,15 +48,11 @@ pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>, Error>
 ///
 /// # Errors
 /// The caller has no token, an argument is invalid, or the read failed.
-pub async fn my_orders(
-    cx: Cx<'_>,
-    first: Option<i32>,
-    after: Option<&str>,
-) -> Result<Connection<String, Order>, Error> {
+pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Order>, Error> {
     let owner = cx.requester.subject()?;
     let list = format!("myOrders {owner}");
     let newest_first = Sort { list, keys: vec![("placedAt", -1), ("_id", -1)] };
-    let page = Page::new(&cx, newest_first, first, after)?;
+    let page = Page::new(&cx, newest_first, paging)?;
     let orders = store::page_of_owner(&cx, owner, &page).await?;
     let keys = |order: &OrderDocument| {
         vec![Bson::DateTime(order.placed_at), Bson::String(order.id.clone())]

@@ -17,7 +17,7 @@ use crate::{
         cx::Cx,
         input,
         node_id::NodeKind,
-        page::{Order, Page},
+        page::{Order, Page, Paging},
         requester::Role,
     },
 };
@@ -30,15 +30,11 @@ pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Er
 }
 
 /// The accounts of the caller, oldest first.
-pub async fn my_accounts(
-    cx: Cx<'_>,
-    first: Option<i32>,
-    after: Option<&str>,
-) -> Result<Connection<String, Account>, Error> {
+pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Account>, Error> {
     let subject = cx.requester.subject()?;
     let order =
         Order { list: format!("myAccounts:{subject}"), keys: vec![("openedAt", 1), ("_id", 1)] };
-    let page = Page::new(&cx, order, first, after)?;
+    let page = Page::new(&cx, order, paging)?;
     let accounts = store::list_accounts(&cx, subject, &page).await?;
     let values = |account: &AccountDocument| {
         vec![Bson::DateTime(account.opened_at), Bson::String(account.id.clone())]
@@ -69,10 +65,9 @@ pub async fn transfer_status(
 pub async fn transfers(
     cx: Cx<'_>,
     state: TransferState,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Connection<String, Transfer>, Error> {
-    let page = newest_first(cx, format!("transfers:{state:?}"), first, after)?;
+    let page = newest_first(cx, format!("transfers:{state:?}"), paging)?;
     let transfers = store::list_in_state(&cx, state, &page).await?;
     Ok(page.connection(transfers, place, Transfer))
 }
@@ -81,11 +76,10 @@ pub async fn transfers(
 pub async fn statement(
     cx: Cx<'_>,
     id: &str,
-    first: Option<i32>,
-    after: Option<&str>,
+    paging: Paging,
 ) -> Result<Option<Connection<String, StatementEntry>>, Error> {
     let Ok(id) = &input::id(NodeKind::Account, id) else { return Ok(None) };
-    let page = newest_first(cx, format!("statement:{id}"), first, after)?;
+    let page = newest_first(cx, format!("statement:{id}"), paging)?;
     let (account, transfers) =
         tokio::try_join!(store::find_account(&cx, id), store::list_statement(&cx, id, &page))?;
     let mine = account.filter(|account| may_see(cx, account.owner.as_deref()));
@@ -93,13 +87,8 @@ pub async fn statement(
     Ok(mine.map(|_mine| page.connection(transfers, place, entry)))
 }
 
-fn newest_first(
-    cx: Cx<'_>,
-    list: String,
-    first: Option<i32>,
-    after: Option<&str>,
-) -> Result<Page, Error> {
-    Page::new(&cx, Order { list, keys: vec![("at", -1), ("_id", -1)] }, first, after)
+fn newest_first(cx: Cx<'_>, list: String, paging: Paging) -> Result<Page, Error> {
+    Page::new(&cx, Order { list, keys: vec![("at", -1), ("_id", -1)] }, paging)
 }
 
 fn place(transfer: &TransferDocument) -> Vec<Bson> {

@@ -1,6 +1,6 @@
 //! Results of the mutations of accounts and transfers, and their refusals.
 
-use async_graphql::{ID, SimpleObject, Value};
+use async_graphql::{ID, Value};
 
 use super::{
     super::documents::{AccountDocument, TransferDocument, TransferState},
@@ -10,11 +10,10 @@ use crate::{
     error::Error,
     flow::OtherInput,
     graphql::{
+        codes::refusal,
         declared::result,
         node_id::NodeKind,
-        refusals::{
-            Conflict, CurrencyMismatch, ErrorCode, InUse, InvalidInput, NotFound, Refusal, Stop,
-        },
+        refusals::{Conflict, CurrencyMismatch, InUse, InvalidInput, NotFound, Stop},
         scalars::Money,
     },
 };
@@ -56,19 +55,16 @@ result! {
         TransferDocument => Transfer | NotFound | TransferNotCancellable | InvalidInput;
 }
 
-/// The account that pays holds less than the amount.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct InsufficientFunds {
-    /// Always `INSUFFICIENT_FUNDS`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Global id of the account that was to pay.
-    pub account_id: ID,
-    /// Amount of the transfer.
-    pub requested: Money,
-    /// Amount that can be taken from the account.
-    pub available: Money,
+refusal! {
+    /// The account that pays holds less than the amount.
+    struct InsufficientFunds as "INSUFFICIENT_FUNDS" {
+        /// Global id of the account that was to pay.
+        pub account_id: ID,
+        /// Amount of the transfer.
+        pub requested: Money,
+        /// Amount that can be taken from the account.
+        pub available: Money,
+    }
 }
 
 impl InsufficientFunds {
@@ -79,25 +75,21 @@ impl InsufficientFunds {
             "{amount} minor units of {} are needed and {available} are there",
             currency.code()
         );
-        Self {
-            code: ErrorCode::InsufficientFunds,
+        Self::because(
             message,
-            account_id: NodeKind::Account.id(source),
-            requested: Money::new(*amount, *currency),
-            available: Money::new(available, *currency),
-        }
+            NodeKind::Account.id(source),
+            Money::new(*amount, *currency),
+            Money::new(available, *currency),
+        )
     }
 }
 
-/// An account of the transfer is closed.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct AccountClosed {
-    /// Always `ACCOUNT_CLOSED`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Global id of the closed account.
-    pub account_id: ID,
+refusal! {
+    /// An account of the transfer is closed.
+    struct AccountClosed as "ACCOUNT_CLOSED" {
+        /// Global id of the closed account.
+        pub account_id: ID,
+    }
 }
 
 impl AccountClosed {
@@ -105,69 +97,59 @@ impl AccountClosed {
     pub fn new(account: &str, does: &str) -> Self {
         let message = format!("the account that {does} is closed");
         let account_id = NodeKind::Account.id(account);
-        Self { code: ErrorCode::AccountClosed, message, account_id }
+        Self::because(message, account_id)
     }
 }
 
-/// The amount would raise the balance above the account's upper limit.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct AccountFull {
-    /// Always `ACCOUNT_FULL`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Global id of the account that can't receive the amount.
-    pub account_id: ID,
+refusal! {
+    /// The amount would raise the balance above the account's upper limit.
+    struct AccountFull as "ACCOUNT_FULL" {
+        /// Global id of the account that can't receive the amount.
+        pub account_id: ID,
+    }
 }
 
 impl AccountFull {
     /// The account can't receive the amount.
     pub fn new(account: &str) -> Self {
-        let message = "the account that gets the money can't take so much".into();
+        let message = "the account that gets the money can't take so much";
         let account_id = NodeKind::Account.id(account);
-        Self { code: ErrorCode::AccountFull, message, account_id }
+        Self::because(message, account_id)
     }
 }
 
-/// The account can't be closed: it holds money, or some of its transfers aren't finished.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct AccountNotEmpty {
-    /// Always `ACCOUNT_NOT_EMPTY`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Money in the account that is free to be used.
-    pub balance: Money,
-    /// Number of transfers of the account that aren't finished. A transfer that has just arrived counts for a
-    /// moment.
-    pub under_way: usize,
+refusal! {
+    /// The account can't be closed: it holds money, or some of its transfers aren't finished.
+    struct AccountNotEmpty as "ACCOUNT_NOT_EMPTY" {
+        /// Money in the account that is free to be used.
+        pub balance: Money,
+        /// Number of transfers of the account that aren't finished. A transfer that has just arrived counts for a
+        /// moment.
+        pub under_way: usize,
+    }
 }
 
 impl AccountNotEmpty {
     /// The refusal for this account.
     pub fn new(account: &AccountDocument) -> Self {
-        Self {
-            code: ErrorCode::AccountNotEmpty,
-            message: "withdraw what is in it, and wait for what is under way".into(),
-            balance: Money::new(account.balance, account.currency),
-            under_way: account.pending.len(),
-        }
+        Self::because(
+            "withdraw what is in it, and wait for what is under way",
+            Money::new(account.balance, account.currency),
+            account.pending.len(),
+        )
     }
 }
 
-/// The transfer can't be cancelled or reversed in its present state: it is decided already, or, for a
-/// reversal, hasn't arrived. Payments and refunds belong to an order and can't be reversed at all; cancel the
-/// order instead.
-#[derive(Debug, Clone, SimpleObject)]
-pub struct TransferNotCancellable {
-    /// Always `TRANSFER_NOT_CANCELLABLE`.
-    pub code: ErrorCode,
-    /// Explanation in English, for people. Programs should use `code`.
-    pub message: String,
-    /// Global id of the transfer.
-    pub transfer_id: ID,
-    /// State of the transfer.
-    pub state: TransferState,
+refusal! {
+    /// The transfer can't be cancelled or reversed in its present state: it is decided already, or, for a
+    /// reversal, hasn't arrived. Payments and refunds belong to an order and can't be reversed at all; cancel the
+    /// order instead.
+    struct TransferNotCancellable as "TRANSFER_NOT_CANCELLABLE" {
+        /// Global id of the transfer.
+        pub transfer_id: ID,
+        /// State of the transfer.
+        pub state: TransferState,
+    }
 }
 
 impl TransferNotCancellable {
@@ -176,7 +158,7 @@ impl TransferNotCancellable {
         let stands = Value::from(transfer.state);
         let message = format!("as it stands ({stands}) that can't be done");
         let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
-        Self { code: ErrorCode::TransferNotCancellable, message, transfer_id, state }
+        Self::because(message, transfer_id, state)
     }
 }
 
@@ -198,9 +180,3 @@ impl From<OtherInput> for Stop<ReverseTransferResult> {
         Error::internal("a reversal of another input").into()
     }
 }
-
-impl Refusal for InsufficientFunds {}
-impl Refusal for AccountClosed {}
-impl Refusal for AccountFull {}
-impl Refusal for AccountNotEmpty {}
-impl Refusal for TransferNotCancellable {}

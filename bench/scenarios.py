@@ -72,18 +72,18 @@ METADATA = """query($first: String!, $second: String!) {
     nodes { id slug path title attributes { key text } }
   }
 }"""
-POST = """mutation($on: ID!, $op: ID!) {
-  postComment(input: {on: $on, text: "What one hears at once is not what stays.", idempotencyKey: $op}) {
+POST = """mutation($subject: ID!, $op: ID!) {
+  postComment(input: {subjectId: $subject, text: "What one hears at once is not what stays.", idempotencyKey: $op}) {
     __typename ... on Comment { slug } ... on UserError { code message }
   }
 }"""
 ADD = """mutation($category: ID!, $locale: LocaleTag!) {
-  addTranslation(input: {category: $category, locale: $locale, name: "Another name"}) {
+  addTranslation(input: {categoryId: $category, locale: $locale, name: "Another name"}) {
     __typename ... on Category { path } ... on UserError { code message }
   }
 }"""
 REMOVE = """mutation($category: ID!, $locale: LocaleTag!) {
-  removeTranslation(input: {category: $category, locale: $locale}) {
+  removeTranslation(input: {categoryId: $category, locale: $locale}) {
     __typename ... on Category { path } ... on UserError { code message }
   }
 }"""
@@ -196,7 +196,7 @@ class Side:
             pairs = [{"first": f"value {at}", "second": f"other {at}"} for at in range(ASSETS)]
             return graphql(METADATA, [0], [Column([of(pair) for pair in pairs])])
         if name == "slice-cache":
-            drawn = [of({"on": one})[1:-1] for one in self.discussed]
+            drawn = [of({"subject": one})[1:-1] for one in self.discussed]
             return graphql(POST, ["{", 0, ',"op":"', OP, '"}'], [Column(drawn)], self.token)
         if name == "add-language":
             each = (LANGUAGES - 1) // self.runs
@@ -244,7 +244,7 @@ def describe(address: Address, editor: str) -> None:
     for at, path in enumerate(paths):
         asset = ask(address, ASSET, {"path": path.removeprefix("/assets")}, editor)["asset"]
         pairs = '[{key: "first", value: {text: "value %d"}}, {key: "second", value: {text: "other %d"}}]' % (at, at)
-        given = 'asset: "%s", version: "%s", attributes: %s' % (asset["id"], asset["version"], pairs)
+        given = 'assetId: "%s", version: "%s", attributes: %s' % (asset["id"], asset["version"], pairs)
         edits.append("editAsset(input: {%s}) { __typename %s }" % (given, shop.REFUSAL))
     shop.carry_out(address, edits, editor)
 

@@ -122,7 +122,7 @@ def receive(address: Address, skus: List[str], quantity: int, merchant: str) -> 
 
 def discuss(address: Address, skus: List[str], merchant: str, reviewers: List[str]) -> None:
     """Opens a discussion of each, in which all of them say something."""
-    opening = 'openDiscussion(input: {on: "%s", layout: PER_DOCUMENT}) { __typename %s }'
+    opening = 'openDiscussion(input: {subjectId: "%s", layout: PER_DOCUMENT}) { __typename %s }'
     carry_out(address, [opening % (global_id("product", sku), REFUSAL) for sku in skus], merchant)
     review = 'reviewProduct(input: {sku: "%s", stars: %d, text: "%s"}) { __typename %s }'
     text = "What one hears at once is not what stays: that comes with the third time."

@@ -22,7 +22,7 @@ PAGE = (
     """query Page($path: String!, $sku: ID!) {
   category(by: {path: $path}) { id name path breadcrumbs { name path } }
   product(sku: $sku) { %s
-    discussion { commentCount rating { count average } latestComments { slug author text isCut stars postedAt } }
+    discussion { commentCount rating { count average } latestComments { slug author { id name } text isCut stars postedAt } }
   }
 }"""
     % FIELDS

@@ -89,7 +89,7 @@ function reason(cart, { key, sku, quantity, product, op }) {
   }
   if (cart.state !== "ACTIVE") {
     const message = `the cart takes no changes while it is ${cart.state}`;
-    return refusal("CartNotActive", "CART_NOT_ACTIVE", message, { state: cart.state });
+    return refusal("CartNotActive", "CART_NOT_ACTIVE", message, { cartState: cart.state });
   }
   if (!product) return notFound("product", sku);
   const { currency } = product.pricing;

@@ -213,6 +213,7 @@ export const reads = {
     rating: ({ rating }) => (rating?.count ? rating : null),
   },
   LatestComment: {
+    author: ({ author, authorName }) => ({ id: author, name: authorName }),
     isCut: ({ isCut }) => isCut ?? false,
     postedAt: ({ at }) => at,
   },

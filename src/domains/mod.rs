@@ -25,12 +25,15 @@ pub mod payments;
 pub mod people;
 pub mod transfers;
 
+pub mod audiences;
 mod room;
 pub mod trees;
 
-pub use room::{Check, Repair, Room, Swept};
+pub use room::{Check, Repair, Room, RoomFields, Swept};
 
 use std::iter;
+
+use async_graphql::{MergedObject, MergedSubscription};
 
 use crate::{
     app::App, config::Config, error::Error, flow::lease::LeaseDocument, graphql::node_id::NodeKind,
@@ -54,6 +57,75 @@ pub const ROOMS: &[&Room] = &[
     &assets::ROOM,
     &hits::ROOM,
 ];
+
+/// A root type of the schema, made of the fields of rooms.
+macro_rules! root {
+    (
+        $(#[$meta:meta])*
+        $derive:ident pub struct $type:ident as $name:literal by $of:ident:
+            $($room:ident::$fields:ident,)+
+    ) => {
+        $(#[$meta])*
+        #[derive($derive, Default)]
+        pub struct $type($($room::resolvers::$fields),+);
+
+        impl $type {
+            fn fields() -> Vec<RoomFields> {
+                vec![$(RoomFields::$of::<$room::resolvers::$fields>($name, &$room::ROOM)),+]
+            }
+        }
+    };
+}
+
+root! {
+    /// Query fields of all rooms.
+    // The rooms are searched for a field from the last one to the first; the rooms that are read most are
+    // therefore last.
+    MergedObject pub struct Queries as "Query" by of:
+        hits::HitsQuery,
+        identities::IdentitiesQuery,
+        transfers::TransfersQuery,
+        people::PeopleQuery,
+        orders::OrdersQuery,
+        inventory::InventoryQuery,
+        carts::CartsQuery,
+        assets::AssetsQuery,
+        comments::CommentsQuery,
+        content::ContentQuery,
+        categories::CategoriesQuery,
+        catalog::CatalogQuery,
+}
+
+root! {
+    /// Mutation fields of all rooms.
+    MergedObject pub struct Mutation as "Mutation" by of:
+        catalog::CatalogMutation,
+        categories::CategoriesMutation,
+        people::PeopleMutation,
+        comments::CommentsMutation,
+        inventory::InventoryMutation,
+        carts::CartsMutation,
+        orders::OrdersMutation,
+        transfers::TransfersMutation,
+        content::ContentMutation,
+        identities::IdentitiesMutation,
+        assets::AssetsMutation,
+        hits::HitsMutation,
+}
+
+root! {
+    /// Subscription fields of all rooms.
+    MergedSubscription pub struct Subscription as "Subscription" by of_subscription:
+        comments::CommentsSubscription,
+        inventory::InventorySubscription,
+        orders::OrdersSubscription,
+        transfers::TransfersSubscription,
+}
+
+/// The fields of the root types, by room.
+pub fn fields() -> Vec<RoomFields> {
+    [Queries::fields(), Mutation::fields(), Subscription::fields()].concat()
+}
 
 /// The rooms that are switched on.
 pub fn switched_on(config: &Config) -> impl Iterator<Item = &'static Room> {

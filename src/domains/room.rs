@@ -2,6 +2,11 @@
 
 use std::pin::Pin;
 
+use async_graphql::{
+    OutputType, SubscriptionType,
+    registry::{MetaType, Registry},
+};
+
 use crate::{
     app::App,
     error::Error,
@@ -18,6 +23,8 @@ pub struct Room {
     pub name: &'static str,
     /// Names of the rooms without which it can't run.
     pub needs: &'static [&'static str],
+    /// Fields that other rooms' types have only with this room: type and field.
+    pub extends: &'static [(&'static str, &'static str)],
     /// Kinds of documents with a global id.
     pub nodes: &'static [NodeKind],
     /// Its collections with their indexes.
@@ -45,6 +52,7 @@ impl Room {
         Self {
             name,
             needs: &[],
+            extends: &[],
             nodes: &[],
             collections: &[],
             sweep: None,
@@ -57,4 +65,27 @@ impl Room {
 /// The declaration of a collection and its indexes.
 pub(crate) const fn declared<T: Stored>() -> Declared {
     (T::COLLECTION, T::INDEXES)
+}
+
+/// The fields of one room in a root type of the schema.
+#[derive(Debug, Clone)]
+pub struct RoomFields {
+    /// Name of the root type.
+    pub root: &'static str,
+    /// Name of the room.
+    pub room: &'static str,
+    /// Reads them from the library's type registry.
+    pub read: fn(&mut Registry) -> MetaType,
+}
+
+impl RoomFields {
+    /// The fields of a query or mutation type.
+    pub(super) fn of<T: OutputType>(root: &'static str, owner: &Room) -> Self {
+        Self { root, room: owner.name, read: Registry::create_fake_output_type::<T> }
+    }
+
+    /// The fields of a subscription type.
+    pub(super) fn of_subscription<T: SubscriptionType>(root: &'static str, owner: &Room) -> Self {
+        Self { root, room: owner.name, read: Registry::create_fake_subscription_type::<T> }
+    }
 }

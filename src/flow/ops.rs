@@ -11,6 +11,7 @@ use crate::{
     mongo::{
         Collection, Stored,
         expression::{append, array, both, changed, choose, filter, literal, map, whole},
+        guarded::Guarded,
     },
 };
 
@@ -123,6 +124,28 @@ pub struct Try<'a> {
     pub bounds: Bounds,
 }
 
+impl<T: Stored> Collection<T> {
+    /// The guarded write of a change.
+    pub fn change(&self, Change { id, guard, set }: Change) -> Guarded<T> {
+        self.set(both(doc! { "_id": id }, guard), set)
+    }
+
+    /// Applies changes of different documents in one command; see [`Self::update_each`].
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the changes may have been applied.
+    pub async fn change_each(
+        &self,
+        changes: impl Iterator<Item = Change>,
+        attempt: &Attempt,
+    ) -> Result<bool, Error> {
+        let update = |Change { id, guard, set }| {
+            (both(doc! { "_id": id }, guard), vec![doc! { "$set": set }])
+        };
+        self.update_each(changes.map(update).collect(), attempt).await
+    }
+}
+
 impl<T: Decider> Collection<T> {
     /// Commits a change for an op: the op's record is added in the same update, guarded by the op not being
     /// applied and by the attempt's deadline. If it is refused and something was reserved under the tag, the
@@ -138,9 +161,9 @@ impl<T: Decider> Collection<T> {
         undo: Option<impl Future<Output = Result<(), Error>>>,
     ) -> Result<Option<T>, Error> {
         set.insert("ops", op.applied(tag, bounds));
-        let guard = both(both(doc! { "_id": &id }, guard), op.guard(tag, bounds));
-        let write = self.guarded(guard, vec![doc! { "$set": set }]).within(attempt).once();
-        if let Some(after) = write.apply().await.decided()? {
+        let guard = both(guard, op.guard(tag, bounds));
+        let write = self.change(Change { id: id.clone(), guard, set });
+        if let Some(after) = write.within(attempt).after().await? {
             return Ok(Some(after));
         }
         if let Some(undo) = undo
@@ -159,7 +182,7 @@ impl<T: Decider> Collection<T> {
     pub async fn abort(&self, id: &str, tag: &str, bounds: Bounds) -> Result<bool, Error> {
         let update = doc! { "$set": { "ops": voided(tag, bounds) } };
         let guard = both(doc! { "_id": id }, void_guard(tag));
-        if self.guarded(guard, vec![update]).done().await.decided()?.is_some() {
+        if self.guarded(guard, vec![update]).held().await? {
             return Ok(true);
         }
         let is_applied = |record: &OpRecord| record.tag == tag && !record.void;

@@ -287,7 +287,8 @@ pub const fn room_of(module: &'static str) -> &'static str {
 /// room with the context and the input. With `via`, a function converts what the operation returns. Fields of
 /// another form follow in braces.
 ///
-/// A field is nullable: if it fails, the results of the other fields of the request stay.
+/// A field is nullable: if it fails, the results of the other fields of the request stay. The declaration also
+/// imports the types of the room.
 macro_rules! mutations {
     (
         $(#[$meta:meta])*
@@ -298,6 +299,9 @@ macro_rules! mutations {
         )*
         $({ $($other:tt)* })?
     ) => {
+        #[allow(unused_imports, clippy::wildcard_imports, reason = "inputs and results have long names")]
+        use super::types::*;
+
         $(#[$meta])*
         #[derive(Default)]
         pub struct $name;

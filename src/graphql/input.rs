@@ -10,7 +10,6 @@ use super::{
     scalars::Slug,
     text,
 };
-use crate::flow::Op;
 
 /// Validates a text for display: trims white space and checks that it has `length` characters. A text whose
 /// minimum length is zero may be blank; any other one needs at least one visible character. The permitted
@@ -194,25 +193,4 @@ pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInp
         return Ok(());
     }
     Err(InvalidInput::new(field, format!("takes at most {most} elements")))
-}
-
-/// Validates an optional idempotency key: 1 to 128 characters chosen by the client, at least one of them visible.
-///
-/// # Errors
-/// `InvalidInput` with the name of the field.
-pub fn idempotency_key(value: Option<&async_graphql::ID>) -> Result<Option<String>, InvalidInput> {
-    value.map(|id| verbatim("idempotencyKey", id, 1..=128)).transpose()
-}
-
-/// The op of a call, made from the client's idempotency key if there is one; see [`crate::app::Ids::op`].
-///
-/// # Errors
-/// `InvalidInput`: the idempotency key isn't valid.
-pub fn op(
-    app: &crate::app::App,
-    scope: &[&str],
-    op_id_argument: Option<&async_graphql::ID>,
-    input: &impl serde::Serialize,
-) -> Result<Op, InvalidInput> {
-    Ok(app.ids().op(scope, idempotency_key(op_id_argument)?.as_deref(), input))
 }

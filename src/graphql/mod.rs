@@ -1,6 +1,7 @@
 //! GraphQL kit of the rooms.
 //!
 //! - [`requester`]: the requester, roles, and the guard of fields
+//! - [`author`]: the author of a text or file
 //! - [`scalars`]: `Long`, `DateTime`, `Date`, `CurrencyCode`, `LocaleTag`, `Slug`, and `Money`
 //! - [`amounts`]: formatting of money for locales
 //! - [`refusals`]: the shared refusals, and the conversion of an operation's result
@@ -16,6 +17,7 @@
 //! - [`errors`]: conversion of errors for the client
 
 mod amounts;
+pub mod author;
 pub mod codes;
 pub mod cx;
 pub mod declared;

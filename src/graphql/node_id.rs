@@ -15,6 +15,8 @@ pub enum NodeKind {
     Cart,
     /// A category of the tree.
     Category,
+    /// A comment or a review. Its key also names what is discussed.
+    Comment,
     /// A page, blog entry, folder, blog or gallery.
     Content,
     /// An order.
@@ -28,11 +30,12 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Account,
         Self::Asset,
         Self::Cart,
         Self::Category,
+        Self::Comment,
         Self::Content,
         Self::Order,
         Self::Person,
@@ -47,6 +50,7 @@ impl NodeKind {
             Self::Asset => "asset",
             Self::Cart => "cart",
             Self::Category => "category",
+            Self::Comment => "comment",
             Self::Content => "content",
             Self::Order => "order",
             Self::Person => "person",
@@ -61,7 +65,7 @@ impl NodeKind {
     }
 }
 
-/// Maximum number of characters of a global id; a key has up to 128.
+/// Maximum number of characters of a global id; a key has up to 128, and that of a comment up to 160.
 const LONGEST: usize = 256;
 
 /// Kind and `_id` of a global id; `None` if the text isn't one.

@@ -6,7 +6,7 @@ use async_graphql::{ID, OutputType};
 use super::{
     codes::refusal,
     node_id::NodeKind,
-    scalars::{CurrencyCode, Long},
+    scalars::CurrencyCode,
 };
 use crate::{error::Error, flow::OtherInput, metrics::request};
 
@@ -124,29 +124,6 @@ impl AlreadyExists {
 refusal! {
     /// The document or key can't be changed now, because another document or an operation under way needs it.
     struct InUse as "IN_USE" shareable {}
-}
-
-refusal! {
-    /// The stock doesn't cover the quantity. Nothing was changed.
-    struct InsufficientStock as "INSUFFICIENT_STOCK" {
-        /// SKU of the product.
-        pub sku: ID,
-        /// Number of pieces in terms of the call: the pieces to add for `addCartLine`, the new quantity of the
-        /// line for other mutations.
-        pub requested: Long,
-        /// Number of these pieces that can be had: the free ones, plus the ones that the line already holds if a
-        /// quantity is set.
-        pub available: Long,
-    }
-}
-
-impl InsufficientStock {
-    /// `requested` pieces of the SKU were requested, of which only `available` can be had.
-    pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        let message = format!("{requested} of {sku:?} are asked for and {available} can be had");
-        let (requested, available) = (Long(requested), Long(available));
-        Self::because(message, ID(sku.into()), requested, available)
-    }
 }
 
 refusal! {

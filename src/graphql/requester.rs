@@ -1,7 +1,8 @@
-//! The requester: subject and roles of the bearer token, and the guard of fields.
+//! The requester: subject, name and roles of the bearer token, and the guard of fields.
 
 use async_graphql::{Context, Guard};
 
+use super::input::text;
 use crate::error::Error;
 
 /// Roles that a token can carry.
@@ -67,11 +68,22 @@ impl Role {
 pub struct Requester {
     /// Subject of the token; `None` for an anonymous caller.
     pub subject: Option<String>,
+    /// Display name of the caller, if the token has one.
+    pub name: Option<String>,
     /// Roles of the token.
     pub roles: Vec<Role>,
 }
 
+/// Maximum number of characters of a display name.
+const LONGEST_NAME: usize = 200;
+
 impl Requester {
+    /// The caller with the claims of a token. A display name that can't be shown is ignored.
+    pub fn new(subject: &str, name: Option<&str>, roles: Vec<Role>) -> Self {
+        let name = name.and_then(|name| text("name", name, 1..=LONGEST_NAME).ok());
+        Self { subject: Some(subject.to_owned()), name, roles }
+    }
+
     /// Whether the caller has the role. An admin has every role.
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role) || self.roles.contains(&Role::Admin)

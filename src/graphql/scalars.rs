@@ -41,6 +41,12 @@ const SAFE: i64 = 1 << 53;
 #[serde(transparent)]
 pub struct Long(pub i64);
 
+/// The `Int` of a number whose limits lie within 31 bits; the nearest `Int` of any other number.
+pub fn int(number: i64) -> i32 {
+    let nearest = if number < 0 { i32::MIN } else { i32::MAX };
+    i32::try_from(number).unwrap_or(nearest)
+}
+
 impl From<Long> for i64 {
     fn from(Long(number): Long) -> Self {
         number
@@ -75,7 +81,8 @@ impl ScalarType for Long {
 
 /// A point in time in RFC 3339 format, in UTC and with a precision of milliseconds. It is always written with
 /// three fractional digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct DateTime(pub bson::DateTime);
 
 /// A point in time in RFC 3339 format. It is sent in UTC with three fractional digits, such as

@@ -24,8 +24,8 @@ use crate::error::Error;
 pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
     /// Name of the collection.
     const COLLECTION: &'static str;
-    /// The indexes that its reads need.
-    const INDEXES: &'static [Index];
+    /// The indexes that its reads need. A type for a part of another type's documents declares none.
+    const INDEXES: &'static [Index] = &[];
 
     /// Decodes a document of the collection.
     ///
@@ -185,6 +185,19 @@ impl<T: Stored> Collection<T> {
         self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
     }
 
+    /// Returns documents whose time in `field` is before `before`, for sweeps. The index `hint` begins with the
+    /// field and returns the oldest first. The read isn't sorted: a sort by the least element of an array
+    /// couldn't use the index.
+    pub fn list_older(
+        &self,
+        (field, hint): (&str, &'static str),
+        before: DateTime,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let filter = doc! { field: { "$lt": before } };
+        self.list(List { filter, limit, hint: Some(hint), ..List::default() })
+    }
+
     /// Like [`Self::list`], each with the server's time. `shape` is the expression of the returned document;
     /// `T` must be decodable from it.
     pub async fn list_timed(
@@ -238,6 +251,11 @@ impl<T: Stored> Collection<T> {
         update: impl Into<mongodb::options::UpdateModifications>,
     ) -> Guarded<T> {
         Guarded::new(self.inner(), filter, update.into())
+    }
+
+    /// A guarded write that sets fields to the values of expressions; see [`Self::guarded`].
+    pub fn set(&self, guard: Document, fields: Document) -> Guarded<T> {
+        self.guarded(guard, vec![doc! { "$set": fields }])
     }
 
     /// Updates every matching document, and returns their number. This is for copies: their version is their

@@ -177,6 +177,13 @@ pub struct List {
 }
 
 impl List {
+    /// The documents with these `_id`s.
+    pub fn of_ids(ids: &[impl AsRef<str>]) -> Self {
+        let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+        let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
+        Self { filter: doc! { "_id": { "$in": ids } }, limit, ..Self::default() }
+    }
+
     /// The read as a `find` command, for `explain`.
     pub(super) fn command(&self, collection: &str) -> Document {
         let mut command = doc! {

@@ -21,6 +21,14 @@ pub fn stored(value: &impl Serialize) -> Bson {
     serialize_to_bson(value).expect("a field of a document")
 }
 
+/// The stored form of the fields of a struct; see [`stored`].
+pub fn stored_fields(value: &impl Serialize) -> Document {
+    match stored(value) {
+        Bson::Document(fields) => fields,
+        _ => Document::new(),
+    }
+}
+
 /// True while the server's clock is before `moment`.
 pub fn before(moment: DateTime) -> Document {
     doc! { "$expr": { "$lt": ["$$NOW", moment] } }

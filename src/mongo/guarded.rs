@@ -108,6 +108,23 @@ impl<T: DeserializeOwned> Guarded<T> {
         }
     }
 
+    /// Sends the write as `findAndModify`, [`once`](Self::once). Returns the document after the write, or `None`
+    /// if the guard didn't hold.
+    ///
+    /// # Errors
+    /// The outcome is unknown; see [`Outcome::decided`].
+    pub async fn after(self) -> Result<Option<T>, Error> {
+        self.once().apply().await.decided()
+    }
+
+    /// Sends the write as [`done`](Self::done), and returns whether the guard held.
+    ///
+    /// # Errors
+    /// The outcome is unknown; see [`Outcome::decided`].
+    pub async fn held(self) -> Result<bool, Error> {
+        Ok(self.done().await.decided()?.is_some())
+    }
+
     /// Sends the write as `findAndModify`.
     pub async fn apply(self) -> Outcome<T> {
         let after = if self.write.once {

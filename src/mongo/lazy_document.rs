@@ -59,7 +59,26 @@ macro_rules! fields {
         }
     };
 }
-pub(crate) use fields;
+
+/// Declares views: structs whose fields have the names that they have in the stored document; see
+/// [`fields!`].
+macro_rules! view {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $name:ident<$life:lifetime> {
+            $( $(#[$field_meta:meta])* $key:literal => $visible:vis $field:ident: $type:ty, )+
+        }
+    )+) => {$(
+        $(#[$meta])*
+        pub struct $name<$life> {
+            $( $(#[$field_meta])* $visible $field: $type, )+
+        }
+
+        $crate::mongo::lazy_document::fields!(<$life> $name<$life> { $($key => $field),+ });
+    )+};
+}
+
+pub(crate) use {fields, view};
 
 impl<'a> Field<'a> for &'a str {
     fn read(value: Element<'a>) -> Result<Self, Unfit> {

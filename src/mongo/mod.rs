@@ -12,7 +12,6 @@
 //! - `raw_writes`: write commands without the record that MongoDB keeps of retryable writes
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the contents of files, in chunks
-//! - [`audiences`]: lists whose readers see different entries
 //! - [`expression`]: the aggregation expressions of guards and updates
 //! - [`keyset`]: keyset pages
 //! - [`watch`]: one change stream per collection, any number of subscribers
@@ -22,7 +21,6 @@
 //! - [`observe`]: the commands that a request sent
 //! - [`explain`]: execution statistics of a read
 
-pub mod audiences;
 mod batcher;
 pub mod collection;
 pub mod connect;

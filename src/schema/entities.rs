@@ -4,33 +4,28 @@
 //! `_entities` shows exactly what `node` shows to the same caller. An invalid representation fails alone: the
 //! other ones are answered.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_graphql::{
-    Any, Context, Error as FieldError, ID, Object, OutputType, Result, ScalarType, SimpleObject,
-    Union, Value,
+    Any, Context, ContextSelectionSet, Error as FieldError, ID, Object, OutputType, Positioned,
+    Result, ScalarType, ServerResult, SimpleObject, Value,
+    parser::types::Field,
+    registry::{MetaType, MetaTypeId, Registry},
 };
 use futures_util::future::join_all;
 
 use super::{
     nodes::{Node, find},
-    subgraph::{self, ENTITIES, PRODUCT},
+    subgraph::{self, PRODUCT},
 };
 use crate::{
     app::App,
     domains::{
         self,
-        assets::types::Asset,
-        carts::types::Cart,
-        catalog::types::{Album, Book, Film, GenericProduct},
         categories::{
             self,
             types::{Category, CategoryBy},
         },
-        content::types::{Blog, BlogEntry, Folder, Gallery, Page},
-        orders::types::Order,
-        people::types::Person,
-        transfers::types::{Account, Transfer},
     },
     error::Error,
     graphql::{app, input, node_id::NodeKind, requester, requester::Requester},
@@ -39,48 +34,39 @@ use crate::{
 /// Maximum number of representations of one `_entities` field.
 const MOST: usize = 100;
 
-/// An entity, which other subgraphs can refer to.
-#[derive(Union)]
-#[graphql(name = "_Entity")]
-pub enum Entity {
-    Account(Account),
-    Album(Album),
-    Asset(Asset),
-    Blog(Blog),
-    BlogEntry(BlogEntry),
-    Book(Book),
-    Cart(Cart),
-    Category(Category),
-    Film(Film),
-    Folder(Folder),
-    Gallery(Gallery),
-    GenericProduct(GenericProduct),
-    Order(Order),
-    Page(Page),
-    Person(Person),
-    Transfer(Transfer),
-}
+/// An entity, which other subgraphs can refer to: the union of all types of [`Node`].
+pub struct Entity(Node);
 
-impl From<Node> for Entity {
-    fn from(node: Node) -> Self {
-        match node {
-            Node::Account(account) => Self::Account(account),
-            Node::Album(album) => Self::Album(album),
-            Node::Asset(asset) => Self::Asset(asset),
-            Node::Blog(blog) => Self::Blog(blog),
-            Node::BlogEntry(entry) => Self::BlogEntry(entry),
-            Node::Book(book) => Self::Book(book),
-            Node::Cart(cart) => Self::Cart(cart),
-            Node::Category(category) => Self::Category(category),
-            Node::Film(film) => Self::Film(film),
-            Node::Folder(folder) => Self::Folder(folder),
-            Node::Gallery(gallery) => Self::Gallery(gallery),
-            Node::GenericProduct(generic) => Self::GenericProduct(generic),
-            Node::Order(order) => Self::Order(order),
-            Node::Page(page) => Self::Page(page),
-            Node::Person(person) => Self::Person(person),
-            Node::Transfer(transfer) => Self::Transfer(transfer),
-        }
+impl OutputType for Entity {
+    fn type_name() -> Cow<'static, str> {
+        Cow::Borrowed("_Entity")
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        Node::create_type_info(registry);
+        let entities = subgraph::entities(registry);
+        registry.create_output_type::<Self, _>(MetaTypeId::Union, |_| MetaType::Union {
+            name: Self::type_name().into_owned(),
+            description: Some("An entity, which other subgraphs can refer to.".to_owned()),
+            possible_types: entities.iter().cloned().collect(),
+            visible: None,
+            inaccessible: false,
+            tags: Vec::new(),
+            rust_typename: Some(std::any::type_name::<Self>()),
+            directive_invocations: Vec::new(),
+        })
+    }
+
+    fn introspection_type_name(&self) -> Cow<'static, str> {
+        self.0.introspection_type_name()
+    }
+
+    async fn resolve(
+        &self,
+        context: &ContextSelectionSet<'_>,
+        field: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        self.0.resolve(context, field).await
     }
 }
 
@@ -122,8 +108,9 @@ impl EntitiesQuery {
         input::at_most("representations", &representations, MOST).map_err(Error::from)?;
         let (app, requester) = (app(context), requester(context));
         let all = representations.iter().map(|Any(representation)| representation).enumerate();
+        let registry = &context.schema_env.registry;
         let one = |(place, representation)| async move {
-            let found = find_entity(app, requester, place, representation).await;
+            let found = find_entity(registry, app, requester, place, representation).await;
             found.map_err(FieldError::from).transpose()
         };
         Ok(join_all(all.map(one)).await)
@@ -132,6 +119,7 @@ impl EntitiesQuery {
 
 /// Resolves the representation at this position.
 async fn find_entity(
+    registry: &Registry,
     app: &App,
     requester: &Requester,
     place: usize,
@@ -146,11 +134,12 @@ async fn find_entity(
         Some(Value::String(typename)) => typename.as_str(),
         _ => "",
     };
-    let Some((name, kind, keys)) = ENTITIES.iter().find(|(name, ..)| *name == typename) else {
+    let keys = subgraph::keys(registry, typename);
+    if keys.is_empty() {
         return Err(Error::bad_input(field("__typename"), "isn't the name of an entity"));
-    };
+    }
     let Some((key, value)) = keys.iter().find_map(|key| Some((*key, given(key)?))) else {
-        let reason = format!("has no key of {name}: {}", keys.join(" or "));
+        let reason = format!("has no key of {typename}: {}", keys.join(" or "));
         return Err(Error::bad_input(format!("representations.{place}"), reason));
     };
     let field = field(key);
@@ -159,17 +148,15 @@ async fn find_entity(
     };
     let found = match key {
         "sku" => find(app, requester, &NodeKind::Product.id(&value)).await?,
-        "path" if domains::has_nodes(app.config(), *kind) => {
+        "path" if domains::has_nodes(app.config(), NodeKind::Category) => {
             let found = categories::operations::category(app, CategoryBy::Path(value.0)).await;
             found.map_err(|error| at(field, error))?.map(|category| Category(category).into())
         }
-        _ if input::id(*kind, &value).is_ok() => find(app, requester, &value).await?,
-        // No entity of this type can have this id.
-        _ => None,
+        _ => find(app, requester, &value).await?,
     };
-    let found = found.map(Entity::from);
     // The id may belong to another type, such as a film that is requested as a book.
-    Ok(found.filter(|found| [PRODUCT, &found.introspection_type_name()].contains(name)))
+    let is_of = |found: &Node| [PRODUCT, &found.introspection_type_name()].contains(&typename);
+    Ok(found.filter(is_of).map(Entity))
 }
 
 /// The same error with the field as the caller wrote it.

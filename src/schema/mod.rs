@@ -1,5 +1,5 @@
-//! Merges the query, mutation and subscription fields of all rooms, with one line per room. [`nodes`] and
-//! [`entities`] have one more line for each kind of document with a global id.
+//! The schema: the fields of all rooms, and those that belong to no room. [`nodes`] has a line for each kind of
+//! document with a global id.
 
 pub mod entities;
 pub mod nodes;
@@ -9,19 +9,16 @@ mod switch;
 use std::{any::Any, future::ready, mem, sync::Arc, time::Duration};
 
 use async_graphql::{
-    MergedObject, MergedSubscription, Name, Pos, Request, Response, SDLExportOptions, Schema,
-    SchemaBuilder, ValidationMode, direct::Root, parser::parse_schema,
+    MergedObject, Name, Pos, Request, Response, SDLExportOptions, Schema, SchemaBuilder,
+    ValidationMode, direct::Root, parser::parse_schema,
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
-use switch::{RoomFields, Switched};
+use switch::Switched;
 
 use crate::{
     config::Config,
-    domains::{
-        self, assets, carts, catalog, categories, comments, content, hits, identities, inventory,
-        orders, people, transfers,
-    },
+    domains::{self, Mutation, Subscription},
     engine::{
         cost::Limits,
         prepared::{PreparedOperation, PreparedOperations, Read},
@@ -31,76 +28,9 @@ use crate::{
     metrics::operations::OperationType,
 };
 
-/// A root type, made of the fields of all rooms, behind those that belong to no room.
-macro_rules! root {
-    (
-        $(#[$meta:meta])*
-        $derive:ident pub struct $name:ident by $of:ident besides [$($other:ty),*]:
-            $($room:ident::resolvers::$fields:ident,)+
-    ) => {
-        $(#[$meta])*
-        #[derive($derive, Default)]
-        pub struct $name($($other,)* $($room::resolvers::$fields),+);
-
-        impl $name {
-            fn room_fields() -> Vec<RoomFields> {
-                vec![$(
-                    RoomFields::$of::<$room::resolvers::$fields>(stringify!($name), &$room::ROOM)
-                ),+]
-            }
-        }
-    };
-}
-
-root! {
-    /// Query fields of all rooms.
-    // The rooms are searched for a field from the last one to the first; the rooms that are read most are
-    // therefore last.
-    MergedObject pub struct Query by of besides [entities::EntitiesQuery, nodes::NodesQuery]:
-        hits::resolvers::HitsQuery,
-        identities::resolvers::IdentitiesQuery,
-        transfers::resolvers::TransfersQuery,
-        people::resolvers::PeopleQuery,
-        orders::resolvers::OrdersQuery,
-        inventory::resolvers::InventoryQuery,
-        carts::resolvers::CartsQuery,
-        assets::resolvers::AssetsQuery,
-        comments::resolvers::CommentsQuery,
-        content::resolvers::ContentQuery,
-        categories::resolvers::CategoriesQuery,
-        catalog::resolvers::CatalogQuery,
-}
-
-root! {
-    /// Mutation fields of all rooms.
-    MergedObject pub struct Mutation by of besides []:
-        catalog::resolvers::CatalogMutation,
-        categories::resolvers::CategoriesMutation,
-        people::resolvers::PeopleMutation,
-        comments::resolvers::CommentsMutation,
-        inventory::resolvers::InventoryMutation,
-        carts::resolvers::CartsMutation,
-        orders::resolvers::OrdersMutation,
-        transfers::resolvers::TransfersMutation,
-        content::resolvers::ContentMutation,
-        identities::resolvers::IdentitiesMutation,
-        assets::resolvers::AssetsMutation,
-        hits::resolvers::HitsMutation,
-}
-
-root! {
-    /// Subscription fields of all rooms.
-    MergedSubscription pub struct Subscription by of_subscription besides []:
-        comments::resolvers::CommentsSubscription,
-        inventory::resolvers::InventorySubscription,
-        orders::resolvers::OrdersSubscription,
-        transfers::resolvers::TransfersSubscription,
-}
-
-/// The fields of the root types, by room.
-fn room_fields() -> Vec<RoomFields> {
-    [Query::room_fields(), Mutation::room_fields(), Subscription::room_fields()].concat()
-}
+/// Query fields of all rooms, and those that belong to no room.
+#[derive(MergedObject, Default)]
+pub struct Query(entities::EntitiesQuery, nodes::NodesQuery, domains::Queries);
 
 /// The whole schema, ready to execute requests.
 #[derive(Clone)]

@@ -22,6 +22,10 @@ use crate::{
             self,
             types::{Category, CategoryBy},
         },
+        comments::{
+            self,
+            types::{Comment, CommentBy},
+        },
         content::{
             self,
             types::{Blog, BlogEntry, Content, Folder, Gallery, Page},
@@ -57,6 +61,7 @@ pub enum Node {
     Book(Book),
     Cart(Cart),
     Category(Category),
+    Comment(Comment),
     Film(Film),
     Folder(Folder),
     Gallery(Gallery),
@@ -128,7 +133,11 @@ impl NodesQuery {
 /// that isn't a global id is treated as the id of an object that doesn't exist.
 pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Option<Node>, Error> {
     let Some((kind, _)) = node_id::decode(id) else { return Ok(None) };
-    let Ok(key) = input::id(kind, id) else { return Ok(None) };
+    let key = input::id(kind, id);
+    if key.is_err() && kind != NodeKind::Comment {
+        return Ok(None);
+    }
+    let key = key.unwrap_or_default();
     if !domains::has_nodes(app.config(), kind) {
         return Ok(None);
     }
@@ -150,6 +159,11 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
             let found = categories::operations::category(app, CategoryBy::Id(id.clone())).await?;
             found.map(|category| Category(category).into())
         }
+        NodeKind::Comment => {
+            let by = CommentBy::Id(id.clone());
+            let found = comments::operations::comment(Cx { app, requester }, &by).await?;
+            found.map(|comment| Comment::from(comment).into())
+        }
         NodeKind::Content => {
             let found = content::operations::by_id(app, requester, &key).await?;
             found.map(|shown| Content::from(shown).into())
@@ -168,7 +182,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
         }
         NodeKind::Transfer => {
             let by = TransferBy::Id(id.clone());
-            let found = transfers::operations::transfer_status(Cx { app, requester }, &by).await?;
+            let found = transfers::operations::transfer_status(Cx { app, requester }, by).await?;
             found.map(|transfer| Transfer(transfer).into())
         }
     })

@@ -16,34 +16,37 @@ use async_graphql::{
 
 use super::{
     Root,
+    nodes::Node,
     switch::{self, Switched},
 };
-use crate::{config::Config, domains, graphql::node_id::NodeKind};
+use crate::{config::Config, domains};
 
-/// Entities, which other subgraphs can refer to: the type, the kind of its global ids, and its keys. A
-/// product can also be referred to by its interface, by subgraphs that don't know its type.
-pub(super) const ENTITIES: &[(&str, NodeKind, &[&str])] = &[
-    ("Account", NodeKind::Account, &["id"]),
-    ("Album", NodeKind::Product, &["id", "sku"]),
-    ("Asset", NodeKind::Asset, &["id"]),
-    ("Blog", NodeKind::Content, &["id"]),
-    ("BlogEntry", NodeKind::Content, &["id"]),
-    ("Book", NodeKind::Product, &["id", "sku"]),
-    ("Cart", NodeKind::Cart, &["id"]),
-    ("Category", NodeKind::Category, &["id", "path"]),
-    ("Film", NodeKind::Product, &["id", "sku"]),
-    ("Folder", NodeKind::Content, &["id"]),
-    ("Gallery", NodeKind::Content, &["id"]),
-    ("GenericProduct", NodeKind::Product, &["id", "sku"]),
-    ("Order", NodeKind::Order, &["id"]),
-    ("Page", NodeKind::Content, &["id"]),
-    ("Person", NodeKind::Person, &["id"]),
-    (PRODUCT, NodeKind::Product, &["id", "sku"]),
-    ("Transfer", NodeKind::Transfer, &["id"]),
-];
-
-/// Name of the interface in [`ENTITIES`].
+/// The interface of all products. It is an entity too, for subgraphs that don't know the type of a product.
 pub(super) const PRODUCT: &str = "Product";
+
+/// Types of entities, which other subgraphs can refer to: all types with a global id.
+pub(super) fn entities(registry: &Registry) -> Vec<String> {
+    match registry.types.get(&*Node::type_name()) {
+        Some(MetaType::Interface { possible_types, .. }) => {
+            possible_types.iter().cloned().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Keys by which other subgraphs refer to an entity of this type; none if it isn't one.
+pub(super) fn keys(registry: &Registry, name: &str) -> &'static [&'static str] {
+    let is = |interface: &str| {
+        registry.implements.get(name).is_some_and(|interfaces| interfaces.contains(interface))
+    };
+    match name {
+        PRODUCT => &["id", "sku"],
+        "Category" => &["id", "path"],
+        _ if is(PRODUCT) => &["id", "sku"],
+        _ if is(&Node::type_name()) => &["id"],
+        _ => &[],
+    }
+}
 
 /// The schema as a subgraph: each entity with its keys.
 pub fn sdl(config: &Config) -> Arc<str> {
@@ -63,7 +66,7 @@ pub fn sdl(config: &Config) -> Arc<str> {
     }))
 }
 
-/// Registers the keys of [`ENTITIES`] with their types.
+/// Registers the keys of entities with their types.
 struct Keys;
 
 impl OutputType for Keys {
@@ -72,9 +75,9 @@ impl OutputType for Keys {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
-        for (name, _, keys) in ENTITIES {
-            for key in *keys {
-                registry.add_keys(name, *key);
+        for name in entities(registry).into_iter().chain([PRODUCT.to_owned()]) {
+            for key in keys(registry, &name) {
+                registry.add_keys(&name, *key);
             }
         }
         Self::type_name().into_owned()

@@ -8,39 +8,12 @@ use std::{
 };
 
 use async_graphql::{
-    ContextSelectionSet, OutputType, Positioned, ServerResult, SubscriptionType, Value,
+    ContextSelectionSet, OutputType, Positioned, ServerResult, Value,
     parser::types::Field,
     registry::{Deprecation, MetaInputValue, MetaType, Registry},
 };
 
-use crate::{domains::Room, graphql::page};
-
-/// The fields of one room in a root type.
-#[derive(Clone)]
-pub(super) struct RoomFields {
-    /// Name of the root type.
-    pub(super) root: &'static str,
-    /// Name of the room.
-    room: &'static str,
-    read: fn(&mut Registry) -> MetaType,
-}
-
-impl RoomFields {
-    /// The fields of a query or mutation type.
-    pub(super) fn of<T: OutputType>(root: &'static str, owner: &Room) -> Self {
-        Self { root, room: owner.name, read: Registry::create_fake_output_type::<T> }
-    }
-
-    /// The fields of a subscription type.
-    pub(super) fn of_subscription<T: SubscriptionType>(root: &'static str, owner: &Room) -> Self {
-        Self { root, room: owner.name, read: Registry::create_fake_subscription_type::<T> }
-    }
-
-    /// Names of the fields.
-    fn names(&self, registry: &mut Registry) -> Vec<String> {
-        fields((self.read)(registry)).into_iter().map(|(name, _)| name).collect()
-    }
-}
+use crate::{domains, graphql::page};
 
 thread_local! {
     /// The rooms that are switched off in the schema that is being built. The library builds a registry
@@ -108,10 +81,18 @@ fn add_paging(registry: &mut Registry) {
 }
 
 fn remove(registry: &mut Registry, off: &[&str]) {
-    for room in super::room_fields().into_iter().filter(|fields| off.contains(&fields.room)) {
-        let names = room.names(registry);
+    for room in domains::fields().into_iter().filter(|fields| off.contains(&fields.room)) {
+        let names: Vec<_> =
+            fields((room.read)(registry)).into_iter().map(|(name, _)| name).collect();
         if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(room.root) {
             fields.retain(|name, _| !names.contains(name));
+        }
+    }
+    for room in domains::ROOMS.iter().filter(|room| off.contains(&room.name)) {
+        for (of, field) in room.extends {
+            if let Some(MetaType::Object { fields, .. }) = registry.types.get_mut(*of) {
+                fields.shift_remove(*field);
+            }
         }
     }
     // A type without fields is no type.

@@ -105,7 +105,7 @@ pub async fn category(client: &Client, slug: &str, parent: Option<&str>) -> Stri
         { "locale": "en", "name": format!("{slug} in English") },
         { "locale": "de", "name": format!("{slug} auf Deutsch") },
     ]);
-    let input = json!({ "slug": slug, "names": names, "parent": parent });
+    let input = json!({ "slug": slug, "names": names, "parentId": parent });
     let category = client.field(create, json!({ "input": input })).await;
     category["id"].as_str().unwrap_or_else(|| panic!("{category:#}")).to_owned()
 }

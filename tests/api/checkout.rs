@@ -100,10 +100,10 @@ async fn what_can_be_refused_early_changes_nothing() {
     for (path, value) in [
         ("/cartId", "$where.a"),
         ("/cartId", huge.as_str()),
-        ("/payment/account", "a.b"),
-        ("/payment/account", theirs.as_str()),
-        ("/payment/account", "nothing"),
-        ("/payment/account", nothing.as_str()),
+        ("/payment/accountId", "a.b"),
+        ("/payment/accountId", theirs.as_str()),
+        ("/payment/accountId", "nothing"),
+        ("/payment/accountId", nothing.as_str()),
     ] {
         let mut input = checkout_input(&full, &purse, "op");
         *input.pointer_mut(path).expect("a field") = json!(value);
@@ -483,7 +483,7 @@ async fn nobody_pays_a_cart_that_was_free_when_it_was_looked_at() {
     let client = slow.anonymous();
     let (refused, ()) = tokio::join!(try_checkout(&client, &free, &purse, "op"), meanwhile);
     let refused = &refused["data"]["checkoutCart"];
-    assert_eq!(refused["field"], "input.payment.account", "{refused:#}");
+    assert_eq!(refused["field"], "input.payment.accountId", "{refused:#}");
     assert_eq!(balance(&base, &purse).await, 1_000);
     assert_eq!(state(&base, "carts", &free).await, "ACTIVE");
     base.assert_sound().await;

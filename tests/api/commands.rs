@@ -1,11 +1,12 @@
 //! The commands that each main flow sends to MongoDB, so that a command that was saved stays saved. A
 //! change that adds one has to change the list here, and say why.
 
+use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use crate::{
     assets, categories, comments,
-    shop::{account, cart, checkout, stocked},
+    shop::{self, account, cart, checkout, stocked},
     support::{Client, Gateway, cuts},
     transfers::{TRANSFER, fund, open, order},
 };
@@ -90,6 +91,57 @@ async fn a_checkout() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_products_of_all_lines_are_one_command() {
+    let base = Gateway::start().await;
+    let skus: Vec<String> = (0..20).map(|n| format!("free-{n:02}")).collect();
+    for sku in &skus {
+        stocked(&base, sku, 0, 10).await;
+    }
+    let lines: Vec<_> = skus.iter().map(|sku| (sku.as_str(), 1)).collect();
+    let cart = cart(&base.shopper("ann"), "RESERVE", &lines).await;
+    reads_only(&base, "cart", &cart, "lines { sku }", &["find carts"]).await;
+    let fields = "lines { sku product { sku title } } order { id }";
+    let seen = reads_only(&base, "cart", &cart, fields, &["find carts", "find products"]).await;
+    assert!(seen["order"].is_null(), "{seen:#}");
+    let order = checkout(&base.shopper("ann"), &cart, "none", "op").await["id"].clone();
+    let order = order.as_str().expect("an order");
+    shop::settled(&base).await;
+    reads_only(&base, "order", order, "lines { sku }", &["find orders"]).await;
+    let fields = "lines { sku product { sku title } } cart { id }";
+    let expected = ["find orders", "find products", "find carts"];
+    let seen = reads_only(&base, "order", order, fields, &expected).await;
+    assert_eq!(seen["cart"]["id"], json!(cart), "{seen:#}");
+    let seen =
+        reads_only(&base, "cart", &cart, "order { id }", &["find carts", "find orders"]).await;
+    assert_eq!(seen["order"]["id"], json!(order), "{seen:#}");
+    // A merchant sees the order, and not the cart of another. A product that is gone is null.
+    base.raw("products").delete_one(doc! { "_id": &skus[0] }).await.expect("deleted");
+    let query = "query($id: ID!) { order(id: $id) { cart { id } lines { product { sku } } } }";
+    let seen = base.merchant().field(query, json!({ "id": order })).await;
+    assert!(seen["cart"].is_null() && seen["lines"][0]["product"].is_null(), "{seen:#}");
+    assert_eq!(seen["lines"][1]["product"]["sku"], json!(skus[1]), "{seen:#}");
+}
+
+/// What ann sees of a cart or an order, whose lines have products, if any, of the same SKU.
+async fn reads_only(
+    base: &Gateway,
+    root: &str,
+    id: &str,
+    fields: &str,
+    expected: &[&str],
+) -> Value {
+    let query = format!("query($id: ID!) {{ {root}(id: $id) {{ {fields} }} }}");
+    let read = async |gateway: &Gateway| {
+        let seen = gateway.shopper("ann").field(&query, json!({ "id": id })).await;
+        for line in seen["lines"].as_array().into_iter().flatten() {
+            assert!(line["product"].is_null() || line["product"]["sku"] == line["sku"], "{line:#}");
+        }
+    };
+    sends_only(base, read, expected).await;
+    base.shopper("ann").field(&query, json!({ "id": id })).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_transfer() {
     let base = Gateway::start().await;
     let ann = base.shopper("ann");
@@ -119,7 +171,7 @@ async fn commenting_sends_only(layout: &str, expected: &[&str]) {
     let on = comments::discussed(&base, "a", layout).await;
     comments::posted(&base.shopper("early"), &on, "early", None).await;
     let post = async |gateway: &Gateway| {
-        let input = json!({ "on": on, "text": "A comment", "idempotencyKey": "op" });
+        let input = json!({ "subjectId": on, "text": "A comment", "idempotencyKey": "op" });
         is(&comments::does(&gateway.shopper("ann"), "postComment", input).await, "Comment");
     };
     sends_only(&base, post, expected).await;
@@ -187,7 +239,7 @@ async fn moving_a_category() {
     let [_, jazz, bop, film] = categories::music(&base).await;
     categories::put_product(&base, "one", &[&bop]).await;
     let relocate = async |gateway: &Gateway| {
-        let input = json!({ "category": jazz, "parent": film });
+        let input = json!({ "categoryId": jazz, "parentId": film });
         is(&categories::ask(&gateway.merchant(), "moveCategory", input).await, "Category");
     };
     let expected = [

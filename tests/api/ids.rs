@@ -15,7 +15,7 @@ use crate::{content, roles::Contract, support::Gateway};
 type Path = Vec<String>;
 
 /// Ids that are the caller's to choose, or that aren't of things.
-const OTHERS: [&str; 4] = ["idempotencyKey", "version", "userId", "author"];
+const OTHERS: [&str; 4] = ["idempotencyKey", "version", "userId", "authorId"];
 /// New keys, and what comes with a file, of which the tests of assets tell.
 const ELSEWHERE: [[&str; 3]; 3] = [
     ["createProduct", "input", "sku"],
@@ -64,17 +64,19 @@ fn kind(path: &[String]) -> Option<NodeKind> {
         "orderId" => NodeKind::Order,
         "accountId" | "sourceId" | "destinationId" | "account" => NodeKind::Account,
         "transferId" => NodeKind::Transfer,
-        "personId" | "person" => NodeKind::Person,
-        "category" | "categories" => NodeKind::Category,
+        "personId" => NodeKind::Person,
+        "categoryId" | "categoryIds" => NodeKind::Category,
         "asset" => NodeKind::Asset,
-        "on" | "ids" => NodeKind::Product,
-        "parent" if root.ends_with("Category") => NodeKind::Category,
+        "subjectId" | "ids" => NodeKind::Product,
+        "commentId" | "replyToId" => NodeKind::Comment,
+        "parentId" if root.ends_with("Category") => NodeKind::Category,
         "content" | "owner" | "parent" => NodeKind::Content,
         "id" => match root {
             "account" => NodeKind::Account,
             "asset" => NodeKind::Asset,
             "cart" => NodeKind::Cart,
             "category" => NodeKind::Category,
+            "comment" => NodeKind::Comment,
             "content" => NodeKind::Content,
             "order" | "orderChanged" => NodeKind::Order,
             "person" => NodeKind::Person,
@@ -91,7 +93,11 @@ fn unknown(path: &[String]) -> String {
 }
 
 fn nothing(path: &[String], key: &str) -> String {
-    kind(path).map_or_else(|| key.to_owned(), |kind| kind.id(key).0)
+    match kind(path) {
+        None => key.to_owned(),
+        Some(kind @ NodeKind::Comment) => kind.id(&format!("product:{key}:{key}")).0,
+        Some(kind) => kind.id(key).0,
+    }
 }
 
 /// Texts that can't be the id of anything that may stand there.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    content,
+    comments, content,
     shop::{account, placed, stocked},
     support::{Client, Gateway, key, short_bounds, token},
 };
@@ -48,6 +48,8 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
     let put = put.bearer_auth(token("an-editor", &["editor"])).body("it").send().await;
     let asset: Value = put.expect("an answer").json().await.expect("JSON");
     let asset = asset["id"].as_str().expect("an asset").to_owned();
+    let discussed = comments::discussed(gateway, "discussed", "PAGED").await;
+    let comment = comments::posted(&shopper, &discussed, "A comment", None).await;
     vec![
         ("Account", purse, true),
         ("Cart", cart, true),
@@ -58,6 +60,7 @@ pub async fn one_of_each(gateway: &Gateway) -> Vec<(&'static str, String, bool)>
         ("Transfer", transfer, true),
         ("Page", content::put(gateway, "PAGE", "page", None).await, false),
         ("Asset", asset, false),
+        ("Comment", comment, false),
     ]
 }
 

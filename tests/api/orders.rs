@@ -108,10 +108,10 @@ async fn who_sees_the_payment_cannot_tell_the_order() {
     let open = cart(&gateway.anonymous(), "RESERVE", &[("a", 1)]).await;
     let order = checkout(&gateway.shopper("ann"), &open, &purse, "op").await;
     let order = order["id"].as_str().expect("an order");
-    let statement = "query($id: ID!) { statement(account: $id, first: 10) {
-        nodes { transfer { id kind } } } }";
+    let statement = "query($id: ID!) { account(id: $id) { statement(first: 10) {
+        nodes { transfer { id kind } } } } }";
     let statement = gateway.service().field(statement, json!({ "id": purse })).await;
-    let payment = &statement["nodes"][0]["transfer"];
+    let payment = &statement["statement"]["nodes"][0]["transfer"];
     assert_eq!(payment["kind"], "PAYMENT", "{statement:#}");
     let formed = NodeKind::Order.id(&key(payment["id"].as_str().expect("an id")));
     assert_ne!(*formed, *order);
@@ -124,10 +124,10 @@ async fn who_sees_the_payment_of_a_raised_line_cannot_tell_the_order() {
     let gateway = Gateway::start().await;
     let (shopper, purse, order) = shop(&gateway).await;
     assert_eq!(money(&adjust(&shopper, &order, "a", 5, "up").await), (550, 550, 0));
-    let statement = "query($id: ID!) { statement(account: $id, first: 10) {
-        nodes { transfer { id kind } } } }";
+    let statement = "query($id: ID!) { account(id: $id) { statement(first: 10) {
+        nodes { transfer { id kind } } } } }";
     let statement = gateway.service().field(statement, json!({ "id": purse })).await;
-    let nodes = statement["nodes"].as_array().expect("a list");
+    let nodes = statement["statement"]["nodes"].as_array().expect("a list");
     let payments: Vec<_> =
         nodes.iter().filter(|node| node["transfer"]["kind"] == "PAYMENT").collect();
     assert_eq!(payments.len(), 2, "{statement:#}");
@@ -254,6 +254,25 @@ async fn my_orders_come_newest_first_in_pages() {
         after = page["pageInfo"]["endCursor"].clone();
     }
     assert_eq!(found, placed_orders);
+    // The pages from the end, each in the order of the list.
+    let query_back = "query($first: Int, $last: Int, $before: String) {
+        myOrders(first: $first, last: $last, before: $before) {
+            nodes { id } pageInfo { hasPreviousPage hasNextPage startCursor } } }";
+    let mut before = json!(null);
+    for (page, is_first) in
+        [(&placed_orders[3..], false), (&placed_orders[1..3], false), (&placed_orders[..1], true)]
+    {
+        let response = shopper.run(query_back, json!({ "last": 2, "before": before })).await;
+        assert_eq!(commands(&response), ["find orders"], "{response:#}");
+        let found = &response["data"]["myOrders"];
+        let ids: Vec<_> = page.iter().map(|id| json!({ "id": id })).collect();
+        assert_eq!(found["nodes"], json!(ids));
+        assert_eq!(found["pageInfo"]["hasPreviousPage"], json!(!is_first));
+        assert_eq!(found["pageInfo"]["hasNextPage"], json!(!before.is_null()));
+        before = found["pageInfo"]["startCursor"].clone();
+    }
+    let both = json!({ "first": 2, "last": 2 });
+    assert_eq!(shopper.error_code(query_back, both).await, "BAD_USER_INPUT");
     let foreign = json!({ "first": 2, "after": after });
     assert_eq!(gateway.shopper("bob").error_code(query, foreign).await, "BAD_USER_INPUT");
     assert_eq!(shopper.error_code(query, json!({ "first": 101 })).await, "BAD_USER_INPUT");
@@ -496,7 +515,8 @@ async fn the_marks_of_what_orders_gave_are_retired() {
 async fn an_order_is_followed_as_it_changes() {
     let gateway = Gateway::start().await;
     let (shopper, _, order) = shop(&gateway).await;
-    let follow = "subscription($id: ID!) { orderChanged(id: $id) { state total { minorUnits } } }";
+    let follow =
+        "subscription($id: ID!) { orderChanged(orderId: $id) { state total { minorUnits } } }";
     let mut live = shopper.follow(follow, json!({ "id": order })).await;
     let first = live.next().await;
     assert_eq!(first["data"]["orderChanged"]["total"]["minorUnits"], 350, "{first:#}");

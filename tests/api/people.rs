@@ -18,9 +18,11 @@ const RENAME: &str = "mutation($input: RenamePersonInput!) { renamePerson(input:
 const ADDRESS: &str = "mutation($input: SetPersonAddressInput!) { setPersonAddress(input: $input) {
     __typename ... on Person { id address { street city country } }
     ... on UserError { code } ... on InvalidInput { field } } }";
-const PEOPLE: &str = "query($start: String, $first: Int, $after: String) {
-    people(nameStartsWith: $start, first: $first, after: $after) {
-        edges { node { name } } pageInfo { hasNextPage endCursor } } }";
+const PEOPLE: &str = "
+    query($start: String, $first: Int, $after: String, $last: Int, $before: String) {
+        people(nameStartsWith: $start, first: $first, after: $after, last: $last, before: $before) {
+            edges { node { name } }
+            pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
 
 async fn names(client: &Client, start: Value, first: i32) -> Vec<String> {
     let mut found = Vec::new();
@@ -152,6 +154,30 @@ async fn people_are_listed_by_the_beginning_of_their_name() {
     ] {
         assert_eq!(anyone.error_code(PEOPLE, variables).await, "BAD_USER_INPUT");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_listed_from_the_end() {
+    let gateway = Gateway::start().await;
+    for name in ["Ann", "Bob", "Cyd", "Dan", "Eve"] {
+        person(&gateway.merchant(), name).await;
+    }
+    let anyone = gateway.anonymous();
+    let mut before = Value::Null;
+    for (expected, has_previous) in
+        [(&["Dan", "Eve"][..], true), (&["Bob", "Cyd"], true), (&["Ann"], false)]
+    {
+        let response = anyone.run(PEOPLE, json!({ "last": 2, "before": before })).await;
+        assert_eq!(commands(&response), ["find people"], "{response:#}");
+        let page = &response["data"]["people"];
+        let names = page["edges"].as_array().expect("edges").iter();
+        assert_eq!(names.map(|edge| &edge["node"]["name"]).collect::<Vec<_>>(), expected);
+        assert_eq!(page["pageInfo"]["hasPreviousPage"], has_previous);
+        assert_eq!(page["pageInfo"]["hasNextPage"], before != Value::Null);
+        before = page["pageInfo"]["startCursor"].clone();
+    }
+    let both = json!({ "first": 1, "last": 1 });
+    assert_eq!(anyone.error_code(PEOPLE, both).await, "BAD_USER_INPUT");
 }
 
 #[tokio::test(flavor = "multi_thread")]

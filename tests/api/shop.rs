@@ -71,7 +71,7 @@ pub async fn add(client: &Client, cart: &str, sku: &str, quantity: i64) -> Value
 
 /// `account` is "none" where nothing costs anything.
 pub fn checkout_input(cart: &str, account: &str, op: &str) -> Value {
-    let payment = if account == "none" { json!({}) } else { json!({ "account": account }) };
+    let payment = if account == "none" { json!({}) } else { json!({ "accountId": account }) };
     json!({
         "cartId": cart,
         "shipping": { "name": "N. N.", "street": "A street 1", "city": "12345 A city", "country": "DE" },

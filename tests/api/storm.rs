@@ -125,7 +125,7 @@ fn checkout(
     let (client, input) = (
         client.clone(),
         json!({ "input": {
-            "cartId": cart, "idempotencyKey": format!("storm of {cart}"), "payment": { "account": account },
+            "cartId": cart, "idempotencyKey": format!("storm of {cart}"), "payment": { "accountId": account },
             "shipping": { "name": "S", "street": "S 1", "city": "C", "country": "DE" },
         } }),
     );

@@ -96,7 +96,7 @@ async fn texts(gateway: &Gateway) -> Vec<(&'static str, Value, &'static [&'stati
         ),
         (
             "postComment",
-            json!({ "on": on, "text": "Text", "idempotencyKey": "op" }),
+            json!({ "subjectId": on, "text": "Text", "idempotencyKey": "op" }),
             &["/text", "/idempotencyKey"],
         ),
         ("reviewProduct", json!({ "sku": "a", "stars": 5, "text": "Text" }), &["/text"]),

@@ -122,7 +122,7 @@ fn refusal(data: &Value) -> Option<&str> {
 
 /// A requester with a subject and roles.
 pub(super) fn someone(subject: &str, roles: &[Role]) -> Requester {
-    Requester { subject: Some(subject.to_owned()), roles: roles.to_vec() }
+    Requester::new(subject, None, roles.to_vec())
 }
 
 fn cannot_be_filled(why: &dyn std::fmt::Display) -> Failure {

@@ -4,10 +4,13 @@ use mongodb::bson::{Bson, DateTime, oid::ObjectId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domains::comments::{self, DiscussionSummary},
+    domains::{
+        audiences,
+        comments::{self, DiscussionSummary},
+    },
     flow::OpRecord,
     graphql::scalars::{LocaleTag, Slug},
-    mongo::{Stored, Version, audiences, gridfs, indexes::Index},
+    mongo::{Stored, Version, gridfs, indexes::Index},
 };
 
 /// Path above the roots.

@@ -1,12 +1,12 @@
 //! The documents of carts as MongoDB stores them.
 
-use async_graphql::Enum;
+use async_graphql::{Enum, SimpleObject};
 use mongodb::bson::{Bson, DateTime};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     flow::{Decider, OpRecord},
-    graphql::scalars::CurrencyCode,
+    graphql::{declared::input, scalars::CurrencyCode},
     mongo::{Stored, Version, indexes::Index},
 };
 
@@ -127,6 +127,11 @@ pub struct CartLine {
     pub unit_price: i64,
 }
 
+/// Sum of the lines in minor units. It can't overflow: the limits in the room's `mod.rs` exclude it.
+pub fn total(lines: &[CartLine]) -> i64 {
+    lines.iter().map(|line| line.quantity * line.unit_price).sum()
+}
+
 /// Outbox entry: stock that is to be returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -168,18 +173,20 @@ pub struct Checkout {
     pub deadline: DateTime,
 }
 
-/// A shipping address.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Address {
-    /// Name of the recipient.
-    pub name: String,
-    /// Street, house number and other lines above the city.
-    pub street: String,
-    /// City with its postal code.
-    pub city: String,
-    /// ISO 3166 country code.
-    pub country: String,
+input! {
+    /// Postal address of the recipient.
+    #[derive(Default, PartialEq, Eq, Deserialize, SimpleObject)]
+    #[graphql(name = "ShippingAddress", input_name = "ShippingAddressInput")]
+    pub struct Address {
+        /// Name of the recipient, 1 to 200 characters.
+        pub name: String where text(1..=200),
+        /// Street, house number and everything else above the line of the city, 1 to 300 characters.
+        pub street: String where text(1..=300),
+        /// City with its postal code, 1 to 200 characters.
+        pub city: String where text(1..=200),
+        /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
+        pub country: String where country(),
+    }
 }
 
 /// Means of payment.

@@ -40,19 +40,10 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         format!("{quantity} of {sku:?} are reserved for {cart:?}, which has no such line")
     }));
 
-    let rules = [
-        ("carts: one line per SKU, 0 <= held <= quantity, all within the bounds", unsound),
-        (
-            "carts: what is reserved equals what active carts hold; closed ones hold nothing",
-            unequal,
-        ),
-    ];
-    for (rule, broken) in rules {
-        report.rule(rule);
-        for what in broken {
-            report.broken(what);
-        }
-    }
+    report.rule("carts: one line per SKU, 0 <= held <= quantity, all within the bounds");
+    unsound.into_iter().for_each(|what| report.broken(what));
+    report.rule("carts: what is reserved equals what active carts hold; closed ones hold nothing");
+    unequal.into_iter().for_each(|what| report.broken(what));
     Ok(())
 }
 

@@ -73,9 +73,10 @@ pub mod types;
 use super::{Room, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{
-    Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return,
+    Address, CartDocument, CartLine, CartPolicy, CartState, Checkout, Payment, Return, total,
 };
-pub use types::CartNotActive;
+pub(crate) use types::line;
+pub use types::{Cart, CartNotActive};
 
 /// Maximum quantity of one product in a cart.
 pub const MOST_QUANTITY: i64 = 10_000;

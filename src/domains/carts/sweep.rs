@@ -1,22 +1,24 @@
 //! The sweep of carts finishes or aborts interrupted flows, and expires idle carts. It touches nothing that
 //! changed within the last two grace periods, so no earlier attempt is still running.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use mongodb::bson::DateTime;
 
 use super::{
     documents::{CartDocument, CartState},
-    is_of_order, operations, store,
+    is_of_order, operations,
+    store::{self, carts},
 };
 use crate::{
     app::App,
     domains::inventory::{
-        self, Reservation,
-        operations::{Age, BEGINNING},
+        Reservation,
+        operations::{self as inventory, Age, BEGINNING},
     },
     error::Error,
     flow::Sweep,
+    mongo::collection::List,
 };
 
 /// Maximum number of carts of each kind per pass.
@@ -35,7 +37,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let id = |cart: &CartDocument| cart.id.clone();
     let untouched =
         |state, before| async move { store::list_untouched(app, state, before, CARTS).await };
-    let returns = store::list_with_old_returns(app, limits.quiet, CARTS).await;
+    let returns = carts(app).list_older(("outbox.at", "outbox_at"), limits.quiet, CARTS).await;
     sweep.each(returns, id, |cart| async move { carry_out(app, &cart.id).await }).await;
     for state in [CartState::Cancelling, CartState::Expiring] {
         let closing = untouched(state, limits.quiet).await;
@@ -43,7 +45,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     }
     let expiring = |cart: CartDocument| async move { operations::expire(app, &cart.id).await };
     sweep.each(untouched(CartState::Active, idle).await, id, expiring).await;
-    for age in [Age::Take, Age::Gift, Age::Entry] {
+    for age in [Age::Reserve, Age::Apply, Age::Entry] {
         let done = sweep_reservations(app, age, &limits, sweep).await;
         sweep.note("reservations", done);
     }
@@ -79,11 +81,11 @@ async fn finish_closing(app: &App, id: &str) -> Result<bool, Error> {
 
 /// Removes an expired cart once the inventory has no entry of it. Remaining entries are settled first.
 async fn remove(app: &App, cart: &CartDocument, quiet: DateTime) -> Result<bool, Error> {
-    let entries = inventory::operations::reservations_of(app, &cart.id).await?;
+    let entries = inventory::reservations_of(app, &cart.id).await?;
     for (sku, entry) in &entries {
         settle_closed(app, sku, entry, quiet).await?;
     }
-    Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await.decided()?.is_some())
+    Ok(entries.is_empty() && store::remove_expired(app, &cart.id).await?)
 }
 
 /// Processes the reservations of one age, page by page. The carts of a page are read after the page: if an
@@ -97,13 +99,14 @@ async fn sweep_reservations(
     let before = if age == Age::Entry { limits.vanished } else { limits.quiet };
     let mut from = Some(BEGINNING);
     while let Some(start) = from {
-        let (mut entries, next) =
-            inventory::operations::page_by_age(app, age, start, before).await?;
+        let (mut entries, next) = inventory::page_by_age(app, age, start, before).await?;
         entries.retain(|(_, entry)| !is_of_order(&entry.holder));
         for batch in entries.chunks(BATCH) {
-            let carts = carts_of(app, batch).await?;
+            let ids: HashSet<&str> = batch.iter().map(|(_, entry)| &*entry.holder).collect();
+            let ids: Vec<&str> = ids.into_iter().collect();
+            let found = carts(app).list(List::of_ids(&ids)).await?;
             for (sku, entry) in batch {
-                let cart = carts.get(entry.holder.as_str());
+                let cart = found.iter().find(|cart| cart.id == entry.holder);
                 let done = settle(app, sku, entry, cart, limits).await;
                 sweep.add(&entry.holder, done);
             }
@@ -111,17 +114,6 @@ async fn sweep_reservations(
         from = next;
     }
     Ok(())
-}
-
-async fn carts_of(
-    app: &App,
-    entries: &[(String, Reservation)],
-) -> Result<HashMap<String, CartDocument>, Error> {
-    let mut ids: Vec<&str> = entries.iter().map(|(_, entry)| entry.holder.as_str()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let carts = store::list_of_ids(app, &ids).await?;
-    Ok(carts.into_iter().map(|cart| (cart.id.clone(), cart)).collect())
 }
 
 /// Settles one reservation against its cart. Returns whether stock was returned.
@@ -164,8 +156,8 @@ async fn settle_active(
     let surplus = entry.quantity - line.map_or(0, |line| line.held);
     let mut returned = false;
     if surplus > 0 {
-        returned = give_up_takes(app, entry, cart).await?
-            && inventory::operations::return_surplus(app, sku, entry, surplus).await?;
+        returned = abort_reserves(app, entry, cart).await?
+            && inventory::return_surplus(app, sku, entry, surplus).await?;
         if !returned {
             return Ok(false);
         }
@@ -175,18 +167,18 @@ async fn settle_active(
     let marks = entry.takes.iter().chain(&entry.gifts);
     let tags: Vec<String> = marks.map(|mark| mark.tag.clone()).collect();
     if surplus >= 0 && !tags.is_empty() {
-        inventory::operations::retire(app, sku, &entry.holder, &tags, quiet).await.decided()?;
+        inventory::retire(app, sku, &entry.holder, &tags, quiet).await?;
     }
     Ok(returned)
 }
 
 /// Aborts, on the cart, every tag that wasn't committed when the cart was read. Returns `false` if one was
 /// committed meanwhile: what was read is outdated then.
-async fn give_up_takes(app: &App, entry: &Reservation, cart: &CartDocument) -> Result<bool, Error> {
+async fn abort_reserves(app: &App, entry: &Reservation, cart: &CartDocument) -> Result<bool, Error> {
     let bounds = store::bounds(app);
     for take in &entry.takes {
         let known = cart.ops.iter().any(|record| record.tag == take.tag);
-        if !known && !app.collection::<CartDocument>().abort(&cart.id, &take.tag, bounds).await? {
+        if !known && !carts(app).abort(&cart.id, &take.tag, bounds).await? {
             return Ok(false);
         }
     }
@@ -201,11 +193,10 @@ async fn settle_closed(
     quiet: DateTime,
 ) -> Result<bool, Error> {
     let holds = entry.quantity > 0 || !entry.takes.is_empty();
-    let returned =
-        holds && inventory::operations::return_surplus(app, sku, entry, entry.quantity).await?;
+    let returned = holds && inventory::return_surplus(app, sku, entry, entry.quantity).await?;
     if !entry.gifts.is_empty() {
         let tags: Vec<String> = entry.gifts.iter().map(|gift| gift.tag.clone()).collect();
-        inventory::operations::retire(app, sku, &entry.holder, &tags, quiet).await.decided()?;
+        inventory::retire(app, sku, &entry.holder, &tags, quiet).await?;
     }
     Ok(returned)
 }

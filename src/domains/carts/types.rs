@@ -1,18 +1,97 @@
 //! GraphQL types of carts.
 
-use crate::graphql::declared::{input, result};
-use async_graphql::{ID, Object};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::{
     MOST_QUANTITY,
-    documents::{CartDocument, CartLine, CartPolicy, CartState},
+    documents::{self, CartDocument, CartPolicy, CartState},
 };
-use crate::graphql::{
-    codes::refusal,
-    node_id::NodeKind,
-    refusals::{Conflict, CurrencyMismatch, InsufficientStock, InvalidInput, NotFound},
-    scalars::{CurrencyCode, DateTime, Long, Money},
+use crate::{
+    domains::{
+        inventory::InsufficientStock,
+        orders::{self, Order},
+    },
+    graphql::{
+        codes::refusal,
+        cx::cx,
+        declared::{input, result},
+        node_id::NodeKind,
+        refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound},
+        scalars::{CurrencyCode, DateTime, Money, int},
+    },
 };
+
+/// Declares the line of a cart or an order: the fields that both have, and its own.
+macro_rules! line {
+    ($(#[doc = $about:literal])+ $name:ident of $document:ty { $($own:tt)* }) => {
+        $(#[doc = $about])+
+        #[derive(Debug)]
+        pub struct $name {
+            line: $document,
+            currency: $crate::graphql::scalars::CurrencyCode,
+        }
+
+        impl $name {
+            fn of(line: &$document, currency: $crate::graphql::scalars::CurrencyCode) -> Self {
+                Self { line: line.clone(), currency }
+            }
+        }
+
+        $(#[doc = $about])+
+        #[async_graphql::Object]
+        impl $name {
+            /// SKU of the product.
+            async fn sku(&self) -> async_graphql::ID {
+                self.line.sku.as_str().into()
+            }
+
+            /// The product as it is now. Null if it was deleted.
+            async fn product(
+                &self,
+                context: &async_graphql::Context<'_>,
+                #[graphql(desc = "Language of the category names. Default: the site's language.")]
+                locale: Option<$crate::graphql::scalars::LocaleTag>,
+            ) -> async_graphql::Result<Option<$crate::domains::catalog::Product>> {
+                let app = $crate::graphql::app(context);
+                let found = $crate::domains::catalog::operations::product(app, &self.line.sku);
+                let product = |found| $crate::domains::catalog::Product::of(found, locale);
+                Ok(found.await?.map(product))
+            }
+
+            /// Number of pieces.
+            async fn quantity(&self) -> i32 {
+                $crate::graphql::scalars::int(self.line.quantity)
+            }
+
+            /// Title of the product at the time it was put into the cart.
+            async fn title(&self) -> &str {
+                &self.line.title
+            }
+
+            /// Type of the product at the time it was put into the cart, such as `album`.
+            #[graphql(name = "type")]
+            async fn kind(&self) -> &str {
+                &self.line.kind
+            }
+
+            /// Price of one piece at the time the product was put into the cart. Later price changes don't
+            /// affect the line.
+            async fn unit_price(&self) -> $crate::graphql::scalars::Money {
+                $crate::graphql::scalars::Money::new(self.line.unit_price, self.currency)
+            }
+
+            /// `unitPrice` times `quantity`.
+            async fn total(&self) -> $crate::graphql::scalars::Money {
+                // Can't overflow: see the limits in the module of the carts.
+                let total = self.line.unit_price.saturating_mul(self.line.quantity);
+                $crate::graphql::scalars::Money::new(total, self.currency)
+            }
+
+            $($own)*
+        }
+    };
+}
+pub(crate) use line;
 
 /// A shopping cart.
 #[derive(Debug)]
@@ -38,7 +117,7 @@ impl Cart {
         self.0.state
     }
 
-    /// Whether stock is reserved when a line is added or only taken at the checkout.
+    /// Whether stock is reserved when a line is added or only at the checkout.
     async fn policy(&self) -> CartPolicy {
         self.0.policy
     }
@@ -49,14 +128,13 @@ impl Cart {
     }
 
     /// Lines of the cart, one per product and at most 100, in the order in which the products were added.
-    async fn lines(&self) -> Vec<Line> {
-        let line = |line: &CartLine| Line { line: line.clone(), currency: self.0.currency };
-        self.0.lines.iter().map(line).collect()
+    async fn lines(&self) -> Vec<CartLine> {
+        self.0.lines.iter().map(|line| CartLine::of(line, self.0.currency)).collect()
     }
 
     /// Sum of the totals of all lines.
     async fn total(&self) -> Money {
-        Money::new(self.0.lines.iter().map(total).sum(), self.0.currency)
+        Money::new(documents::total(&self.0.lines), self.0.currency)
     }
 
     /// Time at which the cart was opened.
@@ -72,73 +150,39 @@ impl Cart {
 
     /// Global id of the order that the checkout made. Null unless the cart is `COMPLETE`.
     async fn order_id(&self) -> Option<ID> {
-        let complete = self.0.state == CartState::Complete;
-        self.0
-            .checkout
-            .as_ref()
-            .filter(|_| complete)
-            .map(|checkout| NodeKind::Order.id(&checkout.id))
+        self.placed()
+    }
+
+    /// The order that the checkout made. Null unless the cart is `COMPLETE` and the order is visible to the
+    /// caller.
+    async fn order(&self, context: &Context<'_>) -> Result<Option<Order>> {
+        let Some(id) = self.placed() else { return Ok(None) };
+        Ok(orders::operations::order(cx(context), &id).await?.map(Order))
     }
 }
 
-/// Line of a cart.
-#[derive(Debug)]
-pub(super) struct Line {
-    line: CartLine,
-    currency: CurrencyCode,
-}
-
-/// Line of a cart: one product with its quantity.
-#[Object(name = "CartLine")]
-impl Line {
-    /// SKU of the product.
-    async fn sku(&self) -> ID {
-        ID(self.line.sku.clone())
-    }
-
-    /// Number of pieces in the cart.
-    async fn quantity(&self) -> Long {
-        Long(self.line.quantity)
-    }
-
-    /// Number of these pieces that are reserved for this cart. The remaining ones are taken from stock at the
-    /// checkout, if they are still available then.
-    async fn held(&self) -> Long {
-        Long(self.line.held)
-    }
-
-    /// Title of the product at the time it was added.
-    async fn title(&self) -> &str {
-        &self.line.title
-    }
-
-    /// Type of the product at the time it was added, such as `album`.
-    #[graphql(name = "type")]
-    async fn kind(&self) -> &str {
-        &self.line.kind
-    }
-
-    /// Price of one piece at the time the product was added. Later price changes don't affect the line.
-    async fn unit_price(&self) -> Money {
-        Money::new(self.line.unit_price, self.currency)
-    }
-
-    /// `unitPrice` times `quantity`.
-    async fn total(&self) -> Money {
-        Money::new(total(&self.line), self.currency)
+impl Cart {
+    fn placed(&self) -> Option<ID> {
+        let checkout = self.0.checkout.as_ref()?;
+        (self.0.state == CartState::Complete).then(|| NodeKind::Order.id(&checkout.id))
     }
 }
 
-/// Price of the whole line in minor units. Neither this nor the sum over a cart can overflow: see the limits
-/// in the room's `mod.rs`.
-fn total(line: &CartLine) -> i64 {
-    line.unit_price.saturating_mul(line.quantity)
+line! {
+    /// Line of a cart: one product with its quantity.
+    CartLine of documents::CartLine {
+        /// Number of these pieces that are reserved for the cart. The checkout takes the other ones from stock,
+        /// if they are still available then.
+        async fn held(&self) -> i32 {
+            int(self.line.held)
+        }
+    }
 }
 
 input! {
     /// Input of `openCart`.
     pub struct OpenCartInput {
-        /// Whether stock is reserved when a line is added or only taken at the checkout.
+        /// Whether stock is reserved when a line is added or only at the checkout.
         pub policy: CartPolicy,
         /// Currency of all lines. Only products with a price in this currency can be added.
         pub currency: CurrencyCode,
@@ -148,31 +192,13 @@ input! {
         /// anonymous callers.
         pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `openCart`: the cart, or a refusal. `CartNotActive`: the cart of this `idempotencyKey` is closed.
-    /// `Conflict`: this `idempotencyKey` was used with another input.
-    pub enum OpenCartResult:
-        CartDocument => Cart | CartNotActive | Conflict | InvalidInput;
-}
-
-input! {
     /// Input of `claimCart`.
     pub struct ClaimCartInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),
     }
-}
 
-result! {
-    /// Result of `claimCart`: the cart, or a refusal. `NotFound`: there is no such cart, or it has another owner.
-    /// `CartNotActive`: the cart is closed or being checked out.
-    pub enum ClaimCartResult:
-        CartDocument => Cart | NotFound | CartNotActive | InvalidInput;
-}
-
-input! {
     /// Input of `addCartLine`.
     pub struct AddCartLineInput {
         /// Global id of the cart.
@@ -180,24 +206,12 @@ input! {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
-        pub quantity: Long where within(1..=MOST_QUANTITY),
+        pub quantity: i32 where within(1..=MOST_QUANTITY),
         /// Idempotency key, 1 to 128 characters. The pieces are added once, however often the call is repeated
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart or the product
-    /// doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
-    /// cart. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the cart has 100
-    /// lines already.
-    pub enum AddCartLineResult:
-        CartDocument => Cart | NotFound | CartNotActive | InsufficientStock | CurrencyMismatch | Conflict |
-        InvalidInput;
-}
-
-input! {
     /// Input of `setCartLineQuantity`.
     pub struct SetCartLineQuantityInput {
         /// Global id of the cart.
@@ -205,21 +219,12 @@ input! {
         /// SKU of a product that is in the cart.
         pub sku: ID where sku(),
         /// New number of pieces, 1 to 10,000. To remove the product, use `removeCartLine`.
-        pub quantity: Long where within(1..=MOST_QUANTITY),
+        pub quantity: i32 where within(1..=MOST_QUANTITY),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite a quantity that was
         /// set in between.
         pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `setCartLineQuantity`: the cart after the change, or a refusal. `NotFound`: the cart doesn't
-    /// exist for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
-    pub enum SetCartLineQuantityResult:
-        CartDocument => Cart | NotFound | CartNotActive | InsufficientStock | Conflict | InvalidInput;
-}
-
-input! {
     /// Input of `removeCartLine`.
     pub struct RemoveCartLineInput {
         /// Global id of the cart.
@@ -230,16 +235,7 @@ input! {
         /// in between.
         pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `removeCartLine`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist
-    /// for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
-    pub enum RemoveCartLineResult:
-        CartDocument => Cart | NotFound | CartNotActive | Conflict | InvalidInput;
-}
-
-input! {
     /// Input of `cancelCart`.
     pub struct CancelCartInput {
         /// Global id of the cart.
@@ -248,6 +244,34 @@ input! {
 }
 
 result! {
+    /// Result of `openCart`: the cart, or a refusal. `CartNotActive`: the cart of this `idempotencyKey` is closed.
+    /// `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum OpenCartResult:
+        CartDocument => Cart | CartNotActive | Conflict | InvalidInput;
+
+    /// Result of `claimCart`: the cart, or a refusal. `NotFound`: there is no such cart, or it has another owner.
+    /// `CartNotActive`: the cart is closed or being checked out.
+    pub enum ClaimCartResult:
+        CartDocument => Cart | NotFound | CartNotActive | InvalidInput;
+
+    /// Result of `addCartLine`: the cart after the change, or a refusal. `NotFound`: the cart or the product
+    /// doesn't exist for this caller. `CurrencyMismatch`: the product's price is in another currency than the
+    /// cart. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the cart has 100
+    /// lines already.
+    pub enum AddCartLineResult:
+        CartDocument => Cart | NotFound | CartNotActive | InsufficientStock | CurrencyMismatch | Conflict |
+        InvalidInput;
+
+    /// Result of `setCartLineQuantity`: the cart after the change, or a refusal. `NotFound`: the cart doesn't
+    /// exist for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum SetCartLineQuantityResult:
+        CartDocument => Cart | NotFound | CartNotActive | InsufficientStock | Conflict | InvalidInput;
+
+    /// Result of `removeCartLine`: the cart after the change, or a refusal. `NotFound`: the cart doesn't exist
+    /// for this caller, or the product isn't in it. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum RemoveCartLineResult:
+        CartDocument => Cart | NotFound | CartNotActive | Conflict | InvalidInput;
+
     /// Result of `cancelCart`: the cancelled cart, or a refusal. `CartNotActive`: the cart is being checked out,
     /// or was checked out, or has expired.
     pub enum CancelCartResult:
@@ -266,15 +290,6 @@ impl CartNotActive {
     /// The cart is in this state.
     pub fn new(state: CartState) -> Self {
         let message = format!("the cart takes no changes while it is {}", state.name());
-        Self::because(message, state)
-    }
-
-    /// The cart that this idempotency key opened is closed, in this state.
-    pub fn opened_before(state: CartState) -> Self {
-        let message = format!(
-            "the cart that this idempotency key opened is {}; open another one with a new key",
-            state.name()
-        );
         Self::because(message, state)
     }
 }

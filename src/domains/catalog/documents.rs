@@ -22,42 +22,14 @@ pub struct ProductDocument {
     pub sku: String,
     /// Generation: distinguishes this product from an earlier one under the same SKU.
     pub incarnation: String,
-    /// `album`, `film`, `book`, or any other type.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Title as it is displayed.
-    pub title: String,
-    /// Title in lower case, for search by prefix.
-    pub title_key: String,
-    /// Description in plain text.
-    #[serde(default)]
-    pub description: String,
-    /// Language of title and description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<LocaleTag>,
-    /// MongoDB's name of the language whose stemming rules text search applies: the product's language, else
-    /// the site's.
-    pub stemming: String,
-    /// Amazon Standard Identification Number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asin: Option<String>,
-    /// Date of issue; empty if unknown, so that lists by date contain every product.
-    #[serde(default)]
-    pub issued: String,
-    /// Weight and size of a parcel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shipping: Option<Shipping>,
+    /// What `updateProduct` replaces as a whole.
+    #[serde(flatten)]
+    pub content: Content,
     /// Prices.
     pub pricing: Pricing,
     /// Price and weight as a point, see [`coordinate`]; absent if the weight is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plane: Option<[f64; 2]>,
-    /// Fields that only albums, films or books have.
-    #[serde(default)]
-    pub details: Details,
-    /// Properties of a product of any other type.
-    #[serde(default)]
-    pub properties: Vec<Property>,
     /// Copies of its categories.
     #[serde(default)]
     pub categories: Vec<CategoryCopy>,
@@ -85,6 +57,43 @@ pub struct ProductDocument {
     pub deleted_at: Option<DateTime>,
     /// Version of the document's format.
     pub v: Version<1>,
+}
+
+/// Content of a product, with its derived fields.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Content {
+    /// `album`, `film`, `book`, or any other type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Title as it is displayed.
+    pub title: String,
+    /// Title in lower case, for search by prefix.
+    pub title_key: String,
+    /// Description in plain text.
+    #[serde(default)]
+    pub description: String,
+    /// Language of title and description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<LocaleTag>,
+    /// MongoDB's name of the language whose stemming rules text search applies: the product's language, else
+    /// the site's.
+    pub stemming: String,
+    /// Amazon Standard Identification Number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asin: Option<String>,
+    /// Date of issue; empty if unknown, so that lists by date contain every product.
+    #[serde(default)]
+    pub issued: String,
+    /// Weight and size of a parcel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipping: Option<Shipping>,
+    /// Fields that only albums, films or books have.
+    #[serde(default)]
+    pub details: Details,
+    /// Properties of a product of any other type.
+    #[serde(default)]
+    pub properties: Vec<Property>,
 }
 
 /// Prices in minor units of one currency. The server computes the savings.

@@ -19,8 +19,8 @@ use async_graphql::ID;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    documents::{Contributor, Pricing},
-    operations::{Content, finish_all},
+    documents::{Content, Contributor, Pricing},
+    operations::finish_all,
     store::{self, Imported},
     types::{self, CATEGORIES, PricingInput, ProductContentInput},
 };

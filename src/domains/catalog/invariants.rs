@@ -39,13 +39,13 @@ fn faults(product: &ProductDocument, site: &str) -> Vec<&'static str> {
     if retail < 0 || retail > list || product.pricing != Pricing::of(list, retail, currency) {
         faults.push("the prices don't fit each other");
     }
-    if product.title_key != input::folded(&product.title) {
+    if product.content.title_key != input::folded(&product.content.title) {
         faults.push("the title's key isn't the title in lower case");
     }
-    if product.stemming != LocaleTag::stemming_of(product.language.as_ref(), site) {
+    if product.content.stemming != LocaleTag::stemming_of(product.content.language.as_ref(), site) {
         faults.push("text search doesn't go by its language (`docgate indexes apply` mends it)");
     }
-    let weight = product.shipping.map(|shipping| shipping.weight);
+    let weight = product.content.shipping.map(|shipping| shipping.weight);
     let near = |[x, y]: [f64; 2], weight| {
         (x - coordinate(retail)).abs() < 1e-9 && (y - coordinate(weight)).abs() < 1e-9
     };

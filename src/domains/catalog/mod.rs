@@ -57,6 +57,7 @@ use crate::graphql::node_id::NodeKind;
 pub use documents::{Pricing, ProductDocument};
 pub use import::ImportProduct;
 pub use operations::Offer;
+pub use types::Product;
 pub use view::StoredProduct;
 
 /// The room.

@@ -2,22 +2,11 @@
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
-use super::{
-    documents::ProductDocument,
-    operations,
-    types::{
-        CategorizeProductInput, CategorizeProductResult, CreateProductInput, CreateProductResult,
-        CreditPersonInput, CreditPersonResult, Product, ProductsBy, SetProductPriceInput,
-        SetProductPriceResult, UncreditPersonInput, UncreditPersonResult, UpdateProductInput,
-        UpdateProductResult,
-    },
-    view::StoredProduct,
-};
+use super::{documents::ProductDocument, operations, view::StoredProduct};
 use crate::{
     engine::caching::cache_control,
     graphql::{
         app,
-        cx::cx,
         declared::mutations,
         page::paging,
         refusals::Stop,
@@ -58,7 +47,7 @@ impl CatalogQuery {
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
     ) -> Result<Connection<String, Product>> {
-        let (page, found) = operations::products(cx(context), by, paging(context)?).await?;
+        let (page, found) = operations::products(app(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
         Ok(page.connection(found, position, |(_, product)| Product::of(product, locale.clone())))
     }
@@ -102,8 +91,7 @@ mutations! {
     /// Credits a person with a role in a product. Repeatable: an existing credit is left unchanged.
     ///
     /// Who: merchant.
-    credit_person(CreditPersonInput) -> CreditPersonResult via shown
-        for Who::Role(Role::Merchant);
+    credit_person(CreditPersonInput) -> CreditPersonResult via shown for Who::Role(Role::Merchant);
 
     /// Removes the credit of a person for a role in a product. Repeatable: a credit that doesn't exist counts
     /// as removed.

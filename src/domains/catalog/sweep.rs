@@ -13,12 +13,12 @@ const LIMIT: i64 = 100;
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
     let sku = |product: &ProductDocument| product.sku.clone();
-    let copying = store::list_copying(app, before, LIMIT).await;
-    let due = store::list_due(app, before, LIMIT).await;
-    for left in [copying, due] {
+    let products = app.collection::<ProductDocument>();
+    for index in [("copying.at", "copying"), ("outbox.at", "outbox")] {
+        let left = products.list_older(index, before, LIMIT).await;
         sweep.each(left, sku, |product| async move { finish_one(app, &product.sku).await }).await;
     }
-    let deleted = store::list_deleted(app, before, LIMIT).await;
+    let deleted = products.list_older(("deletedAt", "deleted"), before, LIMIT).await;
     sweep.each(deleted, sku, |product| async move { remove(app, &product, before).await }).await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mongodb::bson::{DateTime, Document, doc, serialize_to_document};
+use mongodb::bson::{DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -17,9 +17,9 @@ use crate::{
     mongo::{
         Stored, Version,
         copies::Place,
-        expression::{literal, stored},
+        expression::{literal, stored, stored_fields},
         indexes::Index,
-        lazy_document::{Entries, Later, fields},
+        lazy_document::{Entries, Later, view},
     },
 };
 
@@ -108,11 +108,14 @@ impl CategoryDocument {
         self.copying.is_none() && self.deleting.is_none()
     }
 
+    /// The category as its descendants show it.
+    pub(super) fn as_ancestor(&self) -> Ancestor {
+        Ancestor { id: self.id.clone(), slug: self.slug.clone(), names: self.names.clone() }
+    }
+
     /// The ancestors of its children.
     pub(super) fn line(&self) -> Vec<Ancestor> {
-        let own =
-            Ancestor { id: self.id.clone(), slug: self.slug.clone(), names: self.names.clone() };
-        self.ancestors.iter().cloned().chain([own]).collect()
+        self.ancestors.iter().cloned().chain([self.as_ancestor()]).collect()
     }
 
     /// Its copy for products.
@@ -141,31 +144,18 @@ pub(super) fn paths(line: &[Ancestor]) -> Vec<String> {
         .collect()
 }
 
-/// The copy of a category in a product, with the fields that are shown, not decoded completely.
-#[derive(Debug)]
-pub struct CategoryCopyView<'a> {
-    /// `_id` of the category.
-    pub id: &'a str,
-    /// Its slug.
-    pub slug: &'a str,
-    /// Its path.
-    pub path: &'a str,
-    /// Path of its parent, `/` for a root.
-    pub parent_path: &'a str,
-    /// Its names by language.
-    pub names: Later<'a, Entries<'a>>,
-    /// Paths of all categories that contain it, root first, itself last.
-    pub within: Later<'a, Vec<&'a str>>,
+view! {
+    /// The fields of a [`CategoryCopy`] that are shown.
+    #[derive(Debug)]
+    pub struct CategoryCopyView<'a> {
+        "_id" => pub id: &'a str,
+        "slug" => pub slug: &'a str,
+        "path" => pub path: &'a str,
+        "parentPath" => pub parent_path: &'a str,
+        "names" => pub names: Later<'a, Entries<'a>>,
+        "within" => pub within: Later<'a, Vec<&'a str>>,
+    }
 }
-
-fields!(<'a> CategoryCopyView<'a> {
-    "_id" => id,
-    "slug" => slug,
-    "path" => path,
-    "parentPath" => parent_path,
-    "names" => names,
-    "within" => within,
-});
 
 /// The name for a reader with `locale`: the exact tag, else its language, else another region's variant of
 /// that language, else the site's default, else any. `names` are pairs of tag and name.
@@ -232,7 +222,6 @@ pub struct MenuEntry {
 
 impl Stored for MenuEntry {
     const COLLECTION: &'static str = CategoryDocument::COLLECTION;
-    const INDEXES: &'static [Index] = &[];
 }
 
 impl Branch for CategoryDocument {
@@ -278,7 +267,7 @@ impl Branch for CategoryDocument {
     /// Updates the copies in products that have a lower version.
     async fn hand_on(&self, app: &App) -> Result<(), Error> {
         let copy = self.copy();
-        let mut fields = serialize_to_document(&copy).map_err(Error::internal)?;
+        let mut fields = stored_fields(&copy);
         fields.remove(COPIES.key);
         fields.remove(COPIES.version);
         COPIES.spread(&app.collection::<CategorizedProduct>(), copy.id, copy.cv, fields).await?;
@@ -308,5 +297,4 @@ pub(super) struct CategorizedProduct {
 
 impl Stored for CategorizedProduct {
     const COLLECTION: &'static str = "products";
-    const INDEXES: &'static [Index] = &[];
 }

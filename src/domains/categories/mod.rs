@@ -44,6 +44,7 @@ use super::{Room, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{CategoryCopy, CategoryCopyView, CategoryDocument, name_in};
 pub use operations::copies;
+pub use types::{Category, CategoryBy};
 
 /// Maximum number of names of one category.
 const MOST_NAMES: usize = 100;

@@ -2,16 +2,7 @@
 
 use async_graphql::{Context, Object, Result, connection::Connection};
 
-use super::{
-    operations,
-    types::{
-        AddTranslationInput, AddTranslationResult, Category, CategoryBy, CategoryLink,
-        ChangeCategorySlugInput, ChangeCategorySlugResult, CreateCategoryInput,
-        CreateCategoryResult, DeleteCategoryInput, DeleteCategoryResult, MoveCategoryInput,
-        MoveCategoryResult, RemoveTranslationInput, RemoveTranslationResult, RenameCategoryInput,
-        RenameCategoryResult,
-    },
-};
+use super::operations;
 use crate::{
     engine::caching::cache_control,
     graphql::{
@@ -81,16 +72,14 @@ mutations! {
     /// Creates a category, as a root or below a parent.
     ///
     /// Who: merchant.
-    create_category(CreateCategoryInput) -> CreateCategoryResult
-        for Who::Role(Role::Merchant);
+    create_category(CreateCategoryInput) -> CreateCategoryResult for Who::Role(Role::Merchant);
 
     /// Changes the name of a category in one of its languages. The new name is copied to all descendants and
     /// products. The answer is sent when that is complete, or after a few seconds if there are very many; the
     /// remaining copies then follow.
     ///
     /// Who: merchant.
-    rename_category(RenameCategoryInput) -> RenameCategoryResult
-        for Who::Role(Role::Merchant);
+    rename_category(RenameCategoryInput) -> RenameCategoryResult for Who::Role(Role::Merchant);
 
     /// Changes the slug of a category, and with it the paths of all descendants. The new paths are copied to
     /// all descendants and products. The answer is sent when that is complete, or after a few seconds if
@@ -105,21 +94,18 @@ mutations! {
     /// are very many; the remaining copies then follow.
     ///
     /// Who: merchant.
-    move_category(MoveCategoryInput) -> MoveCategoryResult
-        for Who::Role(Role::Merchant);
+    move_category(MoveCategoryInput) -> MoveCategoryResult for Who::Role(Role::Merchant);
 
     /// Deletes a category. It is refused with `InUse` while there are categories below it or products in it.
     ///
     /// Who: merchant.
-    delete_category(DeleteCategoryInput) -> DeleteCategoryResult
-        for Who::Role(Role::Merchant);
+    delete_category(DeleteCategoryInput) -> DeleteCategoryResult for Who::Role(Role::Merchant);
 
     /// Adds a name in another language to a category. It is copied to all descendants and products as with
     /// `renameCategory`.
     ///
     /// Who: merchant.
-    add_translation(AddTranslationInput) -> AddTranslationResult
-        for Who::Role(Role::Merchant);
+    add_translation(AddTranslationInput) -> AddTranslationResult for Who::Role(Role::Merchant);
 
     /// Removes the name of a category in one language. The last name can't be removed. Repeatable: a name
     /// that doesn't exist counts as removed. The change is copied to all descendants and products as with

@@ -1,6 +1,6 @@
 //! Every MongoDB call of the category tree, except for those of [`Tree`].
 
-use mongodb::bson::{Document, doc, serialize_to_bson};
+use mongodb::bson::{Document, doc};
 
 use super::{
     MOST_NAMES,
@@ -20,7 +20,7 @@ use crate::{
     mongo::{
         Outcome,
         collection::List,
-        expression::{both, literal},
+        expression::{both, literal, stored},
         guarded::Guarded,
     },
 };
@@ -40,26 +40,27 @@ pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocumen
     Ok(found.into_iter().map(|found| found.document).collect())
 }
 
+/// Up to two categories with that slug, either below a parent or, with `Some(None)`, at the root; with `None`,
+/// anywhere.
+pub(super) async fn list_of_slug(
+    app: &App,
+    slug: &Slug,
+    parent: Option<Option<&str>>,
+) -> Result<Vec<CategoryDocument>, Error> {
+    let mut filter = doc! { "slug": slug.as_str() };
+    if let Some(parent) = parent {
+        filter.insert("parentId", parent);
+    }
+    app.collection().list(List { filter, limit: 2, hint: Some("slug"), ..List::default() }).await
+}
+
 /// The category with that slug below a parent, or at the root.
 pub(super) async fn find_below(
     app: &App,
     parent: Option<&str>,
     slug: &Slug,
 ) -> Result<Option<CategoryDocument>, Error> {
-    let filter = doc! { "slug": slug.as_str(), "parentId": parent };
-    let list = List { filter, limit: 1, hint: Some("slug"), ..List::default() };
-    Ok(app.collection::<CategoryDocument>().list(list).await?.pop())
-}
-
-/// Up to `limit` categories with that slug, below any parent.
-pub(super) async fn list_of_slug(
-    app: &App,
-    slug: &Slug,
-    limit: i64,
-) -> Result<Vec<CategoryDocument>, Error> {
-    let filter = doc! { "slug": slug.as_str() };
-    let list = List { filter, limit, hint: Some("slug"), ..List::default() };
-    app.collection::<CategoryDocument>().list(list).await
+    Ok(list_of_slug(app, slug, Some(parent)).await?.pop())
 }
 
 /// The categories directly below a path, from the index alone.
@@ -73,7 +74,7 @@ pub(super) async fn list_menu(
         hint: Some("menu"),
         ..page.list(doc! { "parentPath": parent_path })
     };
-    app.collection::<MenuEntry>().list(list).await
+    app.collection().list(list).await
 }
 
 /// The categories below a path, and with `itself` the one at the path before them.
@@ -87,13 +88,11 @@ pub(super) async fn list_subtree(
     if itself {
         filter = doc! { "$or": [{ "path": path }, filter] };
     }
-    app.collection::<CategoryDocument>().list(page.list(filter)).await
+    app.collection().list(page.list(filter)).await
 }
 
 pub(super) async fn list_by_ids(app: &App, ids: &[String]) -> Result<Vec<CategoryDocument>, Error> {
-    let filter = doc! { "_id": { "$in": ids } };
-    let limit = count(ids.len().max(1));
-    app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
+    app.collection().list(List::of_ids(ids)).await
 }
 
 pub(super) async fn list_by_paths(
@@ -103,7 +102,7 @@ pub(super) async fn list_by_paths(
     let filter = doc! { "path": { "$in": paths } };
     // During a change of the tree, two categories may show the same path.
     let limit = count(paths.len() * 2 + 1);
-    app.collection::<CategoryDocument>().list(List { filter, limit, ..List::default() }).await
+    app.collection().list(List { filter, limit, ..List::default() }).await
 }
 
 /// The condition under which a name is written.
@@ -148,15 +147,9 @@ pub(super) async fn remove_name(
     change(app, id, condition, stages).apply().await
 }
 
-/// Replaces all names.
-pub(super) async fn replace_names(
-    app: &App,
-    id: &str,
-    names: &Names,
-) -> Result<Outcome<CategoryDocument>, Error> {
-    let names = serialize_to_bson(names).map_err(Error::internal)?;
-    let stages = vec![doc! { "$set": { "names": literal(names) } }, changed(app)];
-    Ok(change(app, id, doc! {}, stages).apply().await)
+pub(super) async fn replace_names(app: &App, id: &str, names: &Names) -> Outcome<CategoryDocument> {
+    let stages = vec![doc! { "$set": { "names": literal(stored(names)) } }, changed(app)];
+    change(app, id, doc! {}, stages).apply().await
 }
 
 fn count(number: usize) -> i64 {

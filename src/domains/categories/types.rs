@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use async_graphql::{Context, ID, Object, OneofObject, SimpleObject};
+use async_graphql::{ComplexObject, Context, ID, Object, OneofObject, Result, SimpleObject};
 
 use super::{
     LONGEST_NAME, MOST_NAMES,
     documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths},
+    operations,
 };
 use crate::graphql::{
     app,
@@ -50,6 +51,13 @@ impl Category {
         self.0.parent_id.as_ref().map(|id| NodeKind::Category.id(id))
     }
 
+    /// The parent category; null for a root.
+    async fn parent(&self, context: &Context<'_>) -> Result<Option<Category>> {
+        let Some(id) = &self.0.parent_id else { return Ok(None) };
+        let by = CategoryBy::Id(NodeKind::Category.id(id));
+        Ok(operations::category(app(context), by).await?.map(Category))
+    }
+
     /// Name of the category in a language: the name for exactly this tag, else for the language without
     /// region, else for another region of the language, else for the site's default language, else any.
     async fn name(
@@ -70,32 +78,30 @@ impl Category {
     /// Categories above this one, root first.
     async fn breadcrumbs(&self) -> Vec<CategoryLink> {
         let line = &self.0.ancestors;
-        line.iter().zip(paths(line)).map(CategoryLink::from).collect()
+        let link = |(above, path): (&Ancestor, String)| {
+            let Ancestor { id, slug, names } = above.clone();
+            CategoryLink::from(MenuEntry { id, slug, path, names })
+        };
+        line.iter().zip(paths(line)).map(link).collect()
     }
 }
 
 /// A category as it is shown in a menu or in breadcrumbs.
-#[derive(Debug)]
-pub struct CategoryLink(MenuEntry);
-
-/// A category as it is shown in a menu or in breadcrumbs.
-#[Object]
-impl CategoryLink {
+#[derive(Debug, SimpleObject)]
+#[graphql(complex)]
+pub struct CategoryLink {
     /// Global id of the category.
-    pub async fn id(&self) -> ID {
-        NodeKind::Category.id(&self.0.id)
-    }
-
+    id: ID,
     /// Slug, the last step of the path.
-    async fn slug(&self) -> &Slug {
-        &self.0.slug
-    }
-
+    slug: Slug,
     /// Path of slugs from the root, such as `/music/jazz`.
-    async fn path(&self) -> &str {
-        &self.0.path
-    }
+    path: String,
+    #[graphql(skip)]
+    names: Names,
+}
 
+#[ComplexObject]
+impl CategoryLink {
     /// Name of the category in a language: the name for exactly this tag, else for the language without
     /// region, else for another region of the language, else for the site's default language, else any.
     async fn name(
@@ -105,25 +111,18 @@ impl CategoryLink {
             LocaleTag,
         >,
     ) -> String {
-        name(context, &self.0.names, locale.as_ref())
+        name(context, &self.names, locale.as_ref())
     }
 
     /// Names of the category in all its languages.
     async fn names(&self) -> Vec<Translation> {
-        translations(&self.0.names)
+        translations(&self.names)
     }
 }
 
 impl From<MenuEntry> for CategoryLink {
-    fn from(entry: MenuEntry) -> Self {
-        Self(entry)
-    }
-}
-
-impl From<(&Ancestor, String)> for CategoryLink {
-    fn from((ancestor, path): (&Ancestor, String)) -> Self {
-        let Ancestor { id, slug, names } = ancestor.clone();
-        Self(MenuEntry { id, slug, path, names })
+    fn from(MenuEntry { id, slug, path, names }: MenuEntry) -> Self {
+        Self { id: NodeKind::Category.id(&id), slug, path, names }
     }
 }
 
@@ -180,7 +179,7 @@ input! {
         pub names: Vec<TranslationInput> where one_per_language,
         /// Global id of the parent category. Default: the category becomes a root. The tree is at most 16 levels
         /// deep.
-        pub parent: Option<ID> where optional(id(NodeKind::Category)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::Category)),
         /// Idempotency key. A repeat with the same key returns the category that the first call created. The key
         /// is remembered as long as the category exists.
         pub idempotency_key: Option<ID> where optional(key()),
@@ -189,7 +188,7 @@ input! {
     /// Input of `renameCategory`.
     pub struct RenameCategoryInput {
         /// Global id of the category.
-        pub category: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::Category),
         /// Language in which the category has a name.
         pub locale: LocaleTag,
         /// New name, 1 to 200 characters.
@@ -199,7 +198,7 @@ input! {
     /// Input of `changeCategorySlug`.
     pub struct ChangeCategorySlugInput {
         /// Global id of the category.
-        pub category: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::Category),
         /// New slug. It must be unique among the children of the parent.
         pub slug: Slug,
     }
@@ -207,21 +206,21 @@ input! {
     /// Input of `moveCategory`.
     pub struct MoveCategoryInput {
         /// Global id of the category.
-        pub category: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::Category),
         /// Global id of the new parent category. Default: the category becomes a root.
-        pub parent: Option<ID> where optional(id(NodeKind::Category)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::Category)),
     }
 
     /// Input of `deleteCategory`.
     pub struct DeleteCategoryInput {
         /// Global id of the category.
-        pub category: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::Category),
     }
 
     /// Input of `addTranslation`.
     pub struct AddTranslationInput {
         /// Global id of the category.
-        pub category: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::Category),
         /// Language in which the category has no name yet.
         pub locale: LocaleTag,
         /// Name, 1 to 200 characters.
@@ -231,7 +230,7 @@ input! {
     /// Input of `removeTranslation`.
     pub struct RemoveTranslationInput {
         /// Global id of the category.
-        pub category: ID where id(NodeKind::Category),
+        pub category_id: ID where id(NodeKind::Category),
         /// Language of the name to remove.
         pub locale: LocaleTag,
     }
@@ -319,9 +318,9 @@ refusal! {
     /// The move would make a category its own ancestor.
     struct WouldMakeCircle as "WOULD_MAKE_CIRCLE" {
         /// Global id of the category that was to be moved.
-        pub category: ID,
+        pub category_id: ID,
         /// Global id of the new parent. It is the category itself or one of its descendants.
-        pub parent: ID,
+        pub parent_id: ID,
     }
 }
 

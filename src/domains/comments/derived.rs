@@ -1,7 +1,5 @@
 //! The values of a discussion that are derived from its comments.
 
-use mongodb::bson::DateTime;
-
 use super::{
     documents::{CommentDocument, CommentExcerpt, OpenDiscussion, Rating},
     store::{self, Discussed, LATEST},
@@ -37,7 +35,7 @@ impl Derived {
         let mut there: Vec<_> =
             comments.iter().filter(|comment| comment.removed.is_none()).collect();
         there.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
-        let newest = there.iter().take(LATEST.unsigned_abs() as usize);
+        let newest = there.iter().take(LATEST);
         let stars: Vec<_> = there.iter().filter_map(|comment| comment.stars).collect();
         Self {
             count: length(there.len()),
@@ -59,11 +57,11 @@ fn length(of: usize) -> i64 {
 pub(super) async fn comments_of(discussed: &Discussed<'_>) -> Result<Vec<CommentDocument>, Error> {
     let place = discussed.place();
     let mut all: Vec<CommentDocument> = Vec::new();
-    let mut after: Option<(DateTime, String)> = None;
     loop {
-        let batch = place.batch(after.as_ref()).await?;
-        let Some(last) = batch.last() else { return Ok(all) };
-        after = Some((last.at, last.id.clone()));
+        let batch = place.batch(all.last()).await?;
+        if batch.is_empty() {
+            return Ok(all);
+        }
         all.extend(batch);
     }
 }

@@ -85,14 +85,16 @@ mod sweep;
 pub mod types;
 
 use super::{Room, room::declared};
+use crate::graphql::node_id::NodeKind;
 pub use documents::{
     AuthoredComment, CommentDocument, CommentExcerpt, DiscussionSummary, Layout, PageDocument,
-    Rating, TOUCHED,
+    ParentKind, Rating, TOUCHED,
 };
 pub use types::Discussion;
 
 /// The room.
 pub const ROOM: Room = Room {
+    nodes: &[NodeKind::Comment],
     collections: &[
         declared::<CommentDocument>(),
         declared::<PageDocument>(),

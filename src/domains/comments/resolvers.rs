@@ -1,15 +1,16 @@
 //! Resolvers: they translate between GraphQL and the operations of comments.
 
-use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
+use async_graphql::{Context, ID, Object, Result, Subscription};
 use futures_util::{Stream, StreamExt};
 
 use super::{
-    operations::{self, Listed},
+    operations,
     types::{
-        Comment, CommentOrder, Discussion, EditCommentInput, EditCommentResult, LatestComment,
-        MigrateDiscussionInput, MigrateDiscussionResult, OpenDiscussionInput, OpenDiscussionResult,
-        PostCommentInput, PostCommentResult, RemoveCommentInput, RemoveCommentResult,
-        ReviewProductInput, ReviewProductResult,
+        Comment, CommentBy, CommentOrder, Discussion, EditCommentInput, EditCommentResult,
+        LatestComment, MigrateDiscussionInput, MigrateDiscussionResult, OpenDiscussionInput,
+        OpenDiscussionResult, PostCommentInput, PostCommentResult, RemoveCommentInput,
+        RemoveCommentResult, ReviewProductInput, ReviewProductResult,
+        comment::{Comments, connection},
     },
 };
 use crate::graphql::{
@@ -26,69 +27,37 @@ use crate::graphql::{
 #[derive(Default)]
 pub struct CommentsQuery;
 
-type Page = Option<Connection<String, Comment>>;
-
-fn connection((page, found): Listed) -> Connection<String, Comment> {
-    page.connection(found, |(position, _)| position.clone(), |(_, comment)| comment.into())
-}
-
 #[Object]
 impl CommentsQuery {
     /// All comments of a discussion. Removed comments are included, without their text. Null if there is no
-    /// discussion or it isn't visible to the caller. With the layout `PAGED`, the order `THREADED` fails with
-    /// an error.
+    /// discussion or it isn't visible to the caller. With the layout `PAGED`, the order `THREADED` and `topLevel`
+    /// fail with an error.
     ///
     /// Who: everyone.
     async fn comments(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
-        #[graphql(desc = "Sort order.")] order: CommentOrder,
-    ) -> Result<Page> {
-        let found = operations::comments(cx(context), &on, order, paging(context)?).await?;
-        Ok(found.map(connection))
+        #[graphql(desc = "Global id of the product, content or asset that is discussed.")]
+        subject_id: ID,
+        #[graphql(desc = "Sort order.", default_with = "CommentOrder::Chronological")]
+        order: CommentOrder,
+        #[graphql(desc = "Whether only comments that reply to none are listed.", default = false)]
+        top_level: bool,
+    ) -> Result<Option<Comments>> {
+        let Ok(on) = operations::parent_of(&subject_id) else { return Ok(None) };
+        let found = operations::comments(cx(context), &on, order, top_level, paging(context)?);
+        Ok(found.await?.map(connection))
     }
 
-    /// Direct replies to a comment, or without `slug` the comments that reply to none; oldest first. Null if
-    /// there is no discussion or it isn't visible to the caller.
-    ///
-    /// Who: everyone.
-    async fn replies(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
-        #[graphql(desc = "Slug of the comment. Default: the comments that reply to none.")]
-        slug: Option<String>,
-    ) -> Result<Page> {
-        let slug = slug.as_deref();
-        let found = operations::replies(cx(context), &on, slug, paging(context)?).await?;
-        Ok(found.map(connection))
-    }
-
-    /// A comment with all its descendants, depth-first as in the order `THREADED`. Null if there is no such
-    /// comment or it isn't visible to the caller.
-    ///
-    /// Who: everyone.
-    async fn subthread(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
-        #[graphql(desc = "Slug of the comment.")] slug: String,
-    ) -> Result<Page> {
-        let found = operations::subthread(cx(context), &on, &slug, paging(context)?).await?;
-        Ok(found.map(connection))
-    }
-
-    /// A comment by its slug. Null if there is none or it isn't visible to the caller.
+    /// A comment. Null if there is none or it isn't visible to the caller.
     ///
     /// Who: everyone.
     async fn comment(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
-        #[graphql(desc = "Slug of the comment.")] slug: String,
+        #[graphql(desc = "What names the comment.")] by: CommentBy,
     ) -> Result<Option<Comment>> {
-        Ok(operations::comment(cx(context), &on, &slug).await?.map(Comment::from))
+        Ok(operations::comment(cx(context), &by).await?.map(Comment::from))
     }
 
     /// Comments of an author on everything that is visible to the caller, newest first. Only moderators can
@@ -99,9 +68,11 @@ impl CommentsQuery {
     async fn comments_by(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Subject of the author's token. Default: the caller.")] author: Option<ID>,
-    ) -> Result<Connection<String, Comment>> {
-        let author = author.as_deref().map(String::as_str);
+        #[graphql(desc = "Subject of the author's token. Default: the caller.")] author_id: Option<
+            ID,
+        >,
+    ) -> Result<Comments> {
+        let author = author_id.as_deref().map(String::as_str);
         Ok(connection(operations::comments_by(cx(context), author, paging(context)?).await?))
     }
 }
@@ -171,16 +142,15 @@ impl CommentsSubscription {
     async fn comment_added(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of the product, content or asset that is discussed.")] on: ID,
+        #[graphql(desc = "Global id of the product, content or asset that is discussed.")]
+        subject_id: ID,
     ) -> Result<impl Stream<Item = Result<LatestComment>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
-        let (collection, key) = operations::followed(&on);
+        let (collection, key) = operations::followed(&subject_id);
         let read = move || {
-            let (app, requester, on) = (app.clone(), requester.clone(), on.clone());
+            let (app, requester, id) = (app.clone(), requester.clone(), subject_id.clone());
             async move {
-                let found =
-                    operations::discussion(Cx { app: &app, requester: &requester }, &on).await?;
-                Ok(found.map(Discussion::from))
+                Ok(operations::discussion(Cx { app: &app, requester: &requester }, &id).await?)
             }
         };
         let discussions = follow(context, collection, key, read, Discussion::newest);

@@ -7,7 +7,7 @@ use super::store;
 use crate::{
     app::App,
     domains::{
-        assets,
+        assets, audiences,
         comments::{self, DiscussionSummary},
         trees::Node,
     },
@@ -18,7 +18,7 @@ use crate::{
         scalars::{LocaleTag, Slug},
     },
     mongo::{
-        Stored, Version, audiences,
+        Stored, Version,
         expression::{append, array, choose, filter, literal, stored, whole},
         indexes::Index,
     },

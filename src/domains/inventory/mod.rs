@@ -2,8 +2,8 @@
 //! rewrites a product.
 //!
 //! Stock is a *receiver* in every flow and the decider of none but the deletion of a product: a cart or an
-//! order commits. Reserves and applies (`take` and `give` in the code) carry the flow's tag. The reservation
-//! of the holder (a cart, or an order that is being raised) keeps the marks:
+//! order commits. Reserves and applies carry the flow's tag. The reservation of the holder (a cart, or an order
+//! that is being raised) keeps the marks, as `takes` and `gifts`:
 //!
 //! ```text
 //!              reserve(tag)               sell(tag)
@@ -63,7 +63,7 @@ pub mod types;
 
 use super::{Room, room::declared};
 pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
-pub use types::Stock;
+pub use types::{InsufficientStock, Stock};
 
 /// Maximum number of op records of receipts in a stock document.
 pub const MOST_RECEIPTS: usize = 3_000;

@@ -1,21 +1,26 @@
-//! The sweep of the inventory applies interrupted deletions to the catalog, and removes old records of
-//! receipts.
+//! The sweep of the inventory: it applies interrupted deletions to the catalog, and removes records of receipts
+//! whose idempotency keys need not be remembered any more.
 
-use super::{documents::StockDocument, operations, store};
+use super::{
+    documents::{ReceiptDocument, StockDocument},
+    operations,
+    store::{self, stocks},
+};
 use crate::{app::App, flow::Sweep};
 
 /// Maximum number of documents per pass.
 const LIMIT: i64 = 100;
 
-/// Finishes interrupted deletions of products, and removes records of receipts whose idempotency keys need not
-/// be remembered any more.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let due = store::list_due_deletions(app, sweep.quiet(), LIMIT).await;
+    let due = ("deletionDue", "deletion_due");
+    let due = stocks(app).list_older(due, sweep.quiet(), LIMIT).await;
     let follow = |stock: StockDocument| async move {
         let incarnation = stock.deleted.unwrap_or_default();
         let attempt = app.begin().await?;
         operations::follow_deletion(app, &stock.sku, &incarnation, &attempt).await.map(|()| true)
     };
     sweep.each(due, |stock| stock.sku.clone(), follow).await;
-    sweep.note("receipts", store::forget_receipts(app, sweep.forgotten()).await);
+    let forgotten = store::forgotten(sweep.forgotten());
+    let removed = app.collection::<ReceiptDocument>().remove_many(forgotten).await;
+    sweep.note("receipts", removed.map(|_how_many| ()));
 }

@@ -4,10 +4,11 @@ use async_graphql::{ID, Object, SimpleObject};
 
 use super::{documents::StockDocument, operations::MOST};
 use crate::graphql::{
+    codes::refusal,
     declared::{input, result},
     refusals::{Conflict, InUse, InvalidInput, NotFound},
     requester::{Role, Who},
-    scalars::Long,
+    scalars::{Long, int},
 };
 
 /// Stock counters of one SKU.
@@ -96,4 +97,26 @@ result! {
     /// pieces of the product.
     pub enum DeleteProductResult:
         DeletedProduct | NotFound | InUse | InvalidInput;
+}
+
+refusal! {
+    /// The stock doesn't cover the quantity. Nothing was changed.
+    struct InsufficientStock as "INSUFFICIENT_STOCK" {
+        /// SKU of the product.
+        pub sku: ID,
+        /// Number of pieces in terms of the call: the pieces to add for `addCartLine`, the new quantity of the
+        /// line for other mutations.
+        pub requested: i32,
+        /// Number of these pieces that can be had: the free ones, plus the ones that the line already holds if a
+        /// quantity is set.
+        pub available: i32,
+    }
+}
+
+impl InsufficientStock {
+    /// `requested` pieces of the SKU were requested, of which only `available` can be had.
+    pub fn new(sku: &str, requested: i64, available: i64) -> Self {
+        let message = format!("{requested} of {sku:?} are asked for and {available} can be had");
+        Self::because(message, ID(sku.into()), int(requested), int(available))
+    }
 }

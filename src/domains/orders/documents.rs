@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     domains::carts::{Address, Payment},
-    flow::OpRecord,
+    flow::{Op, OpRecord},
     graphql::scalars::CurrencyCode,
     mongo::{Stored, Version, indexes::Index},
 };
@@ -130,6 +130,18 @@ pub struct Due {
     /// Server time at which it was deferred. From then on only the sweep tries it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<DateTime>,
+}
+
+impl Due {
+    /// Tag of the entry with this number of an op.
+    pub fn tag(op: &Op, number: usize) -> String {
+        format!("{}:{number}", op.id)
+    }
+
+    /// Whether the op committed the entry.
+    pub fn is_of(&self, op: &Op) -> bool {
+        self.tag.split(':').next() == Some(&op.id)
+    }
 }
 
 /// Action of an outbox entry.

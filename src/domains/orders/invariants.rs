@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     documents::{OrderDocument, OrderState},
-    operations,
+    store::orders,
 };
 use crate::{
     app::App,
@@ -50,19 +50,20 @@ impl Books {
 
 /// Checks the orders against themselves, the carts, the stock and the payments.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    let mut orders = Orders::default();
-    operations::for_each(app, |order| {
-        orders.note(&order);
-        Ok(())
-    })
-    .await?;
+    let mut found = Orders::default();
+    orders(app)
+        .for_each(|order| {
+            found.note(&order);
+            Ok(())
+        })
+        .await?;
     report.rule(
         "orders: the total is the sum of the lines, and what was paid less what was refunded",
     );
-    orders.broken.drain(..).for_each(|broken| report.broken(broken));
-    check_carts(app, &orders, report).await?;
-    check_stock(app, &mut orders, report).await?;
-    check_payments(app, orders, report).await
+    found.broken.drain(..).for_each(|broken| report.broken(broken));
+    check_carts(app, &found, report).await?;
+    check_stock(app, &mut found, report).await?;
+    check_payments(app, found, report).await
 }
 
 impl Orders {
@@ -89,9 +90,7 @@ impl Orders {
         }
         self.note_payments(order);
     }
-}
 
-impl Orders {
     fn note_payments(&mut self, order: &OrderDocument) {
         for payment in &order.payments {
             let refunds = order.refunds_due().filter(|(of, _)| *of == payment.id);

@@ -71,10 +71,12 @@ pub mod types;
 use super::{Room, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::OrderDocument;
+pub use types::Order;
 
 /// The room.
 pub const ROOM: Room = Room {
     needs: &["carts", "payments", "inventory", "transfers", "catalog"],
+    extends: &[("Cart", "order")],
     nodes: &[NodeKind::Order],
     collections: &[declared::<OrderDocument>()],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),

@@ -98,13 +98,13 @@ impl OrdersSubscription {
     async fn order_changed(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of the order.")] id: ID,
+        #[graphql(desc = "Global id of the order.")] order_id: ID,
     ) -> Result<impl Stream<Item = Result<Order>> + use<>> {
         let (app, requester) = (app(context).clone(), requester(context).clone());
         // No order has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::Order, &id).unwrap_or_default();
+        let key = input::id(NodeKind::Order, &order_id).unwrap_or_default();
         let read = move || {
-            let (app, requester, id) = (app.clone(), requester.clone(), id.clone());
+            let (app, requester, id) = (app.clone(), requester.clone(), order_id.clone());
             async move {
                 Ok(operations::order(Cx { app: &app, requester: &requester }, &id)
                     .await?

@@ -2,43 +2,42 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::documents::{Give, OrderDocument, OrderLine, OrderPayment, OrderState, Raise};
+use super::documents::{Due, Give, OrderDocument, OrderState, Raise};
 use crate::{
     app::App,
     error::Error,
     flow::{Attempt, Op},
     graphql::page::Page,
     mongo::{
-        Outcome,
+        Collection,
         collection::List,
         expression::{append, both, changed, choose, filter, literal, map, stored, whole},
+        guarded::Guarded,
     },
 };
 
-/// The result of a commit for an order.
-#[derive(Debug, Clone)]
+/// A decision that was computed from an order as it was read.
 pub(super) struct Decision {
-    /// New state.
-    pub(super) state: OrderState,
-    /// New lines.
-    pub(super) lines: Vec<OrderLine>,
-    /// Sum of the new lines.
-    pub(super) total: i64,
-    /// New payments.
-    pub(super) payments: Vec<OrderPayment>,
-    /// New outbox entries, each with its tag.
-    pub(super) owed: Vec<(String, Give)>,
+    /// The order with its new state, lines, total and payments.
+    pub(super) order: OrderDocument,
+    /// What it owes for that.
+    pub(super) owed: Vec<Give>,
     /// Tag of the raise that it commits, if it is a raise.
     pub(super) raise: Option<String>,
 }
 
+/// The collection of the orders.
+pub(super) fn orders(app: &App) -> Collection<OrderDocument> {
+    app.collection()
+}
+
 /// Begins an attempt with the order as its first read.
 pub(super) async fn open(app: &App, id: &str) -> Result<(Attempt, Option<OrderDocument>), Error> {
-    app.collection::<OrderDocument>().open(app.bounds(), id).await
+    orders(app).open(app.bounds(), id).await
 }
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<OrderDocument>, Error> {
-    app.collection::<OrderDocument>().get_settled(id).await
+    orders(app).get_settled(id).await
 }
 
 pub(super) async fn page_of_owner(
@@ -46,87 +45,79 @@ pub(super) async fn page_of_owner(
     owner: &str,
     page: &Page,
 ) -> Result<Vec<OrderDocument>, Error> {
-    list(app, page.list(doc! { "owner": owner })).await
+    orders(app).list(page.list(doc! { "owner": owner })).await
 }
 
-async fn list(app: &App, list: List) -> Result<Vec<OrderDocument>, Error> {
-    app.collection::<OrderDocument>().list(list).await
+/// A change of an order that raises its revision.
+fn revised(app: &App, guard: Document, mut set: Document) -> Guarded<OrderDocument> {
+    set.insert("revision", doc! { "$add": ["$revision", 1] });
+    set.insert("changedAt", "$$NOW");
+    orders(app).set(guard, set)
 }
 
-/// Inserts the order of a checkout. Refused if the order or its tombstone exists.
-pub(super) async fn insert(app: &App, order: OrderDocument) -> Outcome<()> {
-    app.collection().insert(order).await
+/// Guard: the order is as it was read.
+fn as_read(order: &OrderDocument) -> Document {
+    doc! { "_id": &order.id, "revision": order.revision }
 }
 
-/// Commits a decision that was computed from the order at `revision`, once per op.
-pub(super) async fn decide(
+/// Commits a decision, once per op.
+pub(super) fn decide(
     app: &App,
-    id: &str,
-    revision: i64,
-    decision: &Decision,
+    Decision { order, owed, raise }: &Decision,
     op: &Op,
-) -> Outcome<OrderDocument> {
-    let guard = both(at(id, revision), op.guard(&op.id, app.bounds()));
-    let owed = decision.owed.iter().map(|(tag, give)| {
-        whole(doc! { "tag": literal(tag), "give": literal(stored(give)), "at": "$$NOW" })
-    });
+) -> Guarded<OrderDocument> {
+    let guard = both(as_read(order), op.guard(&op.id, app.bounds()));
+    let due = |(n, give)| {
+        let tag = literal(Due::tag(op, n));
+        whole(doc! { "tag": tag, "give": literal(stored(give)), "at": "$$NOW" })
+    };
     let mut set = doc! {
-        "state": stored(&decision.state),
-        "lines": literal(stored(&decision.lines)),
-        "total": decision.total,
-        "payments": literal(stored(&decision.payments)),
-        "outbox": append("$outbox", owed.collect()),
+        "state": stored(&order.state),
+        "lines": literal(stored(&order.lines)),
+        "total": order.total,
+        "payments": literal(stored(&order.payments)),
+        "outbox": append("$outbox", owed.iter().enumerate().map(due).collect()),
         "ops": op.applied(&op.id, app.bounds()),
     };
-    if let Some(raise) = &decision.raise {
+    if let Some(raise) = raise {
         set.insert("raises", without(raise));
     }
-    app.collection::<OrderDocument>().guarded(guard, turned(set)).once().apply().await
+    revised(app, guard, set)
 }
 
 /// Records a raise before anything is reserved for it.
-pub(super) async fn push_raise(
+pub(super) fn push_raise(
     app: &App,
-    id: &str,
-    revision: i64,
+    order: &OrderDocument,
     raise: &Raise,
-    attempt: &Attempt,
-) -> Outcome<OrderDocument> {
-    let set = doc! { "raises": append("$raises", vec![literal(stored(raise))]) };
-    app.collection::<OrderDocument>()
-        .guarded(at(id, revision), turned(set))
-        .within(attempt)
-        .once()
-        .apply()
-        .await
+) -> Guarded<OrderDocument> {
+    let raises = append("$raises", vec![literal(stored(raise))]);
+    revised(app, as_read(order), doc! { "raises": raises })
 }
 
 /// Aborts a raise: no commit finds it any more.
-pub(super) async fn mark_voiding(app: &App, id: &str, raise: &str) -> Outcome<()> {
+pub(super) fn abort_raise(app: &App, id: &str, raise: &str) -> Guarded<OrderDocument> {
     let voided = changed(doc! { "voiding": true });
-    let set = doc! { "raises": map("$raises", choose(is_tagged(raise), voided, "$$this")) };
-    let guard = with_raise(id, raise, false);
-    app.collection::<OrderDocument>().guarded(guard, turned(set)).done().await
+    let raises = map("$raises", choose(is_tagged(raise), voided, "$$this"));
+    revised(app, with_raise(id, raise, false), doc! { "raises": raises })
 }
 
 /// Removes an aborted raise, after its reservations were released.
-pub(super) async fn remove_raise(app: &App, id: &str, raise: &str) -> Outcome<()> {
-    let set = doc! { "raises": without(raise) };
-    let guard = with_raise(id, raise, true);
-    app.collection::<OrderDocument>().guarded(guard, turned(set)).done().await
+pub(super) fn remove_raise(app: &App, id: &str, raise: &str) -> Guarded<OrderDocument> {
+    revised(app, with_raise(id, raise, true), doc! { "raises": without(raise) })
 }
 
 /// Settles applied entries and marks deferred ones. If an order that is being cancelled owes nothing more, it
 /// becomes cancelled. The time of the first write stays: an attempt that reads the order after it applies
 /// nothing.
-pub(super) async fn mark_given(
+pub(super) fn settle(
     app: &App,
     id: &str,
-    given: &[String],
+    applied: &[String],
     deferred: &[String],
-) -> Outcome<OrderDocument> {
+) -> Guarded<OrderDocument> {
     let noted = choose(is_one_of(deferred), first_noted("deferred"), "$$this");
-    let noted = choose(is_one_of(given), first_noted("given"), noted);
+    let noted = choose(is_one_of(applied), first_noted("given"), noted);
     // In the sort order of BSON a missing field is less than null, and null is less than any time.
     let is_owed = doc! { "$lte": ["$$this.given", null] };
     let is_done = doc! { "$and": [
@@ -140,9 +131,9 @@ pub(super) async fn mark_given(
             "changedAt": "$$NOW",
         } },
     ];
-    let tags = [given, deferred].concat();
+    let tags = [applied, deferred].concat();
     let guard = doc! { "_id": id, "outbox.tag": { "$in": tags } };
-    app.collection::<OrderDocument>().guarded(guard, update).apply().await
+    orders(app).guarded(guard, update)
 }
 
 /// Expression: the element `$$this` with the server's time in `field`, unless `field` is set.
@@ -156,14 +147,13 @@ fn is_one_of(tags: &[String]) -> Document {
 }
 
 /// Removes outbox entries whose marks are retired.
-pub(super) async fn pull_given(app: &App, id: &str, tags: &[String]) -> Outcome<()> {
-    let given = doc! { "tag": { "$in": tags }, "given": { "$exists": true } };
-    let update = doc! { "$pull": { "outbox": given } };
-    app.collection::<OrderDocument>().guarded(doc! { "_id": id }, update).done().await
+pub(super) fn pull_settled(app: &App, id: &str, tags: &[String]) -> Guarded<OrderDocument> {
+    let settled = doc! { "tag": { "$in": tags }, "given": { "$exists": true } };
+    orders(app).guarded(doc! { "_id": id }, doc! { "$pull": { "outbox": settled } })
 }
 
 /// Replaces a cancelled order by its tombstone in one update.
-pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocument> {
+pub(super) fn bury(app: &App, id: &str) -> Guarded<OrderDocument> {
     let guard = doc! {
         "_id": id,
         "state": stored(&OrderState::Cancelled),
@@ -171,7 +161,7 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
         "raises": { "$size": 0 },
     };
     // Amounts and payments stay. So do recently settled entries, because their marks are still to be retired.
-    let stone = doc! { "$replaceWith": {
+    let tombstone = doc! { "$replaceWith": {
         "_id": "$_id",
         "cartId": "$cartId",
         "state": "$state",
@@ -188,7 +178,7 @@ pub(super) async fn replace_by_stone(app: &App, id: &str) -> Outcome<OrderDocume
         "changedAt": "$$NOW",
         "v": "$v",
     } };
-    app.collection::<OrderDocument>().guarded(guard, vec![stone]).once().apply().await
+    orders(app).guarded(guard, vec![tombstone])
 }
 
 /// Orders with outbox entries that were committed at or after `from` and before `before`, oldest first.
@@ -200,44 +190,13 @@ pub(super) async fn list_owing(
 ) -> Result<Vec<OrderDocument>, Error> {
     // Not sorted: the index returns the oldest first. A sort by the least element of an array couldn't use
     // it.
-    let due = doc! { "outbox.at": { "$gte": from, "$lt": before } };
-    let (filter, hint) = (due, Some("outbox_at"));
-    list(app, List { filter, limit, hint, ..List::default() }).await
-}
-
-/// Orders with a raise whose deadline is earlier than `before`, oldest first.
-pub(super) async fn list_overdue_raises(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<OrderDocument>, Error> {
-    let (filter, hint) = (doc! { "raises.deadline": { "$lt": before } }, Some("raises_deadline"));
-    list(app, List { filter, limit, hint, ..List::default() }).await
-}
-
-/// Calls `each` for every order, for the invariants.
-pub(super) async fn for_each(
-    app: &App,
-    each: impl FnMut(OrderDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
-    app.collection::<OrderDocument>().for_each(each).await
-}
-
-/// Guard: the order is as it was read.
-fn at(id: &str, revision: i64) -> Document {
-    doc! { "_id": id, "revision": revision }
+    let filter = doc! { "outbox.at": { "$gte": from, "$lt": before } };
+    orders(app).list(List { filter, limit, hint: Some("outbox_at"), ..List::default() }).await
 }
 
 /// Guard: the order has this raise, with this value of `voiding`.
 fn with_raise(id: &str, raise: &str, voiding: bool) -> Document {
     doc! { "_id": id, "raises": { "$elemMatch": { "tag": raise, "voiding": voiding } } }
-}
-
-/// The update that sets `set` and raises the revision.
-fn turned(mut set: Document) -> Vec<Document> {
-    set.insert("revision", doc! { "$add": ["$revision", 1] });
-    set.insert("changedAt", "$$NOW");
-    vec![doc! { "$set": set }]
 }
 
 /// Expression: the raises without this one.

@@ -6,10 +6,14 @@ use mongodb::bson::DateTime;
 use super::{
     documents::{OrderDocument, Raise},
     operations,
+    store::{self, orders},
 };
 use crate::{
     app::App,
-    domains::{carts, transfers},
+    domains::{
+        carts::{self, operations::checkout as decider},
+        transfers,
+    },
     error::Error,
     flow::Sweep,
 };
@@ -21,9 +25,9 @@ const BATCH: i64 = 100;
 /// to nothing.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let (now, quiet) = (sweep.now(), sweep.quiet());
-    let carts = carts::operations::checkout::overdue(app, now, BATCH).await;
+    let carts = decider::overdue(app, now, BATCH).await;
     sweep.each(carts, String::clone, |cart| async move { finish_checkout(app, &cart).await }).await;
-    let raises = operations::list_overdue_raises(app, now, BATCH).await;
+    let raises = overdue_raises(app, sweep.overdue()).await;
     let undo = |(order, raise): (String, Raise)| async move {
         operations::undo_raise(app, &order, &raise).await
     };
@@ -42,7 +46,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 async fn sweep_owing(app: &App, quiet: DateTime, sweep: &mut Sweep) -> Result<(), Error> {
     let mut from = DateTime::from_millis(0);
     loop {
-        let owing = operations::list_owing(app, from, quiet, BATCH).await?;
+        let owing = store::list_owing(app, from, quiet, BATCH).await?;
         let oldest = |order: &OrderDocument| {
             order.outbox.iter().map(|due| due.at).filter(|at| *at >= from).min()
         };
@@ -60,31 +64,36 @@ async fn sweep_owing(app: &App, quiet: DateTime, sweep: &mut Sweep) -> Result<()
 
 /// Finishes the checkout of a cart in its own attempt.
 async fn finish_checkout(app: &App, cart: &str) -> Result<bool, Error> {
-    let (attempt, cart) = carts::operations::checkout::open(app, cart).await?;
+    let (attempt, cart) = decider::open(app, cart).await?;
     let overdue = cart.filter(|cart| {
-        cart.checkout.as_ref().is_some_and(|checkout| {
-            carts::operations::checkout::is_overdue(checkout, attempt.now(), app.bounds())
-        })
+        cart.checkout
+            .as_ref()
+            .is_some_and(|checkout| decider::is_overdue(checkout, attempt.now(), app.bounds()))
     });
     let Some(cart) = overdue else { return Ok(false) };
     operations::recover(app, &cart, &attempt).await?;
     Ok(true)
 }
 
-/// Voids an authorisation of the ledger that belongs to no checkout and no raise.
-async fn void_if_nobodys(app: &App, id: &str, holder: Option<&str>) -> Result<bool, Error> {
-    if let Some(holder) = holder
-        && has_payment(app, holder, id).await?
-    {
-        return Ok(false);
-    }
-    transfers::operations::void(app, id).await?;
-    Ok(true)
+/// Raises whose attempt has ended, each with the id of its order.
+async fn overdue_raises(app: &App, before: DateTime) -> Result<Vec<(String, Raise)>, Error> {
+    let of = ("raises.deadline", "raises_deadline");
+    let overdue = |order: OrderDocument| {
+        let raises = order.raises.into_iter().filter(move |raise| raise.deadline < before);
+        raises.map(move |raise| (order.id.clone(), raise))
+    };
+    Ok(orders(app).list_older(of, before, BATCH).await?.into_iter().flat_map(overdue).collect())
 }
 
-async fn has_payment(app: &App, holder: &str, payment: &str) -> Result<bool, Error> {
-    match carts::order_of_holder(holder) {
-        Some(order) => operations::has_payment(app, order, payment).await,
-        None => carts::operations::checkout::has_payment(app, holder, payment).await,
+/// Voids an authorisation of the ledger that belongs to no checkout and no raise.
+async fn void_if_nobodys(app: &App, id: &str, holder: Option<&str>) -> Result<bool, Error> {
+    let is_owned = match holder.map(|holder| (holder, carts::order_of_holder(holder))) {
+        Some((_, Some(order))) => operations::has_payment(app, order, id).await?,
+        Some((cart, None)) => decider::has_payment(app, cart, id).await?,
+        None => false,
+    };
+    if !is_owned {
+        transfers::operations::void(app, id).await?;
     }
+    Ok(!is_owned)
 }

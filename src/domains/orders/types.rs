@@ -1,17 +1,20 @@
 //! GraphQL types of orders and of the checkout.
 
-use crate::graphql::declared::{input, result};
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
-use super::documents::{OrderDocument, OrderLine as LineDocument, OrderState};
-use crate::domains::carts::MOST_QUANTITY;
+use super::documents::{self, OrderDocument, OrderState};
 use crate::{
-    domains::carts::CartNotActive,
+    domains::{
+        carts::{self, Address, Cart, CartNotActive, MOST_QUANTITY, line},
+        inventory::InsufficientStock,
+    },
     graphql::{
         codes::refusal,
+        cx::cx,
+        declared::{input, result},
         node_id::NodeKind,
-        refusals::{Conflict, InUse, InsufficientStock, InvalidInput, NotFound},
-        scalars::{CurrencyCode, DateTime, Long, Money},
+        refusals::{Conflict, InUse, InvalidInput, NotFound},
+        scalars::{DateTime, Money, int},
     },
 };
 
@@ -39,6 +42,13 @@ impl Order {
         NodeKind::Cart.id(&self.0.cart_id)
     }
 
+    /// The cart that was checked out. Null unless it is visible to the caller; merchants don't see the carts of
+    /// others.
+    async fn cart(&self, context: &Context<'_>) -> Result<Option<Cart>> {
+        let id = NodeKind::Cart.id(&self.0.cart_id);
+        Ok(carts::operations::cart(cx(context), &id).await?.map(Cart::from))
+    }
+
     /// State of the order.
     async fn state(&self) -> OrderState {
         self.0.state
@@ -47,7 +57,7 @@ impl Order {
     /// Lines of the order. Lines whose quantity was lowered to zero are left out.
     async fn lines(&self) -> Vec<OrderLine> {
         let lines = self.0.lines.iter().filter(|line| line.quantity > 0);
-        lines.map(|line| OrderLine { line: line.clone(), currency: self.0.currency }).collect()
+        lines.map(|line| OrderLine::of(line, self.0.currency)).collect()
     }
 
     /// Sum of the totals of all lines.
@@ -73,14 +83,8 @@ impl Order {
     }
 
     /// Address to which the goods are sent.
-    async fn shipping(&self) -> ShippingAddress {
-        let address = self.0.shipping.clone();
-        ShippingAddress {
-            name: address.name,
-            street: address.street,
-            city: address.city,
-            country: address.country,
-        }
+    async fn shipping(&self) -> &Address {
+        &self.0.shipping
     }
 
     /// Time at which the order was placed.
@@ -104,73 +108,9 @@ impl Order {
     }
 }
 
-/// Line of an order.
-#[derive(Debug)]
-pub struct OrderLine {
-    line: LineDocument,
-    currency: CurrencyCode,
-}
-
-/// Line of an order: one product with its quantity.
-#[Object]
-impl OrderLine {
-    /// SKU of the product.
-    async fn sku(&self) -> ID {
-        ID(self.line.sku.clone())
-    }
-
-    /// Number of pieces.
-    async fn quantity(&self) -> Long {
-        Long(self.line.quantity)
-    }
-
-    /// Title of the product at the time it was put into the cart.
-    async fn title(&self) -> &str {
-        &self.line.title
-    }
-
-    /// Type of the product at the time it was put into the cart, such as `album`.
-    #[graphql(name = "type")]
-    async fn kind(&self) -> &str {
-        &self.line.kind
-    }
-
-    /// Price of one piece at the time the product was put into the cart.
-    async fn unit_price(&self) -> Money {
-        Money::new(self.line.unit_price, self.currency)
-    }
-
-    /// `unitPrice` times `quantity`.
-    async fn total(&self) -> Money {
-        Money::new(self.line.unit_price * self.line.quantity, self.currency)
-    }
-}
-
-/// Postal address of the recipient.
-#[derive(Debug, SimpleObject)]
-pub struct ShippingAddress {
-    /// Name of the recipient.
-    pub name: String,
-    /// Street, house number and everything else above the line of the city.
-    pub street: String,
-    /// City with its postal code.
-    pub city: String,
-    /// ISO 3166-1 country code of two letters.
-    pub country: String,
-}
-
-input! {
-    /// Postal address of the recipient.
-    pub struct ShippingAddressInput {
-        /// Name of the recipient, 1 to 200 characters.
-        pub name: String where text(1..=200),
-        /// Street, house number and everything else above the line of the city, 1 to 300 characters.
-        pub street: String where text(1..=300),
-        /// City with its postal code, 1 to 200 characters.
-        pub city: String where text(1..=200),
-        /// Assigned ISO 3166-1 country code of two capital letters, such as `DE`.
-        pub country: String where country(),
-    }
+line! {
+    /// Line of an order: one product with its quantity.
+    OrderLine of documents::OrderLine {}
 }
 
 input! {
@@ -179,38 +119,24 @@ input! {
     pub struct PaymentInput {
         /// For payment from an account of docgate: global id of one of the caller's accounts, in the currency of
         /// the cart.
-        pub account: Option<ID> where optional(id(NodeKind::Account)),
+        pub account_id: Option<ID> where optional(id(NodeKind::Account)),
         /// For an external payment provider: the token that its page gave the shopper, 1 to 1,000 characters.
         pub token: Option<String> where optional(verbatim(1..=1_000)),
     }
-}
 
-input! {
     /// Input of `checkoutCart`.
     pub struct CheckoutCartInput {
         /// Global id of the cart.
         pub cart_id: ID where id(NodeKind::Cart),
         /// Address to which the goods are sent.
-        pub shipping: ShippingAddressInput where nested(),
+        pub shipping: Address where nested(),
         /// Payment method.
         pub payment: PaymentInput where nested(),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key returns the order if the checkout
         /// succeeded, and tries again if it was refused.
         pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `checkoutCart`: the order, or a refusal that left the cart as it was. `NotFound`: the cart or
-    /// the paying account doesn't exist for this caller. `CartNotActive`: the cart is closed or in another
-    /// checkout. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the account
-    /// can't pay this order.
-    pub enum CheckoutCartResult:
-        OrderDocument => Order | NotFound | CartNotActive | CartEmpty | CheckoutShort |
-        PaymentDeclined | Conflict | InvalidInput;
-}
-
-input! {
     /// Input of `adjustOrderLine`.
     pub struct AdjustOrderLineInput {
         /// Global id of the order.
@@ -218,7 +144,7 @@ input! {
         /// SKU of a product that the order had when it was placed, even if its line was lowered to zero since.
         pub sku: ID where sku(),
         /// New number of pieces, 0 to 10,000. The price of one piece stays.
-        pub quantity: Long where within(0..=MOST_QUANTITY),
+        pub quantity: i32 where within(0..=MOST_QUANTITY),
         /// Payment method for a line that is raised. Default: the one of the checkout. It isn't used if the line
         /// is lowered.
         pub payment: Option<PaymentInput> where optional(nested()),
@@ -226,18 +152,7 @@ input! {
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
-    /// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
-    /// with another input.
-    pub enum AdjustOrderLineResult:
-        OrderDocument => Order | NotFound | OrderNotOpen | InsufficientStock | PaymentDeclined |
-        Conflict | InvalidInput;
-}
-
-input! {
     /// Input of `cancelOrder`.
     pub struct CancelOrderInput {
         /// Global id of the order.
@@ -246,15 +161,7 @@ input! {
         /// now; with another key, or without one, it is refused with `OrderNotOpen`.
         pub idempotency_key: Option<ID> where optional(key()),
     }
-}
 
-result! {
-    /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.
-    pub enum CancelOrderResult:
-        OrderDocument => Order | NotFound | OrderNotOpen | Conflict | InvalidInput;
-}
-
-input! {
     /// Input of `deleteOrder`.
     pub struct DeleteOrderInput {
         /// Global id of the order.
@@ -270,26 +177,33 @@ pub struct DeletedOrder {
 }
 
 result! {
+    /// Result of `checkoutCart`: the order, or a refusal that left the cart as it was. `NotFound`: the cart or
+    /// the paying account doesn't exist for this caller. `CartNotActive`: the cart is closed or in another
+    /// checkout. `Conflict`: this `idempotencyKey` was used with another input. `InvalidInput`: among others, the account
+    /// can't pay this order.
+    pub enum CheckoutCartResult:
+        OrderDocument => Order | NotFound | CartNotActive | CartEmpty | CheckoutShort |
+        PaymentDeclined | Conflict | InvalidInput;
+
+    /// Result of `adjustOrderLine`: the order after the change, or a refusal. `NotFound`: the order or the paying
+    /// account doesn't exist for this caller, or the product isn't in the order. `Conflict`: this `idempotencyKey` was used
+    /// with another input.
+    pub enum AdjustOrderLineResult:
+        OrderDocument => Order | NotFound | OrderNotOpen | InsufficientStock | PaymentDeclined |
+        Conflict | InvalidInput;
+
+    /// Result of `cancelOrder`: the order, `CANCELLING` or `CANCELLED`, or a refusal.
+    pub enum CancelOrderResult:
+        OrderDocument => Order | NotFound | OrderNotOpen | Conflict | InvalidInput;
+
     /// Result of `deleteOrder`: the id of the deleted order, or a refusal. `InUse`: the order isn't `CANCELLED`.
     pub enum DeleteOrderResult:
-        OrderDocument => DeletedOrder | NotFound | InUse | InvalidInput;
-}
-
-impl From<OrderDocument> for DeletedOrder {
-    fn from(tombstone: OrderDocument) -> Self {
-        Self { id: NodeKind::Order.id(&tombstone.id) }
-    }
+        DeletedOrder | NotFound | InUse | InvalidInput;
 }
 
 refusal! {
     /// The cart has no lines.
     struct CartEmpty as "CART_EMPTY" {
-    }
-}
-
-impl Default for CartEmpty {
-    fn default() -> Self {
-        Self::because("there is nothing in the cart")
     }
 }
 
@@ -317,15 +231,15 @@ pub struct ShortLine {
     /// SKU of the product.
     pub sku: ID,
     /// Number of pieces in the line.
-    pub requested: Long,
+    pub requested: i32,
     /// Number of pieces that can be had: those that are reserved for the cart plus those that are free.
-    pub available: Long,
+    pub available: i32,
 }
 
 impl ShortLine {
     /// The line has `requested` pieces of the SKU, of which only `available` can be had.
     pub fn new(sku: &str, requested: i64, available: i64) -> Self {
-        Self { sku: ID(sku.into()), requested: Long(requested), available: Long(available) }
+        Self { sku: ID(sku.into()), requested: int(requested), available: int(available) }
     }
 }
 
@@ -334,14 +248,6 @@ refusal! {
     struct PaymentDeclined as "PAYMENT_DECLINED" {
         /// Reason in the words of the payment provider.
         pub reason: String,
-    }
-}
-
-impl PaymentDeclined {
-    /// A refusal for this reason, which must be safe to show to clients.
-    pub fn new(reason: String) -> Self {
-        let message = format!("the payment was declined: {reason}");
-        Self::because(message, reason)
     }
 }
 
@@ -360,7 +266,6 @@ impl OrderNotOpen {
             OrderState::Cancelling => "the order is being cancelled",
             _ => "the order is cancelled",
         };
-        let message = message.to_owned();
         Self::because(message, order.state)
     }
 }

@@ -20,7 +20,7 @@ pub(super) async fn check<U>(cx: Cx<'_>, charge: &Charge) -> Result<(), Stop<U>>
 where
     U: From<InvalidInput> + From<NotFound>,
 {
-    let invalid = |reason: &str| Err(InvalidInput::new("payment.account", reason).into());
+    let invalid = |reason: &str| Err(InvalidInput::new("payment.accountId", reason).into());
     let Some(id) = &charge.account else { return invalid("name the account that pays") };
     let Some(subject) = cx.requester.subject.as_deref() else {
         return invalid("sign in to pay from one of your accounts");

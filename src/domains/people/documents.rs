@@ -96,7 +96,6 @@ pub struct PersonName {
 
 impl Stored for PersonName {
     const COLLECTION: &'static str = PersonDocument::COLLECTION;
-    const INDEXES: &'static [Index] = &[];
 }
 
 /// The fields of a product that this room writes: the copies of names.
@@ -109,5 +108,4 @@ pub(super) struct CreditedProduct {
 
 impl Stored for CreditedProduct {
     const COLLECTION: &'static str = "products";
-    const INDEXES: &'static [Index] = &[];
 }

@@ -34,6 +34,7 @@ pub mod types;
 use super::{Room, room::declared};
 use crate::graphql::node_id::NodeKind;
 pub use documents::{PersonDocument, PersonName, Work};
+pub use types::Person;
 
 /// The room.
 pub const ROOM: Room = Room {

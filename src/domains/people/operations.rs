@@ -2,14 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-use mongodb::bson::Bson;
+use async_graphql::connection::Connection;
 
 pub use super::store::{list_names as names, put_first_works as give_first_works};
 use super::{
     documents::{PersonAddress, PersonDocument, Work},
     store,
     types::{
-        CreatePersonInput, CreatePersonResult, RenamePersonInput, RenamePersonResult,
+        CreatePersonInput, CreatePersonResult, Person, RenamePersonInput, RenamePersonResult,
         SetPersonAddressInput, SetPersonAddressResult,
     },
 };
@@ -41,25 +41,19 @@ pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error
 }
 
 /// People whose name begins with `prefix`, by name.
-///
-/// # Errors
-/// `BadInput` that names the argument.
 pub async fn people(
     app: &App,
     prefix: &str,
     paging: Paging,
-) -> Result<(Page, Vec<PersonDocument>), Error> {
+) -> Result<Connection<String, Person>, Error> {
     let prefix = input::folded(&input::verbatim("nameStartsWith", prefix, 0..=*NAME.end())?);
     let list = format!("people {prefix:?}");
     let order = Order { list, keys: vec![("nameKey", 1), ("_id", 1)] };
     let page = Page::new(app, order, paging)?;
     let found = store::list_by_name(app, &prefix, &page).await?;
-    Ok((page, found))
-}
-
-/// A person's values of the sort keys of [`people`].
-pub fn position(person: &PersonDocument) -> Vec<Bson> {
-    vec![person.name_key.clone().into(), person.id.clone().into()]
+    let position =
+        |person: &PersonDocument| vec![person.name_key.as_str().into(), person.id.as_str().into()];
+    Ok(page.connection(found, position, Person))
 }
 
 /// Creates a person, once per idempotency key.
@@ -106,10 +100,9 @@ pub async fn rename_person(
     cx: Cx<'_>,
     input: RenamePersonInput,
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
-    let input = input.checked()?;
-    let id = input::id(NodeKind::Person, &input.person_id)?;
-    let renamed = give_name(&cx, &id, &input.name).await?;
-    Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?)
+    let RenamePersonInput { person_id: id, name } = &*input.checked()?;
+    let renamed = give_name(&cx, id, name).await?;
+    Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::Person, id))?)
 }
 
 /// Sets the name of the person with that `_id`; `None` if there is no such person.
@@ -119,8 +112,7 @@ pub(super) async fn give_name(
     name: &str,
 ) -> Result<Option<PersonDocument>, Error> {
     let attempt = app.begin().await?;
-    let key = input::folded(name);
-    if let Some(renamed) = store::rename(app, id, name, &key, &attempt).await.decided()? {
+    if let Some(renamed) = store::rename(app, id, name, &attempt).await.decided()? {
         return spread(app, renamed).await.map(Some);
     }
     match store::find(app, id).await? {
@@ -140,8 +132,7 @@ pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDo
         return Ok(person);
     }
     store::spread_name(app, &person).await?;
-    let versions: Vec<i64> = person.outbox.iter().map(|due| due.version).collect();
-    Ok(store::settle(app, &person.id, &versions).await.decided()?.unwrap_or(person))
+    Ok(store::settle(app, &person).await.decided()?.unwrap_or(person))
 }
 
 /// Sets or removes the address. No document has a copy of it.
@@ -149,8 +140,7 @@ pub async fn set_person_address(
     cx: Cx<'_>,
     input: SetPersonAddressInput,
 ) -> Result<PersonDocument, Stop<SetPersonAddressResult>> {
-    let SetPersonAddressInput { person_id, address } = input.checked()?.into_inner();
-    let id = input::id(NodeKind::Person, &person_id)?;
+    let SetPersonAddressInput { person_id: id, address } = input.checked()?.into_inner();
     let address = address.map(PersonAddress::from);
     let person = store::set_address(&cx, &id, address.as_ref()).await.decided()?;
     Ok(person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?)

@@ -2,13 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
-use super::{
-    operations,
-    types::{
-        CreatePersonInput, CreatePersonResult, Person, RenamePersonInput, RenamePersonResult,
-        SetPersonAddressInput, SetPersonAddressResult,
-    },
-};
+use super::operations;
 use crate::{
     engine::caching::cache_control,
     graphql::{
@@ -50,8 +44,7 @@ impl PeopleQuery {
         name_starts_with: Option<String>,
     ) -> Result<Connection<String, Person>> {
         let prefix = name_starts_with.unwrap_or_default();
-        let (page, found) = operations::people(app(context), &prefix, paging(context)?).await?;
-        Ok(page.connection(found, operations::position, Person))
+        Ok(operations::people(app(context), &prefix, paging(context)?).await?)
     }
 }
 
@@ -62,14 +55,12 @@ mutations! {
     /// Creates a person.
     ///
     /// Who: merchant.
-    create_person(CreatePersonInput) -> CreatePersonResult
-        for Who::Role(Role::Merchant);
+    create_person(CreatePersonInput) -> CreatePersonResult for Who::Role(Role::Merchant);
 
     /// Changes the name of a person, also in the products that the person contributed to.
     ///
     /// Who: merchant.
-    rename_person(RenamePersonInput) -> RenamePersonResult
-        for Who::Role(Role::Merchant);
+    rename_person(RenamePersonInput) -> RenamePersonResult for Who::Role(Role::Merchant);
 
     /// Sets or removes the postal address of a person.
     ///

@@ -7,7 +7,7 @@ use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::page::Page,
+    graphql::{input, page::Page},
     mongo::{
         Outcome,
         collection::List,
@@ -42,7 +42,7 @@ pub(super) async fn list_by_name(
     page: &Page,
 ) -> Result<Vec<PersonDocument>, Error> {
     let list = page.list(doc! { "nameKey": starts_with(prefix) });
-    app.collection::<PersonDocument>().list(List { hint: Some("name"), ..list }).await
+    app.collection().list(List { hint: Some("name"), ..list }).await
 }
 
 /// Names of these people, read with majority concern. People that don't exist are absent.
@@ -51,13 +51,7 @@ pub async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Er
         return Ok(Vec::new());
     }
     let fields = doc! { "name": 1, "version": 1, "works": { "$size": array("works") } };
-    let list = List {
-        filter: doc! { "_id": { "$in": ids } },
-        limit: i64::try_from(ids.len()).unwrap_or(i64::MAX),
-        projection: Some(fields),
-        ..List::default()
-    };
-    app.collection::<PersonName>().list(list).await
+    app.collection().list(List { projection: Some(fields), ..List::of_ids(ids) }).await
 }
 
 /// Changes the name unless it is the same, and adds the change to the outbox.
@@ -65,22 +59,18 @@ pub(super) async fn rename(
     app: &App,
     id: &str,
     name: &str,
-    name_key: &str,
     attempt: &Attempt,
 ) -> Outcome<PersonDocument> {
     let next = doc! { "$add": ["$version", 1_i64] };
     let due = whole(doc! { "version": next.clone(), "at": "$$NOW" });
     let update = doc! { "$set": {
         "name": literal(name),
-        "nameKey": literal(name_key),
+        "nameKey": literal(input::folded(name)),
         "version": next,
         "outbox": append(array("outbox"), vec![due]),
     } };
-    app.collection::<PersonDocument>()
-        .guarded(doc! { "_id": id, "name": { "$ne": name } }, vec![update])
-        .within(attempt)
-        .apply()
-        .await
+    let guard = doc! { "_id": id, "name": { "$ne": name } };
+    app.collection().guarded(guard, vec![update]).within(attempt).apply().await
 }
 
 /// Writes the name into every copy with a lower version.
@@ -89,10 +79,11 @@ pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u6
     NAMES.spread(&products, &person.id, person.version, doc! { "name": &person.name }).await
 }
 
-/// Removes the outbox entries of these versions.
-pub(super) async fn settle(app: &App, id: &str, versions: &[i64]) -> Outcome<PersonDocument> {
+/// Removes the outbox entries that the person was read with.
+pub(super) async fn settle(app: &App, person: &PersonDocument) -> Outcome<PersonDocument> {
+    let versions: Vec<i64> = person.outbox.iter().map(|due| due.version).collect();
     let update = doc! { "$pull": { "outbox": { "version": { "$in": versions } } } };
-    app.collection::<PersonDocument>().guarded(doc! { "_id": id }, update).apply().await
+    app.collection().guarded(doc! { "_id": &person.id }, update).apply().await
 }
 
 /// Sets the address, or removes it.
@@ -101,12 +92,11 @@ pub(super) async fn set_address(
     id: &str,
     address: Option<&PersonAddress>,
 ) -> Outcome<PersonDocument> {
-    let update = if let Some(PersonAddress { street, city, country }) = address {
-        doc! { "$set": { "address": { "street": street, "city": city, "country": country } } }
-    } else {
-        doc! { "$unset": { "address": 1 } }
+    let update = match address {
+        Some(address) => doc! { "$set": { "address": stored(address) } },
+        None => doc! { "$unset": { "address": 1 } },
     };
-    app.collection::<PersonDocument>().guarded(doc! { "_id": id }, update).apply().await
+    app.collection().guarded(doc! { "_id": id }, update).apply().await
 }
 
 /// Writes the work as a whole if there is no entry of its product, or one with a lower version.
@@ -129,7 +119,7 @@ pub(super) async fn put_work(
     }
     let others = filter(array("works"), doc! { "$ne": ["$$this.sku", literal(&work.sku)] });
     let update = doc! { "$set": { "works": append(others, vec![whole(entry)]) } };
-    app.collection::<PersonDocument>().guarded(guard, vec![update]).within(attempt).apply().await
+    app.collection().guarded(guard, vec![update]).within(attempt).apply().await
 }
 
 /// Like [`give_work`](super::operations::give_work) for many people, each with one work per product. Returns
@@ -157,29 +147,11 @@ pub async fn put_first_works(
     app.collection::<PersonDocument>().update_each(updates.collect(), attempt).await
 }
 
-/// People with outbox entries older than `before`, oldest first.
-pub(super) async fn list_due(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<PersonDocument>, Error> {
-    let filter = doc! { "outbox.at": { "$lt": before } };
-    let sort = doc! { "outbox.at": 1 };
-    app.collection::<PersonDocument>()
-        .list(List { filter, sort, limit, hint: Some("outbox"), ..List::default() })
-        .await
-}
-
 /// Removes the tombstones from before `before`; returns how many people had one.
 pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
-    let old = doc! { "stoneAt": { "$lt": before } };
-    app.collection::<PersonDocument>()
-        .update_many(
-            doc! { "works.stoneAt": { "$lt": before } },
-            doc! { "$pull": { "works": old } },
-            vec![],
-        )
-        .await
+    let filter = doc! { "works.stoneAt": { "$lt": before } };
+    let update = doc! { "$pull": { "works": { "stoneAt": { "$lt": before } } } };
+    app.collection::<PersonDocument>().update_many(filter, update, vec![]).await
 }
 
 /// Copies of names that differ from the record.

@@ -1,6 +1,6 @@
 //! Sweep of people: applies overdue changes of names, and removes tombstones that are no longer needed.
 
-use super::{operations, store};
+use super::{documents::PersonDocument, operations, store};
 use crate::{app::App, flow::Sweep};
 
 /// Documents per pass.
@@ -9,8 +9,8 @@ const LIMIT: i64 = 100;
 /// Finishes interrupted fan-outs, and removes tombstones.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
-    let due = store::list_due(app, before, LIMIT).await;
+    let due = app.collection().list_older(("outbox.at", "outbox"), before, LIMIT).await;
     let spread = |person| async move { operations::spread(app, person).await.map(|_| true) };
-    sweep.each(due, |person| person.id.clone(), spread).await;
+    sweep.each(due, |person: &PersonDocument| person.id.clone(), spread).await;
     sweep.count("tombstones", store::remove_tombstones(app, before).await);
 }

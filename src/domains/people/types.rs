@@ -2,9 +2,8 @@
 
 use async_graphql::{ID, Object, SimpleObject};
 
-pub use super::documents::PersonAddress;
 use super::{
-    documents::{self, PersonDocument},
+    documents::{PersonAddress, PersonDocument},
     operations::NAME,
 };
 use crate::{
@@ -50,8 +49,8 @@ impl Person {
 
     /// Products that the person contributed to. The one whose credit changed last comes last.
     async fn works(&self) -> Vec<Work> {
-        let there = self.0.works.iter().filter(|work| !work.roles.is_empty());
-        there.map(Work::from).collect()
+        let works = self.0.works.iter().filter(|work| !work.roles.is_empty()).cloned();
+        works.map(|work| Work { sku: ID(work.sku), title: work.title, roles: work.roles }).collect()
     }
 }
 
@@ -64,13 +63,6 @@ pub struct Work {
     title: String,
     /// Roles of the person in the product, such as `author`.
     roles: Vec<String>,
-}
-
-impl From<&documents::Work> for Work {
-    fn from(work: &documents::Work) -> Self {
-        let documents::Work { sku, title, roles, .. } = work;
-        Self { sku: ID(sku.clone()), title: title.clone(), roles: roles.clone() }
-    }
 }
 
 input! {
@@ -100,7 +92,7 @@ input! {
     /// Input of `renamePerson`.
     pub struct RenamePersonInput {
         /// Global id of the person.
-        pub person_id: ID,
+        pub person_id: ID where id(NodeKind::Person),
         /// New name, 1 to 200 characters.
         pub name: String where text(NAME),
     }
@@ -108,7 +100,7 @@ input! {
     /// Input of `setPersonAddress`.
     pub struct SetPersonAddressInput {
         /// Global id of the person.
-        pub person_id: ID,
+        pub person_id: ID where id(NodeKind::Person),
         /// New address. If it is left out or null, the stored address is removed.
         pub address: Option<PersonAddressInput> where optional(nested()),
     }

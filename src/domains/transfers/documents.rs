@@ -1,11 +1,11 @@
 //! The documents of accounts and transfers as MongoDB stores them.
 
-use async_graphql::Enum;
+use async_graphql::{Enum, SimpleObject};
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    graphql::scalars::CurrencyCode,
+    graphql::scalars::{self, CurrencyCode},
     mongo::{Stored, Version, indexes::Index},
 };
 
@@ -130,14 +130,13 @@ pub struct TransferDocument {
     pub v: Version<1>,
 }
 
-/// A state, and when it was reached.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// State that a transfer reached, with the time.
+#[derive(Debug, Clone, Serialize, Deserialize, SimpleObject)]
 pub struct TransferStep {
-    /// The state.
+    /// State of the transfer.
     pub state: TransferState,
-    /// Server time.
-    pub at: DateTime,
+    /// Time at which it was reached.
+    pub at: scalars::DateTime,
 }
 
 /// Purpose of a transfer.

@@ -8,8 +8,8 @@ use super::{
     types::{
         Account, CancelTransferInput, CancelTransferResult, CloseAccountInput, CloseAccountResult,
         DepositInput, DepositResult, OpenAccountInput, OpenAccountResult, ReverseTransferInput,
-        ReverseTransferResult, StatementEntry, Transfer, TransferBy, TransferInput, TransferResult,
-        TransferState, WithdrawInput, WithdrawResult,
+        ReverseTransferResult, Transfer, TransferBy, TransferInput, TransferResult, TransferState,
+        WithdrawInput, WithdrawResult,
     },
 };
 use crate::graphql::{
@@ -49,9 +49,9 @@ impl TransfersQuery {
         Ok(operations::my_accounts(cx(context), paging(context)?).await?)
     }
 
-    /// A transfer, by its id or by the `idempotencyKey` with which the caller requested it. Null if it doesn't exist,
-    /// if nothing was begun with this `idempotencyKey`, or if the transfer isn't visible to the caller. A transfer is
-    /// visible to the caller who requested it and to the role `service`.
+    /// A transfer, by its id or by the `idempotencyKey` with which the caller requested it. Null if there is no
+    /// such transfer or it isn't visible to the caller. A transfer is visible to the caller who requested it
+    /// and to the role `service`.
     ///
     /// Who: signed in.
     #[graphql(guard = "Who::SignedIn")]
@@ -60,7 +60,7 @@ impl TransfersQuery {
         context: &Context<'_>,
         #[graphql(desc = "Key of the transfer.")] by: TransferBy,
     ) -> Result<Option<Transfer>> {
-        Ok(operations::transfer_status(cx(context), &by).await?.map(Transfer))
+        Ok(operations::transfer_status(cx(context), by).await?.map(Transfer))
     }
 
     /// Transfers in one state, newest first.
@@ -73,19 +73,6 @@ impl TransfersQuery {
         #[graphql(desc = "State of the transfers.")] state: TransferState,
     ) -> Result<Connection<String, Transfer>> {
         Ok(operations::transfers(cx(context), state, paging(context)?).await?)
-    }
-
-    /// Transfers from and to an account, newest first. Null if the account doesn't exist or isn't visible to
-    /// the caller. A statement is visible to the owner of the account and to the role `service`.
-    ///
-    /// Who: signed in.
-    #[graphql(guard = "Who::SignedIn")]
-    async fn statement(
-        &self,
-        context: &Context<'_>,
-        #[graphql(desc = "Global id of the account.")] account: ID,
-    ) -> Result<Option<Connection<String, StatementEntry>>> {
-        Ok(operations::statement(cx(context), &account, paging(context)?).await?)
     }
 }
 
@@ -127,7 +114,7 @@ mutations! {
     withdraw(WithdrawInput) -> WithdrawResult
         for Who::Role(Role::Service);
 
-    /// Cancels a transfer that isn't decided yet. Money that was already taken goes back to the source.
+    /// Cancels a transfer that isn't decided yet. Money that was already debited is returned to the source.
     /// Allowed for the caller who requested the transfer. A payment can't be cancelled here; it is cancelled
     /// with its checkout. Repeatable: cancelling a cancelled transfer returns it.
     ///
@@ -135,7 +122,7 @@ mutations! {
     cancel_transfer(CancelTransferInput) -> CancelTransferResult
         for Who::SignedIn;
 
-    /// Gives an arrived transfer back by a new transfer in the other direction. Repeatable: a transfer is
+    /// Returns the money of an arrived transfer by a new transfer in the other direction. Repeatable: a transfer is
     /// reversed once. A payment can't be reversed here; it is refunded with its order.
     ///
     /// Who: service.
@@ -158,17 +145,17 @@ impl TransfersSubscription {
     async fn balance_changed(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of the account.")] account: ID,
+        #[graphql(desc = "Global id of the account.")] account_id: ID,
     ) -> Result<impl Stream<Item = Result<Account>> + use<>> {
         let Cx { app, requester } = cx(context);
         let (app, requester) = (app.clone(), requester.clone());
         // No account has an empty `_id`: the first read ends the stream.
-        let key = input::id(NodeKind::Account, &account).unwrap_or_default();
+        let key = input::id(NodeKind::Account, &account_id).unwrap_or_default();
         let read = move || {
-            let (app, requester, account) = (app.clone(), requester.clone(), account.clone());
+            let (app, requester, id) = (app.clone(), requester.clone(), account_id.clone());
             async move {
                 let cx = Cx { app: &app, requester: &requester };
-                Ok(operations::account(cx, &account).await?.map(Account))
+                Ok(operations::account(cx, &id).await?.map(Account))
             }
         };
         Ok(follow(context, "accounts", key, read, Account::face))

@@ -20,9 +20,6 @@ use crate::{
     },
 };
 
-/// The beginning of an attempt with its first read.
-type Opened<T> = Result<(Attempt, Option<T>), Error>;
-
 fn accounts(app: &App) -> Collection<AccountDocument> {
     app.collection()
 }
@@ -31,13 +28,13 @@ fn transfers(app: &App) -> Collection<TransferDocument> {
     app.collection()
 }
 
-pub(super) async fn find_account(app: &App, id: &str) -> Result<Option<AccountDocument>, Error> {
-    accounts(app).get_settled(id).await
+pub(super) async fn find<T: Stored>(app: &App, id: &str) -> Result<Option<T>, Error> {
+    app.collection().get_settled(id).await
 }
 
-/// Begins an attempt with the account as its first read.
-pub(super) async fn open_account(app: &App, id: &str) -> Opened<AccountDocument> {
-    accounts(app).open(app.bounds(), id).await
+/// Begins an attempt with this document as its first read.
+pub(super) async fn open<T: Stored>(app: &App, id: &str) -> Result<(Attempt, Option<T>), Error> {
+    app.collection().open(app.bounds(), id).await
 }
 
 /// Begins an attempt with the source as its first read, and reads the destination beside it.
@@ -47,20 +44,22 @@ pub(super) async fn open_accounts(
     destination: &str,
 ) -> Result<(Attempt, Option<AccountDocument>, Option<AccountDocument>), Error> {
     let ((attempt, source), destination) =
-        tokio::try_join!(open_account(app, source), find_account(app, destination))?;
+        tokio::try_join!(open(app, source), find(app, destination))?;
     Ok((attempt, source, destination))
 }
 
-pub(super) async fn list_accounts(
-    app: &App,
-    owner: &str,
-    page: &Page,
-) -> Result<Vec<AccountDocument>, Error> {
-    accounts(app).list(page.list(doc! { "owner": owner })).await
+pub(super) async fn insert<T: Stored>(app: &App, document: T) -> Outcome<()> {
+    app.collection().insert(document).await
 }
 
-pub(super) async fn insert_account(app: &App, account: AccountDocument) -> Outcome<()> {
-    accounts(app).insert(account).await
+/// A page of the documents that have this value in a field.
+pub(super) async fn list<T: Stored>(
+    app: &App,
+    page: &Page,
+    field: &str,
+    value: impl Into<Bson>,
+) -> Result<Vec<T>, Error> {
+    app.collection().list(page.list(doc! { field: value })).await
 }
 
 /// Closes the owner's account, guarded by a balance of zero and no unfinished transfer.
@@ -142,35 +141,6 @@ fn moved(transfer: &str, amount: i64) -> Document {
         "$inc": { "balance": amount },
         "$push": { "pending": { "id": transfer, "amount": amount } },
     }
-}
-
-pub(super) async fn find_transfer(app: &App, id: &str) -> Result<Option<TransferDocument>, Error> {
-    transfers(app).get_settled(id).await
-}
-
-/// Begins an attempt with the transfer as its first read.
-pub(super) async fn open_transfer(app: &App, id: &str) -> Opened<TransferDocument> {
-    transfers(app).open(app.bounds(), id).await
-}
-
-pub(super) async fn insert_transfer(app: &App, transfer: TransferDocument) -> Outcome<()> {
-    transfers(app).insert(transfer).await
-}
-
-pub(super) async fn list_statement(
-    app: &App,
-    account: &str,
-    page: &Page,
-) -> Result<Vec<TransferDocument>, Error> {
-    transfers(app).list(page.list(doc! { "accounts": account })).await
-}
-
-pub(super) async fn list_in_state(
-    app: &App,
-    state: TransferState,
-    page: &Page,
-) -> Result<Vec<TransferDocument>, Error> {
-    transfers(app).list(page.list(doc! { "state": stored(&state) })).await
 }
 
 /// Transfers that were begun before `before` and are still in `state`, oldest first, from behind `last` on.

@@ -44,7 +44,7 @@ pub struct Authenticator {
 /// The caller of a request, and the end of its token's validity.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// Subject and roles.
+    /// Subject, name and roles.
     pub requester: Requester,
     /// End of the token's validity as time since the Unix epoch, including leeway. None for an anonymous
     /// caller.

@@ -81,7 +81,8 @@ impl Rules {
         let expires = Duration::try_from_secs_f64(claims.get("exp")?.as_f64()?).ok()?;
         let leeway = Duration::from_secs(self.validation.leeway);
         let roles = self.roles.read(claims);
-        let requester = Requester { subject: Some(subject.to_owned()), roles };
+        let name = claims.get("name").and_then(Value::as_str);
+        let requester = Requester::new(subject, name, roles);
         Some(Caller { requester, until: Some(expires.saturating_add(leeway)), by_cookie: false })
     }
 }

@@ -1,10 +1,43 @@
 //! Who made what, both ways.
 
 use mongodb::bson::{Document, doc};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{album, change, create, person, product, refused, thing, works};
 use crate::support::{Gateway, cuts, short_bounds};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_people_of_a_list_cost_one_command_more() {
+    let base = Gateway::start().await;
+    let merchant = base.merchant();
+    for n in 0..20 {
+        let (sku, name) = (format!("t-{n:02}"), format!("Person {n}"));
+        create(&merchant, thing(&sku, "A thing")).await;
+        let input =
+            json!({ "sku": sku, "personId": person(&merchant, &name).await, "role": "author" });
+        change(&merchant, "creditPerson", input).await;
+    }
+    let sends = async |fields: &str| {
+        let query = format!(
+            "{{ products(by: {{ titleStartsWith: {{ prefix: \"a\" }} }}, first: 20) {{
+                nodes {{ contributors {{ personId name {fields} }} }} }} }}"
+        );
+        let read = async |gateway: &Gateway| {
+            let found = gateway.anonymous().field(&query, json!({})).await;
+            let nodes = found["nodes"].as_array().expect("nodes");
+            assert_eq!(nodes.len(), 20);
+            for one in nodes.iter().map(|node| &node["contributors"][0]) {
+                let person = &one["person"];
+                let expected = json!({ "id": one["personId"], "name": one["name"] });
+                assert!(*person == Value::Null && fields.is_empty() || *person == expected);
+            }
+        };
+        let sent = cuts::sent(&base, read).await;
+        sent.iter().map(|seen| format!("{} {}", seen.command, seen.collection)).collect::<Vec<_>>()
+    };
+    assert_eq!(sends("").await, ["find products"]);
+    assert_eq!(sends("person { id name }").await, ["find products", "find people"]);
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credits_reach_product_and_person() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use docgate::domains::inventory::operations::{self as inventory, Taken};
+use docgate::domains::inventory::operations::{self as inventory, Holder, Reserved};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ async fn a_deleted_product_is_nowhere_and_its_sku_is_free_again() {
     let merchant = gateway.merchant();
     let jazz = category(&merchant, "jazz", None).await;
     let mut input = thing("t-1", "A thing");
-    input["categories"] = json!([jazz]);
+    input["categoryIds"] = json!([jazz]);
     create(&merchant, input.clone()).await;
     let someone = person(&merchant, "Someone").await;
     let credit = json!({ "sku": "t-1", "personId": someone, "role": "author" });
@@ -62,7 +62,7 @@ async fn a_deleted_product_is_nowhere_and_its_sku_is_free_again() {
     assert_eq!(receive(&merchant, "t-1", 1).await["__typename"], "NotFound");
     for (name, input) in [
         ("setProductPrice", json!({ "sku": "t-1", "retail": 1 })),
-        ("categorizeProduct", json!({ "sku": "t-1", "categories": [jazz] })),
+        ("categorizeProduct", json!({ "sku": "t-1", "categoryIds": [jazz] })),
         ("creditPerson", credit.clone()),
         ("uncreditPerson", credit.clone()),
     ] {
@@ -94,15 +94,16 @@ async fn what_is_reserved_cant_be_deleted() {
     create(&merchant, thing("t-1", "A thing")).await;
     receive(&merchant, "t-1", 7).await;
     let run = gateway.app.begin().await.expect("a run");
-    let taken = inventory::take(&gateway.app, "t-1", "cart", "tag", 2, 10, &run).await;
-    assert_eq!(taken.expect("an outcome"), Taken::Taken);
+    let holder = Holder { app: &gateway.app, name: "cart", tag: "tag", attempt: &run };
+    let reserved = holder.reserve("t-1", 2, 10).await;
+    assert_eq!(reserved.expect("an outcome"), Reserved::Reserved);
     let before = gateway.snapshot().await;
     assert_eq!(delete(&merchant, "t-1").await["__typename"], "InUse");
     assert!(gateway.snapshot().await == before);
     inventory::release(&gateway.app, "t-1", "cart", "tag").await.expect("released");
     assert_eq!(delete(&merchant, "t-1").await["__typename"], "DeletedProduct");
-    let taken = inventory::take(&gateway.app, "t-1", "cart", "tag-2", 2, 10, &run).await;
-    assert_eq!(taken.expect("an outcome"), Taken::Short { available: 0 });
+    let reserved = Holder { tag: "tag-2", ..holder }.reserve("t-1", 2, 10).await;
+    assert_eq!(reserved.expect("an outcome"), Reserved::Short { available: 0 });
     for sku in ["nothing", "$sku", ""] {
         assert_eq!(delete(&merchant, sku).await["__typename"], "NotFound");
     }
@@ -125,8 +126,8 @@ async fn of_a_deletion_and_a_take_at_once_one_wins() {
         let run = gateway.app.begin().await.expect("a run");
         let (deleted, other) = tokio::join!(delete(&merchant, &sku), async {
             if n % 2 == 0 {
-                let taken = inventory::take(&gateway.app, &sku, "cart", "tag", 2, 10, &run).await;
-                taken.expect("an outcome") == Taken::Taken
+                let holder = Holder { app: &gateway.app, name: "cart", tag: "tag", attempt: &run };
+                holder.reserve(&sku, 2, 10).await.expect("an outcome") == Reserved::Reserved
             } else {
                 // A first receipt of a product without stock; it may also lose to a race and say so.
                 let input = json!({ "input": { "sku": sku, "quantity": 5 } });

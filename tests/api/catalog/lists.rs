@@ -7,39 +7,64 @@ use serde_json::{Value, json};
 use super::{category, change, create, person};
 use crate::support::{Client, Gateway, commands};
 
-const LIST: &str = "query($by: ProductsBy!, $first: Int, $after: String) {
-    products(by: $by, first: $first, after: $after) {
-        edges { cursor node { sku type title } }
-        pageInfo { hasNextPage hasPreviousPage endCursor }
-    }
-}";
+const LIST: &str = "
+    query($by: ProductsBy!, $first: Int, $after: String, $last: Int, $before: String) {
+        products(by: $by, first: $first, after: $after, last: $last, before: $before) {
+            edges { cursor node { sku type title } }
+            pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+        }
+    }";
+
+/// A page of a list: its SKUs, and what is known of the pages beside it.
+async fn page(client: &Client, arguments: Value) -> (Vec<String>, Value) {
+    let response = client.run(LIST, arguments).await;
+    assert!(response.get("errors").is_none(), "{response:#}");
+    assert_eq!(commands(&response).len(), 1, "a page is one command");
+    let page = &response["data"]["products"];
+    let edges = page["edges"].as_array().expect("edges");
+    let skus = edges.iter().map(|edge| edge["node"]["sku"].as_str().expect("a SKU").to_owned());
+    (skus.collect(), page["pageInfo"].clone())
+}
 
 /// All SKUs of a list, page by page.
 async fn skus(client: &Client, by: &Value, first: i32) -> Vec<String> {
     let mut found = Vec::new();
     let mut after = Value::Null;
     loop {
-        let arguments = json!({ "by": by, "first": first, "after": after });
-        let response = client.run(LIST, arguments).await;
-        assert!(response.get("errors").is_none(), "{response:#}");
-        assert_eq!(commands(&response).len(), 1, "a page is one command");
-        let page = &response["data"]["products"];
-        let edges = page["edges"].as_array().expect("edges");
-        assert!(edges.len() <= usize::try_from(first).expect("a size"));
-        found.extend(
-            edges.iter().map(|edge| edge["node"]["sku"].as_str().expect("a SKU").to_owned()),
-        );
-        if page["pageInfo"]["hasNextPage"] == false {
+        let (skus, info) = page(client, json!({ "by": by, "first": first, "after": after })).await;
+        assert!(skus.len() <= usize::try_from(first).expect("a size"));
+        assert_eq!(info["hasPreviousPage"], !found.is_empty());
+        found.extend(skus);
+        if info["hasNextPage"] == false {
             return found;
         }
-        after = page["pageInfo"]["endCursor"].clone();
+        after = info["endCursor"].clone();
     }
 }
 
-/// The list is this, whatever the size of its pages.
+/// All SKUs of a list, page by page from its end.
+async fn skus_from_the_end(client: &Client, by: &Value, last: i32) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut before = Value::Null;
+    loop {
+        let (skus, info) = page(client, json!({ "by": by, "last": last, "before": before })).await;
+        assert!(skus.len() <= usize::try_from(last).expect("a size"));
+        assert_eq!(info["hasNextPage"], !found.is_empty());
+        found.splice(0..0, skus);
+        if info["hasPreviousPage"] == false {
+            return found;
+        }
+        before = info["startCursor"].clone();
+    }
+}
+
+/// The list is this, whatever the size of its pages, from either end.
 async fn assert_list(gateway: &Gateway, by: Value, expected: &[&str]) {
-    for first in [1, 2, 3, 100] {
-        assert_eq!(skus(&gateway.anonymous(), &by, first).await, expected, "{by} by {first}");
+    let client = gateway.anonymous();
+    for size in [1, 2, 3, 100] {
+        assert_eq!(skus(&client, &by, size).await, expected, "{by} by {size}");
+        let backwards = skus_from_the_end(&client, &by, size).await;
+        assert_eq!(backwards, expected, "{by} by {size} from the end");
     }
 }
 
@@ -145,7 +170,7 @@ async fn by_title_and_by_who_made_it() {
         change(&merchant, "creditPerson", input).await;
     }
     let credited = |by: Value, role: &str, kind: &str| json!({ "credited": { "by": by, "role": role, "type": kind } });
-    let by_person = json!({ "person": tolkien });
+    let by_person = json!({ "personId": tolkien });
     assert_list(&gateway, credited(by_person.clone(), "author", "book"), &["c", "a"]).await;
     assert_list(&gateway, credited(by_person.clone(), "author", "film"), &["b"]).await;
     // Role and person must be of one contributor.
@@ -153,7 +178,7 @@ async fn by_title_and_by_who_made_it() {
     let by_name = json!({ "name": "J. R. R. Tolkien" });
     assert_list(&gateway, credited(by_name, "author", "book"), &["f", "e", "c", "a", "d"]).await;
     let nobody = docgate::graphql::node_id::NodeKind::Person.id("nobody");
-    assert_list(&gateway, credited(json!({ "person": *nobody }), "author", "book"), &[]).await;
+    assert_list(&gateway, credited(json!({ "personId": *nobody }), "author", "book"), &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -196,6 +221,8 @@ async fn by_words() {
         assert!(said.expect("imported").iter().all(Result::is_ok));
     }
     let found = skus(&gateway.anonymous(), &words("common", None), 70).await;
+    // Also from the end, it is the best matches that are listed.
+    assert_eq!(skus_from_the_end(&gateway.anonymous(), &words("common", None), 70).await, found);
     assert_eq!(found.len(), 200);
 }
 
@@ -338,7 +365,7 @@ async fn by_place_in_the_tree() {
         ("e", "Nowhere", vec![]),
     ] {
         let mut input = item(sku, title, [1, 1], json!({ "book": {} }), None);
-        input["categories"] = json!(categories);
+        input["categoryIds"] = json!(categories);
         create(&merchant, input).await;
     }
     let category = |way: &str, path: &str| json!({ "category": { way: path } });
@@ -462,6 +489,49 @@ async fn what_isnt_a_way_is_refused_by_name() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_may_begin_at_the_end_or_in_the_middle() {
+    let gateway = Gateway::start().await;
+    for n in 0..6 {
+        let input = item(&format!("t-{n}"), "T", [100, 50], json!({ "book": {} }), None);
+        create(&gateway.merchant(), input).await;
+    }
+    let client = gateway.anonymous();
+    let by = json!({ "titleStartsWith": { "prefix": "t" } });
+    let (skus, end) = page(&client, json!({ "by": by, "last": 2 })).await;
+    assert_eq!(skus, ["t-4", "t-5"]);
+    assert_eq!((&end["hasPreviousPage"], &end["hasNextPage"]), (&json!(true), &json!(false)));
+    let middle = json!({ "by": by, "last": 3, "before": end["startCursor"] });
+    let (skus, middle) = page(&client, middle).await;
+    assert_eq!(skus, ["t-1", "t-2", "t-3"]);
+    assert_eq!((&middle["hasPreviousPage"], &middle["hasNextPage"]), (&json!(true), &json!(true)));
+    // Cursors are the same in both directions.
+    let (skus, _) = page(&client, json!({ "by": by, "after": middle["endCursor"] })).await;
+    assert_eq!(skus, ["t-4", "t-5"]);
+    let (skus, start) =
+        page(&client, json!({ "by": by, "last": 5, "before": middle["startCursor"] })).await;
+    assert_eq!((skus, &start["hasPreviousPage"]), (vec!["t-0".to_owned()], &json!(false)));
+
+    for (arguments, field) in [
+        (json!({ "last": 1, "first": 1 }), "last"),
+        (json!({ "last": 1, "after": end["startCursor"] }), "last"),
+        (json!({ "before": end["startCursor"] }), "before"),
+        (json!({ "last": 1, "before": "nonsense" }), "before"),
+        (json!({ "last": 0 }), "last"),
+        (json!({ "last": 101 }), "last"),
+    ] {
+        let mut arguments = arguments;
+        arguments["by"] = by.clone();
+        let response = client.run(LIST, arguments).await;
+        let extensions = &response["errors"][0]["extensions"];
+        assert_eq!(
+            (&extensions["code"], &extensions["field"]),
+            (&json!("BAD_USER_INPUT"), &json!(field)),
+            "{response:#}"
+        );
+    }
+}
+
 /// A read with what it cost, by the server's own count.
 async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value, explain::Figures) {
     let document = json!({ "query": LIST, "variables": { "by": by, "first": 10, "after": after } });
@@ -516,7 +586,7 @@ async fn lists_look_at_what_they_return() {
     for by in [
         json!({ "discountAtLeast": 10 }),
         json!({ "albumsByGenre": "Jazz" }),
-        json!({ "credited": { "by": { "person": artist }, "role": "artist", "type": "album" } }),
+        json!({ "credited": { "by": { "personId": artist }, "role": "artist", "type": "album" } }),
         json!({ "credited": { "by": { "name": "Someone" }, "role": "artist", "type": "album" } }),
         json!({ "titleStartsWith": { "prefix": "title" } }),
         json!({ "titleStartsWith": { "prefix": "title", "type": "album" } }),

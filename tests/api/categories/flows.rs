@@ -54,7 +54,7 @@ async fn a_move_that_is_cut_anywhere_is_finished() {
         short_bounds,
         part,
         async |gateway, part: &Part| {
-            let input = json!({ "category": part.middle, "parent": part.aside });
+            let input = json!({ "categoryId": part.middle, "parentId": part.aside });
             send(gateway, "moveCategory", input).await;
         },
         async |gateway, case| {
@@ -73,7 +73,7 @@ async fn a_rename_that_is_cut_anywhere_is_finished() {
         short_bounds,
         part,
         async |gateway, part: &Part| {
-            let input = json!({ "category": part.middle, "locale": "en", "name": "Renamed" });
+            let input = json!({ "categoryId": part.middle, "locale": "en", "name": "Renamed" });
             send(gateway, "renameCategory", input).await;
         },
         async |gateway, case| {
@@ -96,7 +96,7 @@ async fn a_creation_that_is_cut_anywhere_is_there_once_or_not_at_all() {
             let names = json!([{ "locale": "en", "name": "New" }]);
             let slug = format!("new-{}", part.number);
             let idempotency_key = format!("op-{}", part.number);
-            let input = json!({ "slug": slug, "names": names, "parent": part.leaf, "idempotencyKey": idempotency_key });
+            let input = json!({ "slug": slug, "names": names, "parentId": part.leaf, "idempotencyKey": idempotency_key });
             send(gateway, "createCategory", input).await;
         },
         async |gateway, case| {
@@ -124,14 +124,14 @@ async fn a_deletion_that_is_cut_anywhere_is_done_or_forgotten() {
             (used, free)
         },
         async |gateway, (used, free): &(String, String)| {
-            send(gateway, "deleteCategory", json!({ "category": used })).await;
-            send(gateway, "deleteCategory", json!({ "category": free })).await;
+            send(gateway, "deleteCategory", json!({ "categoryId": used })).await;
+            send(gateway, "deleteCategory", json!({ "categoryId": free })).await;
         },
         async |gateway, case| {
             let (used, free) = &case.subject;
             assert_eq!(by_id(gateway, free).await, Value::Null, "{:?} {}", case.way, case.at);
             assert_ne!(by_id(gateway, used).await, Value::Null, "{:?} {}", case.way, case.at);
-            let input = json!({ "category": used, "locale": "en", "name": "again" });
+            let input = json!({ "categoryId": used, "locale": "en", "name": "again" });
             let renamed = super::ask(&gateway.merchant(), "renameCategory", input).await;
             assert_eq!(renamed["__typename"], "Category", "it takes changes");
         },
@@ -160,7 +160,7 @@ async fn what_takes_longer_than_a_run_goes_on_behind_the_answer() {
     }
     let leaf = level.last().expect("a leaf");
     put_product(&gateway, "sku", &[leaf]).await;
-    let input = json!({ "category": root, "locale": "en", "name": "Renamed" });
+    let input = json!({ "categoryId": root, "locale": "en", "name": "Renamed" });
     let renamed = super::ask(&gateway.merchant(), "renameCategory", input).await;
     assert_eq!(renamed["name"], "Renamed");
     let outbox = |snapshot: &std::collections::BTreeMap<String, Vec<Document>>| {
@@ -189,13 +189,13 @@ async fn who_died_with_the_lock_holds_it_for_one_bound() {
         bounds,
     );
     assert!(lease.await.expect("an outcome").is_some());
-    let input = json!({ "input": { "category": jazz, "parent": film } });
+    let input = json!({ "input": { "categoryId": jazz, "parentId": film } });
     let moving = mutation("moveCategory");
     let merchant = gateway.merchant();
     assert_eq!(merchant.error_code(&moving, input.clone()).await, "UNAVAILABLE");
     // What doesn't change the shape goes on.
     plant(&gateway, "swing", Some(&jazz)).await;
-    let renamed = json!({ "category": jazz, "locale": "en", "name": "Jass" });
+    let renamed = json!({ "categoryId": jazz, "locale": "en", "name": "Jass" });
     super::ask(&merchant, "renameCategory", renamed).await;
     tokio::time::sleep(
         bounds.grace_period().saturating_sub(bounds.attempt) + Duration::from_millis(100),

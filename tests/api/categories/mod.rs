@@ -38,7 +38,7 @@ fn mutation(field: &str) -> String {
 /// Creates a category with an English name and answers with its global id.
 async fn plant(gateway: &Gateway, slug: &str, parent: Option<&str>) -> String {
     let names = json!([{ "locale": "en", "name": slug }]);
-    let input = json!({ "slug": slug, "names": names, "parent": parent });
+    let input = json!({ "slug": slug, "names": names, "parentId": parent });
     let made = ask(&gateway.merchant(), "createCategory", input).await;
     assert_eq!(made["__typename"], "Category", "{made:#}");
     made["id"].as_str().expect("an id").to_owned()
@@ -72,7 +72,7 @@ async fn create_product(client: &Client, sku: &str, ids: &[&str]) -> Value {
         ... on Product { sku } ... on UserError { code message } } }";
     let content = json!({ "title": sku, "details": { "book": {} } });
     let pricing = json!({ "list": 100, "retail": 100, "currency": "EUR" });
-    let input = json!({ "sku": sku, "content": content, "pricing": pricing, "categories": ids });
+    let input = json!({ "sku": sku, "content": content, "pricing": pricing, "categoryIds": ids });
     client.field(create, json!({ "input": input })).await
 }
 

@@ -51,22 +51,22 @@ async fn the_path_is_the_name() {
     );
 
     let names = json!([{ "locale": "en", "name": "History" }]);
-    let again = json!({ "slug": "history", "names": names, "parent": books });
+    let again = json!({ "slug": "history", "names": names, "parentId": books });
     let taken = refused(&gateway, "createCategory", again, "AlreadyExists").await;
     assert!(taken["message"].as_str().expect("a message").contains("/books/history"), "{taken}");
-    let there = json!({ "category": of_films, "parent": books });
+    let there = json!({ "categoryId": of_films, "parentId": books });
     let taken = refused(&gateway, "moveCategory", there, "AlreadyExists").await;
     assert!(taken["message"].as_str().expect("a message").contains("/books/history"), "{taken}");
     let crime = plant(&gateway, "crime", Some(&films)).await;
-    let there = json!({ "category": crime, "slug": "history" });
+    let there = json!({ "categoryId": crime, "slug": "history" });
     let taken = refused(&gateway, "changeCategorySlug", there, "AlreadyExists").await;
     assert!(taken["message"].as_str().expect("a message").contains("/films/history"), "{taken}");
 
-    let root = json!({ "category": of_films, "parent": Value::Null });
+    let root = json!({ "categoryId": of_films, "parentId": Value::Null });
     assert_eq!(ask(&gateway.merchant(), "moveCategory", root.clone()).await["path"], "/history");
-    let second = json!({ "category": of_books, "parent": Value::Null });
+    let second = json!({ "categoryId": of_books, "parentId": Value::Null });
     refused(&gateway, "moveCategory", second, "AlreadyExists").await;
-    let there = json!({ "category": crime, "slug": "history" });
+    let there = json!({ "categoryId": crime, "slug": "history" });
     let changed = ask(&gateway.merchant(), "changeCategorySlug", there).await;
     assert_eq!(changed["path"], "/films/history");
     gateway.assert_sound().await;
@@ -103,11 +103,11 @@ async fn of_many_who_want_a_place_one_gets_it() {
     let mut crowd = JoinSet::new();
     for number in 0..8 {
         let (client, crime, books) = (gateway.merchant(), crime.clone(), books.clone());
-        let new = json!({ "slug": "crime", "names": names, "parent": books });
+        let new = json!({ "slug": "crime", "names": names, "parentId": books });
         crowd.spawn(async move {
             match number {
                 0 => {
-                    let there = json!({ "category": crime, "parent": books });
+                    let there = json!({ "categoryId": crime, "parentId": books });
                     ask(&client, "moveCategory", there).await
                 }
                 _ => ask(&client, "createCategory", new).await,
@@ -128,9 +128,9 @@ async fn a_move_that_comes_first_stops_a_creation() {
     let [books, films, ..] = histories(&gateway).await;
     let crime = plant(&gateway, "crime", Some(&films)).await;
     let names = json!([{ "locale": "en", "name": "Crime" }]);
-    let new = ("createCategory", json!({ "slug": "crime", "names": names, "parent": books }));
+    let new = ("createCategory", json!({ "slug": "crime", "names": names, "parentId": books }));
     let made = overtaken(&slow, is_insert, new, async || {
-        let there = json!({ "category": crime, "parent": books });
+        let there = json!({ "categoryId": crime, "parentId": books });
         let moved = ask(&gateway.merchant(), "moveCategory", there).await;
         assert_eq!(moved["path"], "/books/crime");
     })
@@ -145,7 +145,7 @@ async fn while_a_path_is_shown_twice_nobody_builds_upon_it() {
     let slow = gateway.sibling_behind_proxy().await;
     let [books, _, of_books, _] = histories(&gateway).await;
     let client = slow.merchant();
-    let renamed = json!({ "category": books, "slug": "prints" });
+    let renamed = json!({ "categoryId": books, "slug": "prints" });
     let rename = async move { ask(&client, "changeCategorySlug", renamed).await };
     let line = json!([{ "sku": "p", "categories": ["/books/history"],
         "content": { "title": "P", "details": { "book": {} } },

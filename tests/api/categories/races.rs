@@ -73,7 +73,7 @@ fn is_change(seen: &Seen) -> bool {
 
 fn swing(parent: &str) -> (&'static str, Value) {
     let names = json!([{ "locale": "en", "name": "Swing" }]);
-    ("createCategory", json!({ "slug": "swing", "names": names, "parent": parent }))
+    ("createCategory", json!({ "slug": "swing", "names": names, "parentId": parent }))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,9 +82,9 @@ async fn a_child_that_is_created_while_its_parent_moves_ends_up_right() {
     let slow = gateway.sibling_behind_proxy().await;
     let [_, jazz, _, film] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&jazz), async || {
-        let input = json!({ "category": jazz, "parent": film });
+        let input = json!({ "categoryId": jazz, "parentId": film });
         ask(&gateway.merchant(), "moveCategory", input).await;
-        let input = json!({ "category": jazz, "locale": "en", "name": "Jass" });
+        let input = json!({ "categoryId": jazz, "locale": "en", "name": "Jass" });
         ask(&gateway.merchant(), "renameCategory", input).await;
     })
     .await;
@@ -102,7 +102,7 @@ async fn a_creation_below_a_category_that_is_deleted_meanwhile_is_taken_back() {
     let slow = gateway.sibling_behind_proxy().await;
     let [_, _, bop, _] = music(&gateway).await;
     let made = overtaken(&slow, is_insert, swing(&bop), async || {
-        let gone = ask(&gateway.merchant(), "deleteCategory", json!({ "category": bop })).await;
+        let gone = ask(&gateway.merchant(), "deleteCategory", json!({ "categoryId": bop })).await;
         assert_eq!(gone["__typename"], "DeletedCategory");
     })
     .await;
@@ -118,7 +118,7 @@ async fn a_deletion_sees_a_child_that_is_only_just_there() {
     let [_, _, bop, _] = music(&gateway).await;
     // Inserted and read again, not yet confirmed.
     let made = overtaken(&slow, is_change, swing(&bop), async || {
-        let kept = ask(&gateway.merchant(), "deleteCategory", json!({ "category": bop })).await;
+        let kept = ask(&gateway.merchant(), "deleteCategory", json!({ "categoryId": bop })).await;
         assert_eq!(kept["__typename"], "InUse");
         // Nobody builds upon it yet.
         let query = "{ category(by: { slug: \"swing\" }) { id } }";
@@ -155,8 +155,8 @@ async fn a_product_that_is_created_while_its_categories_change_ends_up_right() {
         let [_, jazz, bop, film] = music(&gateway).await;
         creating(&slow, at, [&bop, &jazz], async || {
             let merchant = gateway.merchant();
-            ask(&merchant, "moveCategory", json!({ "category": jazz, "parent": film })).await;
-            let input = json!({ "category": bop, "locale": "en", "name": "Bebop" });
+            ask(&merchant, "moveCategory", json!({ "categoryId": jazz, "parentId": film })).await;
+            let input = json!({ "categoryId": bop, "locale": "en", "name": "Bebop" });
             ask(&merchant, "renameCategory", input).await;
         })
         .await;
@@ -177,7 +177,7 @@ async fn a_product_keeps_its_category_or_leaves_it_before_it_is_deleted() {
         let [_, _, bop, film] = music(&gateway).await;
         creating(&slow, at, [&film, &bop], async || {
             let answer =
-                ask(&gateway.merchant(), "deleteCategory", json!({ "category": bop })).await;
+                ask(&gateway.merchant(), "deleteCategory", json!({ "categoryId": bop })).await;
             assert_eq!(answer["__typename"], outcome);
         })
         .await;
@@ -205,7 +205,7 @@ async fn a_product_that_comes_before_the_count_keeps_its_category() {
     let (client, id) = (creator.merchant(), bop.clone());
     let made = tokio::spawn(async move { create_product(&client, "late", &[&id]).await });
     proxy.reached().await;
-    let deleting = ("deleteCategory", json!({ "category": bop }));
+    let deleting = ("deleteCategory", json!({ "categoryId": bop }));
     let kept = overtaken(&slow, is_product_count, deleting, async || {
         proxy.release().await;
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
@@ -224,10 +224,10 @@ async fn a_move_below_a_category_that_changes_meanwhile_follows_it() {
     let [music, jazz, bop, film] = music(&gateway).await;
     put_product(&gateway, "sku", &[&bop]).await;
     // The second findAndModify is the lease's in another collection: this holds the move's own.
-    let moving = ("moveCategory", json!({ "category": jazz, "parent": film }));
+    let moving = ("moveCategory", json!({ "categoryId": jazz, "parentId": film }));
     overtaken(&slow, is_change, moving, async || {
         for (id, name) in [(&film, "Films"), (&music, "Sounds"), (&bop, "Bebop")] {
-            let input = json!({ "category": id, "locale": "en", "name": name });
+            let input = json!({ "categoryId": id, "locale": "en", "name": name });
             ask(&gateway.merchant(), "renameCategory", input).await;
         }
     })
@@ -245,15 +245,15 @@ async fn of_two_fan_outs_at_once_both_arrive() {
         let slow = gateway.sibling_behind_proxy().await;
         let [music, jazz, bop, film] = music(&gateway).await;
         put_product(&gateway, "sku", &[&bop, &music, &jazz]).await;
-        let first = json!({ "category": music, "locale": "en", "name": "First" });
+        let first = json!({ "categoryId": music, "locale": "en", "name": "First" });
         overtaken(&slow, at, ("renameCategory", first), async || {
             let merchant = gateway.merchant();
-            let input = json!({ "category": music, "locale": "en", "name": "Second" });
+            let input = json!({ "categoryId": music, "locale": "en", "name": "Second" });
             ask(&merchant, "renameCategory", input).await;
-            let input = json!({ "category": music, "locale": "de", "name": "Zweites" });
+            let input = json!({ "categoryId": music, "locale": "de", "name": "Zweites" });
             ask(&merchant, "addTranslation", input).await;
-            ask(&merchant, "moveCategory", json!({ "category": bop, "parent": film })).await;
-            let input = json!({ "category": jazz, "slug": "jass" });
+            ask(&merchant, "moveCategory", json!({ "categoryId": bop, "parentId": film })).await;
+            let input = json!({ "categoryId": jazz, "slug": "jass" });
             ask(&merchant, "changeCategorySlug", input).await;
         })
         .await;
@@ -276,15 +276,15 @@ async fn two_moves_never_make_a_circle() {
         let one = gateway.merchant();
         let other = sibling.merchant();
         let (below_inner, below_left) = tokio::join!(
-            ask(&one, "moveCategory", json!({ "category": left, "parent": inner })),
-            ask(&other, "moveCategory", json!({ "category": right, "parent": left })),
+            ask(&one, "moveCategory", json!({ "categoryId": left, "parentId": inner })),
+            ask(&other, "moveCategory", json!({ "categoryId": right, "parentId": left })),
         );
         let mut both = [&below_inner["__typename"], &below_left["__typename"]];
         both.sort_by_key(|name| name.as_str());
         assert_eq!(both, ["Category", "WouldMakeCircle"]);
         gateway.assert_sound().await;
         for id in [&left, &right] {
-            ask(&one, "moveCategory", json!({ "category": id })).await;
+            ask(&one, "moveCategory", json!({ "categoryId": id })).await;
         }
     }
     gateway.assert_sound().await;
@@ -314,18 +314,18 @@ async fn a_crowd_leaves_a_sound_tree() {
                 let (id, other) = (&ids[mixed % 12], &ids[(mixed * 7 + 3) % 12]);
                 let names = json!([{ "locale": "en", "name": "New" }]);
                 let (field, input) = match mixed % 5 {
-                    0 | 1 => ("moveCategory", json!({ "category": id, "parent": other })),
+                    0 | 1 => ("moveCategory", json!({ "categoryId": id, "parentId": other })),
                     2 => (
                         "renameCategory",
-                        json!({ "category": id, "locale": "en", "name": format!("name {mixed}") }),
+                        json!({ "categoryId": id, "locale": "en", "name": format!("name {mixed}") }),
                     ),
                     3 => (
                         "changeCategorySlug",
-                        json!({ "category": id, "slug": format!("slug-{worker}-{round}") }),
+                        json!({ "categoryId": id, "slug": format!("slug-{worker}-{round}") }),
                     ),
                     _ => (
                         "createCategory",
-                        json!({ "slug": format!("new-{worker}-{round}"), "names": names, "parent": id }),
+                        json!({ "slug": format!("new-{worker}-{round}"), "names": names, "parentId": id }),
                     ),
                 };
                 let answer = ask(&client, field, input).await;
@@ -342,7 +342,7 @@ async fn a_crowd_leaves_a_sound_tree() {
             let slug = format!("new-{}-{}", round % 8, round % 12);
             let found = client.field(query, json!({ "slug": slug })).await;
             if let Some(id) = found["id"].as_str() {
-                ask(&client, "deleteCategory", json!({ "category": id })).await;
+                ask(&client, "deleteCategory", json!({ "categoryId": id })).await;
             }
         }
     });
@@ -371,7 +371,7 @@ async fn while_a_deletion_is_under_way_nobody_is_told_that_nothing_is_there() {
     categories.update_one(doc! { "_id": key(&bop) }, mark.clone()).await.expect("marked");
     let before = gateway.snapshot().await["categories"].clone();
     let english = |key: &str, value: &str| {
-        let mut input = json!({ "category": bop, "locale": "en" });
+        let mut input = json!({ "categoryId": bop, "locale": "en" });
         input[key] = json!(value);
         input
     };
@@ -380,11 +380,11 @@ async fn while_a_deletion_is_under_way_nobody_is_told_that_nothing_is_there() {
     }
     assert!(gateway.snapshot().await["categories"] == before);
     // Who has the lock knows that the deletion is over.
-    let input = json!({ "category": film, "parent": bop });
+    let input = json!({ "categoryId": film, "parentId": bop });
     let moved = ask(&gateway.merchant(), "moveCategory", input).await;
     assert_eq!(moved["path"], "/music/jazz/bop/film");
     categories.update_one(doc! { "_id": key(&bop) }, mark).await.expect("marked");
-    let input = json!({ "category": bop, "slug": "bebop" });
+    let input = json!({ "categoryId": bop, "slug": "bebop" });
     let changed = ask(&gateway.merchant(), "changeCategorySlug", input).await;
     assert_eq!(changed["path"], "/music/jazz/bebop");
     let (field, input) = swing(&bop);

@@ -4,7 +4,7 @@ use futures_util::TryStreamExt;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 
-use super::{FIELDS, ask, music, plant};
+use super::{FIELDS, ask, music, plant, put_product};
 use crate::support::{Gateway, commands};
 
 const MENU: &str = "query($path: String!, $first: Int, $after: String) {
@@ -18,12 +18,21 @@ const SUBTREE: &str = "query($path: String!, $self: Boolean!, $first: Int, $afte
       nodes { path } pageInfo { hasNextPage endCursor }
     }
   }";
+/// Both lists, from the end.
+const FROM_THE_END: &str = "query($path: String!, $last: Int, $before: String, $first: Int) {
+    categories(parentPath: $path, last: $last, first: $first) {
+      nodes { path } pageInfo { hasNextPage hasPreviousPage startCursor }
+    }
+    categorySubtree(path: $path, includeSelf: true, last: $last, before: $before, first: $first) {
+      nodes { path } pageInfo { hasNextPage hasPreviousPage startCursor }
+    }
+  }";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_category_has_its_whole_way_in_one_read() {
     let gateway = Gateway::start().await;
     let [music, jazz, bop, _] = music(&gateway).await;
-    let translated = json!({ "category": jazz, "locale": "de", "name": "Jatz" });
+    let translated = json!({ "categoryId": jazz, "locale": "de", "name": "Jatz" });
     ask(&gateway.merchant(), "addTranslation", translated).await;
     for by in [json!({ "slug": "bop" }), json!({ "path": "/music/jazz/bop" }), json!({ "id": bop })]
     {
@@ -42,6 +51,19 @@ async fn a_category_has_its_whole_way_in_one_read() {
         });
         assert_eq!(response["data"]["category"], expected);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_parent_and_the_category_of_a_product_are_objects() {
+    let gateway = Gateway::start().await;
+    let [music, jazz, bop, _] = music(&gateway).await;
+    put_product(&gateway, "p", &[&bop]).await;
+    let query = "{ product(sku: \"p\") { categories { id
+        category { id parent { id parent { id parentId parent { id } } } } } } }";
+    let found = gateway.anonymous().field(query, json!({})).await;
+    let root = json!({ "id": music, "parentId": null, "parent": null });
+    let expected = json!({ "id": bop, "parent": { "id": jazz, "parent": root } });
+    assert_eq!(found["categories"], json!([{ "id": bop, "category": expected }]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,7 +111,7 @@ async fn a_menu_is_answered_from_the_index_alone() {
     for slug in ["rock", "folk", "blues", "soul"] {
         let id = plant(&gateway, slug, Some(&music)).await;
         let input =
-            json!({ "category": id, "locale": "de", "name": format!("{slug} auf Deutsch") });
+            json!({ "categoryId": id, "locale": "de", "name": format!("{slug} auf Deutsch") });
         ask(&gateway.merchant(), "addTranslation", input).await;
     }
     let profile = Profile::start(&gateway).await;
@@ -154,6 +176,35 @@ async fn a_subtree_ends_at_the_slash() {
     assert_eq!(walk(&gateway, "/", true, 3).await.len(), 9);
     assert_eq!(walk(&gateway, "/music", true, 3).await.len(), 8);
     assert!(walk(&gateway, "/nothing", true, 3).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_lists_are_read_from_the_end() {
+    let gateway = Gateway::start().await;
+    music(&gateway).await;
+    let anyone = gateway.anonymous();
+    let mut before = Value::Null;
+    for (paths, has_previous) in
+        [(json!(["/music/jazz", "/music/jazz/bop"]), true), (json!(["/music"]), false)]
+    {
+        let arguments = json!({ "path": "/music", "last": 2, "before": before });
+        let response = anyone.run(FROM_THE_END, arguments).await;
+        let menu = &response["data"]["categories"];
+        assert_eq!(menu["nodes"], json!([{ "path": "/music/jazz" }]), "{response:#}");
+        assert_eq!(menu["pageInfo"]["hasPreviousPage"], false);
+        let found = &response["data"]["categorySubtree"];
+        let nodes = found["nodes"].as_array().expect("nodes").iter();
+        assert_eq!(nodes.map(|node| node["path"].clone()).collect::<Value>(), paths);
+        assert_eq!(found["pageInfo"]["hasPreviousPage"], has_previous);
+        assert_eq!(found["pageInfo"]["hasNextPage"], before != Value::Null);
+        before = found["pageInfo"]["startCursor"].clone();
+    }
+    let roots = anyone.run(FROM_THE_END, json!({ "path": "/", "last": 1 })).await;
+    let roots = &roots["data"]["categories"];
+    assert_eq!(roots["nodes"], json!([{ "path": "/music" }]));
+    assert_eq!(roots["pageInfo"]["hasPreviousPage"], true);
+    let both = json!({ "path": "/", "last": 1, "first": 1 });
+    assert_eq!(anyone.error_code(FROM_THE_END, both).await, "BAD_USER_INPUT");
 }
 
 async fn walk(gateway: &Gateway, path: &str, itself: bool, first: i32) -> Vec<String> {

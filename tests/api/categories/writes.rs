@@ -18,11 +18,11 @@ async fn a_creation_says_what_it_refuses() {
     let english = json!([{ "locale": "en", "name": "New" }]);
 
     for (slug, parent) in [("music", Value::Null), ("jazz", json!(music))] {
-        let taken = json!({ "slug": slug, "names": english, "parent": parent });
+        let taken = json!({ "slug": slug, "names": english, "parentId": parent });
         refused(&gateway, "createCategory", taken, "AlreadyExists").await;
     }
     for parent in ["", "nonsense", "$ne", &*NodeKind::Category.id("no")] {
-        let input = json!({ "slug": "new", "names": english, "parent": parent });
+        let input = json!({ "slug": "new", "names": english, "parentId": parent });
         refused(&gateway, "createCategory", input, "NotFound").await;
     }
     let twice = json!([{ "locale": "de-at", "name": "a" }, { "locale": "de-AT", "name": "b" }]);
@@ -47,7 +47,7 @@ async fn a_creation_says_what_it_refuses() {
         [("New", "en"), ("a/b", "en"), ("", "en"), ("new", "$set"), ("new", "a.b")]
     {
         let in_locale = json!([{ "locale": locale, "name": "a" }]);
-        let input = json!({ "input": { "slug": slug, "names": in_locale, "parent": jazz } });
+        let input = json!({ "input": { "slug": slug, "names": in_locale, "parentId": jazz } });
         assert_eq!(gateway.merchant().error_code(&create, input).await, "BAD_USER_INPUT");
     }
     let input = json!({ "input": { "slug": "new", "names": english } });
@@ -64,25 +64,25 @@ async fn a_creation_is_made_once_per_op_id() {
     let merchant = gateway.merchant();
     let names = json!([{ "locale": "en", "name": "Swing" }]);
     let input =
-        json!({ "slug": "swing", "names": names, "parent": jazz, "idempotencyKey": "op-1" });
+        json!({ "slug": "swing", "names": names, "parentId": jazz, "idempotencyKey": "op-1" });
     let made = ask(&merchant, "createCategory", input.clone()).await;
     assert_eq!(made["path"], "/music/jazz/swing");
     assert_eq!(ask(&merchant, "createCategory", input.clone()).await, made);
 
     // As it now stands, also when it was moved and its parent is gone.
     let slug = made["id"].clone();
-    ask(&merchant, "moveCategory", json!({ "category": slug, "parent": film })).await;
+    ask(&merchant, "moveCategory", json!({ "categoryId": slug, "parentId": film })).await;
     for gone in ["bop", "jazz"] {
         let query = "query($slug: Slug!) { category(by: { slug: $slug }) { id } }";
         let id = merchant.field(query, json!({ "slug": gone })).await["id"].clone();
-        let gone = ask(&merchant, "deleteCategory", json!({ "category": id })).await;
+        let gone = ask(&merchant, "deleteCategory", json!({ "categoryId": id })).await;
         assert_eq!(gone["__typename"], "DeletedCategory");
     }
     assert_eq!(ask(&merchant, "createCategory", input.clone()).await["path"], "/film/swing");
 
     let mut other = input.clone();
     other["names"][0]["name"] = json!("Other");
-    other["parent"] = json!(film);
+    other["parentId"] = json!(film);
     refused(&gateway, "createCategory", other, "Conflict").await;
     let another = ask(&gateway.user("another", &["merchant"]), "createCategory", input).await;
     assert_eq!(another["__typename"], "NotFound", "an idempotency key belongs to its subject");
@@ -96,17 +96,17 @@ async fn what_clients_write_stays_a_value() {
     put_product(&gateway, "sku", &[&bop]).await;
     for name in ["$path", "$$ROOT", "a.b", "{\"$ne\": 1}", "$names.en", "\u{200f}x", "日本語"] {
         for id in [&music, &jazz, &bop] {
-            let input = json!({ "category": id, "locale": "en", "name": name });
+            let input = json!({ "categoryId": id, "locale": "en", "name": name });
             assert_eq!(ask(&gateway.merchant(), "renameCategory", input).await["name"], name);
-            let input = json!({ "category": id, "locale": "de-CH-1996", "name": name });
+            let input = json!({ "categoryId": id, "locale": "de-CH-1996", "name": name });
             ask(&gateway.merchant(), "addTranslation", input).await;
-            let input = json!({ "category": id, "locale": "de-CH-1996" });
+            let input = json!({ "categoryId": id, "locale": "de-CH-1996" });
             ask(&gateway.merchant(), "removeTranslation", input).await;
         }
         assert_eq!(by_id(&gateway, &bop).await["breadcrumbs"][0]["name"], name);
         assert_eq!(copied(&gateway, "sku", "names.en").await, [name]);
     }
-    let input = json!({ "category": bop, "locale": "en", "name": "x".repeat(201) });
+    let input = json!({ "categoryId": bop, "locale": "en", "name": "x".repeat(201) });
     refused(&gateway, "renameCategory", input, "InvalidInput").await;
     gateway.assert_sound().await;
 }
@@ -116,10 +116,10 @@ async fn huge_texts_are_refused() {
     let gateway = Gateway::with(|config| config.body_bytes = 20 << 20).await;
     let [music, ..] = music(&gateway).await;
     let huge = "x".repeat(16 << 20);
-    let input = json!({ "category": music, "locale": "en", "name": huge });
+    let input = json!({ "categoryId": music, "locale": "en", "name": huge });
     refused(&gateway, "renameCategory", input, "InvalidInput").await;
     let before = contents(&gateway).await;
-    let input = json!({ "input": { "category": huge } });
+    let input = json!({ "input": { "categoryId": huge } });
     let gone = gateway.merchant().field(&mutation("deleteCategory"), input).await;
     assert_eq!(gone["__typename"], "NotFound");
     assert!(gone.to_string().len() < 1_000, "of a huge id only the beginning is repeated");
@@ -134,25 +134,25 @@ async fn a_new_name_reaches_descendants_and_every_copy() {
     for number in 0..5 {
         put_product(&gateway, &format!("bop-{number}"), &[&bop]).await;
     }
-    let input = json!({ "category": jazz, "locale": "en", "name": "Jass" });
+    let input = json!({ "categoryId": jazz, "locale": "en", "name": "Jass" });
     let renamed = ask(&gateway.merchant(), "renameCategory", input).await;
     assert_eq!(renamed["name"], "Jass");
     assert_eq!(copied(&gateway, "both", "names.en").await, ["bop", "film", "Jass"]);
     assert_eq!(by_id(&gateway, &bop).await["breadcrumbs"][1]["name"], "Jass");
     gateway.assert_sound().await;
 
-    let input = json!({ "category": bop, "locale": "en", "name": "Bebop" });
+    let input = json!({ "categoryId": bop, "locale": "en", "name": "Bebop" });
     ask(&gateway.merchant(), "renameCategory", input).await;
     for number in 0..5 {
         assert_eq!(copied(&gateway, &format!("bop-{number}"), "names.en").await, ["Bebop"]);
     }
-    let input = json!({ "category": bop, "locale": "de", "name": "Bebop" });
+    let input = json!({ "categoryId": bop, "locale": "de", "name": "Bebop" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
     let nobody = NodeKind::Category.id("nobody");
-    let input = json!({ "category": *nobody, "locale": "en", "name": "a" });
+    let input = json!({ "categoryId": *nobody, "locale": "en", "name": "a" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
     let product = NodeKind::Product.id(&key(&music));
-    let input = json!({ "category": *product, "locale": "en", "name": "a" });
+    let input = json!({ "categoryId": *product, "locale": "en", "name": "a" });
     refused(&gateway, "renameCategory", input, "NotFound").await;
     gateway.assert_sound().await;
 }
@@ -163,7 +163,7 @@ async fn translations_come_and_go_and_the_last_name_stays() {
     let [music, _, bop, _] = music(&gateway).await;
     put_product(&gateway, "sku", &[&bop, &music]).await;
     let merchant = gateway.merchant();
-    let german = json!({ "category": music, "locale": "de", "name": "Musik" });
+    let german = json!({ "categoryId": music, "locale": "de", "name": "Musik" });
     for _repeated in 0..2 {
         let added = ask(&merchant, "addTranslation", german.clone()).await;
         let names =
@@ -172,16 +172,16 @@ async fn translations_come_and_go_and_the_last_name_stays() {
     }
     assert_eq!(copied(&gateway, "sku", "names.de").await, ["", "Musik"]);
     gateway.assert_sound().await;
-    let other = json!({ "category": music, "locale": "de", "name": "Anders" });
+    let other = json!({ "categoryId": music, "locale": "de", "name": "Anders" });
     refused(&gateway, "addTranslation", other, "AlreadyExists").await;
 
-    let english = json!({ "category": music, "locale": "en" });
+    let english = json!({ "categoryId": music, "locale": "en" });
     for _repeated in 0..2 {
         let removed = ask(&merchant, "removeTranslation", english.clone()).await;
         assert_eq!(removed["names"], json!([{ "locale": "de", "name": "Musik" }]));
     }
     assert_eq!(copied(&gateway, "sku", "names.en").await, ["bop", ""]);
-    let last = json!({ "category": music, "locale": "de" });
+    let last = json!({ "categoryId": music, "locale": "de" });
     refused(&gateway, "removeTranslation", last, "InvalidInput").await;
     gateway.assert_sound().await;
 }
@@ -193,9 +193,9 @@ async fn a_category_has_at_most_a_hundred_names() {
         (0..100).map(|n| json!({ "locale": format!("en-x-{n}"), "name": "a" })).collect();
     let input = json!({ "slug": "full", "names": names });
     let full = ask(&gateway.merchant(), "createCategory", input).await["id"].clone();
-    let more = json!({ "category": full, "locale": "de", "name": "a" });
+    let more = json!({ "categoryId": full, "locale": "de", "name": "a" });
     refused(&gateway, "addTranslation", more, "InvalidInput").await;
-    let same = json!({ "category": full, "locale": "en-x-7", "name": "a" });
+    let same = json!({ "categoryId": full, "locale": "en-x-7", "name": "a" });
     assert_eq!(ask(&gateway.merchant(), "addTranslation", same).await["__typename"], "Category");
 }
 
@@ -204,7 +204,7 @@ async fn a_new_slug_moves_the_paths_below_it() {
     let gateway = Gateway::start().await;
     let [music, jazz, bop, film] = music(&gateway).await;
     put_product(&gateway, "sku", &[&bop, &film]).await;
-    let input = json!({ "category": jazz, "slug": "jass" });
+    let input = json!({ "categoryId": jazz, "slug": "jass" });
     let changed = ask(&gateway.merchant(), "changeCategorySlug", input).await;
     assert_eq!(changed["path"], "/music/jass");
     assert_eq!(by_id(&gateway, &bop).await["path"], "/music/jass/bop");
@@ -212,15 +212,15 @@ async fn a_new_slug_moves_the_paths_below_it() {
     assert_eq!(copied(&gateway, "sku", "parentPath").await, ["/music/jass", "/"]);
     gateway.assert_sound().await;
 
-    let root = json!({ "category": film, "slug": "films" });
+    let root = json!({ "categoryId": film, "slug": "films" });
     assert_eq!(ask(&gateway.merchant(), "changeCategorySlug", root).await["path"], "/films");
     // The old slug is free.
     plant(&gateway, "jazz", Some(&music)).await;
-    let taken = json!({ "category": jazz, "slug": "jazz" });
+    let taken = json!({ "categoryId": jazz, "slug": "jazz" });
     refused(&gateway, "changeCategorySlug", taken, "AlreadyExists").await;
-    let nobody = json!({ "category": *NodeKind::Category.id("nobody"), "slug": "new" });
+    let nobody = json!({ "categoryId": *NodeKind::Category.id("nobody"), "slug": "new" });
     refused(&gateway, "changeCategorySlug", nobody, "NotFound").await;
-    let same = json!({ "category": jazz, "slug": "jass" });
+    let same = json!({ "categoryId": jazz, "slug": "jass" });
     assert_eq!(ask(&gateway.merchant(), "changeCategorySlug", same).await["path"], "/music/jass");
     gateway.assert_sound().await;
 }
@@ -231,7 +231,7 @@ async fn a_move_takes_everything_below_along() {
     let [music, jazz, bop, film] = music(&gateway).await;
     let hard = plant(&gateway, "hard-bop", Some(&bop)).await;
     put_product(&gateway, "sku", &[&hard, &music]).await;
-    let moved = |parent: Value| json!({ "category": jazz, "parent": parent });
+    let moved = |parent: Value| json!({ "categoryId": jazz, "parentId": parent });
     let merchant = gateway.merchant();
 
     let below_film = ask(&merchant, "moveCategory", moved(json!(film))).await;
@@ -253,7 +253,7 @@ async fn a_move_takes_everything_below_along() {
     }
     let nobody = NodeKind::Category.id("nobody").0;
     for (category, parent) in [(&nobody, &film), (&film, &nobody)] {
-        let input = json!({ "category": category, "parent": parent });
+        let input = json!({ "categoryId": category, "parentId": parent });
         refused(&gateway, "moveCategory", input, "NotFound").await;
     }
     gateway.assert_sound().await;
@@ -268,12 +268,12 @@ async fn the_tree_has_a_depth() {
         line.push(plant(&gateway, &format!("level-{level}"), parent.as_deref()).await);
     }
     let names = json!([{ "locale": "en", "name": "deep" }]);
-    let input = json!({ "slug": "level-17", "names": names, "parent": line[15] });
+    let input = json!({ "slug": "level-17", "names": names, "parentId": line[15] });
     refused(&gateway, "createCategory", input, "InvalidInput").await;
     let top = plant(&gateway, "top", None).await;
-    let input = json!({ "category": line[0], "parent": top });
+    let input = json!({ "categoryId": line[0], "parentId": top });
     refused(&gateway, "moveCategory", input, "InvalidInput").await;
-    let input = json!({ "category": line[1], "parent": top });
+    let input = json!({ "categoryId": line[1], "parentId": top });
     assert_eq!(ask(&gateway.merchant(), "moveCategory", input).await["path"], "/top/level-2");
     gateway.assert_sound().await;
 }
@@ -284,15 +284,15 @@ async fn only_what_nothing_needs_is_deleted() {
     let [_, jazz, bop, film] = music(&gateway).await;
     put_product(&gateway, "sku", &[&film, &bop]).await;
     for used in [&jazz, &film, &bop] {
-        refused(&gateway, "deleteCategory", json!({ "category": used }), "InUse").await;
+        refused(&gateway, "deleteCategory", json!({ "categoryId": used }), "InUse").await;
     }
     super::products(&gateway).delete_one(mongodb::bson::doc! { "_id": "sku" }).await.expect("gone");
     let merchant = gateway.merchant();
-    let gone = ask(&merchant, "deleteCategory", json!({ "category": bop })).await;
+    let gone = ask(&merchant, "deleteCategory", json!({ "categoryId": bop })).await;
     assert_eq!((&gone["__typename"], &gone["id"]), (&json!("DeletedCategory"), &json!(bop)));
-    refused(&gateway, "deleteCategory", json!({ "category": bop }), "NotFound").await;
+    refused(&gateway, "deleteCategory", json!({ "categoryId": bop }), "NotFound").await;
     assert_eq!(by_id(&gateway, &bop).await, Value::Null);
-    ask(&merchant, "deleteCategory", json!({ "category": jazz })).await;
+    ask(&merchant, "deleteCategory", json!({ "categoryId": jazz })).await;
     plant(&gateway, "jazz", None).await;
     gateway.assert_sound().await;
 }

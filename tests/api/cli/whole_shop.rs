@@ -90,7 +90,7 @@ async fn looked_at(gateway: &Gateway) -> Value {
             categories { path }
             discussion {
                 commentCount rating { average count }
-                latestComments { text author postedAt stars }
+                latestComments { text author { id } postedAt stars }
             }
         }
         stock(sku: \"kob\") { available }

@@ -4,17 +4,16 @@ use futures_util::future::join_all;
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
-use super::{COMMENTS, LAYOUTS, all, discussed, does, of_texts, post, posted, shown, slug, texts};
+use super::{COMMENTS, LAYOUTS, all, discussed, does, id_of, of_texts, post, posted, shown, texts};
 use crate::support::{Client, Gateway, short_bounds};
 
 async fn edit(client: &Client, on: &str, comment: &Value, text: &str) -> Value {
-    let input =
-        json!({ "on": on, "slug": comment["slug"], "version": comment["version"], "text": text });
+    let input = json!({ "commentId": comment["id"], "version": comment["version"], "text": text });
     does(client, "editComment", input).await
 }
 
 async fn remove(client: &Client, on: &str, slug: &str) -> Value {
-    does(client, "removeComment", json!({ "on": on, "slug": slug })).await
+    does(client, "removeComment", json!({ "commentId": slug })).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,10 +28,7 @@ async fn an_edit_is_everywhere() {
         assert_eq!(edited["text"], "after", "{edited:#}");
         assert_ne!(edited["editedAt"], Value::Null);
         assert_ne!(edited["version"], comment["version"]);
-        assert_eq!(
-            (&edited["slug"], &edited["postedAt"]),
-            (&comment["slug"], &comment["postedAt"])
-        );
+        assert_eq!((&edited["id"], &edited["postedAt"]), (&comment["id"], &comment["postedAt"]));
         assert_eq!(texts(&gateway, &on).await, ["after", "another's"], "{layout}");
         assert_eq!(shown(&gateway, layout).await["latestComments"][1]["text"], "after");
         let own =
@@ -49,12 +45,12 @@ async fn an_edit_is_everywhere() {
         for (client, change) in [
             (gateway.shopper("berta"), json!({})),
             (gateway.user("mod", &["moderator"]), json!({})),
-            (anna.clone(), json!({ "slug": "nothing" })),
+            (anna.clone(), json!({ "commentId": "nothing" })),
             (anna.clone(), json!({ "stars": 3 })),
             (anna.clone(), json!({ "text": "" })),
         ] {
             let mut input = json!({
-                "on": on, "slug": edited["slug"], "version": edited["version"], "text": "hijacked",
+                "commentId": edited["id"], "version": edited["version"], "text": "hijacked",
             });
             for (field, value) in change.as_object().expect("fields") {
                 input[field] = value.clone();
@@ -92,7 +88,7 @@ async fn after_the_window_nothing_is_edited() {
         assert!(gateway.snapshot().await == before);
         // A repeat is no edit, and what is removed stays possible.
         assert_eq!(edit(&anna, &on, &comment, "in time").await["text"], "in time");
-        assert_eq!(remove(&anna, &on, &slug(&comment)).await["removedBy"], "AUTHOR");
+        assert_eq!(remove(&anna, &on, &id_of(&comment)).await["removedBy"], "AUTHOR");
     }
     gateway.assert_sound().await;
 }
@@ -110,10 +106,10 @@ async fn what_is_removed_keeps_its_place() {
         assert_eq!(refused["__typename"], "NotFound");
         let removed = remove(&moderator, &on, &middle).await;
         assert_eq!(
-            (&removed["removedBy"], &removed["text"], &removed["slug"]),
+            (&removed["removedBy"], &removed["text"], &removed["id"]),
             (&json!("MODERATOR"), &Value::Null, &json!(middle))
         );
-        let threaded = json!({ "on": on, "order": "THREADED" });
+        let threaded = json!({ "subjectId": on, "order": "THREADED" });
         let found = all(&anna, COMMENTS, threaded, 10).await;
         assert_eq!(of_texts(&found), ["top", "(removed)", "bottom"]);
         let now = shown(&gateway, layout).await;
@@ -129,7 +125,7 @@ async fn what_is_removed_keeps_its_place() {
         assert_eq!(remove(&anna, &on, &middle).await, removed);
         assert!(gateway.snapshot().await == before);
         // A repeat of a reply that was there before is answered with it.
-        let input = json!({ "on": on, "text": "op", "idempotencyKey": "op", "parentSlug": format!("{top}") });
+        let input = json!({ "subjectId": on, "text": "op", "idempotencyKey": "op", "replyToId": format!("{top}") });
         let reply = does(&anna, "postComment", input.clone()).await;
         remove(&anna, &on, &top).await;
         assert_eq!(does(&anna, "postComment", input).await, reply);
@@ -170,7 +166,7 @@ async fn what_a_discussion_was_told_is_forgotten() {
         let anna = gateway.shopper("anna");
         let comment = post(&anna, &on, "before", None).await;
         let edited = edit(&anna, &on, &comment, "after").await;
-        remove(&anna, &on, &slug(&edited)).await;
+        remove(&anna, &on, &id_of(&edited)).await;
         posted(&anna, &on, "another", None).await;
     }
     gateway.sweep().await;

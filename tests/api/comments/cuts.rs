@@ -32,7 +32,8 @@ async fn posts_once(layout: &str) {
         short_bounds,
         async |gateway, n| {
             let mut subject = prepare(gateway, n, layout).await;
-            subject.input = json!({ "on": subject.on, "text": "cut", "idempotencyKey": "op" });
+            subject.input =
+                json!({ "subjectId": subject.on, "text": "cut", "idempotencyKey": "op" });
             subject
         },
         async |gateway, subject: &Subject| {
@@ -128,7 +129,7 @@ async fn edits_once(layout: &str) {
         async |gateway, n| {
             let (mut subject, review) = reviewed(gateway, n, layout).await;
             subject.input = json!({
-                "on": subject.on, "slug": review["slug"], "version": review["version"],
+                "commentId": review["id"], "version": review["version"],
                 "text": "after", "stars": 1,
             });
             subject
@@ -168,7 +169,7 @@ async fn removes_once(layout: &str) {
         short_bounds,
         async |gateway, n| {
             let (mut subject, review) = reviewed(gateway, n, layout).await;
-            subject.input = json!({ "on": subject.on, "slug": review["slug"] });
+            subject.input = json!({ "commentId": review["id"] });
             subject
         },
         async |gateway, subject: &Subject| {
@@ -209,7 +210,7 @@ async fn moves_whole(from: &'static str, to: &'static str) {
             subject
         },
         async |gateway, subject: &Subject| {
-            let input = json!({ "input": { "on": subject.on, "to": to } });
+            let input = json!({ "input": { "subjectId": subject.on, "to": to } });
             let _cut = gateway.merchant().send(super::MIGRATE, input).await;
         },
         async |gateway, case| {
@@ -259,7 +260,8 @@ async fn a_post_that_was_cut_before_a_move_is_made_once() {
         short_bounds,
         async |gateway, n| {
             let mut subject = prepare(gateway, n, "PER_DOCUMENT").await;
-            subject.input = json!({ "on": subject.on, "text": "cut", "idempotencyKey": "op" });
+            subject.input =
+                json!({ "subjectId": subject.on, "text": "cut", "idempotencyKey": "op" });
             subject
         },
         async |gateway, subject: &Subject| {

@@ -60,7 +60,7 @@ async fn what_is_imported_is_as_if_it_had_been_posted_then() {
     assert_eq!(counted(&gateway, "p").await, counts(5, 2, 4.5));
     gateway.assert_sound().await;
     let on = NodeKind::Product.id("p").0;
-    let variables = json!({ "on": on, "order": "THREADED" });
+    let variables = json!({ "subjectId": on, "order": "THREADED" });
     let listed = all(&gateway.anonymous(), COMMENTS, variables, 2).await;
     let told: Vec<String> = listed
         .iter()
@@ -71,9 +71,9 @@ async fn what_is_imported_is_as_if_it_had_been_posted_then() {
     assert_eq!(listed[0]["postedAt"], "2024-05-01T12:00:00.500Z");
 
     // It takes part like any other: replies, removals, an author's list, and the sweep.
-    let slug = listed[2]["slug"].as_str().expect("a slug").to_owned();
+    let slug = listed[2]["id"].as_str().expect("a slug").to_owned();
     posted(&gateway.shopper("someone"), &on, "A reply", Some(&slug)).await;
-    let removal = json!({ "on": on, "slug": slug });
+    let removal = json!({ "commentId": slug });
     let removed = does(&gateway.user("m", &["moderator"]), "removeComment", removal).await;
     assert_eq!(removed["removedBy"], "MODERATOR", "{removed:#}");
     assert_eq!(counted(&gateway, "p").await, counts(5, 2, 4.5));

@@ -57,7 +57,7 @@ async fn a_post_to_what_is_hidden_meanwhile_is_withdrawn() {
     {
         let sku = format!("{layout}-{to}");
         let on = discussed(&gateway, &sku, layout).await;
-        let mut input = json!({ "on": on, "text": "late" });
+        let mut input = json!({ "subjectId": on, "text": "late" });
         for before in [0, 3] {
             for number in 0..before {
                 posted(&anna, &on, &format!("{number}"), None).await;
@@ -108,7 +108,7 @@ async fn what_was_given_up_and_not_withdrawn_doesnt_move_along() {
         posted(&base.shopper("anna"), &on, "early", None).await;
         let gateway = base.sibling_behind_proxy().await;
         let proxy = gateway.proxy.as_ref().expect("a proxy");
-        let input = json!({ "on": on, "text": "late", "idempotencyKey": "late" });
+        let input = json!({ "subjectId": on, "text": "late", "idempotencyKey": "late" });
         let sent = held(&gateway, &gateway.shopper("anna"), "postComment", &input).await;
         hide(&base, layout, true).await;
         // It dies before it withdraws the comment.
@@ -155,7 +155,7 @@ async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
     while since.elapsed() < quiet * 3 / 2 {
         for sku in all.clone() {
             let on = docgate::graphql::node_id::NodeKind::Product.id(sku).0;
-            let input = json!({ "input": { "on": on, "text": "and on" } });
+            let input = json!({ "input": { "subjectId": on, "text": "and on" } });
             let _told_or_not = anna.run(&super::mutation("postComment"), input).await;
         }
         posts += 1;
@@ -179,17 +179,18 @@ async fn a_discussion_that_is_posted_to_all_the_time_is_swept() {
 }
 
 /// Leaves a comment as a gateway does that dies before it settles what the discussion took.
-async fn unsettle(gateway: &Gateway, layout: &str, slug: &str) {
+async fn unsettle(gateway: &Gateway, layout: &str, comment_id: &str) {
+    let id = super::stored_id(comment_id);
     let discussion = stored(gateway, layout).await;
     let on = format!("{}.1", discussion.get_str("id").expect("an id"));
     let (collection, filter, path) = match layout {
-        "PER_DOCUMENT" => ("comments", doc! { "on": on, "slug": slug }, ""),
-        "PAGED" => ("commentPages", doc! { "on": on, "entries.slug": slug }, "entries.$[comment]."),
+        "PER_DOCUMENT" => ("comments", doc! { "on": on, "id": &id }, ""),
+        "PAGED" => ("commentPages", doc! { "on": on, "entries.id": &id }, "entries.$[comment]."),
         _ => ("products", doc! { "_id": layout }, "discussion.entries.$[comment]."),
     };
     let mut told = discussion.get_array("latest").expect("a list").iter();
     let it = told.find_map(|one| {
-        one.as_document().filter(|one| one.get_str("slug").is_ok_and(|own| own == slug))
+        one.as_document().filter(|one| one.get_str("id").is_ok_and(|own| own == id))
     });
     let it = it.expect("the comment");
     let due = doc! {
@@ -202,7 +203,7 @@ async fn unsettle(gateway: &Gateway, layout: &str, slug: &str) {
     let collection = gateway.raw(collection);
     let mut write = collection.update_one(filter, update);
     if !path.is_empty() {
-        write = write.array_filters(vec![doc! { "comment.slug": slug }]);
+        write = write.array_filters(vec![doc! { "comment.id": &id }]);
     }
     assert_eq!(write.await.expect("updated").modified_count, 1);
 }
@@ -227,7 +228,7 @@ async fn what_isnt_settled_yet_is_among_the_newest() {
             // In different milliseconds, so that the order is told by time.
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
-        let gone = json!({ "on": on, "slug": slugs[11] });
+        let gone = json!({ "commentId": slugs[11] });
         assert_eq!(does(&anna, "removeComment", gone).await["removedBy"], "AUTHOR");
         let expected: Vec<_> = (1..=10).rev().map(|number| number.to_string()).collect();
         assert_eq!(newest(&gateway, layout).await, expected, "{layout}");
@@ -241,7 +242,7 @@ async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
     let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
     let on = discussed(&base, "a", "PER_DOCUMENT").await;
     let (slow, remover) = tokio::join!(base.sibling_behind_proxy(), base.sibling_behind_proxy());
-    let input = json!({ "on": on, "text": "slow" });
+    let input = json!({ "subjectId": on, "text": "slow" });
     let slow_post = held(&slow, &slow.shopper("anna"), "postComment", &input).await;
     let mut slugs = Vec::new();
     for number in 0..10 {
@@ -249,7 +250,7 @@ async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
         slugs.push(posted(&base.shopper("anna"), &on, &number.to_string(), None).await);
     }
     // It has read the newest, and is about to tell the discussion.
-    let gone = json!({ "on": on, "slug": slugs[9] });
+    let gone = json!({ "commentId": slugs[9] });
     let removal = held(&remover, &remover.shopper("anna"), "removeComment", &gone).await;
     slow.proxy.as_ref().expect("a proxy").release().await;
     let said = slow_post.await.expect("an answer");

@@ -4,10 +4,12 @@ use docgate::domains::comments::operations::LEVELS;
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
-use super::{COMMENTS, LAYOUTS, REPLIES, SUBTHREAD, all, discussed, of_texts, post, posted};
+use super::{
+    COMMENTS, LAYOUTS, REPLIES, SUBTHREAD, all, discussed, of_texts, post, posted, stored_id,
+};
 use crate::{
     content,
-    support::{Gateway, commands},
+    support::{Gateway, commands, now_seconds, token_with},
 };
 
 /// A small tree: each comment's text is the way to it.
@@ -37,14 +39,14 @@ async fn threads_are_listed_in_pages_of_any_size() {
         let slug = |way: &str| slugs.iter().find(|(own, _)| own == way).expect("a way").1.clone();
         let anyone = gateway.anonymous();
         for first in [1, 3, 10] {
-            let threaded = json!({ "on": on, "order": "THREADED" });
+            let threaded = json!({ "subjectId": on, "order": "THREADED" });
             let found = all(&anyone, COMMENTS, threaded, first).await;
             assert_eq!(of_texts(&found), THREADED, "{layout} {first}");
             for comment in &found {
                 let way = comment["text"].as_str().expect("a text");
-                assert_eq!(comment["slug"], slug(way).as_str());
+                assert_eq!(comment["id"], slug(way).as_str());
                 let parent = way.rsplit_once('.').map(|(parent, _)| slug(parent));
-                assert_eq!(comment["parentSlug"], json!(parent));
+                assert_eq!(comment["parentId"], json!(parent));
                 assert_eq!(comment["depth"], way.matches('.').count());
             }
             for (top, below) in [
@@ -52,7 +54,7 @@ async fn threads_are_listed_in_pages_of_any_size() {
                 ("b.a", vec!["b.a", "b.a.a"]),
                 ("c", vec!["c"]),
             ] {
-                let variables = json!({ "on": on, "slug": slug(top) });
+                let variables = json!({ "commentId": slug(top) });
                 let found = all(&anyone, SUBTHREAD, variables, first).await;
                 assert_eq!(of_texts(&found), below, "{layout} {first}");
             }
@@ -62,8 +64,15 @@ async fn threads_are_listed_in_pages_of_any_size() {
                 (Some("a.a"), vec!["a.a.a", "a.a.b"]),
                 (Some("c"), vec![]),
             ] {
-                let variables = json!({ "on": on, "slug": to.map(slug) });
-                let found = all(&anyone, REPLIES, variables, first).await;
+                let found = match to {
+                    Some(to) => {
+                        all(&anyone, REPLIES, json!({ "commentId": slug(to) }), first).await
+                    }
+                    None => {
+                        let top = json!({ "subjectId": on, "topLevel": true });
+                        all(&anyone, COMMENTS, top, first).await
+                    }
+                };
                 assert_eq!(of_texts(&found), level, "{layout} {first} {to:?}");
             }
         }
@@ -81,14 +90,14 @@ async fn what_pages_cant_serve_is_refused() {
     assert_eq!(reply["code"], "NOT_SERVED_BY_LAYOUT", "{reply:#}");
     assert!(gateway.snapshot().await == before);
     for (field, argument) in [
-        ("comments(on: $on, order: THREADED)", "order"),
-        ("replies(on: $on)", "on"),
-        ("subthread(on: $on, slug: $slug)", "on"),
+        ("comments(subjectId: $subjectId, order: THREADED) { edges { cursor } }", "order"),
+        ("comments(subjectId: $subjectId, topLevel: true) { edges { cursor } }", "topLevel"),
+        ("comment(by: { id: $id }) { replies { edges { cursor } } }", "replies"),
+        ("comment(by: { id: $id }) { subthread { edges { cursor } } }", "subthread"),
     ] {
-        let query = format!(
-            "query($on: ID!, $slug: String!) {{ {field} {{ edges {{ cursor }} }} comment(on: $on, slug: $slug) {{ slug }} }}"
-        );
-        let response = gateway.anonymous().run(&query, json!({ "on": on, "slug": slug })).await;
+        let query = format!("query($id: ID!) {{ {} }}", field.replace("$subjectId", "$id"));
+        let id = if field.starts_with("comments") { &on } else { &slug };
+        let response = gateway.anonymous().run(&query, json!({ "id": id })).await;
         let error = &response["errors"][0]["extensions"];
         assert_eq!(
             (&error["code"], &error["field"]),
@@ -105,34 +114,35 @@ async fn a_thread_of_250_levels_has_its_end_there() {
     let gateway = Gateway::start().await;
     let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
     let anna = gateway.shopper("anna");
-    let mut slug: Option<String> = None;
-    for level in 0..LEVELS {
+    let top = posted(&anna, &on, "level 0", None).await;
+    let mut slug = Some(top.clone());
+    for level in 1..LEVELS {
         slug = Some(posted(&anna, &on, &format!("level {level}"), slug.as_deref()).await);
     }
     let before = gateway.snapshot().await;
     let refused = post(&anna, &on, "too deep", slug.as_deref()).await;
-    assert_eq!(refused["field"], "input.parentSlug", "{refused:#}");
+    assert_eq!(refused["field"], "input.replyToId", "{refused:#}");
     assert!(gateway.snapshot().await == before);
     let expected: Vec<_> = (0..LEVELS).map(|level| format!("level {level}")).collect();
-    let threaded = json!({ "on": on, "order": "THREADED" });
+    let threaded = json!({ "subjectId": on, "order": "THREADED" });
     assert_eq!(of_texts(&all(&anna, COMMENTS, threaded, 60).await), expected);
-    let top = slug.as_deref().and_then(|slug| slug.split('/').next()).expect("a root").to_owned();
-    let below = json!({ "on": on, "slug": top });
+    let below = json!({ "commentId": top });
     assert_eq!(of_texts(&all(&anna, SUBTHREAD, below, 100).await), expected);
-    let deepest = json!({ "on": on, "slug": slug });
-    let query = "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { depth } }";
+    let deepest = json!({ "commentId": slug });
+    let query = "query($commentId: ID!) { comment(by: { id: $commentId }) { depth } }";
     assert_eq!(anna.field(query, deepest).await["depth"], LEVELS - 1);
     gateway.assert_sound().await;
 }
 
 /// Gives a comment another name and another time, as two that met by chance would have.
-async fn rename(gateway: &Gateway, slug: &str, name: &str, at: i64) {
+async fn rename(gateway: &Gateway, comment_id: &str, name: &str, at: i64) {
+    let own = stored_id(comment_id);
     let key = format!("{at:013}.{name}/");
     let set = doc! { "slug": name, "sortKey": key, "at": DateTime::from_millis(at) };
     let there = gateway.snapshot().await.remove("comments").expect("comments");
     let id = there
         .iter()
-        .find(|one| one.get_str("slug").is_ok_and(|own| own == slug))
+        .find(|one| one.get_str("id").is_ok_and(|id| id == own))
         .expect("it")
         .get("_id");
     let renamed =
@@ -153,29 +163,29 @@ async fn names_that_begin_alike_and_times_that_are_close() {
         ("third", "00000000", 1_700_000_001_000),
         ("fourth", "abcdef01234567890", 1_700_000_001_000),
     ];
+    let mut ids = Vec::new();
     for (text, name, at) in comments {
-        let slug = posted(&anna, &on, text, None).await;
-        rename(&gateway, &slug, name, at).await;
+        ids.push(posted(&anna, &on, text, None).await);
+        rename(&gateway, ids.last().expect("an id"), name, at).await;
     }
-    for (text, to) in [("below first", "abcdef01"), ("below second", "abcdef012345")] {
+    for (text, to) in [("below first", &ids[0]), ("below second", &ids[1])] {
         posted(&anna, &on, text, Some(to)).await;
     }
     for first in [1, 2, 100] {
-        let threaded = json!({ "on": on, "order": "THREADED" });
+        let threaded = json!({ "subjectId": on, "order": "THREADED" });
         let found = all(&anna, COMMENTS, threaded, first).await;
         let expected = ["first", "below first", "second", "below second", "third", "fourth"];
         assert_eq!(of_texts(&found), expected, "{first}");
-        let by_time = all(&anna, COMMENTS, json!({ "on": on }), first).await;
+        let by_time = all(&anna, COMMENTS, json!({ "subjectId": on }), first).await;
         let times: Vec<_> = by_time.iter().map(|one| one["postedAt"].as_str()).collect();
         assert!(times.is_sorted(), "{times:?}");
         assert_eq!(by_time.len(), 6);
-        let again = all(&anna, COMMENTS, json!({ "on": on }), first).await;
+        let again = all(&anna, COMMENTS, json!({ "subjectId": on }), first).await;
         assert_eq!(by_time, again);
-        for (slug, below) in [
-            ("abcdef01", vec!["first", "below first"]),
-            ("abcdef012345", vec!["second", "below second"]),
-        ] {
-            let found = all(&anna, SUBTHREAD, json!({ "on": on, "slug": slug }), first).await;
+        for (slug, below) in
+            [(&ids[0], vec!["first", "below first"]), (&ids[1], vec!["second", "below second"])]
+        {
+            let found = all(&anna, SUBTHREAD, json!({ "commentId": slug }), first).await;
             assert_eq!(of_texts(&found), below);
         }
     }
@@ -200,12 +210,12 @@ async fn a_page_looks_at_what_it_returns() {
         for number in 0..30 {
             posted(&anna, &on, &format!("{number}"), None).await;
         }
-        let query = "query($on: ID!, $after: String) {
-            comments(on: $on, order: CHRONOLOGICAL, first: 10, after: $after) {
+        let query = "query($subjectId: ID!, $after: String) {
+            comments(subjectId: $subjectId, first: 10, after: $after) {
                 edges { node { text } } pageInfo { endCursor } } }";
         let mut after = Value::Null;
         for _ in 0..2 {
-            let response = anna.run(query, json!({ "on": on, "after": after })).await;
+            let response = anna.run(query, json!({ "subjectId": on, "after": after })).await;
             let looked = looked(&response);
             let (name, examined, returned) = looked.last().expect("a command");
             match layout {
@@ -224,9 +234,9 @@ async fn a_page_looks_at_what_it_returns() {
             }
             after = response["data"]["comments"]["pageInfo"]["endCursor"].clone();
         }
-        let one = "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { text } }";
+        let one = "query($commentId: ID!) { comment(by: { id: $commentId }) { text } }";
         let slug = posted(&anna, &on, "one", None).await;
-        let response = anna.run(one, json!({ "on": on, "slug": slug })).await;
+        let response = anna.run(one, json!({ "commentId": slug })).await;
         assert_eq!(response["data"]["comment"]["text"], "one");
         for (name, examined, returned) in looked(&response) {
             assert_eq!((examined, returned), (1, 1), "{layout} {name}");
@@ -238,13 +248,15 @@ async fn a_page_looks_at_what_it_returns() {
         posted(&anna, &on, &format!("reply {number}"), Some(&top)).await;
     }
     for (field, reads) in [
-        ("comments(on: $on, order: THREADED, first: 10)", 2),
-        ("replies(on: $on, slug: $slug, first: 10)", 2),
-        ("subthread(on: $on, slug: $slug, first: 10)", 3),
+        ("comments(subjectId: $id, order: THREADED, first: 10) { edges { cursor } }", 2),
+        ("comments(subjectId: $id, order: NEWEST, last: 10) { edges { cursor } }", 2),
+        ("comments(subjectId: $id, topLevel: true, first: 10) { edges { cursor } }", 2),
+        ("comment(by: { id: $id }) { replies(first: 10) { edges { cursor } } }", 4),
+        ("comment(by: { id: $id }) { subthread(last: 10) { edges { cursor } } }", 4),
     ] {
-        let slug = if field.contains("$slug") { ", $slug: String!" } else { "" };
-        let query = format!("query($on: ID!{slug}) {{ {field} {{ edges {{ cursor }} }} }}");
-        let response = anna.run(&query, json!({ "on": on, "slug": top })).await;
+        let query = format!("query($id: ID!) {{ {field} }}");
+        let id = if field.starts_with("comments") { &on } else { &top };
+        let response = anna.run(&query, json!({ "id": id })).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         assert_eq!(looked(&response).len(), reads, "{response:#}");
         for (name, examined, returned) in looked(&response) {
@@ -269,8 +281,8 @@ async fn an_author_finds_own_comments_in_every_layout() {
         expected.insert(0, format!("{layout} {number}"));
     }
     let query = "query($author: ID, $first: Int, $after: String) {
-        commentsBy(author: $author, first: $first, after: $after) {
-            edges { node { text author on slug } } pageInfo { hasNextPage endCursor } } }";
+        commentsBy(authorId: $author, first: $first, after: $after) {
+            edges { node { text author { id } subjectId } } pageInfo { hasNextPage endCursor } } }";
     let moderator = gateway.user("mod", &["moderator"]);
     for (client, author) in
         [(&anna, Value::Null), (&anna, json!("anna")), (&moderator, json!("anna"))]
@@ -293,9 +305,19 @@ async fn an_author_finds_own_comments_in_every_layout() {
                 after = page["pageInfo"]["endCursor"].clone();
             }
             assert_eq!(of_texts(&found), expected, "{first}");
-            assert!(found.iter().all(|one| one["author"] == "anna"));
+            assert!(found.iter().all(|one| one["author"]["id"] == "anna"));
         }
     }
+    let last =
+        "{ commentsBy(last: 3) { nodes { text } pageInfo { hasPreviousPage startCursor } } }";
+    let page = anna.field(last, json!({})).await;
+    assert_eq!(of_texts(page["nodes"].as_array().expect("nodes")), expected[9..]);
+    assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
+    let before = "query($before: String) { commentsBy(last: 9, before: $before) {
+        nodes { text } pageInfo { hasPreviousPage } } }";
+    let page = anna.field(before, json!({ "before": page["pageInfo"]["startCursor"] })).await;
+    assert_eq!(of_texts(page["nodes"].as_array().expect("nodes")), expected[..9]);
+    assert_eq!(page["pageInfo"]["hasPreviousPage"], false);
     let others = json!({ "author": "anna" });
     assert_eq!(berta.error_code(query, others.clone()).await, "FORBIDDEN");
     assert_eq!(gateway.anonymous().error_code(query, others).await, "UNAUTHENTICATED");
@@ -323,7 +345,7 @@ async fn content_is_seen_and_discussed_by_who_may() {
     let id = |key: &str| ids[key].clone();
     let editor = gateway.user("eva", &["editor"]);
     for key in ["public", "staff", "later", "draft"] {
-        let input = json!({ "input": { "on": id(key), "layout": "PER_DOCUMENT" } });
+        let input = json!({ "input": { "subjectId": id(key), "layout": "PER_DOCUMENT" } });
         assert_eq!(gateway.merchant().error_code(super::OPEN, input).await, "FORBIDDEN");
         assert_eq!(
             super::open(&editor, &id(key), "PER_DOCUMENT").await["__typename"],
@@ -331,7 +353,7 @@ async fn content_is_seen_and_discussed_by_who_may() {
         );
         posted(&editor, &id(key), "by the editor", None).await;
     }
-    let query = "query($on: ID!) { comments(on: $on, order: CHRONOLOGICAL) { edges { cursor } } }";
+    let query = "query($subjectId: ID!) { comments(subjectId: $subjectId) { edges { cursor } } }";
     let analyst = gateway.user("ada", &["analyst"]);
     for (client, sees) in [
         (&gateway.shopper("anna"), vec!["public"]),
@@ -339,14 +361,139 @@ async fn content_is_seen_and_discussed_by_who_may() {
         (&editor, vec!["public", "staff", "later", "draft"]),
     ] {
         for key in ["public", "staff", "later", "draft"] {
-            let found = client.field(query, json!({ "on": id(key) })).await;
+            let found = client.field(query, json!({ "subjectId": id(key) })).await;
             assert_eq!(found != Value::Null, sees.contains(&key), "{key}");
             let said = post(client, &id(key), "me too", None).await;
             let expected = if sees.contains(&key) { "Comment" } else { "NotFound" };
             assert_eq!(said["__typename"], expected, "{key}");
         }
     }
-    let found = gateway.anonymous().field(query, json!({ "on": id("staff") })).await;
+    let found = gateway.anonymous().field(query, json!({ "subjectId": id("staff") })).await;
     assert_eq!(found, Value::Null);
+    gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_come_first_and_pages_are_read_from_either_end() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        // The layout `PAGED` has 100 comments on a page.
+        let number_of = if layout == "PAGED" { 230 } else { 30 };
+        for number in 0..number_of {
+            posted(&anna, &on, &number.to_string(), None).await;
+        }
+        let mut expected: Vec<_> = (0..number_of).map(|number| number.to_string()).collect();
+        for (order, is_turned) in [("CHRONOLOGICAL", false), ("NEWEST", true)] {
+            if is_turned {
+                expected.reverse();
+            }
+            let variables = json!({ "subjectId": on, "order": order });
+            for size in [7, 50, 100] {
+                let found = all(&anna, COMMENTS, variables.clone(), size).await;
+                assert_eq!(of_texts(&found), expected, "{layout} {order} {size}");
+            }
+        }
+        let query =
+            "query($id: ID!) { comments(subjectId: $id, last: 3, first: 3) { nodes { id } } }";
+        let refused = anna.run(query, json!({ "id": on })).await;
+        let error = &refused["errors"][0]["extensions"];
+        assert_eq!(
+            (&error["code"], &error["field"]),
+            (&json!("BAD_USER_INPUT"), &json!("last")),
+            "{refused:#}"
+        );
+        // The discussion of what is discussed has the same list.
+        let query = "query($sku: ID!) { product(sku: $sku) { discussion {
+            comments(order: NEWEST, last: 2) { nodes { text } pageInfo { hasPreviousPage } } } } }";
+        let product = anna.field(query, json!({ "sku": layout })).await;
+        let last = json!({
+            "nodes": [{ "text": "1" }, { "text": "0" }], "pageInfo": { "hasPreviousPage": true },
+        });
+        assert_eq!(product["discussion"]["comments"], last);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_comment_knows_what_it_replies_to() {
+    let gateway = Gateway::start().await;
+    let anna = gateway.shopper("anna");
+    let query = "query($id: ID!, $other: ID!) {
+        nodes(ids: [$id, $other]) { __typename id ... on Comment { text parentId parent { id text parentId } } }
+        comment(by: { id: $id }) { slug } }";
+    for layout in ["PER_DOCUMENT", "EMBEDDED"] {
+        let on = discussed(&gateway, layout, layout).await;
+        let top = posted(&anna, &on, "top", None).await;
+        let mut replies = Vec::new();
+        for number in 0..20 {
+            replies.push(posted(&anna, &on, &number.to_string(), Some(&top)).await);
+        }
+        let above = json!({ "id": top, "text": "top", "parentId": null });
+        let other = top.replace(&top[20..24], "AAAA");
+        let ids = json!({ "id": replies[0], "other": other });
+        let data = anna.data(query, ids.clone()).await;
+        let reply = json!({
+            "__typename": "Comment", "id": replies[0], "text": "0", "parentId": top, "parent": above,
+        });
+        assert_eq!(data["nodes"], json!([reply, null]), "{layout}");
+        // By its slug it is the same.
+        let by = "query($subjectId: ID!, $slug: String!) {
+            comment(by: { slug: { subjectId: $subjectId, slug: $slug } }) { id } }";
+        let slug = json!({ "subjectId": on, "slug": data["comment"]["slug"] });
+        assert_eq!(anna.field(by, slug).await["id"], replies[0].as_str());
+        // A list costs one read more for what all of them reply to, and one more to see it.
+        let list = "query($id: ID!) { comment(by: { id: $id }) {
+            replies { nodes { parentId parent { text } } } } }";
+        let response = anna.run(list, json!({ "id": top })).await;
+        let nodes = &response["data"]["comment"]["replies"]["nodes"];
+        assert_eq!(nodes.as_array().map(Vec::len), Some(20), "{response:#}");
+        assert_eq!(nodes[19], json!({ "parentId": top, "parent": { "text": "top" } }));
+        let reads = if layout == "EMBEDDED" { 3 } else { 6 };
+        assert_eq!(commands(&response).len(), reads, "{response:#}");
+        // Another discussion's comment takes no reply.
+        let apart = discussed(&gateway, &format!("{layout}-2"), layout).await;
+        let refused = post(&anna, &apart, "astray", Some(&top)).await;
+        assert_eq!(refused["__typename"], "NotFound", "{refused:#}");
+    }
+    // Older documents have only the slug.
+    let older = doc! { "$unset": { "replyToId": 1 } };
+    gateway.raw("comments").update_many(doc! {}, older).await.expect("updated");
+    let reply = gateway.raw("comments").find_one(doc! { "text": "0" }).await.expect("read");
+    let reply = reply.expect("a reply");
+    let product = docgate::graphql::node_id::NodeKind::Product.id("PER_DOCUMENT").0;
+    let variables = json!({ "subjectId": product, "slug": reply.get_str("slug").expect("a slug") });
+    let by = "query($subjectId: ID!, $slug: String!) {
+        comment(by: { slug: { subjectId: $subjectId, slug: $slug } }) { parentId parent { text id } } }";
+    let found = anna.field(by, variables).await;
+    assert_eq!(found["parent"]["text"], "top", "{found:#}");
+    assert_eq!(found["parentId"], found["parent"]["id"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comments_carry_the_name_of_their_author() {
+    let gateway = Gateway::start().await;
+    let claims = |name: Value| json!({ "sub": "anna", "name": name, "roles": [], "exp": now_seconds() + 3600 });
+    for layout in LAYOUTS {
+        let on = discussed(&gateway, layout, layout).await;
+        for (name, shown) in [
+            (json!(" Anna A. "), json!("Anna A.")),
+            (json!("x".repeat(201)), Value::Null),
+            (json!("a\u{202e}b"), Value::Null),
+            (json!(7), Value::Null),
+            (Value::Null, Value::Null),
+        ] {
+            let mut client = gateway.anonymous();
+            client.token = Some(token_with(&claims(name)));
+            let comment = post(&client, &on, "hello", None).await;
+            let author = json!({ "id": "anna", "name": shown });
+            assert_eq!(comment["author"], author, "{comment:#}");
+            let latest = super::shown(&gateway, layout).await["latestComments"][0].clone();
+            assert_eq!((&latest["id"], &latest["author"]), (&comment["id"], &author));
+            let query = "{ commentsBy(first: 1) { nodes { id author { id name } } } }";
+            let own = client.field(query, json!({})).await["nodes"][0].clone();
+            assert_eq!(own, json!({ "id": comment["id"], "author": author }));
+        }
+    }
     gateway.assert_sound().await;
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{LAYOUTS, discussed, does, posted};
 use crate::support::Gateway;
 
-const ADDED: &str = "subscription($on: ID!) { commentAdded(on: $on) { slug text author } }";
+const ADDED: &str = "subscription($subjectId: ID!) { commentAdded(subjectId: $subjectId) { id text author { id } } }";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn comments_are_heard_as_they_are_posted() {
@@ -20,19 +20,19 @@ async fn comments_are_heard_as_they_are_posted() {
             slugs.push(posted(&anna, &on, &format!("before {number}"), None).await);
         }
         let mut socket = gateway.session(None).await;
-        socket.subscribe("1", ADDED, json!({ "on": on })).await;
+        socket.subscribe("1", ADDED, json!({ "subjectId": on })).await;
         // What was there before isn't told, and what changes of it neither: not even what comes among
         // the newest because another goes.
         socket.is_silent(Duration::from_millis(500)).await;
         for slug in &slugs[10..] {
-            does(&anna, "removeComment", json!({ "on": on, "slug": slug })).await;
+            does(&anna, "removeComment", json!({ "commentId": slug })).await;
         }
         socket.is_silent(Duration::from_millis(500)).await;
         for number in 0..3 {
             let slug = posted(&anna, &on, &format!("after {number}"), None).await;
             let heard = socket.next("1").await;
             let comment = &heard["data"]["commentAdded"];
-            assert_eq!(comment["slug"], slug.as_str(), "{heard:#}");
+            assert_eq!(comment["id"], slug.as_str(), "{heard:#}");
             assert_eq!(comment["text"], format!("after {number}"));
         }
         // A price is no comment.
@@ -49,7 +49,7 @@ async fn where_nothing_is_to_be_heard_the_stream_ends() {
         ["silent", "nothing"].map(|key| docgate::graphql::node_id::NodeKind::Product.id(key).0);
     for on in [silent, nothing, "a".to_owned()] {
         let mut socket = gateway.session(None).await;
-        socket.subscribe("1", ADDED, json!({ "on": on })).await;
+        socket.subscribe("1", ADDED, json!({ "subjectId": on })).await;
         assert_eq!(socket.hear().await, json!({ "type": "complete", "id": "1" }));
     }
 }

@@ -16,7 +16,7 @@ mod seen;
 use docgate::graphql::node_id::NodeKind;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands};
+use crate::support::{Client, Gateway, commands, key};
 
 pub const LAYOUTS: [&str; 3] = ["PER_DOCUMENT", "PAGED", "EMBEDDED"];
 
@@ -28,7 +28,7 @@ const MIGRATE: &str =
     __typename ... on Discussion { layout commentCount } ... on UserError { code message }
     ... on InvalidInput { field } ... on DiscussionFull { comments } } }";
 const COMMENT: &str = "fragment C on Comment {
-    on slug parentSlug depth author text stars postedAt editedAt removedBy version }";
+    id subjectId slug parentId depth author { id name } text stars postedAt editedAt removedBy version }";
 const REFUSED: &str = "... on UserError { code message } ... on InvalidInput { field reason }";
 
 /// A product with a discussion in that layout; answers the product's global id.
@@ -45,11 +45,11 @@ pub async fn discussed(gateway: &Gateway, sku: &str, layout: &str) -> String {
 }
 
 pub async fn open(client: &Client, on: &str, layout: &str) -> Value {
-    client.field(OPEN, json!({ "input": { "on": on, "layout": layout } })).await
+    client.field(OPEN, json!({ "input": { "subjectId": on, "layout": layout } })).await
 }
 
 pub async fn migrate(gateway: &Gateway, on: &str, to: &str) -> Value {
-    gateway.merchant().field(MIGRATE, json!({ "input": { "on": on, "to": to } })).await
+    gateway.merchant().field(MIGRATE, json!({ "input": { "subjectId": on, "to": to } })).await
 }
 
 /// The operation of one of the mutations that answer with a comment.
@@ -70,71 +70,98 @@ pub async fn does(client: &Client, name: &str, input: Value) -> Value {
 }
 
 pub async fn post(client: &Client, on: &str, text: &str, parent: Option<&str>) -> Value {
-    let input = json!({ "on": on, "text": text, "parentSlug": parent });
+    let input = json!({ "subjectId": on, "text": text, "replyToId": parent });
     does(client, "postComment", input).await
 }
 
-/// Posts, and answers the slug.
+/// Posts, and returns the global id.
 pub async fn posted(client: &Client, on: &str, text: &str, parent: Option<&str>) -> String {
     let comment = post(client, on, text, parent).await;
     assert_eq!(comment["__typename"], "Comment", "{comment:#}");
-    slug(&comment)
+    id_of(&comment)
 }
 
-pub fn slug(comment: &Value) -> String {
-    comment["slug"].as_str().unwrap_or_else(|| panic!("{comment:#}")).to_owned()
+pub fn id_of(comment: &Value) -> String {
+    comment["id"].as_str().unwrap_or_else(|| panic!("{comment:#}")).to_owned()
+}
+
+/// The comment's own id, as it is stored.
+pub fn stored_id(comment_id: &str) -> String {
+    key(comment_id).rsplit(':').next().expect("an id").to_owned()
 }
 
 /// A whole list, read in pages of `first`: each page is one read of the product and one range, of either
-/// store while the discussion moves. One thread also takes the comment on its top, and where pages of
-/// comments are short, two may be too few.
+/// store while the discussion moves. A list of a comment takes the comment too, and where pages of comments are
+/// short, two may be too few.
 pub async fn all(client: &Client, field: &str, variables: Value, first: i32) -> Vec<Value> {
-    let query = format!(
-        "query($on: ID!, $order: CommentOrder = CHRONOLOGICAL, $slug: String = \"\", $first: Int, $after: String) {{
-            __typename @skip(if: true) {field} {{
-                edges {{ node {{ ...C }} }} pageInfo {{ hasNextPage endCursor }} }} }} {COMMENT}"
-    );
-    let query = match field {
-        _ if field.starts_with("comments(") => query.replace(", $slug: String = \"\"", ""),
-        _ => query.replace(", $order: CommentOrder = CHRONOLOGICAL", "").replace(
-            "String = \"\"",
-            if field.starts_with("subthread") { "String!" } else { "String" },
-        ),
+    let forwards = read(client, field, &variables, first, false).await;
+    let backwards = read(client, field, &variables, first, true).await;
+    assert_eq!(forwards, backwards, "{field}");
+    forwards
+}
+
+async fn read(
+    client: &Client,
+    field: &str,
+    variables: &Value,
+    size: i32,
+    is_backward: bool,
+) -> Vec<Value> {
+    let (paging, page_info) = match is_backward {
+        false => ("first: $size, after: $cursor", "more: hasNextPage cursor: endCursor"),
+        true => ("last: $size, before: $cursor", "more: hasPreviousPage cursor: startCursor"),
     };
+    let is_of_comment = field.starts_with("comment(");
+    let own = match is_of_comment {
+        true => "$commentId: ID!",
+        false => {
+            "$subjectId: ID!, $order: CommentOrder = CHRONOLOGICAL, $topLevel: Boolean = false"
+        }
+    };
+    let (field, end) = (field.replace("PAGING", paging), if is_of_comment { "}" } else { "" });
+    let query = format!(
+        "query({own}, $size: Int, $cursor: String) {{ {field} {{
+            edges {{ node {{ ...C }} }} pageInfo {{ {page_info} }} }} {end} }} {COMMENT}"
+    );
     let mut found = Vec::new();
-    let mut after = Value::Null;
+    let mut cursor = Value::Null;
     loop {
         let mut variables = variables.clone();
-        variables["first"] = json!(first);
-        variables["after"] = after;
+        variables["size"] = json!(size);
+        variables["cursor"] = cursor;
         let response = client.run(&query, variables).await;
         assert!(response.get("errors").is_none(), "{response:#}");
-        let name = field.split('(').next().expect("a name");
-        let page = &response["data"][name];
+        let data = &response["data"];
+        let page = match is_of_comment {
+            true => &data["comment"]["page"],
+            false => &data["comments"],
+        };
         let edges = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}"));
         let sent = commands(&response);
         for read in ["find products", "find comments", "find commentPages"] {
-            let is_thread = name == "subthread" && read == "find comments";
-            let most = if is_thread || read == "find commentPages" { 2 } else { 1 };
+            let most = if is_of_comment || read == "find commentPages" { 2 } else { 1 };
             let times = sent.iter().filter(|one| *one == read).count();
             assert!(times <= most, "{sent:?}");
         }
-        assert!(edges.len() <= usize::try_from(first).expect("a size"));
-        found.extend(edges.iter().map(|edge| edge["node"].clone()));
-        if page["pageInfo"]["hasNextPage"] == false {
+        assert!(edges.len() <= usize::try_from(size).expect("a size"));
+        let nodes = edges.iter().map(|edge| edge["node"].clone());
+        let at = if is_backward { 0 } else { found.len() };
+        found.splice(at..at, nodes);
+        if page["pageInfo"]["more"] == false {
             return found;
         }
-        after = page["pageInfo"]["endCursor"].clone();
+        cursor = page["pageInfo"]["cursor"].clone();
     }
 }
 
-const COMMENTS: &str = "comments(on: $on, order: $order, first: $first, after: $after)";
-const REPLIES: &str = "replies(on: $on, slug: $slug, first: $first, after: $after)";
-const SUBTHREAD: &str = "subthread(on: $on, slug: $slug, first: $first, after: $after)";
+const COMMENTS: &str =
+    "comments(subjectId: $subjectId, order: $order, topLevel: $topLevel, PAGING)";
+const REPLIES: &str = "comment(by: { id: $commentId }) { page: replies(PAGING)";
+const SUBTHREAD: &str = "comment(by: { id: $commentId }) { page: subthread(PAGING)";
 
 /// Texts of all comments by time.
 pub async fn texts(gateway: &Gateway, on: &str) -> Vec<String> {
-    let all = all(&gateway.anonymous(), COMMENTS, json!({ "on": on }), 100).await;
+    let all = all(&gateway.anonymous(), COMMENTS, json!({ "subjectId": on }), 100).await;
     of_texts(&all)
 }
 
@@ -146,7 +173,7 @@ pub fn of_texts(comments: &[Value]) -> Vec<String> {
 /// What the product shows of its discussion.
 pub async fn shown(gateway: &Gateway, sku: &str) -> Value {
     let query = "query($sku: ID!) { product(sku: $sku) { discussion { layout commentCount
-        latestComments { slug author text isCut stars } rating { count average } } } }";
+        latestComments { id slug author { id name } text isCut stars } rating { count average } } } }";
     let response = gateway.anonymous().run(query, json!({ "sku": sku })).await;
     assert_eq!(commands(&response), ["find products"], "{response:#}");
     response["data"]["product"]["discussion"].clone()

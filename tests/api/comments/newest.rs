@@ -10,13 +10,13 @@ use crate::support::{Client, Gateway};
 
 /// What tells one comment from another, in the list and among the newest alike.
 fn told(comment: &Value) -> [Value; 4] {
-    ["slug", "text", "stars", "postedAt"].map(|field| comment[field].clone())
+    ["id", "text", "stars", "postedAt"].map(|field| comment[field].clone())
 }
 
 /// The newest comments as the product carries them.
 async fn carried(gateway: &Gateway, sku: &str) -> Vec<[Value; 4]> {
     let query = "query($sku: ID!) { product(sku: $sku) { discussion {
-        latestComments { slug text stars postedAt } } } }";
+        latestComments { id text stars postedAt } } } }";
     let product = gateway.anonymous().field(query, json!({ "sku": sku })).await;
     let latest = product["discussion"]["latestComments"].as_array().expect("a list");
     latest.iter().map(told).collect()
@@ -24,7 +24,7 @@ async fn carried(gateway: &Gateway, sku: &str) -> Vec<[Value; 4]> {
 
 /// The newest ten of the list that aren't removed.
 async fn listed(gateway: &Gateway, on: &str) -> Vec<[Value; 4]> {
-    let all = all(&gateway.anonymous(), COMMENTS, json!({ "on": on }), 100).await;
+    let all = all(&gateway.anonymous(), COMMENTS, json!({ "subjectId": on }), 100).await;
     let there = all.iter().rev().filter(|comment| comment["removedBy"].is_null());
     there.take(10).map(told).collect()
 }
@@ -34,7 +34,7 @@ pub async fn assert_carried(gateway: &Gateway, sku: &str, on: &str) {
 }
 
 async fn remove(client: &Client, on: &str, slug: &str) -> Value {
-    does(client, "removeComment", json!({ "on": on, "slug": slug })).await
+    does(client, "removeComment", json!({ "commentId": slug })).await
 }
 
 /// Twenty posts and two removals beside a move.
@@ -87,19 +87,20 @@ async fn what_was_posted_anew_isnt_taken_from_the_old_store() {
 
     // A removal is decided, and the discussion isn't told yet.
     hold(&remover, "products", "findAndModify");
-    let (client, input) = (remover.shopper("anna"), json!({ "on": on, "slug": first }));
+    let (client, input) = (remover.shopper("anna"), json!({ "commentId": first }));
     let removal = tokio::spawn(async move { does(&client, "removeComment", input).await });
     remover.proxy.as_ref().expect("a proxy").reached().await;
 
     // A post has begun, and isn't in the old store yet.
     hold(&slow, "commentPages", "findAndModify");
-    let (client, input) = (slow.shopper("carl"), json!({ "on": on, "text": "slow" }));
+    let (client, input) = (slow.shopper("carl"), json!({ "subjectId": on, "text": "slow" }));
     let post = tokio::spawn(async move { does(&client, "postComment", input).await });
     slow.proxy.as_ref().expect("a proxy").reached().await;
 
     // The discussion moves, and its old store isn't sealed yet.
     hold(&mover, "commentPages", "update");
-    let (client, input) = (mover.merchant(), json!({ "input": { "on": on, "to": "EMBEDDED" } }));
+    let (client, input) =
+        (mover.merchant(), json!({ "input": { "subjectId": on, "to": "EMBEDDED" } }));
     let moving = tokio::spawn(async move { client.field(super::MIGRATE, input).await });
     mover.proxy.as_ref().expect("a proxy").reached().await;
 
@@ -139,7 +140,7 @@ async fn a_post_that_its_repeat_overtakes_beside_a_move_is_made_once() {
         base.sibling_behind_proxy(),
         base.sibling_behind_proxy()
     );
-    let input = json!({ "on": on, "text": "late", "idempotencyKey": "late" });
+    let input = json!({ "subjectId": on, "text": "late", "idempotencyKey": "late" });
     let send = |gateway: &Gateway| {
         let (client, input) = (gateway.shopper("anna"), input.clone());
         tokio::spawn(async move { does(&client, "postComment", input).await })
@@ -149,7 +150,8 @@ async fn a_post_that_its_repeat_overtakes_beside_a_move_is_made_once() {
     let first = send(&slow);
     slow.proxy.as_ref().expect("a proxy").reached().await;
     hold(&mover, "commentPages", "update");
-    let (client, to) = (mover.merchant(), json!({ "input": { "on": on, "to": "EMBEDDED" } }));
+    let (client, to) =
+        (mover.merchant(), json!({ "input": { "subjectId": on, "to": "EMBEDDED" } }));
     let moving = tokio::spawn(async move { client.field(super::MIGRATE, to).await });
     mover.proxy.as_ref().expect("a proxy").reached().await;
     // The repeat has posted it, and is about to withdraw what the first call has left.

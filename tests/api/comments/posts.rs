@@ -5,7 +5,7 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    COMMENTS, LAYOUTS, all, discussed, does, of_texts, open, post, posted, shown, slug, texts,
+    COMMENTS, LAYOUTS, all, discussed, does, id_of, of_texts, open, post, posted, shown, texts,
 };
 use crate::support::{Gateway, short_bounds};
 
@@ -18,28 +18,28 @@ async fn what_is_posted_is_there_in_every_layout() {
         for number in 1..=12 {
             let comment = post(&anna, &on, &format!("comment {number}"), None).await;
             assert_eq!(
-                (&comment["author"], &comment["on"], &comment["depth"]),
+                (&comment["author"]["id"], &comment["subjectId"], &comment["depth"]),
                 (&json!("anna"), &json!(on), &json!(0)),
                 "{comment:#}"
             );
             let found = gateway
                 .anonymous()
                 .field(
-                    "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { text } }",
-                    json!({ "on": on, "slug": comment["slug"] }),
+                    "query($commentId: ID!) { comment(by: { id: $commentId }) { text } }",
+                    json!({ "commentId": comment["id"] }),
                 )
                 .await;
             assert_eq!(found["text"], comment["text"]);
             // Right after it the product shows it first.
             let shown = shown(&gateway, layout).await;
             assert_eq!(shown["commentCount"], number);
-            assert_eq!(shown["latestComments"][0]["slug"], comment["slug"], "{shown:#}");
+            assert_eq!(shown["latestComments"][0]["id"], comment["id"], "{shown:#}");
             let newest = usize::try_from(number).expect("a number").min(10);
             assert_eq!(shown["latestComments"].as_array().map(Vec::len), Some(newest));
         }
         let expected: Vec<_> = (1..=12).map(|number| format!("comment {number}")).collect();
         assert_eq!(texts(&gateway, &on).await, expected, "{layout}");
-        let pages = all(&gateway.anonymous(), COMMENTS, json!({ "on": on }), 5).await;
+        let pages = all(&gateway.anonymous(), COMMENTS, json!({ "subjectId": on }), 5).await;
         assert_eq!(of_texts(&pages), expected, "{layout}");
     }
     gateway.assert_sound().await;
@@ -58,7 +58,7 @@ async fn a_discussion_is_opened_once_and_by_who_may() {
         let refused = open(&gateway.merchant(), id, "PAGED").await;
         assert_eq!(refused["__typename"], "NotFound", "{refused:#}");
     }
-    let input = json!({ "input": { "on": on, "layout": "PAGED" } });
+    let input = json!({ "input": { "subjectId": on, "layout": "PAGED" } });
     assert_eq!(gateway.shopper("anna").error_code(super::OPEN, input).await, "FORBIDDEN");
     assert!(gateway.snapshot().await == before);
 }
@@ -69,21 +69,21 @@ async fn an_op_id_posts_one_comment() {
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
-        let input = json!({ "on": on, "text": "once", "idempotencyKey": "op" });
+        let input = json!({ "subjectId": on, "text": "once", "idempotencyKey": "op" });
         let comment = does(&anna, "postComment", input.clone()).await;
         assert_eq!(comment["__typename"], "Comment", "{comment:#}");
         let before = gateway.snapshot().await;
         assert_eq!(does(&anna, "postComment", input.clone()).await, comment);
-        let other = json!({ "on": on, "text": "twice", "idempotencyKey": "op" });
+        let other = json!({ "subjectId": on, "text": "twice", "idempotencyKey": "op" });
         assert_eq!(does(&anna, "postComment", other).await["__typename"], "Conflict");
         assert!(gateway.snapshot().await == before);
         // Of two at once, and of twenty, there is one.
-        let input = json!({ "on": on, "text": "at once", "idempotencyKey": "another" });
+        let input = json!({ "subjectId": on, "text": "at once", "idempotencyKey": "another" });
         let same = join_all((0..20).map(|_| does(&anna, "postComment", input.clone()))).await;
-        assert!(same.iter().all(|one| one["slug"] == same[0]["slug"]), "{same:#?}");
+        assert!(same.iter().all(|one| one["id"] == same[0]["id"]), "{same:#?}");
         // Another caller's idempotency key is another one.
         let other = does(&gateway.shopper("berta"), "postComment", input).await;
-        assert_ne!(other["slug"], same[0]["slug"]);
+        assert_ne!(other["id"], same[0]["id"]);
         assert_eq!(shown(&gateway, layout).await["commentCount"], 3);
     }
     gateway.assert_sound().await;
@@ -98,20 +98,20 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
     let anna = gateway.shopper("anna");
     let before = gateway.snapshot().await;
     for (input, expected) in [
-        (json!({ "on": on, "text": "" }), "input.text"),
-        (json!({ "on": on, "text": "x".repeat(4_001) }), "input.text"),
-        (json!({ "on": on, "text": "a\u{7}" }), "input.text"),
-        (json!({ "on": on, "text": "a", "idempotencyKey": "" }), "input.idempotencyKey"),
+        (json!({ "subjectId": on, "text": "" }), "input.text"),
+        (json!({ "subjectId": on, "text": "x".repeat(4_001) }), "input.text"),
+        (json!({ "subjectId": on, "text": "a\u{7}" }), "input.text"),
+        (json!({ "subjectId": on, "text": "a", "idempotencyKey": "" }), "input.idempotencyKey"),
     ] {
         let refused = does(&anna, "postComment", input).await;
         assert_eq!(refused["field"], expected, "{refused:#}");
     }
     for (input, what) in [
-        (json!({ "on": silent, "text": "a" }), "discussion"),
-        (json!({ "on": "a", "text": "a" }), "discussion"),
-        (json!({ "on": on, "text": "a", "parentSlug": "" }), "comment"),
-        (json!({ "on": on, "text": "a", "parentSlug": "$ne" }), "comment"),
-        (json!({ "on": on, "text": "a", "parentSlug": "nothing" }), "comment"),
+        (json!({ "subjectId": silent, "text": "a" }), "discussion"),
+        (json!({ "subjectId": "a", "text": "a" }), "discussion"),
+        (json!({ "subjectId": on, "text": "a", "replyToId": "" }), "comment"),
+        (json!({ "subjectId": on, "text": "a", "replyToId": "$ne" }), "comment"),
+        (json!({ "subjectId": on, "text": "a", "replyToId": "nothing" }), "comment"),
     ] {
         let refused = does(&anna, "postComment", input).await;
         assert_eq!(refused["__typename"], "NotFound", "{refused:#}");
@@ -119,7 +119,10 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
     }
     let code = gateway
         .anonymous()
-        .error_code(&super::mutation("postComment"), json!({ "input": { "on": on, "text": "a" } }))
+        .error_code(
+            &super::mutation("postComment"),
+            json!({ "input": { "subjectId": on, "text": "a" } }),
+        )
         .await;
     assert_eq!(code, "UNAUTHENTICATED");
     assert!(gateway.snapshot().await == before);
@@ -127,8 +130,8 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
         gateway
             .anonymous()
             .field(
-                "query($on: ID!) { comments(on: $on, order: THREADED) { edges { cursor } } }",
-                json!({ "on": silent })
+                "query($subjectId: ID!) { comments(subjectId: $subjectId, order: THREADED) { edges { cursor } } }",
+                json!({ "subjectId": silent })
             )
             .await,
         Value::Null
@@ -184,7 +187,7 @@ async fn five_hundred_at_once_onto_a_page_with_room_for_three() {
     let client = gateway.shopper("crowd");
     let crowd = (0..500).map(|number| {
         let input =
-            json!({ "on": on, "text": format!("crowd {number}"), "idempotencyKey": format!("op {number}") });
+            json!({ "subjectId": on, "text": format!("crowd {number}"), "idempotencyKey": format!("op {number}") });
         let (client, input) = (&client, json!({ "input": input }));
         async move {
             // As any client does that isn't told how it went.
@@ -200,7 +203,7 @@ async fn five_hundred_at_once_onto_a_page_with_room_for_three() {
     });
     let said = join_all(crowd).await;
     assert!(said.iter().all(|one| one["__typename"] == "Comment"), "{said:#?}");
-    let mut slugs: Vec<_> = said.iter().map(slug).collect();
+    let mut slugs: Vec<_> = said.iter().map(id_of).collect();
     slugs.sort();
     slugs.dedup();
     assert_eq!(slugs.len(), 500);
@@ -230,17 +233,14 @@ async fn what_one_may_not_see_takes_no_comments() {
         let before = gateway.snapshot().await;
         let anna = gateway.shopper("anna");
         assert_eq!(post(&anna, &on, "unseen", None).await["__typename"], "NotFound");
-        let remove = does(&anna, "removeComment", json!({ "on": on, "slug": slug })).await;
+        let remove = does(&anna, "removeComment", json!({ "commentId": slug })).await;
         assert_eq!(remove["__typename"], "NotFound");
-        let edit = json!({ "on": on, "slug": slug, "version": "a", "text": "b" });
+        let edit = json!({ "commentId": slug, "version": "a", "text": "b" });
         assert_eq!(does(&anna, "editComment", edit).await["__typename"], "NotFound");
-        let query = "query($on: ID!, $slug: String!) { comment(on: $on, slug: $slug) { text }
-            comments(on: $on, order: CHRONOLOGICAL) { edges { cursor } }
-            replies(on: $on) { edges { cursor } }
-            subthread(on: $on, slug: $slug) { edges { cursor } } }";
-        let data = anna.data(query, json!({ "on": on, "slug": slug })).await;
-        let nothing =
-            json!({ "comment": null, "comments": null, "replies": null, "subthread": null });
+        let query = "query($id: ID!, $subjectId: ID!) { comment(by: { id: $id }) { text }
+            node(id: $id) { id } comments(subjectId: $subjectId) { edges { cursor } } }";
+        let data = anna.data(query, json!({ "id": slug, "subjectId": on })).await;
+        let nothing = json!({ "comment": null, "node": null, "comments": null });
         assert_eq!(data, nothing);
         assert!(gateway.snapshot().await == before);
     }

@@ -36,7 +36,7 @@ async fn talked(gateway: &Gateway, sku: &str, layout: &str) -> (String, Vec<Stri
     for number in 0..12 {
         slugs.push(posted(&anna, &on, &format!("{number}"), None).await);
     }
-    let gone = json!({ "on": on, "slug": slugs.pop() });
+    let gone = json!({ "commentId": slugs.pop() });
     assert_eq!(does(&anna, "removeComment", gone).await["removedBy"], "AUTHOR");
     (on, slugs)
 }
@@ -121,15 +121,16 @@ async fn a_repair_that_was_overtaken_reads_again() {
     let (anna, berta) = (base.shopper("anna"), base.shopper("berta"));
     for layout in LAYOUTS {
         let (on, slugs) = talked(&base, layout, layout).await;
-        let last = json!({ "on": on, "slug": slugs[10] });
-        let query = "query($on: ID!) { comments(on: $on, order: CHRONOLOGICAL) { nodes { slug version } } }";
-        let comments = berta.field(query, json!({ "on": on })).await;
+        let last = json!({ "commentId": slugs[10] });
+        let query =
+            "query($subjectId: ID!) { comments(subjectId: $subjectId) { nodes { id version } } }";
+        let comments = berta.field(query, json!({ "subjectId": on })).await;
         let review = &comments["nodes"][0];
         let edit = json!({
-            "on": on, "slug": review["slug"], "version": review["version"], "text": "worse", "stars": 1,
+            "commentId": review["id"], "version": review["version"], "text": "worse", "stars": 1,
         });
         for (client, name, input) in [
-            (&anna, "postComment", json!({ "on": on, "text": "meanwhile" })),
+            (&anna, "postComment", json!({ "subjectId": on, "text": "meanwhile" })),
             (&anna, "removeComment", last),
             (&berta, "editComment", edit),
         ] {
@@ -161,7 +162,7 @@ async fn what_a_discussion_wasnt_told_of_is_waited_for() {
     let (on, slugs) = talked(&base, "a", "PAGED").await;
     let remover = base.sibling_behind_proxy().await;
     hold(&remover, "products", "findAndModify");
-    let (anna, gone) = (remover.shopper("anna"), json!({ "on": on, "slug": slugs[10] }));
+    let (anna, gone) = (remover.shopper("anna"), json!({ "commentId": slugs[10] }));
     let removal = tokio::spawn(async move { does(&anna, "removeComment", gone).await });
     remover.proxy.as_ref().expect("a proxy").reached().await;
     damage(&base, "a", doc! { "discussion.count": 99_i64 }).await;
@@ -185,7 +186,7 @@ async fn a_removal_that_a_repair_overtakes_reads_the_newest_again() {
     // The repair has read the comments; then a removal is decided, and about to be told.
     let repair = about_to_repair(&repairer).await;
     hold(&remover, "products", "findAndModify");
-    let (anna, gone) = (remover.shopper("anna"), json!({ "on": on, "slug": slugs[10] }));
+    let (anna, gone) = (remover.shopper("anna"), json!({ "commentId": slugs[10] }));
     let removal = tokio::spawn(async move { does(&anna, "removeComment", gone).await });
     remover.proxy.as_ref().expect("a proxy").reached().await;
     repairer.proxy.as_ref().expect("a proxy").release().await;
@@ -210,7 +211,7 @@ async fn everything_at_once(gateway: &Gateway, sku: &str, on: &str, slugs: &[Str
         async move { does(&client, "reviewProduct", input).await }
     }));
     let removals = join_all(slugs[6..11].iter().map(|slug| {
-        let gone = json!({ "on": on, "slug": slug });
+        let gone = json!({ "commentId": slug });
         async move { does(anna, "removeComment", gone).await }
     }));
     let repairs = async {
@@ -235,10 +236,11 @@ async fn everything_at_once(gateway: &Gateway, sku: &str, on: &str, slugs: &[Str
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repairs_beside_writes_do_no_harm() {
-    let gateway = Gateway::with(long_bounds).await;
-    for (from, to) in
-        [("PER_DOCUMENT", "PAGED"), ("PAGED", "EMBEDDED"), ("EMBEDDED", "PER_DOCUMENT")]
-    {
+    let directions =
+        [("PER_DOCUMENT", "PAGED"), ("PAGED", "EMBEDDED"), ("EMBEDDED", "PER_DOCUMENT")];
+    // Side by side, each in a database of its own: a repair waits while a discussion is busy.
+    join_all(directions.map(async |(from, to)| {
+        let gateway = Gateway::with(long_bounds).await;
         let (on, slugs) = talked(&gateway, from, from).await;
         everything_at_once(&gateway, from, &on, &slugs, to).await;
         domains::repair(&gateway.app).await.expect("it runs");
@@ -247,8 +249,9 @@ async fn repairs_beside_writes_do_no_harm() {
         // 13 and 20 come, 5 go; of the seven reviews two were there before.
         assert_eq!(shown["commentCount"], 28, "{shown:#}");
         assert_eq!(shown["rating"], json!({ "count": 7, "average": 22.0 / 7.0 }));
-    }
-    gateway.assert_sound().await;
+        gateway.assert_sound().await;
+    }))
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

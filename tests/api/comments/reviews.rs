@@ -5,9 +5,9 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{
-    LAYOUTS, discussed, does,
+    LAYOUTS, discussed, does, id_of,
     late::{hide, hold},
-    migrate, mutation, open, posted, shown, slug,
+    migrate, mutation, open, posted, shown,
 };
 use crate::support::{Client, Gateway};
 
@@ -41,19 +41,19 @@ async fn a_rating_counts_each_author_once() {
         assert!(gateway.snapshot().await == before);
         // It follows edits,
         let input = json!({
-            "on": on, "slug": first["slug"], "version": first["version"], "text": "hm", "stars": 4,
+            "commentId": first["id"], "version": first["version"], "text": "hm", "stars": 4,
         });
         let edited = does(&anna, "editComment", input).await;
         assert_eq!(edited["stars"], 4, "{edited:#}");
         let rating = json!({ "count": 2, "average": 3.0 });
         assert_eq!(shown(&gateway, layout).await["rating"], rating);
         let input = json!({
-            "on": on, "slug": first["slug"], "version": edited["version"], "text": "same stars",
+            "commentId": first["id"], "version": edited["version"], "text": "same stars",
         });
         assert_eq!(does(&anna, "editComment", input).await["stars"], 4);
         assert_eq!(shown(&gateway, layout).await["rating"], rating);
         // and removals, after which there is no second one.
-        let gone = json!({ "on": on, "slug": slug(&first) });
+        let gone = json!({ "commentId": id_of(&first) });
         assert_eq!(does(&anna, "removeComment", gone).await["stars"], Value::Null);
         let rating = json!({ "count": 1, "average": 2.0 });
         assert_eq!(shown(&gateway, layout).await["rating"], rating);

@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
-use super::{LAYOUTS, does, of_texts, open, post, posted, slug};
+use super::{LAYOUTS, does, id_of, of_texts, open, post, posted};
 use crate::{
     content,
     support::{Client, Gateway, commands, key},
 };
 
 const BY: &str = "query($author: ID, $first: Int, $after: String) {
-    commentsBy(author: $author, first: $first, after: $after) {
-        edges { node { text on slug } } pageInfo { hasNextPage endCursor } } }";
+    commentsBy(authorId: $author, first: $first, after: $after) {
+        edges { node { text subjectId id } } pageInfo { hasNextPage endCursor } } }";
 
-const ENTITIES: &str = "_entities(representations: [{ __typename: \"Page\", id: $on }])";
+const ENTITIES: &str = "_entities(representations: [{ __typename: \"Page\", id: $subjectId }])";
 
 /// Texts of someone's comments as that client sees them. Each page is as long as was asked for, but for the last.
 async fn by(client: &Client, author: &str, first: usize) -> Vec<String> {
@@ -59,24 +59,30 @@ async fn pages(gateway: &Gateway, layout: &str) -> BTreeMap<&'static str, String
 }
 
 /// Whether that client sees the comment: in every list of the discussion, by itself, and what it is on.
-async fn is_seen(client: &Client, on: &str, slug: &str, layout: &str) -> bool {
+async fn is_seen(client: &Client, on: &str, id: &str, layout: &str) -> bool {
     const EDGES: &str = "{ edges { cursor } }";
     let mut asked = vec![
-        ("$slug: String!", "comment(on: $on, slug: $slug)", "{ text }"),
-        ("", "comments(on: $on, order: CHRONOLOGICAL)", EDGES),
-        ("", "node(id: $on)", "{ id }"),
+        ("$id: ID!", "comment(by: { id: $id })", "{ text }"),
+        ("$id: ID!", "node(id: $id)", "{ ... on Comment { text } }"),
+        ("", "comments(subjectId: $subjectId)", EDGES),
+        (
+            "",
+            "node(id: $subjectId)",
+            "{ ... on Page { discussion { comments { nodes { id } } } } }",
+        ),
         ("", ENTITIES, "{ __typename }"),
     ];
     if layout != "PAGED" {
-        asked.push(("$slug: String!", "replies(on: $on, slug: $slug)", EDGES));
-        asked.push(("$slug: String!", "subthread(on: $on, slug: $slug)", EDGES));
+        const THREADS: &str =
+            "{ parent { id } replies { nodes { id } } subthread { nodes { id } } }";
+        asked.push(("$id: ID!", "comment(by: { id: $id })", THREADS));
     }
     let mut seen = Vec::new();
     for (variable, field, fields) in asked {
-        let query = format!("query($on: ID! {variable}) {{ found: {field} {fields} }}");
-        let mut variables = json!({ "on": on });
+        let query = format!("query($subjectId: ID! {variable}) {{ found: {field} {fields} }}");
+        let mut variables = json!({ "subjectId": on });
         if !variable.is_empty() {
-            variables["slug"] = json!(slug);
+            variables["id"] = json!(id);
         }
         let found = client.field(&query, variables).await;
         seen.push(found != Value::Null && found != json!([null]));
@@ -117,14 +123,14 @@ async fn a_comment_is_seen_by_who_sees_what_it_is_on() {
         let before = gateway.snapshot().await;
         for name in ["staff", "later", "draft"] {
             let (moderator, _) = &clients[2];
-            let gone = json!({ "on": pages[name], "slug": slugs[name] });
+            let gone = json!({ "commentId": slugs[name] });
             assert_eq!(does(moderator, "removeComment", gone).await["__typename"], "NotFound");
             let said = post(moderator, &pages[name], "me too", None).await;
             assert_eq!(said["__typename"], "NotFound");
         }
         assert!(gateway.snapshot().await == before);
         let (moderator, on) = (&clients[2].0, &pages["public"]);
-        let gone = json!({ "on": on, "slug": slugs["public"] });
+        let gone = json!({ "commentId": slugs["public"] });
         assert_eq!(does(moderator, "removeComment", gone).await["removedBy"], "MODERATOR");
     }
     gateway.assert_sound().await;
@@ -168,5 +174,5 @@ async fn pages_of_an_authors_comments_are_full_whatever_is_left_out() {
     assert_eq!(by(&analyst, "eva", 3).await, expected);
     let unseen = post(&moderator, &paged["public"], "me too", None).await;
     assert_eq!(unseen["__typename"], "NotFound", "{unseen:#}");
-    assert!(!slug(&post(&analyst, &paged["public"], "me too", None).await).is_empty());
+    assert!(!id_of(&post(&analyst, &paged["public"], "me too", None).await).is_empty());
 }

@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { account, cancel, deposit, order, receive } from "./shop.mjs";
 
 export const STOCK = "subscription Stock($sku: ID!) { stockChanged(sku: $sku) { sku available } }";
-export const ORDER = "subscription Order($id: ID!) { orderChanged(id: $id) { id state } }";
+export const ORDER = "subscription Order($id: ID!) { orderChanged(orderId: $id) { id state } }";
 export const BALANCE =
-  "subscription Balance($account: ID!) { balanceChanged(account: $account) { id balance { minorUnits } } }";
+  "subscription Balance($id: ID!) { balanceChanged(accountId: $id) { id balance { minorUnits } } }";
 
 /**
  * Checks each of them: what is there comes first, then what it has changed to. `follow` answers an
@@ -32,7 +32,7 @@ export async function followTheShop(checks, sku, follow) {
   });
   await checks.check("`balanceChanged` tells an account's owner of a deposit", async () => {
     const id = await account(500);
-    const results = follow({ query: BALANCE, variables: { account: id } });
+    const results = follow({ query: BALANCE, variables: { id } });
     await comes(results, (data) => data.balanceChanged.balance.minorUnits === 500);
     await deposit(id, 250);
     await comes(results, (data) => data.balanceChanged.balance.minorUnits === 750);

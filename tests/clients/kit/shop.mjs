@@ -48,12 +48,12 @@ export async function order(sku) {
     addCartLine(input: {cartId: $cartId, sku: $sku, quantity: 1, idempotencyKey: $idempotencyKey}) { ... on Cart { id } ... on UserError { code message } }
   }`;
   await field(add, { cartId: cart.id, sku, idempotencyKey: idempotencyKey() }, shopper);
-  const checkout = `mutation($cartId: ID!, $account: ID!, $shipping: ShippingAddressInput!, $idempotencyKey: ID!) {
-    checkoutCart(input: {cartId: $cartId, payment: {account: $account}, shipping: $shipping, idempotencyKey: $idempotencyKey}) {
+  const checkout = `mutation($cartId: ID!, $accountId: ID!, $shipping: ShippingAddressInput!, $idempotencyKey: ID!) {
+    checkoutCart(input: {cartId: $cartId, payment: {accountId: $accountId}, shipping: $shipping, idempotencyKey: $idempotencyKey}) {
       ... on Order { id } ... on UserError { code message }
     }
   }`;
-  const input = { cartId: cart.id, account: payer, shipping: ADDRESS, idempotencyKey: idempotencyKey() };
+  const input = { cartId: cart.id, accountId: payer, shipping: ADDRESS, idempotencyKey: idempotencyKey() };
   return (await field(checkout, input, shopper)).id;
 }
 

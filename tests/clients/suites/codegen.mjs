@@ -46,5 +46,6 @@ export async function run(checks) {
     assert.equal(souvenir.state, "PLACED");
     assert.ok(souvenir.paid > 0 && souvenir.orders > 0);
     assert.equal(souvenir.quantities["ALB-00007"], 2);
+    assert.ok(souvenir.titles["ALB-00007"], "a line has its product");
   });
 }

@@ -16,6 +16,8 @@ export const packages = ["schemathesis"];
 const REQUIREMENTS = join(here, "fuzz", "requirements.txt");
 /** How many operations each root field is asked in, at the most. */
 const EXAMPLES = 40;
+/** A product of the demo with a discussion. */
+const DISCUSSED = "ALB-00004";
 
 /** Where schemathesis is installed, in the versions of requirements.txt. */
 async function installed() {
@@ -41,6 +43,7 @@ async function ids(url, token) {
     one('{ product(sku: "ALB-00011") { id } }'),
     one("{ people(first: 1) { nodes { id } } }"),
     one("{ categories { nodes { id } } }"),
+    one(`{ product(sku: "${DISCUSSED}") { discussion { comments(first: 1) { nodes { id } } } } }`),
     one('mutation { openCart(input: {policy: RESERVE, currency: "EUR"}) { ... on Cart { id } } }'),
     one('mutation { openAccount(input: {currency: "EUR"}) { ... on Account { id } } }'),
     order("ALB-00012"),

@@ -44,7 +44,7 @@ async function mode(checks, options) {
   await checks.check("`balanceChanged` is refused without a token", async () => {
     const anonymous = createClient({ ...options, retryAttempts: 0 });
     const id = await account();
-    const results = anonymous.iterate({ query: BALANCE, variables: { account: id } });
+    const results = anonymous.iterate({ query: BALANCE, variables: { id } });
     const { value } = await results.next();
     assert.equal(value.errors[0].extensions.code, "UNAUTHENTICATED");
     anonymous.dispose();

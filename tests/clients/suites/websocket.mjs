@@ -76,7 +76,7 @@ async function authentication(checks) {
   await checks.check("`balanceChanged` is refused without a token", async () => {
     const anonymous = client();
     const id = await account();
-    const results = anonymous.iterate({ query: BALANCE, variables: { account: id } });
+    const results = anonymous.iterate({ query: BALANCE, variables: { id } });
     assert.equal(await refusal(results), "UNAUTHENTICATED");
     await anonymous.dispose();
   });

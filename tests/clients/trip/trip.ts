@@ -21,6 +21,8 @@ export interface Souvenir {
   state: OrderState;
   paid: number;
   quantities: Record<string, number>;
+  /** Titles of what was put into the cart, by SKU. */
+  titles: Record<string, string | undefined>;
   orders: number;
 }
 
@@ -38,7 +40,7 @@ const Add = graphql(`
   mutation Add($input: AddCartLineInput!) {
     addCartLine(input: $input) {
       __typename
-      ... on Cart { id lines { sku quantity held } total { minorUnits } }
+      ... on Cart { id lines { sku quantity held product { title } } total { minorUnits } }
       ... on InsufficientStock { sku requested available }
       ... on CurrencyMismatch { expected found }
       ... on CartNotActive { cartState }
@@ -83,9 +85,13 @@ const Status = graphql(`
   query Status($id: ID!) {
     node(id: $id) {
       __typename
-      ... on Order { id state placedAt lines { sku quantity unitPrice { minorUnits currency } } paid { minorUnits } }
+      ... on Order {
+        id state placedAt paid { minorUnits }
+        lines { sku quantity unitPrice { minorUnits currency } }
+        cart { id state }
+      }
     }
-    myOrders(first: 3) { edges { node { id } } }
+    myOrders(last: 3) { edges { node { id } } pageInfo { hasPreviousPage startCursor } }
   }
 `);
 
@@ -98,8 +104,9 @@ const Find = graphql(`
   }
 `);
 
+/** What a mutation was answered with isn't what was hoped for: a refusal, or null if it failed. */
 class Refused extends Error {
-  constructor(readonly outcome: { __typename: string }) {
+  constructor(readonly outcome: { __typename: string } | null) {
     super(`refused: ${JSON.stringify(outcome)}`);
   }
 }
@@ -132,17 +139,21 @@ export async function trip(shop: Shop): Promise<Souvenir> {
   const { openCart: cart } = await asShopper(Open, {
     input: { policy: "RESERVE", currency: "EUR", idempotencyKey: shop.idempotencyKey() },
   });
-  if (cart.__typename !== "Cart") throw new Refused(cart);
+  if (cart?.__typename !== "Cart") throw new Refused(cart);
 
   let total = 0;
   const quantities: Record<string, number> = {};
+  const titles: Record<string, string | undefined> = {};
   for (const [product, quantity] of [[sku, 1], ["ALB-00007", 2]] as const) {
     const input = { cartId: cart.id, sku: product, quantity, idempotencyKey: shop.idempotencyKey() };
     const { addCartLine: added } = await asShopper(Add, { input });
-    switch (added.__typename) {
+    switch (added?.__typename) {
       case "Cart":
         total = added.total.minorUnits;
-        for (const line of added.lines) quantities[line.sku] = line.quantity;
+        for (const line of added.lines) {
+          quantities[line.sku] = line.quantity;
+          titles[line.sku] = line.product?.title;
+        }
         break;
       case "InsufficientStock":
         throw new Error(`${added.available} of ${added.sku}, not ${added.requested}`);
@@ -154,30 +165,32 @@ export async function trip(shop: Shop): Promise<Souvenir> {
   }
 
   const { openAccount: account } = await asShopper(OpenAccount, { input: { currency: "EUR", idempotencyKey: shop.idempotencyKey() } });
-  if (account.__typename !== "Account") throw new Refused(account);
+  if (account?.__typename !== "Account") throw new Refused(account);
   const input = { accountId: account.id, amount: total, idempotencyKey: shop.idempotencyKey() };
   const { deposit } = await send(shop, shop.admin, Deposit, { input });
-  if (deposit.__typename !== "Transfer") throw new Refused(deposit);
+  if (deposit?.__typename !== "Transfer") throw new Refused(deposit);
 
   const { checkoutCart: order } = await asShopper(Checkout, {
     input: {
       cartId: cart.id,
       idempotencyKey: shop.idempotencyKey(),
-      payment: { account: account.id },
+      payment: { accountId: account.id },
       shipping: { name: "Anna Berg", street: "Ringstr. 5", city: "50667 Köln", country: "DE" },
     },
   });
-  if (order.__typename !== "Order") throw new Refused(order);
+  if (order?.__typename !== "Order") throw new Refused(order);
   if (order.paid.minorUnits !== total) throw new Error(`${order.paid.minorUnits} paid, not ${total}`);
 
   const { node, myOrders } = await asShopper(Status, { id: order.id });
   if (node?.__typename !== "Order") throw new Error("the order isn't there");
+  if (node.cart?.id !== cart.id) throw new Error(`the order is of the cart ${node.cart?.id}`);
   const bought = Object.fromEntries(node.lines.map((line) => [line.sku, line.quantity]));
   return {
     order: node.id,
     state: node.state,
     paid: node.paid.minorUnits,
     quantities: bought,
+    titles,
     orders: myOrders.edges.length,
   };
 }

@@ -27,7 +27,7 @@ pub async fn edit_asset(
     if let Some(edited) = store::edit(&cx, &input).await.decided()? {
         return Ok(edited);
     }
-    let asset = find_visible(&cx, &input.asset).await?;
+    let asset = find_visible(&cx, &input.asset_id).await?;
     if asset.metadata.nonce != *input.version {
         return Err(AssetConflict::with(asset).into());
     }
@@ -40,11 +40,11 @@ pub async fn tag_asset(
     input: TagAssetInput,
 ) -> Result<AssetDocument, Stop<TagAssetResult>> {
     let input = input.checked()?;
-    let tagged = store::change_tags(&cx, &input.asset, &input.tags, &[]).await.decided()?;
+    let tagged = store::change_tags(&cx, &input.asset_id, &input.tags, &[]).await.decided()?;
     if let Some(tagged) = tagged {
         return Ok(tagged);
     }
-    find_visible(&cx, &input.asset).await?;
+    find_visible(&cx, &input.asset_id).await?;
     Err(too_many("tags", TAGS).into())
 }
 
@@ -54,8 +54,8 @@ pub async fn untag_asset(
     input: UntagAssetInput,
 ) -> Result<AssetDocument, Stop<UntagAssetResult>> {
     let input = input.checked()?;
-    let untagged = store::change_tags(&cx, &input.asset, &[], &input.tags).await.decided()?;
-    untagged.ok_or_else(|| not_found(&input.asset).into())
+    let untagged = store::change_tags(&cx, &input.asset_id, &[], &input.tags).await.decided()?;
+    untagged.ok_or_else(|| not_found(&input.asset_id).into())
 }
 
 fn too_many(field: &str, most: usize) -> InvalidInput {

@@ -81,7 +81,7 @@ pub async fn assets(
 ) -> Result<Connection<String, Asset>, Error> {
     let list = match by {
         AssetsBy::Tag(tag) => AssetList::Tag(input::tag("by.tag", &tag)?),
-        AssetsBy::Parent(id) => AssetList::Parent(Some(content_id(&id))),
+        AssetsBy::ParentId(id) => AssetList::Parent(Some(content_id(&id))),
         AssetsBy::Root(true) => AssetList::Parent(None),
         AssetsBy::Root(false) => return Err(Error::bad_input("by.root", "takes true alone")),
         AssetsBy::Attributes(filter) => attributes(filter)?,
@@ -95,7 +95,7 @@ pub async fn assets(
 const CONDITIONS: usize = 5;
 
 fn attributes(
-    AttributesFilter { all, owner }: AttributesFilter,
+    AttributesFilter { all, parent_id }: AttributesFilter,
 ) -> Result<AssetList, InvalidInput> {
     if !(1..=CONDITIONS).contains(&all.len()) {
         let reason = format!("takes 1 to {CONDITIONS} conditions");
@@ -110,7 +110,7 @@ fn attributes(
         Test::Between(..) => 1,
         Test::Exists => 2,
     });
-    Ok(AssetList::Attributes { all, owner: owner.as_ref().map(content_id) })
+    Ok(AssetList::Attributes { all, parent: parent_id.as_ref().map(content_id) })
 }
 
 /// The `_id` of the parent of a list. An invalid id becomes an empty one, which no content has.

@@ -84,8 +84,8 @@ pub async fn put(
     }
     let op = cx.op(&[], None, &slug);
     let Some(asset) = found else {
-        let (parent, slug) = (parent.map(ID), Some(slug));
-        let input = UploadAssetInput { parent, slug, ..UploadAssetInput::default() };
+        let (parent_id, slug) = (parent.map(ID), Some(slug));
+        let input = UploadAssetInput { parent_id, slug, ..UploadAssetInput::default() };
         return Ok((create(cx, input, &op, incoming).await?, true));
     };
     match replace(cx, &asset.id, &expected, &op, false, incoming).await {

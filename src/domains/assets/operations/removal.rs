@@ -21,7 +21,7 @@ pub async fn delete_asset(
     cx: Cx<'_>,
     input: DeleteAssetInput,
 ) -> Result<String, Stop<DeleteAssetResult>> {
-    let DeleteAssetInput { asset, version } = input.checked()?.into_inner();
+    let DeleteAssetInput { asset_id: asset, version } = input.checked()?.into_inner();
     let nonce = version.as_ref().map(|version| version.as_str());
     if let Some(gone) = store::mark_deleting(&cx, &asset, nonce).await.decided()? {
         settle(&cx, &gone).await;

@@ -69,7 +69,7 @@ pub async fn replace_asset(
     let scope = [cx.requester.subject()?, "replaceAsset"];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
     let expected = input.version.clone().map_or(Expected::Any, |nonce| Expected::Nonce(nonce.0));
-    replace(cx, &input.asset, &expected, &op, input.idempotency_key.is_some(), incoming).await
+    replace(cx, &input.asset_id, &expected, &op, input.idempotency_key.is_some(), incoming).await
 }
 
 /// Creates an asset from checked input; its `_id` is the op's id.
@@ -83,11 +83,11 @@ where
     U: Refusals + From<AlreadyExists> + From<InvalidInput>,
 {
     // Checked early, because the beginning of the file may take long to arrive.
-    if input.parent.is_some() {
-        open_parent(app, input.parent.as_ref()).await?;
+    if input.parent_id.is_some() {
+        open_parent(app, input.parent_id.as_ref()).await?;
     }
     let file = OpenFile::open(app, incoming).await?;
-    let (attempt, parent) = open_parent(app, input.parent.as_ref()).await?;
+    let (attempt, parent) = open_parent(app, input.parent_id.as_ref()).await?;
     let (upload, purpose) = (new_upload(app, op, &attempt), Purpose::First { input: &op.input });
     let is_repeatable = input.idempotency_key.is_some();
     let subject = requester.subject()?;
@@ -153,7 +153,7 @@ fn placed(
         metadata: Metadata {
             nonce: upload.token.clone(),
             kind: AssetKind::File,
-            parent_id: input.parent.map(|parent| parent.0),
+            parent_id: input.parent_id.map(|parent| parent.0),
             slug,
             path,
             title: input.title.unwrap_or_else(|| file_name.to_owned()),

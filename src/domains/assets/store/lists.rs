@@ -5,12 +5,13 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use super::super::documents::{AssetDocument, TOP};
 use crate::{
     app::App,
+    domains::audiences::read_by,
     error::Error,
     graphql::{
         page::{Order, Page},
         requester::{Requester, Role},
     },
-    mongo::{audiences::read_by, collection::List, expression::both},
+    mongo::{collection::List, expression::both},
 };
 
 /// A list of assets.
@@ -21,7 +22,7 @@ pub(in super::super) enum AssetList {
     /// Assets in a parent, or at the root, newest first.
     Parent(Option<String>),
     /// Assets for which all conditions hold, in one parent or anywhere.
-    Attributes { all: Vec<Condition>, owner: Option<String> },
+    Attributes { all: Vec<Condition>, parent: Option<String> },
 }
 
 /// The photos of a feed of content.
@@ -68,17 +69,17 @@ impl AssetList {
     }
 
     fn filter(&self, requester: &Requester) -> Document {
-        let (all, owner) = match self {
+        let (all, parent) = match self {
             Self::Tag(tag) => return listed(requester, "tag", tag),
             Self::Parent(parent) => {
                 return listed(requester, "parent", parent.as_deref().unwrap_or_default());
             }
-            Self::Attributes { all, owner } => (all, owner),
+            Self::Attributes { all, parent } => (all, parent),
         };
         let all: Vec<_> = all.iter().map(Condition::filter).collect();
         let mut filter = doc! { "attributes": { "$all": all }, "file": { "$exists": true } };
-        if let Some(owner) = owner {
-            filter.insert("metadata.parentId", owner);
+        if let Some(parent) = parent {
+            filter.insert("metadata.parentId", parent);
         }
         if !requester.has(Role::Editor) {
             let roles: Vec<_> = requester.roles.iter().map(|role| role.name()).collect();
@@ -176,7 +177,7 @@ impl Test {
 
 /// Filter: the list's entries that the caller may read.
 fn listed(requester: &Requester, list: &str, of: &str) -> Document {
-    doc! { "listed": read_by(&requester.role_names(), list, of) }
+    doc! { "listed": read_by(requester, list, of) }
 }
 
 /// Filter: published by now.

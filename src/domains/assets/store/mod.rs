@@ -20,11 +20,12 @@ use super::{
 };
 use crate::{
     app::App,
+    domains::audiences,
     error::Error,
     flow::Attempt,
     graphql::{input::TAGS, scalars::Slug},
     mongo::{
-        Outcome, Stored, audiences,
+        Outcome, Stored,
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
     },
@@ -131,7 +132,7 @@ pub(super) async fn edit(app: &App, input: &EditAssetInput) -> Outcome<AssetDocu
             at_most(doc! { "$add": [{ "$size": of_file }, size(attributes.len())] }, ATTRIBUTES);
         condition = both(condition, room);
     }
-    change(app, &input.asset, condition, set).await
+    change(app, &input.asset_id, condition, set).await
 }
 
 /// Adds and removes tags, which are kept in a fixed order. Refused if there would be too many.

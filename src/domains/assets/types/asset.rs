@@ -5,7 +5,7 @@ use mongodb::bson::Bson;
 
 use super::super::documents::{AssetDocument, Attribute as Stored, FileFacts};
 use crate::{
-    domains::comments::Discussion,
+    domains::comments::{Discussion, ParentKind},
     graphql::{
         node_id::NodeKind,
         scalars::{DateTime, LocaleTag, Long, Slug},
@@ -95,7 +95,8 @@ impl Asset {
 
     /// Discussion of the asset with its newest comments; null if none was opened.
     async fn discussion(&self) -> Option<Discussion> {
-        self.0.discussion.clone().map(Discussion)
+        let found = self.0.discussion.clone()?;
+        Some(Discussion::of(ParentKind::Asset, &self.0.id, found))
     }
 
     /// Time at which the asset was created.

@@ -1,19 +1,24 @@
-//! Closing of carts without a checkout: a cart is cancelled by its shopper, or expires.
+//! The end of carts without a checkout: a cart is cancelled by its shopper, or expires. Return of reserved stock
+//! to the shelf.
 
 use super::{
     super::{
         documents::{CartDocument, CartState},
-        store,
+        store::{self, carts},
         types::{CancelCartInput, CancelCartResult, CartNotActive},
     },
-    carry_out_outbox, open, return_everything,
+    open,
 };
 use crate::{
     app::App,
+    domains::inventory::operations::{self as inventory, Destination, Holder},
     error::Error,
     flow::{Attempt, Step, decide},
     graphql::{cx::Cx, declared::Input, refusals::Stop},
 };
+
+/// Maximum number of times that a closed cart's reservations are read again because they changed.
+const ROUNDS: usize = 10;
 
 /// Cancels the cart and returns the stock that it holds. A repeat is safe without an idempotency key.
 pub async fn cancel_cart(
@@ -24,7 +29,7 @@ pub async fn cancel_cart(
     let read = || open(cx, &input.cart_id);
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
         let cart = match cart.state {
-            CartState::Active => store::mark_cancelling(&cx, &cart, &attempt).await.decided()?,
+            CartState::Active => store::cancel(&cx, &cart).within(&attempt).after().await?,
             CartState::Cancelling => Some(cart),
             CartState::Cancelled => return Ok(Step::Done(cart)),
             other => return Err(CartNotActive::new(other).into()),
@@ -36,26 +41,20 @@ pub async fn cancel_cart(
 }
 
 /// Expires the cart if it is still idle, and returns the stock that it holds. Returns whether it was idle.
-///
-/// # Errors
-/// The outcome is unknown. The sweep finishes a closing that was begun.
 pub async fn expire(app: &App, id: &str) -> Result<bool, Error> {
     // The attempt begins before the guarded write, whose reply has the outbox.
     let attempt = app.begin().await?;
     let idle = app.config().cart_idle_seconds.saturating_mul(1000);
-    let idle_millis = i64::try_from(idle).unwrap_or(i64::MAX);
-    match store::mark_expiring(app, id, idle_millis, &attempt).await.decided()? {
+    let expiring = store::expire(app, id, i64::try_from(idle).unwrap_or(i64::MAX));
+    match expiring.within(&attempt).after().await? {
         Some(cart) => close(app, &cart, &attempt).await.map(|_| true),
         None => Ok(false),
     }
 }
 
-/// Finishes the closing of a cart that is CANCELLING or EXPIRING. Nothing is committed on it any more, so its
-/// outbox is complete. The outbox is applied first; what an entry holds afterwards is then exactly what has
-/// to be returned. `cart` was read within `attempt`.
-///
-/// # Errors
-/// The outcome is unknown, or the attempt is over. Repeat the call.
+/// Finishes the closing of a cart that is CANCELLING or EXPIRING and was read within `attempt`. Nothing is
+/// committed on it any more, so its outbox is complete. The outbox is applied first; what an entry holds
+/// afterwards is then exactly what has to be returned.
 pub async fn close(
     app: &App,
     cart: &CartDocument,
@@ -68,12 +67,56 @@ pub async fn close(
     };
     carry_out_outbox(app, cart, attempt).await?;
     return_everything(app, &cart.id).await?;
-    match store::mark_closed(app, &cart.id, cart.state, end).await.decided()? {
+    match store::end(app, cart, end).after().await? {
         Some(closed) => Ok(closed),
         // Another attempt closed it first.
-        None => store::find_settled(app, &cart.id)
-            .await?
-            .filter(|now| now.state == end)
-            .ok_or_else(|| Error::unavailable("the cart was closed by another at the same moment")),
+        None => {
+            carts(app).get_settled(&cart.id).await?.filter(|now| now.state == end).ok_or_else(
+                || Error::unavailable("the cart was closed by another at the same moment"),
+            )
+        }
     }
+}
+
+/// Applies and settles every outbox entry of the cart, which must have been read within `attempt`. An apply
+/// may be repeated only within the length of one attempt after the entry was read.
+pub async fn carry_out_outbox(
+    app: &App,
+    cart: &CartDocument,
+    attempt: &Attempt,
+) -> Result<(), Error> {
+    for due in &cart.outbox {
+        let holder = Holder { app, name: &cart.id, tag: &due.tag, attempt };
+        holder.apply(&due.sku, due.quantity, Destination::Available).await?;
+        // A refusal means that another attempt settled it.
+        store::settle(app, &cart.id, &due.tag).held().await?;
+    }
+    Ok(())
+}
+
+/// Removes the stock entries of a cart that is checked out. All of its lines were sold, so usually the
+/// entries are empty and are dropped. If an entry holds more, the rest is returned.
+pub async fn let_go(app: &App, cart: &CartDocument, attempt: &Attempt) -> Result<(), Error> {
+    let skus: Vec<&str> = cart.lines.iter().map(|line| line.sku.as_str()).collect();
+    if inventory::forget_each(app, &skus, &cart.id, attempt).await? {
+        return Ok(());
+    }
+    return_everything(app, &cart.id).await
+}
+
+/// Returns everything that a cart still holds. Its state must forbid further commits, and its outbox must be
+/// empty. Each entry is returned as it was read, so that a late command of this attempt can't change what
+/// came after it.
+async fn return_everything(app: &App, cart_id: &str) -> Result<(), Error> {
+    for _ in 0..ROUNDS {
+        let mut entries = inventory::reservations_of(app, cart_id).await?;
+        entries.retain(|(_, entry)| entry.quantity > 0 || !entry.takes.is_empty());
+        if entries.is_empty() {
+            return Ok(());
+        }
+        for (sku, entry) in &entries {
+            inventory::return_surplus(app, sku, entry, entry.quantity).await?;
+        }
+    }
+    Err(Error::unavailable("what a closed cart holds keeps changing"))
 }

@@ -4,14 +4,11 @@
 //! aborted and its reservation released. The cart is then read again: it either explains the refusal, or the
 //! next try starts from its current state.
 
-use async_graphql::ID;
-use serde::Serialize;
-
 use super::{
     super::{
         MOST_LINES, MOST_QUANTITY, MOST_UNIT_PRICE,
         documents::{CartDocument, CartLine, CartPolicy, CartState},
-        store,
+        store::{self, carts},
         types::{
             AddCartLineInput, AddCartLineResult, CartNotActive, RemoveCartLineInput,
             RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
@@ -21,15 +18,18 @@ use super::{
 };
 use crate::{
     domains::{
-        catalog::{self, operations::Offer},
-        inventory::{self, operations::Taken},
+        catalog::operations::{self as catalog, Offer},
+        inventory::{
+            InsufficientStock,
+            operations::{self as inventory, Holder, Reserved},
+        },
     },
     error::Error,
     flow::{Attempt, Change, Op, OtherInput, Step, Try, decide},
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{CurrencyMismatch, InsufficientStock, InvalidInput, NotFound, Stop},
+        refusals::{CurrencyMismatch, InvalidInput, NotFound, Stop},
     },
 };
 
@@ -39,10 +39,10 @@ pub async fn add_cart_line(
     input: AddCartLineInput,
 ) -> Result<CartDocument, Stop<AddCartLineResult>> {
     let input = &input.checked()?;
-    let call =
-        &Call::new(cx, "addCartLine", &input.cart_id, input.idempotency_key.as_ref(), &**input);
+    let op = cx.op(&[&input.cart_id, "addCartLine"], input.idempotency_key.as_ref(), &**input);
+    let call = &Call { cx, cart_id: &input.cart_id, op };
     call.decide(|attempt, cart| async move {
-        let offer = catalog::operations::offer(&cx, &input.sku).await?;
+        let offer = catalog::offer(&cx, &input.sku).await?;
         let (attempt, cart) = (&attempt, &cart);
         let line = priced(offer.as_ref(), cart, input)?;
         has_room(cart, input)?;
@@ -61,8 +61,9 @@ pub async fn set_cart_line_quantity(
     input: SetCartLineQuantityInput,
 ) -> Result<CartDocument, Stop<SetCartLineQuantityResult>> {
     let input = &input.checked()?;
-    let (operation, quantity) = ("setCartLineQuantity", input.quantity.0);
-    let call = &Call::new(cx, operation, &input.cart_id, input.idempotency_key.as_ref(), &**input);
+    let scope = [&input.cart_id, "setCartLineQuantity"];
+    let op = cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let (call, quantity) = (&Call { cx, cart_id: &input.cart_id, op }, i64::from(input.quantity));
     call.decide(|attempt, cart| async move {
         let (attempt, cart) = (&attempt, &cart);
         let line = line_of(cart, &input.sku)?;
@@ -85,8 +86,8 @@ pub async fn remove_cart_line(
     input: RemoveCartLineInput,
 ) -> Result<CartDocument, Stop<RemoveCartLineResult>> {
     let input = &input.checked()?;
-    let call =
-        &Call::new(cx, "removeCartLine", &input.cart_id, input.idempotency_key.as_ref(), &**input);
+    let op = cx.op(&[&input.cart_id, "removeCartLine"], input.idempotency_key.as_ref(), &**input);
+    let call = &Call { cx, cart_id: &input.cart_id, op };
     call.decide(|attempt, cart| async move {
         Ok(call.lower(&attempt, &cart, line_of(&cart, &input.sku)?, 0).await?)
     })
@@ -100,18 +101,7 @@ struct Call<'a> {
     op: Op,
 }
 
-impl<'a> Call<'a> {
-    fn new(
-        cx: Cx<'a>,
-        operation: &str,
-        cart_id: &'a ID,
-        idempotency_key: Option<&ID>,
-        input: &impl Serialize,
-    ) -> Self {
-        let op = cx.op(&[cart_id, operation], idempotency_key, input);
-        Self { cx, cart_id, op }
-    }
-
+impl Call<'_> {
     /// Drives the call: `step` is tried on the active cart until the call is applied.
     async fn decide<U, S>(
         &self,
@@ -153,12 +143,11 @@ impl<'a> Call<'a> {
         }
         // Lines reserve up to half of the limit. The rest is left for checkouts.
         let cap = self.cx.config().reservations_per_sku / 2;
-        let (app, id) = (&self.cx, &cart.id);
-        let taken = inventory::operations::take(app, sku, id, tag, quantity, cap, attempt).await?;
-        match taken {
-            Taken::Taken => Ok(quantity),
-            Taken::Full => Ok(0),
-            Taken::Short { available } => {
+        let holder = Holder { app: &self.cx, name: &cart.id, tag, attempt };
+        match holder.reserve(sku, quantity, cap).await? {
+            Reserved::Reserved => Ok(quantity),
+            Reserved::Full => Ok(0),
+            Reserved::Short { available } => {
                 let (has, holds) = has.map_or((0, 0), |line| (line.quantity, line.held));
                 Err(InsufficientStock::new(sku, has + quantity, holds + available).into())
             }
@@ -175,11 +164,9 @@ impl<'a> Call<'a> {
         reserved: i64,
     ) -> Result<Step<CartDocument>, Error> {
         let (app, bounds) = (self.cx.app, store::bounds(&self.cx));
-        let undo =
-            (reserved > 0).then(|| inventory::operations::release(app, sku, self.cart_id, tag));
+        let undo = (reserved > 0).then(|| inventory::release(app, sku, self.cart_id, tag));
         let attempted = Try { op: &self.op, tag, attempt, bounds };
-        let committed = app.collection().commit(attempted, change, undo).await?;
-        Ok(Step::or_again(committed))
+        Ok(Step::or_again(carts(app).commit(attempted, change, undo).await?))
     }
 
     /// Lowers a line, or removes it. This commits first, because the stock that is to be returned goes to the
@@ -219,7 +206,7 @@ where
     }
     Ok(CartLine {
         sku: offer.sku.clone(),
-        quantity: input.quantity.0,
+        quantity: i64::from(input.quantity),
         held: 0,
         title: offer.title.clone(),
         kind: offer.kind.clone(),
@@ -230,7 +217,7 @@ where
 /// Whether the cart as read has room. The commit guards on the same condition.
 fn has_room(cart: &CartDocument, input: &AddCartLineInput) -> Result<(), InvalidInput> {
     match cart.lines.iter().find(|line| line.sku == *input.sku) {
-        Some(line) if line.quantity > MOST_QUANTITY - input.quantity.0 => {
+        Some(line) if line.quantity > MOST_QUANTITY - i64::from(input.quantity) => {
             let reason =
                 format!("the cart has {} and takes at most {MOST_QUANTITY}", line.quantity);
             Err(InvalidInput::new("quantity", reason))

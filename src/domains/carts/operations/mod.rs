@@ -3,22 +3,18 @@
 pub mod checkout;
 mod closing;
 mod lines;
-mod owners;
-mod returns;
 
-pub use closing::{cancel_cart, close, expire};
+pub use closing::{cancel_cart, carry_out_outbox, close, expire, let_go};
 pub use lines::{add_cart_line, remove_cart_line, set_cart_line_quantity};
-pub use owners::{claim_cart, my_cart};
-pub use returns::{carry_out_outbox, let_go, return_everything};
 
 use super::{
     documents::{CartDocument, CartState},
-    store,
-    types::{CartNotActive, OpenCartInput, OpenCartResult},
+    store::{self, carts},
+    types::{CartNotActive, ClaimCartInput, ClaimCartResult, OpenCartInput, OpenCartResult},
 };
 use crate::{
     error::Error,
-    flow::Attempt,
+    flow::{Attempt, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -62,16 +58,20 @@ pub async fn open_cart(
         modified_at: attempt.now(),
         v: Version,
     };
-    if store::insert(&cx, cart.clone()).await.decided()?.is_some() {
+    if carts(&cx).insert(cart.clone()).await.decided()?.is_some() {
         return Ok(cart);
     }
     // The `_id` is taken: this op was applied before.
-    match store::find_settled(&cx, &cart.id).await? {
+    match carts(&cx).get_settled(&cart.id).await? {
         Some(opened) if (opened.policy, opened.currency) != (input.policy, input.currency) => {
             Err(Conflict::other_input().into())
         }
         Some(opened) if opened.state.is_closed() => {
-            Err(CartNotActive::opened_before(opened.state).into())
+            let message = format!(
+                "the cart that this idempotency key opened is {}; open another one with a new key",
+                opened.state.name()
+            );
+            Err(CartNotActive::because(message, opened.state).into())
         }
         Some(opened) => Ok(opened),
         None => Err(Error::unavailable("the cart was removed at the same moment").into()),
@@ -81,7 +81,34 @@ pub async fn open_cart(
 /// Returns the cart if the caller may read it.
 pub async fn cart(cx: Cx<'_>, id: &str) -> Result<Option<CartDocument>, Error> {
     let Ok(id) = input::id(NodeKind::Cart, id) else { return Ok(None) };
-    Ok(store::find(&cx, &id).await?.filter(|cart| may_use(cart, cx.requester)))
+    Ok(carts(&cx).get(&id).await?.filter(|cart| may_use(cart, cx.requester)))
+}
+
+/// The most recently changed active cart of the caller.
+pub async fn my_cart(cx: Cx<'_>) -> Result<Option<CartDocument>, Error> {
+    store::find_active_of(&cx, cx.requester.subject()?).await
+}
+
+/// Makes the caller the owner of an active cart without one. A repeat is safe without an idempotency key: a
+/// cart that already belongs to the caller is returned as it is.
+pub async fn claim_cart(
+    cx: Cx<'_>,
+    input: ClaimCartInput,
+) -> Result<CartDocument, Stop<ClaimCartResult>> {
+    let (owner, input) = (cx.requester.subject()?, input.checked()?);
+    let id = &input.cart_id;
+    let read = || async { Ok(store::open(&cx, id).await?) };
+    decide(read, |attempt: Attempt, cart: Option<CartDocument>| async move {
+        let cart = cart.ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
+        match cart.owner.as_deref() {
+            Some(own) if own == owner => Ok(Step::Done(cart)),
+            // No role allows a caller to take a cart from its owner.
+            Some(_) => Err(NotFound::of(NodeKind::Cart, id).into()),
+            None if cart.state != CartState::Active => Err(CartNotActive::new(cart.state).into()),
+            None => Ok(Step::or_again(store::own(&cx, id, owner).within(&attempt).after().await?)),
+        }
+    })
+    .await
 }
 
 /// Whether the caller may use the cart. A cart without an owner may be used by anyone who knows its id.

@@ -1,7 +1,7 @@
 //! The content of a product as it is stored, made from a checked input.
 
 use super::super::{
-    documents::{Details, Dimensions, Pricing, Property, Shipping, Track},
+    documents::{Content, Details, Dimensions, Pricing, Property, Shipping, Track},
     types::{
         AlbumInput, BookInput, DimensionsInput, FilmInput, GenericProductInput, PricingInput,
         ProductContentInput, ProductDetailsInput, PropertyInput, ShippingInput, TrackInput,
@@ -12,32 +12,16 @@ use crate::{
     graphql::{input, scalars::LocaleTag},
 };
 
-/// A content, with its derived fields.
-#[derive(Debug, Clone)]
-pub(in super::super) struct Content {
-    pub(in super::super) kind: String,
-    pub(in super::super) title: String,
-    pub(in super::super) title_key: String,
-    pub(in super::super) description: String,
-    pub(in super::super) language: Option<LocaleTag>,
-    /// Derived from the language and the configuration.
-    pub(in super::super) stemming: &'static str,
-    pub(in super::super) asin: Option<String>,
-    pub(in super::super) issued: String,
-    pub(in super::super) shipping: Option<Shipping>,
-    pub(in super::super) details: Details,
-    pub(in super::super) properties: Vec<Property>,
-}
-
 impl Content {
-    pub(in super::super) fn of(app: &App, content: ProductContentInput) -> Self {
+    pub(crate) fn of(app: &App, content: ProductContentInput) -> Self {
         let (kind, details, properties) = stored_details(content.details);
         Self {
             kind,
             title_key: input::folded(&content.title),
             title: content.title,
             description: content.description.unwrap_or_default(),
-            stemming: LocaleTag::stemming_of(content.language.as_ref(), &app.config().site_locale),
+            stemming: LocaleTag::stemming_of(content.language.as_ref(), &app.config().site_locale)
+                .to_owned(),
             language: content.language,
             asin: content.asin,
             issued: content.issue_date.map(String::from).unwrap_or_default(),
@@ -79,7 +63,7 @@ impl From<PropertyInput> for Property {
 impl From<ShippingInput> for Shipping {
     fn from(ShippingInput { weight, dimensions }: ShippingInput) -> Self {
         let size = |DimensionsInput { width, height, depth }| Dimensions { width, height, depth };
-        Self { weight: weight.0, dimensions: dimensions.map(size) }
+        Self { weight: weight.into(), dimensions: dimensions.map(size) }
     }
 }
 

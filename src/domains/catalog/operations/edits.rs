@@ -4,7 +4,7 @@ use async_graphql::ID;
 
 use super::{
     super::{
-        documents::{Copying, Pricing, ProductDocument, coordinate},
+        documents::{Content, Copying, Pricing, ProductDocument, coordinate},
         store,
         types::{
             CategorizeProductInput, CategorizeProductResult, CreateProductInput,
@@ -12,7 +12,6 @@ use super::{
             UpdateProductResult,
         },
     },
-    content::Content,
     follow::finish,
 };
 use crate::{
@@ -37,7 +36,7 @@ pub async fn create_product(
     let input = input.checked()?;
     let origin = cx.op(&["createProduct"], None, &*input).input;
     let attempt = cx.begin().await?;
-    let categories = current_categories(&cx, &input.categories).await?;
+    let categories = current_categories(&cx, &input.category_ids).await?;
     let product = new_product(&cx, &attempt, input.into_inner(), categories, origin);
     if store::insert(&cx, product.clone()).await.decided()?.is_some() {
         return Ok(finish(&cx, &attempt, product).await?);
@@ -73,19 +72,9 @@ fn new_product(
     ProductDocument {
         sku: input.sku.0,
         incarnation: app.ids().random(),
-        kind: content.kind,
-        title: content.title,
-        title_key: content.title_key,
-        description: content.description,
-        language: content.language,
-        stemming: content.stemming.to_owned(),
-        asin: content.asin,
-        issued: content.issued,
-        shipping: content.shipping,
+        content,
         pricing,
         plane,
-        details: content.details,
-        properties: content.properties,
         categories,
         contributors: Vec::new(),
         nonce: app.ids().random(),
@@ -110,7 +99,7 @@ pub async fn update_product(
     let next = cx.ids().derived(&["nonce", &sku, &version, &digest]);
     let content = Content::of(&cx, content);
     let attempt = cx.begin().await?;
-    let updated = store::update(&cx, &sku, &version, &next, &content, &attempt).await?;
+    let updated = store::update(&cx, &sku, &version, &next, &content, &attempt).await;
     if let Some(product) = updated.decided()? {
         return Ok(finish(&cx, &attempt, product).await?);
     }
@@ -176,9 +165,9 @@ pub async fn categorize_product(
 ) -> Result<ProductDocument, Stop<CategorizeProductResult>> {
     let input = input.checked()?;
     let attempt = cx.begin().await?;
-    let wanted = current_categories(&cx, &input.categories).await?;
+    let wanted = current_categories(&cx, &input.category_ids).await?;
     let token = cx.ids().random();
-    let categorized = store::categorize(&cx, &input.sku, &wanted, &token, &attempt).await?;
+    let categorized = store::categorize(&cx, &input.sku, &wanted, &token, &attempt).await;
     if let Some(product) = categorized.decided()? {
         return Ok(finish(&cx, &attempt, product).await?);
     }

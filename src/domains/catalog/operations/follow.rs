@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// Unfinished work is recorded in the product. A repeat or the sweep continues.
-pub(in super::super) async fn finish(
+pub(crate) async fn finish(
     app: &App,
     attempt: &Attempt,
     product: ProductDocument,
@@ -72,7 +72,7 @@ async fn look_again(
     // A missing category that the product was in before is only marked for a deletion that will be refused.
     let gone: Vec<String> = mark.begun.iter().filter(|id| !there(id)).cloned().collect();
     let found = Corrections { categories: &categories, gone: &gone, people: &people };
-    let corrected = store::correct(app, &product.sku, mark, &found).await?;
+    let corrected = store::correct(app, &product.sku, mark, &found).await;
     // A refusal means that a later write put its own mark there. Its caller checks the copies.
     Ok(corrected.decided()?.unwrap_or(product))
 }
@@ -84,7 +84,7 @@ fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
         let roles = product.contributors.iter().filter(|part| part.person_id == *person);
         let work = Work {
             sku: product.sku.clone(),
-            title: product.title.clone(),
+            title: product.content.title.clone(),
             roles: roles.map(|part| part.role.clone()).collect(),
             version: product.version,
             stone_at: None,
@@ -95,7 +95,7 @@ fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
 
 /// Like [`finish`], for many products. Works that are all new to their people are written together, the rest
 /// one by one.
-pub(in super::super) async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
+pub(crate) async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
     let attempt = app.begin().await?;
     let (looked_at, mut rest): (Vec<_>, Vec<_>) =
         store::list_unfinished(app, skus).await?.into_iter().partition(|one| one.copying.is_none());

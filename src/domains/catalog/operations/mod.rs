@@ -4,27 +4,65 @@ mod content;
 mod credits;
 mod edits;
 mod follow;
-mod lists;
-mod removal;
-mod stemming;
 
-pub(super) use content::Content;
 pub use credits::{credit_person, uncredit_person};
 pub use edits::{categorize_product, create_product, set_product_price, update_product};
 pub(super) use follow::{finish, finish_all};
-pub use lists::products;
-pub use removal::{delete, incarnation};
-pub use stemming::follow_site_locale;
 
 pub use super::{
     import::import,
-    store::{Offer, find_offer as offer},
+    store::{Offer, find_offer as offer, list as products},
 };
 use super::{store, view::StoredProduct};
-use crate::{app::App, error::Error, graphql::input};
+use crate::{
+    app::App,
+    error::Error,
+    flow::Attempt,
+    graphql::{input, scalars::LocaleTag},
+};
 
 /// The product, unless it was deleted.
 pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
     let Ok(sku) = input::sku(sku) else { return Ok(None) };
     Ok(store::find_shown(app, &sku).await?.filter(|product| product.get().deleted_at.is_none()))
+}
+
+/// Generation of the product with the SKU, also while it is being removed.
+pub async fn incarnation(app: &App, sku: &str) -> Result<Option<String>, Error> {
+    Ok(store::find(app, sku).await?.map(|product| product.incarnation))
+}
+
+/// Deletes this generation of the product. If it is already gone, nothing changes.
+///
+/// # Errors
+/// The outcome is unknown, or the attempt is over: repeat the call.
+pub async fn delete(
+    app: &App,
+    sku: &str,
+    incarnation: &str,
+    attempt: &Attempt,
+) -> Result<(), Error> {
+    if let Some(deleted) = store::mark_deleted(app, sku, incarnation, attempt).await.decided()? {
+        return finish(app, attempt, deleted).await.map(|_| ());
+    }
+    match store::find(app, sku).await?.filter(|product| product.incarnation == incarnation) {
+        Some(product) if product.deleted_at.is_none() => Err(attempt.overdue()),
+        Some(product) => finish(app, attempt, product).await.map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Sets the stemming of products without a language to the site's language, including those that an earlier
+/// version or another configuration has stored. Returns the number of changed products. It may be interrupted
+/// and repeated.
+///
+/// # Errors
+/// Products that were changed before the failure stay changed.
+pub async fn follow_site_locale(app: &App) -> Result<u64, Error> {
+    let stemming = LocaleTag::stemming_of(None, &app.config().site_locale);
+    let (mut after, mut changed) = (String::new(), 0);
+    while let Some((upto, number)) = store::set_stemming(app, &after, stemming).await? {
+        (after, changed) = (upto, changed + number);
+    }
+    Ok(changed)
 }

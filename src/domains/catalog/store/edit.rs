@@ -1,14 +1,15 @@
 //! Writes that create and change products.
 
-use mongodb::bson::{Bson, Document, doc, serialize_to_bson};
+use mongodb::bson::{Bson, Document, doc};
+use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        documents::{Contributor, Pricing, ProductDocument},
-        operations::Content,
+        documents::{Content, Contributor, Pricing, ProductDocument},
         types::SetProductPriceInput,
     },
-    begun_of, copying, everyone, next_version, outbox_has_room, plane_stage, there, works_due,
+    begun_of, change, copying, everyone, next_version, outbox_has_room, plane_stage, there,
+    works_due,
 };
 use crate::{
     app::App,
@@ -17,36 +18,35 @@ use crate::{
     flow::Attempt,
     graphql::scalars::Long,
     mongo::{
-        Outcome,
-        expression::{array, both, choose, literal},
+        Outcome, Stored,
+        collection::List,
+        expression::{array, both, choose, literal, stored, stored_fields},
     },
 };
 
-pub(in super::super) async fn insert(app: &App, product: ProductDocument) -> Outcome<()> {
+pub(crate) async fn insert(app: &App, product: ProductDocument) -> Outcome<()> {
     app.collection().insert(product).await
 }
 
 /// Replaces the content of a product whose nonce is still `nonce`. With a new title, the works of all
 /// contributors become due.
-pub(in super::super) async fn update(
+pub(crate) async fn update(
     app: &App,
     sku: &str,
     nonce: &str,
     next_nonce: &str,
     content: &Content,
     attempt: &Attempt,
-) -> Result<Outcome<ProductDocument>, Error> {
-    let mut guard = both(there(sku), doc! { "nonce": nonce });
-    guard = both(guard, outbox_has_room());
-    let mut set = content_fields(content, None)?;
+) -> Outcome<ProductDocument> {
+    let guard = both(both(there(sku), doc! { "nonce": nonce }), outbox_has_room());
+    let mut set = content_fields(content, None);
     set.insert("nonce", literal(next_nonce));
-    let update = vec![doc! { "$set": set }, plane_stage()];
-    Ok(app.collection::<ProductDocument>().guarded(guard, update).within(attempt).apply().await)
+    change(app, guard, vec![doc! { "$set": set }, plane_stage()], attempt).await
 }
 
 /// Sets prices and derived fields. The guard: the resulting retail price isn't higher than the resulting list
 /// price, and a price that stays keeps its currency.
-pub(in super::super) async fn set_price(
+pub(crate) async fn set_price(
     app: &App,
     new: &SetProductPriceInput,
     attempt: &Attempt,
@@ -66,7 +66,7 @@ pub(in super::super) async fn set_price(
         pricing.insert("pricing.currency", literal(currency.code()));
     }
     let update = vec![doc! { "$set": pricing }, savings_stage(), plane_stage()];
-    app.collection::<ProductDocument>().guarded(guard, update).within(attempt).apply().await
+    change(app, guard, update, attempt).await
 }
 
 /// Pipeline stage that computes savings and percentage from the two prices.
@@ -82,50 +82,44 @@ fn savings_stage() -> Document {
 }
 
 /// Replaces the categories, and marks the product as copying them.
-pub(in super::super) async fn categorize(
+pub(crate) async fn categorize(
     app: &App,
     sku: &str,
     categories: &[CategoryCopy],
     token: &str,
     attempt: &Attempt,
-) -> Result<Outcome<ProductDocument>, Error> {
-    let mut set = doc! { "categories": literal(bson(&categories)?) };
+) -> Outcome<ProductDocument> {
+    let mut set = doc! { "categories": literal(stored(&categories)) };
     if !categories.is_empty() {
         set.insert("copying", copying(token, begun_of(categories)));
     }
-    let update = vec![doc! { "$set": set }];
-    Ok(app
-        .collection::<ProductDocument>()
-        .guarded(there(sku), update)
-        .within(attempt)
-        .apply()
-        .await)
+    change(app, there(sku), vec![doc! { "$set": set }], attempt).await
 }
 
 /// One product of a bulk import.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Imported {
+pub(crate) struct Imported {
     /// The SKU.
-    pub(in super::super) sku: String,
+    pub(crate) sku: String,
     /// Content.
-    pub(in super::super) content: Content,
+    pub(crate) content: Content,
     /// Prices.
-    pub(in super::super) pricing: Pricing,
+    pub(crate) pricing: Pricing,
     /// Copies of its categories.
-    pub(in super::super) categories: Vec<CategoryCopy>,
+    pub(crate) categories: Vec<CategoryCopy>,
     /// Contributors. With `None` those of the product stay.
-    pub(in super::super) contributors: Option<Vec<Contributor>>,
+    pub(crate) contributors: Option<Vec<Contributor>>,
     /// Digest of the line.
-    pub(in super::super) origin: String,
+    pub(crate) origin: String,
     /// Generation, if the product doesn't exist yet.
-    pub(in super::super) incarnation: String,
+    pub(crate) incarnation: String,
     /// The new nonce.
-    pub(in super::super) nonce: String,
+    pub(crate) nonce: String,
 }
 
 /// Inserts products, or replaces content, price and categories of existing ones, and their contributors if
 /// given. Returns the positions of products that are being removed.
-pub(in super::super) async fn import(
+pub(crate) async fn import(
     app: &App,
     products: &[Imported],
     token: &str,
@@ -134,12 +128,12 @@ pub(in super::super) async fn import(
         .iter()
         .map(|product| {
             let made_by = product.contributors.as_deref();
-            let mut set = content_fields(&product.content, made_by)?;
+            let mut set = content_fields(&product.content, made_by);
             set.extend(doc! {
-                "pricing": literal(bson(&product.pricing)?),
-                "categories": literal(bson(&product.categories)?),
+                "pricing": literal(stored(&product.pricing)),
+                "categories": literal(stored(&product.categories)),
                 "contributors": match made_by {
-                    Some(contributors) => literal(bson(&contributors)?),
+                    Some(contributors) => literal(stored(&contributors)),
                     None => array("contributors"),
                 },
                 "incarnation": { "$ifNull": ["$incarnation", literal(&product.incarnation)] },
@@ -151,16 +145,16 @@ pub(in super::super) async fn import(
                 let begun = begun_of(&product.categories);
                 set.insert("copying", copying(token, begun));
             }
-            Ok((there(&product.sku), vec![doc! { "$set": set }, plane_stage()]))
+            (there(&product.sku), vec![doc! { "$set": set }, plane_stage()])
         })
-        .collect::<Result<_, Error>>()?;
+        .collect();
     app.collection::<ProductDocument>().upsert_each(updates).await
 }
 
 /// Removes the mark of one bulk import after its copies were checked: the categories, and the names in the
 /// products of `renamed`. Other products with copies of names may have been marked for these before, so they
 /// are checked one by one.
-pub(in super::super) async fn unmark_all(
+pub(crate) async fn unmark_all(
     app: &App,
     skus: &[String],
     renamed: &[String],
@@ -173,40 +167,64 @@ pub(in super::super) async fn unmark_all(
     Ok(())
 }
 
+/// Sets the stemming of products without a language that have another one, in the batch of products after
+/// `after`. Returns the last SKU of the batch, and the number of changed products; `None` at the end.
+pub(crate) async fn set_stemming(
+    app: &App,
+    after: &str,
+    stemming: &str,
+) -> Result<Option<(String, u64)>, Error> {
+    /// A product's key alone.
+    #[derive(Serialize, Deserialize)]
+    struct Key {
+        #[serde(rename = "_id")]
+        sku: String,
+    }
+    impl Stored for Key {
+        const COLLECTION: &'static str = ProductDocument::COLLECTION;
+    }
+    let list = List {
+        filter: doc! { "_id": { "$gt": after } },
+        sort: doc! { "_id": 1 },
+        limit: 1_000,
+        projection: Some(doc! { "_id": 1 }),
+        hint: Some("_id_"),
+        ..List::default()
+    };
+    let Some(Key { sku: upto }) = app.collection::<Key>().list(list).await?.pop() else {
+        return Ok(None);
+    };
+    let filter = doc! {
+        "_id": { "$gt": after, "$lte": &upto },
+        "language": { "$exists": false },
+        "stemming": { "$ne": stemming },
+    };
+    let update = doc! { "$set": { "stemming": stemming } };
+    let changed = app.collection::<ProductDocument>().update_many(filter, update, vec![]).await?;
+    Ok(Some((upto, changed)))
+}
+
 /// The fields to set for a content. `version` and `outbox` change if the title or the contributors change.
-fn content_fields(content: &Content, made_by: Option<&[Contributor]>) -> Result<Document, Error> {
+fn content_fields(content: &Content, made_by: Option<&[Contributor]>) -> Document {
     let retitled = doc! { "$ne": ["$title", literal(&content.title)] };
     let (works_change, concerned) = match made_by {
         None => (retitled, everyone()),
         Some(all) => {
-            let others = doc! { "$ne": [array("contributors"), literal(bson(&all)?)] };
+            let others = doc! { "$ne": [array("contributors"), literal(stored(&all))] };
             let people: Vec<Bson> = all.iter().map(|one| Bson::from(&one.person_id)).collect();
             let all = doc! { "$setUnion": [everyone(), literal(people)] };
             (doc! { "$or": [retitled, others] }, Bson::Document(all))
         }
     };
-    let optional = |value: Bson| match value {
-        Bson::Null => Bson::from("$$REMOVE"),
-        value => literal(value),
-    };
+    let literals = stored_fields(content).into_iter().map(|(field, value)| (field, literal(value)));
+    let mut fields: Document = literals.collect();
+    for optional in ["language", "asin", "shipping"] {
+        fields.entry(optional.to_owned()).or_insert_with(|| "$$REMOVE".into());
+    }
     let nobody = Bson::Array(vec![]);
-    Ok(doc! {
-        "type": literal(&content.kind),
-        "title": literal(&content.title),
-        "titleKey": literal(&content.title_key),
-        "description": literal(&content.description),
-        "language": optional(bson(&content.language)?),
-        "stemming": content.stemming,
-        "asin": optional(bson(&content.asin)?),
-        "issued": literal(&content.issued),
-        "shipping": optional(bson(&content.shipping)?),
-        "details": literal(bson(&content.details)?),
-        "properties": literal(bson(&content.properties)?),
+    fields.extend(doc! {
         "version": choose(works_change.clone(), next_version(), "$version"),
         "outbox": works_due(choose(works_change, concerned, nobody)),
-    })
-}
-
-fn bson(value: &impl serde::Serialize) -> Result<Bson, Error> {
-    serialize_to_bson(value).map_err(Error::internal)
+    });
+    fields
 }

@@ -6,7 +6,7 @@ use super::super::documents::ProductDocument;
 use crate::{app::App, domains::people::PersonDocument, error::Error};
 
 /// Calls `each` for every product.
-pub(in super::super) async fn for_each(
+pub(crate) async fn for_each(
     app: &App,
     each: impl FnMut(ProductDocument) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -14,7 +14,7 @@ pub(in super::super) async fn for_each(
 }
 
 /// Contributions that are missing in the person's works or differ from them.
-pub(in super::super) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>, Error> {
+pub(crate) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>, Error> {
     let works = doc! { "$filter": {
         "input": { "$ifNull": ["$works", []] }, "as": "work", "cond": { "$eq": ["$$work.sku", "$$sku"] },
     } };
@@ -49,9 +49,7 @@ pub(in super::super) async fn list_unwritten_works(app: &App) -> Result<Vec<Docu
 }
 
 /// Works of people whose product is gone or doesn't credit them.
-pub(in super::super) async fn list_works_without_product(
-    app: &App,
-) -> Result<Vec<Document>, Error> {
+pub(crate) async fn list_works_without_product(app: &App) -> Result<Vec<Document>, Error> {
     let knows = doc! { "$in": ["$_id", { "$ifNull": [{ "$first": "$product.people" }, []] }] };
     app.collection::<PersonDocument>()
         .aggregate(vec![

@@ -4,180 +4,71 @@ use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
 
 use super::super::{
-    documents::{Property, coordinate},
+    documents::coordinate,
+    types::{
+        AmountRange, CategoryFilter, CreditFilter, CreditedPerson, PriceAndWeightBox, PriceRange,
+        ProductsBy, PropertyInput, TextFilter, TitleFilter,
+    },
     view::{ProductView, StoredProduct},
 };
 use crate::{
     app::App,
     error::Error,
     graphql::{
-        page::{Order, Page},
-        scalars::CurrencyCode,
+        declared::{each, valid},
+        input,
+        node_id::NodeKind,
+        page::{Order, Page, Paging},
+        refusals::InvalidInput,
+        scalars::{LocaleTag, Slug},
     },
     mongo::{
         collection::List,
         expression::{both, starts_with},
+        keyset::{self, SortKey},
     },
 };
-
-/// A checked selection of products.
-#[derive(Debug, Clone)]
-pub(in super::super) enum Selection {
-    /// Savings of at least this percentage.
-    Discount(i32),
-    /// Albums of a genre.
-    Genre(String),
-    /// A person, by id or by name, in a role, in products of a type.
-    Credited { field: &'static str, who: String, role: String, kind: String },
-    /// Prefix of the title's key.
-    Title { prefix: String, kind: Option<String> },
-    /// Search words, and MongoDB's name of their language.
-    Text { query: String, language: &'static str },
-    /// A category path, and which categories it selects.
-    Category(Place, String),
-    /// All of these properties.
-    Properties(Vec<Property>),
-    /// Currency, minimum and maximum price.
-    Price(CurrencyCode, [i64; 2]),
-    /// Currency, minimum and maximum price, minimum and maximum weight.
-    Plane(CurrencyCode, [i64; 2], [i64; 2]),
-}
-
-/// The categories that a path selects.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Place {
-    /// The category with this path.
-    Exact,
-    /// Its children.
-    Children,
-    /// The category and all categories below it.
-    Subtree,
-}
 
 /// Maximum number of results of full text search.
 const BEST: i64 = 200;
 /// Tolerance for coordinates. MongoDB computes logarithms itself, and its last digit may differ.
 const EDGE: f64 = 1e-9;
+/// Sort key of full text search. No index has it.
+const SCORE: &str = "score";
 
-impl Selection {
-    /// Sort keys. The list's index has them after the fields that the filter fixes.
-    pub(in super::super) fn order(&self) -> Order {
-        let keys = match self {
-            Self::Discount(_) => vec![("pricing.pctSavings", -1), ("_id", 1)],
-            Self::Genre(_) | Self::Credited { .. } => vec![("issued", -1), ("_id", 1)],
-            Self::Title { .. } | Self::Category(..) => vec![("titleKey", 1), ("_id", 1)],
-            Self::Text { .. } => vec![("score", -1), ("_id", 1)],
-            Self::Properties(_) | Self::Plane(..) => vec![("_id", 1)],
-            Self::Price(..) => vec![("pricing.retail", 1), ("_id", 1)],
-        };
-        Order { list: format!("products {self:?}"), keys }
+/// A checked selection of products: the index that serves it, the sort keys that the index has after the
+/// fields that the filter fixes, and the filter.
+type Selection = (&'static str, Vec<SortKey>, Document);
+
+/// A product with its values of the list's sort keys.
+pub type Placed = (Vec<Bson>, StoredProduct);
+
+/// A page of products.
+///
+/// # Errors
+/// `BadInput` with the invalid argument, or an error of the read.
+pub async fn list(app: &App, by: ProductsBy, paging: Paging) -> Result<(Page, Vec<Placed>), Error> {
+    let list = format!("products {by:?}");
+    let (hint, keys, filter) = selected(app, by)?;
+    let page = Page::new(app, Order { list, keys: keys.clone() }, paging)?;
+    let filter = both(filter, doc! { "deletedAt": { "$exists": false } });
+    if hint == "text" {
+        let found = rank(app, filter, &keys, &page).await?;
+        return Ok((page, found));
     }
-
-    fn hint(&self) -> &'static str {
-        match self {
-            Self::Discount(_) => "discount",
-            Self::Genre(_) => "genre",
-            Self::Credited { field: "contributors.name", .. } => "credited_name",
-            Self::Credited { .. } => "credited",
-            Self::Title { kind: None, .. } => "title",
-            Self::Title { .. } => "type_title",
-            Self::Text { .. } => "text",
-            Self::Category(Place::Exact, _) => "category",
-            Self::Category(Place::Children, _) => "category_children",
-            Self::Category(Place::Subtree, _) => "category_subtree",
-            Self::Properties(_) => "property",
-            Self::Price(..) => "price",
-            Self::Plane(..) => "plane",
-        }
-    }
-
-    fn filter(&self) -> Document {
-        match self {
-            Self::Discount(least) => doc! { "pricing.pctSavings": { "$gte": least } },
-            Self::Genre(genre) => doc! { "type": "album", "details.genres": genre },
-            Self::Credited { field, who, role, kind } => {
-                let key = field.trim_start_matches("contributors.");
-                let part = doc! { key: who, "role": role };
-                doc! { "contributors": { "$elemMatch": part }, "type": kind }
-            }
-            Self::Title { prefix, kind } => {
-                let title = doc! { "titleKey": starts_with(prefix) };
-                kind.as_ref().map_or(title.clone(), |kind| both(doc! { "type": kind }, title))
-            }
-            Self::Text { query, language } => {
-                doc! { "$text": { "$search": query, "$language": *language } }
-            }
-            Self::Category(Place::Exact, path) => doc! { "categories.path": path },
-            Self::Category(Place::Children, path) => doc! { "categories.parentPath": path },
-            Self::Category(Place::Subtree, path) => doc! { "categories.within": path },
-            Self::Properties(all) => doc! { "properties": { "$all": matching(all) } },
-            Self::Price(currency, price) => doc! {
-                "pricing.currency": currency.code(), "pricing.retail": between(*price),
-            },
-            Self::Plane(currency, price, weight) => doc! {
-                "plane": { "$geoWithin": { "$box": corners(*price, *weight) } },
-                "pricing.currency": currency.code(),
-                "pricing.retail": between(*price),
-                "shipping.weight": between(*weight),
-            },
-        }
-    }
-
-    /// The product's values of the sort keys.
-    fn position(&self, product: &ProductView<'_>, score: f64) -> Vec<Bson> {
-        let id = Bson::from(product.sku);
-        match self {
-            Self::Discount(_) => vec![product.pricing.pct_savings.into(), id],
-            Self::Genre(_) | Self::Credited { .. } => {
-                vec![Bson::from(product.issued.unwrap_or_default()), id]
-            }
-            Self::Title { .. } | Self::Category(..) => vec![Bson::from(product.title_key), id],
-            Self::Text { .. } => vec![score.into(), id],
-            Self::Properties(_) | Self::Plane(..) => vec![id],
-            Self::Price(..) => vec![product.pricing.retail.into(), id],
-        }
-    }
-}
-
-fn between([min, max]: [i64; 2]) -> Document {
-    doc! { "$gte": min, "$lte": max }
-}
-
-fn matching(properties: &[Property]) -> Vec<Document> {
-    let one = |property: &Property| doc! { "key": &property.key, "value": &property.value };
-    properties.iter().map(|property| doc! { "$elemMatch": one(property) }).collect()
-}
-
-/// The box on the plane, enlarged by a tolerance. The amounts themselves decide at its edge.
-fn corners(price: [i64; 2], weight: [i64; 2]) -> Vec<Bson> {
-    let corner = |side: usize, edge: f64| {
-        Bson::from(vec![coordinate(price[side]) + edge, coordinate(weight[side]) + edge])
-    };
-    vec![corner(0, -EDGE), corner(1, EDGE)]
-}
-
-/// A page of products, each with its values of the sort keys.
-pub(in super::super) async fn list(
-    app: &App,
-    selection: &Selection,
-    page: &Page,
-) -> Result<Vec<(Vec<Bson>, StoredProduct)>, Error> {
-    let filter = both(selection.filter(), doc! { "deletedAt": { "$exists": false } });
-    if matches!(selection, Selection::Text { .. }) {
-        return rank(app, selection, filter, page).await;
-    }
-    let list = List { hint: Some(selection.hint()), ..page.list(filter) };
+    let list = List { hint: Some(hint), ..page.list(filter) };
     let found = app.collection::<StoredProduct>().list(list).await?;
-    Ok(found.into_iter().map(|product| (selection.position(product.get(), 0.0), product)).collect())
+    let placed = |product: StoredProduct| (position(&keys, product.get(), 0.0), product);
+    Ok((page, found.into_iter().map(placed).collect()))
 }
 
 /// A page of the best matches. No index is sorted by score, so each page ranks them again.
 async fn rank(
     app: &App,
-    selection: &Selection,
     filter: Document,
+    keys: &[SortKey],
     page: &Page,
-) -> Result<Vec<(Vec<Bson>, StoredProduct)>, Error> {
+) -> Result<Vec<Placed>, Error> {
     #[derive(Deserialize)]
     struct Match {
         score: f64,
@@ -188,13 +79,134 @@ async fn rank(
         .collection::<StoredProduct>()
         .rank(vec![
             doc! { "$match": filter },
-            doc! { "$project": { "score": { "$meta": "textScore" }, "product": "$$ROOT" } },
-            doc! { "$sort": &rest.sort },
+            doc! { "$project": { SCORE: { "$meta": "textScore" }, "product": "$$ROOT" } },
+            doc! { "$sort": keyset::sort(keys) },
             doc! { "$limit": BEST },
+            // Differs from the first sort if the page is read backwards.
+            doc! { "$sort": rest.sort },
             doc! { "$match": rest.filter },
             doc! { "$limit": rest.limit },
         ])
         .await?;
-    let placed = |Match { score, product }| (selection.position(product.get(), score), product);
+    let placed = |Match { score, product }| (position(keys, product.get(), score), product);
     Ok(found.into_iter().map(placed).collect())
+}
+
+/// The product's values of the sort keys.
+fn position(keys: &[SortKey], product: &ProductView<'_>, score: f64) -> Vec<Bson> {
+    let value = |(key, _): &SortKey| match *key {
+        "pricing.pctSavings" => product.pricing.pct_savings.into(),
+        "pricing.retail" => product.pricing.retail.into(),
+        "issued" => product.issued.unwrap_or_default().into(),
+        "titleKey" => product.title_key.into(),
+        SCORE => score.into(),
+        _ => product.sku.into(),
+    };
+    keys.iter().map(value).collect()
+}
+
+fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
+    let (hint, key, filter) = match by {
+        ProductsBy::DiscountAtLeast(least) => {
+            input::within("by.discountAtLeast", least.into(), 1..=100)?;
+            let filter = doc! { "pricing.pctSavings": { "$gte": least } };
+            ("discount", Some(("pricing.pctSavings", -1)), filter)
+        }
+        ProductsBy::AlbumsByGenre(genre) => {
+            let genre = input::verbatim("by.albumsByGenre", &genre, 1..=50)?;
+            let filter = doc! { "type": "album", "details.genres": genre };
+            ("genre", Some(("issued", -1)), filter)
+        }
+        ProductsBy::Credited(CreditFilter { by, role, kind }) => {
+            let (hint, mut part) = match by {
+                CreditedPerson::PersonId(id) => {
+                    // No person has an empty `_id`.
+                    let id = input::id(NodeKind::Person, &id).unwrap_or_default();
+                    ("credited", doc! { "personId": id })
+                }
+                CreditedPerson::Name(name) => {
+                    let name = input::verbatim("by.credited.by.name", &name, 1..=200)?;
+                    ("credited_name", doc! { "name": name })
+                }
+            };
+            part.insert("role", role.as_str());
+            let filter = doc! { "contributors": { "$elemMatch": part }, "type": kind.as_str() };
+            (hint, Some(("issued", -1)), filter)
+        }
+        ProductsBy::TitleStartsWith(TitleFilter { prefix, kind }) => {
+            let prefix = input::verbatim("by.titleStartsWith.prefix", &prefix, 1..=300)?;
+            let title = doc! { "titleKey": starts_with(&input::folded(&prefix)) };
+            let (hint, filter) = match kind.as_ref().map(Slug::as_str) {
+                Some(kind) => ("type_title", both(doc! { "type": kind }, title)),
+                None => ("title", title),
+            };
+            (hint, Some(("titleKey", 1)), filter)
+        }
+        ProductsBy::Text(TextFilter { query, language }) => {
+            let query = input::verbatim("by.text.query", &query, 1..=200)?;
+            let language = LocaleTag::stemming_of(language.as_ref(), &app.config().site_locale);
+            let filter = doc! { "$text": { "$search": query, "$language": language } };
+            ("text", Some((SCORE, -1)), filter)
+        }
+        ProductsBy::Category(filter) => {
+            let (name, hint, field, path) = match filter {
+                CategoryFilter::Exact(path) => ("exact", "category", "categories.path", path),
+                CategoryFilter::Children(path) => {
+                    ("children", "category_children", "categories.parentPath", path)
+                }
+                CategoryFilter::Subtree(path) => {
+                    ("subtree", "category_subtree", "categories.within", path)
+                }
+            };
+            input::path(&format!("by.category.{name}"), &path)?;
+            (hint, Some(("titleKey", 1)), doc! { field: path })
+        }
+        ProductsBy::Property(mut properties) => {
+            if !(1..=5).contains(&properties.len()) {
+                return Err(InvalidInput::new("by.property", "takes 1 to 5 properties"));
+            }
+            each(5, valid)("by.property", &mut properties)?;
+            let one = |PropertyInput { key, value }| doc! { "$elemMatch": { "key": key, "value": value } };
+            let all: Vec<Document> = properties.into_iter().map(one).collect();
+            ("property", None, doc! { "properties": { "$all": all } })
+        }
+        ProductsBy::PriceBetween(PriceRange { currency, min, max }) => {
+            let price = range("by.priceBetween", AmountRange { min, max })?;
+            let filter =
+                doc! { "pricing.currency": currency.code(), "pricing.retail": between(price) };
+            ("price", Some(("pricing.retail", 1)), filter)
+        }
+        ProductsBy::Within(PriceAndWeightBox { currency, price, weight }) => {
+            let (price, weight) = (range("by.box.price", price)?, range("by.box.weight", weight)?);
+            let filter = doc! {
+                "plane": { "$geoWithin": { "$box": corners(price, weight) } },
+                "pricing.currency": currency.code(),
+                "pricing.retail": between(price),
+                "shipping.weight": between(weight),
+            };
+            ("plane", None, filter)
+        }
+    };
+    Ok((hint, key.into_iter().chain([("_id", 1)]).collect(), filter))
+}
+
+/// Checks a range of two amounts: neither is negative, and the minimum isn't greater than the maximum.
+fn range(field: &str, AmountRange { min, max }: AmountRange) -> Result<[i64; 2], InvalidInput> {
+    /// Greater than every amount in the catalog.
+    const MOST: i64 = 1_000_000_000_000;
+    let min = input::within(&format!("{field}.min"), min.0, 0..=MOST)?;
+    let max = input::within(&format!("{field}.max"), max.0, min..=MOST)?;
+    Ok([min, max])
+}
+
+fn between([min, max]: [i64; 2]) -> Document {
+    doc! { "$gte": min, "$lte": max }
+}
+
+/// The box on the plane, enlarged by a tolerance. The amounts themselves decide at its edge.
+fn corners(price: [i64; 2], weight: [i64; 2]) -> Vec<Bson> {
+    let corner = |side: usize, edge: f64| {
+        Bson::from(vec![coordinate(price[side]) + edge, coordinate(weight[side]) + edge])
+    };
+    vec![corner(0, -EDGE), corner(1, EDGE)]
 }

@@ -4,33 +4,26 @@ mod edit;
 mod flow;
 mod invariants;
 mod lists;
-mod stemming;
 
-pub(super) use edit::{Imported, categorize, import, insert, set_price, unmark_all, update};
-pub(super) use flow::{
-    Corrections, correct, credit, list_copying, list_deleted, list_due, mark_deleted, remove,
-    settle, settle_all, uncredit,
-};
-pub(super) use invariants::{for_each, list_unwritten_works, list_works_without_product};
-pub(super) use lists::{Place, Selection, list};
-pub(super) use stemming::{find_end_of_batch, set_stemming};
+pub(super) use self::{edit::*, flow::*, invariants::*};
+pub use lists::list;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    documents::{Copying, Pricing, ProductDocument},
+    documents::{Pricing, ProductDocument},
     view::StoredProduct,
 };
 use crate::{
     app::App,
     domains::categories::CategoryCopy,
     error::Error,
+    flow::Attempt,
     mongo::{
-        Stored,
+        Outcome, Stored,
         collection::List,
         expression::{append, array, choose, literal, whole},
-        indexes::Index,
     },
 };
 
@@ -53,11 +46,10 @@ pub(super) async fn list_unfinished(
     app: &App,
     skus: &[String],
 ) -> Result<Vec<ProductDocument>, Error> {
-    let filter = doc! { "_id": { "$in": skus }, "$or": [
-        { "outbox.at": { "$exists": true } }, { "copying.at": { "$exists": true } },
-    ] };
-    let (limit, hint) = (i64::try_from(skus.len()).unwrap_or(i64::MAX), Some("_id_"));
-    app.collection().list(List { filter, limit, hint, ..List::default() }).await
+    let mut list = List { hint: Some("_id_"), ..List::of_ids(skus) };
+    let is_there = |field: &str| doc! { field: { "$exists": true } };
+    list.filter.insert("$or", vec![is_there("outbox.at"), is_there("copying.at")]);
+    app.collection().list(list).await
 }
 
 /// The fields of a product that a cart copies.
@@ -79,7 +71,6 @@ pub struct Offer {
 
 impl Stored for Offer {
     const COLLECTION: &'static str = ProductDocument::COLLECTION;
-    const INDEXES: &'static [Index] = &[];
 }
 
 /// The current offer of a product, unless it was deleted.
@@ -87,6 +78,16 @@ pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
     const FIELDS: &[&str] = &["_id", "type", "title", "pricing", "deletedAt"];
     let found = app.collection::<Offer>().get_part_settled(sku, FIELDS).await?;
     Ok(found.filter(|product| product.deleted_at.is_none()))
+}
+
+/// Changes a product within the attempt, if the guard holds.
+async fn change(
+    app: &App,
+    guard: Document,
+    stages: Vec<Document>,
+    attempt: &Attempt,
+) -> Outcome<ProductDocument> {
+    app.collection::<ProductDocument>().guarded(guard, stages).within(attempt).apply().await
 }
 
 /// Guard: the product exists and isn't deleted.
@@ -137,11 +138,6 @@ fn begun_of(categories: &[CategoryCopy]) -> Bson {
     let ids: Vec<Bson> = categories.iter().map(|copy| Bson::from(&copy.id)).collect();
     let sure = doc! { "$setDifference": [{ "$ifNull": ["$categories._id", []] }, begun()] };
     Bson::Document(doc! { "$setDifference": [literal(ids), sure] })
-}
-
-/// Guard: the product still has this mark.
-fn marked(sku: &str, mark: &Copying) -> Document {
-    doc! { "_id": sku, "copying.token": &mark.token }
 }
 
 /// The last stage of an update that changes price or weight. It sets the point on the plane.

@@ -12,7 +12,7 @@ use crate::graphql::{
 };
 
 /// Maximum number of categories of a product.
-pub(in super::super) const CATEGORIES: usize = 20;
+pub(crate) const CATEGORIES: usize = 20;
 /// Maximum price, in minor units.
 const PRICE: i64 = 100_000_000_000;
 /// Maximum weight, in grams.
@@ -34,7 +34,7 @@ input! {
         pub pricing: PricingInput where pricing,
         /// Global ids of the product's categories, at most 20.
         #[graphql(default)]
-        pub categories: Vec<ID> where categories,
+        pub category_ids: Vec<ID> where categories,
     }
 
     /// Content of a product: everything that `updateProduct` replaces as a whole.
@@ -63,7 +63,7 @@ input! {
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     pub struct ShippingInput {
         /// Weight in grams, 0 to 1,000,000,000.
-        pub weight: Long where within(0..=WEIGHT),
+        pub weight: i32 where within(0..=WEIGHT),
         /// Size of the parcel.
         pub dimensions: Option<DimensionsInput> where optional(nested()),
     }
@@ -213,7 +213,7 @@ input! {
         pub sku: ID where sku(),
         /// Global ids of all categories that the product is to be in, at most 20. An empty list removes it from
         /// all.
-        pub categories: Vec<ID> where categories,
+        pub category_ids: Vec<ID> where categories,
     }
 
     /// Input of `creditPerson`.
@@ -314,10 +314,7 @@ fn other_type(_: &str, kind: &mut Slug) -> Result<(), InvalidInput> {
 }
 
 /// Prices: the list price must not be lower than the retail price.
-pub(in super::super) fn pricing(
-    field: &str,
-    pricing: &mut PricingInput,
-) -> Result<(), InvalidInput> {
+pub(crate) fn pricing(field: &str, pricing: &mut PricingInput) -> Result<(), InvalidInput> {
     valid(field, pricing)?;
     if pricing.retail.0 > pricing.list.0 {
         return Err(InvalidInput::new(&format!("{field}.retail"), "is above the list price"));

@@ -51,7 +51,7 @@ pub struct CreditFilter {
 #[derive(Debug, OneofObject)]
 pub enum CreditedPerson {
     /// Global id of the person.
-    Person(ID),
+    PersonId(ID),
     /// Complete name as it is displayed, 1 to 200 characters. Several people may have the same name.
     Name(String),
 }

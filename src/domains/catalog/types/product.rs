@@ -1,6 +1,6 @@
 //! Products as clients see them. The fields that all products have are generated for each type.
 
-use async_graphql::{ID, Interface, Object, Result, SimpleObject};
+use async_graphql::{Context, ID, Interface, Object, Result, SimpleObject};
 
 use super::super::{
     documents,
@@ -8,14 +8,15 @@ use super::super::{
 };
 use crate::{
     domains::{
-        categories::{CategoryCopyView, name_in},
-        comments::Discussion,
+        categories::{self, Category, CategoryBy, CategoryCopyView, name_in},
+        comments::{Discussion, ParentKind},
+        people::{self, Person},
     },
     error::Error,
     graphql::{
         app,
         node_id::NodeKind,
-        scalars::{Date, LocaleTag, Long, Money},
+        scalars::{Date, LocaleTag, Money},
     },
     mongo::lazy_document::Owned,
 };
@@ -167,12 +168,20 @@ macro_rules! product_type {
 
             /// Weight and size of the parcel; null if unknown.
             async fn shipping(&self) -> Result<Option<ProductShipping>> {
-                Ok(self.0.product().shipping.get()?.map(ProductShipping::from))
+                let shown = |documents::Shipping { weight, dimensions }| {
+                    let weight = i32::try_from(weight).unwrap_or(i32::MAX);
+                    ProductShipping { weight, dimensions }
+                };
+                Ok(self.0.product().shipping.get()?.map(shown))
             }
 
             /// Prices of the product.
             async fn pricing(&self) -> Pricing {
-                Pricing(self.0.product().pricing)
+                let documents::Pricing { list, retail, savings, pct_savings, currency } =
+                    self.0.product().pricing;
+                let [list, retail, savings] =
+                    [list, retail, savings].map(|amount| Money::new(amount, currency));
+                Pricing { list, retail, savings, pct_savings }
             }
 
             /// Categories that the product is in.
@@ -185,12 +194,14 @@ macro_rules! product_type {
             /// People who contributed to the product, with their roles.
             async fn contributors(&self) -> Result<Vec<Contributor<'_>>> {
                 let contributors = self.0.product().contributors.get()?;
-                Ok(contributors.into_iter().map(Contributor::from).collect())
+                Ok(contributors.into_iter().map(Contributor).collect())
             }
 
             /// Discussion of the product with its newest comments; null if none was opened.
             async fn discussion(&self) -> Result<Option<Discussion>> {
-                Ok(self.0.product().discussion.get()?.map(|Owned(summary)| Discussion(summary)))
+                let product = self.0.product();
+                let shown = |Owned(found)| Discussion::of(ParentKind::Product, product.sku, found);
+                Ok(product.discussion.get()?.map(shown))
             }
 
             /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the
@@ -270,63 +281,53 @@ product_type! {
 }
 
 /// Prices of a product.
-#[derive(Debug)]
-pub struct Pricing(documents::Pricing);
-
-/// Prices of a product.
-#[Object]
-impl Pricing {
+#[derive(Debug, SimpleObject)]
+pub struct Pricing {
     /// List price.
-    async fn list(&self) -> Money {
-        Money::new(self.0.list, self.0.currency)
-    }
-
+    list: Money,
     /// Retail price, at which the product is sold.
-    async fn retail(&self) -> Money {
-        Money::new(self.0.retail, self.0.currency)
-    }
-
+    retail: Money,
     /// List price minus retail price.
-    async fn savings(&self) -> Money {
-        Money::new(self.0.savings, self.0.currency)
-    }
-
+    savings: Money,
     /// Savings in per cent of the list price, rounded down.
-    async fn pct_savings(&self) -> i32 {
-        self.0.pct_savings
-    }
+    pct_savings: i32,
 }
 
 /// Weight and size of the parcel.
 #[derive(Debug, SimpleObject)]
 pub struct ProductShipping {
     /// Weight in grams.
-    weight: Long,
+    weight: i32,
     /// Size of the parcel; null if unknown.
     dimensions: Option<documents::Dimensions>,
 }
 
-impl From<documents::Shipping> for ProductShipping {
-    fn from(shipping: documents::Shipping) -> Self {
-        Self { weight: Long(shipping.weight), dimensions: shipping.dimensions }
-    }
-}
+/// A person who contributed to a product.
+#[derive(Debug)]
+pub struct Contributor<'a>(ContributorView<'a>);
 
 /// A person who contributed to a product.
-#[derive(Debug, SimpleObject)]
-pub struct Contributor<'a> {
+#[Object]
+impl Contributor<'_> {
     /// Global id of the person.
-    person_id: ID,
-    /// Name of the person.
-    name: &'a str,
-    /// Role of the person, such as `author`.
-    role: &'a str,
-}
+    async fn person_id(&self) -> ID {
+        NodeKind::Person.id(self.0.person_id)
+    }
 
-impl<'a> From<ContributorView<'a>> for Contributor<'a> {
-    fn from(contributor: ContributorView<'a>) -> Self {
-        let ContributorView { person_id, name, role } = contributor;
-        Self { person_id: NodeKind::Person.id(person_id), name, role }
+    /// The person, with all works.
+    async fn person(&self, context: &Context<'_>) -> Result<Option<Person>> {
+        let id = NodeKind::Person.id(self.0.person_id);
+        Ok(people::operations::person(app(context), &id).await?.map(Person))
+    }
+
+    /// Name of the person. It is a copy: a new name reaches it with a delay.
+    async fn name(&self) -> &str {
+        self.0.name
+    }
+
+    /// Role of the person, such as `author`.
+    async fn role(&self) -> &str {
+        self.0.role
     }
 }
 
@@ -343,6 +344,12 @@ impl ProductCategory<'_> {
     /// Global id of the category.
     pub async fn id(&self) -> ID {
         NodeKind::Category.id(self.copy.id)
+    }
+
+    /// The category itself, with its parent and all its names. Null if it was just deleted.
+    async fn category(&self, context: &Context<'_>) -> Result<Option<Category>> {
+        let by = CategoryBy::Id(NodeKind::Category.id(self.copy.id));
+        Ok(categories::operations::category(app(context), by).await?.map(Category))
     }
 
     /// Slug, the last step of the path.
@@ -369,7 +376,7 @@ impl ProductCategory<'_> {
     /// region, else for another region of the language, else for the site's default language, else any.
     async fn name(
         &self,
-        context: &async_graphql::Context<'_>,
+        context: &Context<'_>,
         #[graphql(
             desc = "Language of the name. Default: the `locale` argument of the field that returned the product."
         )]

@@ -30,12 +30,12 @@ pub async fn create_category(
 ) -> Result<CategoryDocument, Refused> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createCategory"], input.idempotency_key.as_ref(), &*input);
-    let parent = input.parent.as_ref().map(|parent| parent.as_str());
+    let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
     plant(&cx, op, input.slug.clone(), names_of(&input.names), parent).await
 }
 
 /// Creates a category from checked input; its `_id` is the op's id.
-pub(in super::super) async fn plant(
+pub(crate) async fn plant(
     app: &App,
     op: Op,
     slug: Slug,
@@ -70,7 +70,7 @@ async fn open_parent(
     let (attempt, parent) = tree.open(id).await?;
     if parent.ancestors.len() + 2 > DEPTH {
         let reason = format!("would make the tree deeper than {DEPTH} categories");
-        return Err(InvalidInput::new("parent", reason).into());
+        return Err(InvalidInput::new("parentId", reason).into());
     }
     Ok((attempt, Some(parent)))
 }

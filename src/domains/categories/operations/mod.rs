@@ -54,7 +54,7 @@ async fn at_path(app: &App, path: &str) -> Result<Option<CategoryDocument>, Erro
 
 /// The category with a slug that no other category has.
 async fn only_of_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>, Error> {
-    let mut found = store::list_of_slug(app, slug, 2).await?;
+    let mut found = store::list_of_slug(app, slug, None).await?;
     if found.len() > 1 {
         return Err(Error::bad_input("by.slug", "is that of several categories: ask by path"));
     }

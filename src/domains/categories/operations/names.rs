@@ -21,7 +21,7 @@ pub async fn rename_category(
     input: RenameCategoryInput,
 ) -> Result<CategoryDocument, Stop<RenameCategoryResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
-    let (id, locale) = (&input.category, &input.locale);
+    let (id, locale) = (&input.category_id, &input.locale);
     let named = store::set_name(&cx, id, locale, &input.name, Before::Named).await;
     if let Some(changed) = named.decided()? {
         return Ok(tree.carry(changed).await?);
@@ -36,7 +36,7 @@ pub async fn add_translation(
     input: AddTranslationInput,
 ) -> Result<CategoryDocument, Stop<AddTranslationResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
-    let (id, locale) = (&input.category, &input.locale);
+    let (id, locale) = (&input.category_id, &input.locale);
     let named = store::set_name(&cx, id, locale, &input.name, Before::Unnamed).await;
     if let Some(changed) = named.decided()? {
         return Ok(tree.carry(changed).await?);
@@ -54,7 +54,7 @@ pub async fn remove_translation(
     input: RemoveTranslationInput,
 ) -> Result<CategoryDocument, Stop<RemoveTranslationResult>> {
     let (tree, input) = (Categories::over(&cx), input.checked()?);
-    let (id, locale) = (&input.category, &input.locale);
+    let (id, locale) = (&input.category_id, &input.locale);
     if let Some(changed) = store::remove_name(&cx, id, locale).await.decided()? {
         return Ok(tree.carry(changed).await?);
     }

@@ -28,7 +28,7 @@ pub async fn change_category_slug(
     input: ChangeCategorySlugInput,
 ) -> Result<CategoryDocument, Stop<ChangeCategorySlugResult>> {
     let (tree, input) = (&Categories::over(&cx), &input.checked()?);
-    let (id, slug) = (&input.category, &input.slug);
+    let (id, slug) = (&input.category_id, &input.slug);
     let change = |attempt: Attempt| async move {
         let found = tree.get_locked(id).await?;
         if let Some(changed) = store::set_slug(&cx, id, slug, &attempt).await.decided()? {
@@ -59,10 +59,10 @@ pub async fn move_category(
     input: MoveCategoryInput,
 ) -> Result<CategoryDocument, Stop<MoveCategoryResult>> {
     let (tree, input) = (&Categories::over(&cx), &input.checked()?);
-    let id = &input.category;
+    let id = &input.category_id;
     let change = |attempt: Attempt| async move {
         let category = tree.get_locked(id).await?;
-        let parent = match &input.parent {
+        let parent = match &input.parent_id {
             None => None,
             Some(parent) => Some(tree.get_locked(parent).await?),
         };
@@ -70,7 +70,7 @@ pub async fn move_category(
             let depth = tree.depth_below(&category, Some(parent)).await?;
             if depth.ok_or_else(|| WouldMakeCircle::new(id, &parent.id))? > DEPTH {
                 let reason = format!("would make the tree deeper than {DEPTH} categories");
-                return Err(InvalidInput::new("parent", reason).into());
+                return Err(InvalidInput::new("parentId", reason).into());
             }
         }
         let (parent, slug) = (parent.as_ref(), &category.slug);
@@ -93,5 +93,5 @@ pub async fn delete_category(
     input: DeleteCategoryInput,
 ) -> Result<String, Stop<DeleteCategoryResult>> {
     let input = input.checked()?;
-    Categories::over(&cx).delete_locked(&input.category).await
+    Categories::over(&cx).delete_locked(&input.category_id).await
 }

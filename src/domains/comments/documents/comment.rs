@@ -25,6 +25,9 @@ pub struct CommentDocument {
     pub slug: String,
     /// Slug of the comment that it replies to; empty at the top level.
     pub reply_to: String,
+    /// Id of the comment that it replies to; absent at the top level and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to_id: Option<String>,
     /// Its place in the order of threads: for each level the time in milliseconds and the short name, each
     /// followed by a `/`.
     pub sort_key: String,
@@ -32,6 +35,9 @@ pub struct CommentDocument {
     pub at: DateTime,
     /// Subject of the author.
     pub author: String,
+    /// Name of the author at the time of the post, if the token had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author_name: Option<String>,
     /// The text; empty if the comment was removed.
     pub text: String,
     /// Stars of a review, one to five.
@@ -112,32 +118,28 @@ pub enum Remover {
 }
 
 impl CommentDocument {
-    /// A comment that is to be posted and has no place in a store yet. `reply_to` is the slug and the sort key of
-    /// the comment that it replies to; both are empty at the top level.
-    pub fn draft(
-        (id, origin, nonce): (String, String, String),
-        parent: &Parent,
-        author: &str,
-        (text, stars): (&str, Option<i32>),
-        (reply_to, above): (String, String),
-    ) -> Self {
+    /// A comment in the discussion of `parent`, below the comment that it replies to. It has no text and isn't in
+    /// a store yet.
+    pub fn draft(id: String, parent: &Parent, author: &str, above: Option<&Self>) -> Self {
         Self {
             key: String::new(),
             id,
             on: String::new(),
             parent: parent.clone(),
             slug: String::new(),
-            reply_to,
-            sort_key: format!("{above}/"),
+            reply_to: above.map(|above| above.slug.clone()).unwrap_or_default(),
+            reply_to_id: above.map(|above| above.id.clone()),
+            sort_key: format!("{}/", above.map_or("", |above| &above.sort_key)),
             at: DateTime::MIN,
             author: author.to_owned(),
-            text: text.to_owned(),
-            stars,
-            nonce,
+            author_name: None,
+            text: String::new(),
+            stars: None,
+            nonce: String::new(),
             version: 1,
             edited_at: None,
             removed: None,
-            origin,
+            origin: String::new(),
             due: None,
             settled_at: None,
             sealed: false,

@@ -8,10 +8,8 @@ mod parent;
 
 pub use comment::{AuthoredComment, CommentDocument, PageDocument};
 pub(super) use comment::{Due, DueKind, Removed, Remover};
-pub(super) use parent::{
-    Assets, Contents, Kind, Migration, OpenDiscussion, Parent, ParentDocument, ParentKind,
-    Products, Taken, of_kind,
-};
+pub use parent::ParentKind;
+pub(super) use parent::{Migration, OpenDiscussion, Parent, ParentDocument, Taken, of_kind};
 
 use async_graphql::Enum;
 use mongodb::bson::DateTime;
@@ -86,6 +84,9 @@ pub struct CommentExcerpt {
     pub slug: String,
     /// Subject of the author.
     pub author: String,
+    /// Name of the author at the time of the post.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author_name: Option<String>,
     /// The first characters of the text.
     pub text: String,
     /// Whether the text is longer.

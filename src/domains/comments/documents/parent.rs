@@ -1,7 +1,5 @@
 //! The kinds of discussed documents, and the discussion as this room stores it inside them.
 
-use std::marker::PhantomData;
-
 use async_graphql::ID;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
@@ -9,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{CommentDocument, CommentExcerpt, Layout, Rating};
 use crate::{
     graphql::{
+        input::is_key,
         node_id::{self, NodeKind},
         requester::{Requester, Role},
     },
@@ -27,50 +26,28 @@ pub enum ParentKind {
     Asset,
 }
 
-/// A kind of discussed documents, as a type.
-pub(in super::super) trait Kind: Send + Sync + 'static {
-    /// The kind.
-    const KIND: ParentKind;
-    /// The collection of its documents.
-    const COLLECTION: &'static str;
-}
-
-macro_rules! kinds {
-    ($($name:ident of $kind:ident in $collection:literal,)+) => {
-        $(
-            pub(in super::super) struct $name;
-
-            impl Kind for $name {
-                const KIND: ParentKind = ParentKind::$kind;
-                const COLLECTION: &'static str = $collection;
-            }
-        )+
-    };
-}
-
-kinds! {
-    Products of Product in "products",
-    Contents of Content in "nodes",
-    Assets of Asset in "assetEntries",
-}
+/// Each kind: that of its global ids, its collection, and the role that may open a discussion of it.
+const KINDS: [(NodeKind, &str, Role); 3] = [
+    (NodeKind::Product, "products", Role::Merchant),
+    (NodeKind::Content, "nodes", Role::Editor),
+    (NodeKind::Asset, "assetEntries", Role::Editor),
+];
 
 /// Evaluates an expression with the document type `Own` of a kind.
 macro_rules! of_kind {
     ($kind:expr, $own:ident => $does:expr) => {{
-        use $crate::domains::comments::documents::{
-            Assets, Contents, ParentDocument, ParentKind, Products,
-        };
+        use $crate::domains::comments::documents::{ParentDocument, ParentKind};
         match $kind {
             ParentKind::Product => {
-                type $own = ParentDocument<Products>;
+                type $own = ParentDocument<{ ParentKind::Product as usize }>;
                 $does
             }
             ParentKind::Content => {
-                type $own = ParentDocument<Contents>;
+                type $own = ParentDocument<{ ParentKind::Content as usize }>;
                 $does
             }
             ParentKind::Asset => {
-                type $own = ParentDocument<Assets>;
+                type $own = ParentDocument<{ ParentKind::Asset as usize }>;
                 $does
             }
         }
@@ -83,30 +60,23 @@ impl ParentKind {
     pub const ALL: [Self; 3] = [Self::Product, Self::Content, Self::Asset];
 
     /// The kind of its global ids.
-    fn node(self) -> NodeKind {
-        match self {
-            Self::Product => NodeKind::Product,
-            Self::Content => NodeKind::Content,
-            Self::Asset => NodeKind::Asset,
-        }
+    const fn node(self) -> NodeKind {
+        KINDS[self as usize].0
     }
 
-    /// Its name in messages.
+    /// Its name in messages and in the ids of comments.
     pub fn name(self) -> &'static str {
         self.node().name()
     }
 
     /// The collection of its documents.
     pub fn collection(self) -> &'static str {
-        of_kind!(self, Own => Own::COLLECTION)
+        KINDS[self as usize].1
     }
 
     /// The role that may open a discussion of it.
     pub fn role(self) -> Role {
-        match self {
-            Self::Product => Role::Merchant,
-            Self::Content | Self::Asset => Role::Editor,
-        }
+        KINDS[self as usize].2
     }
 
     /// Guard: the caller can see the document.
@@ -149,19 +119,34 @@ impl Parent {
     pub fn of(id: &str) -> Option<Self> {
         let (node, key) = node_id::decode(id)?;
         let kind = ParentKind::ALL.into_iter().find(|kind| kind.node() == node)?;
-        Some(Self { kind, key })
+        is_key(&key).then_some(Self { kind, key })
     }
 
     /// Its global id.
     pub fn id(&self) -> ID {
         self.kind.node().id(&self.key)
     }
+
+    /// The global id of a comment on it. It names the document too, so that one command finds the comment once
+    /// the document has shown that the caller may see it.
+    pub fn comment_id(&self, id: &str) -> ID {
+        NodeKind::Comment.id(&[self.kind.name(), &self.key, id].join(":"))
+    }
+
+    /// The discussed document, and the id of the comment with a global id; `None` if no comment has it.
+    pub fn of_comment(id: &str) -> Option<(Self, String)> {
+        let (NodeKind::Comment, names) = node_id::decode(id)? else { return None };
+        let (kind, names) = names.split_once(':')?;
+        let (key, id) = names.rsplit_once(':')?;
+        let kind = ParentKind::ALL.into_iter().find(|known| known.name() == kind)?;
+        (is_key(key) && is_key(id)).then(|| (Self { kind, key: key.to_owned() }, id.to_owned()))
+    }
 }
 
 /// A discussed document with the fields that this room reads or writes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", bound = "")]
-pub(in super::super) struct ParentDocument<K: Kind> {
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct ParentDocument<const KIND: usize> {
     /// Its `_id`.
     #[serde(rename = "_id")]
     pub(in super::super) key: String,
@@ -189,8 +174,6 @@ pub(in super::super) struct ParentDocument<K: Kind> {
     /// Of an asset: when it becomes visible to readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     published_at: Option<DateTime>,
-    #[serde(skip)]
-    kind: PhantomData<fn() -> K>,
 }
 
 /// Names of the roles that can see the document; everyone can if it is empty.
@@ -206,7 +189,9 @@ struct Edition {
     at: DateTime,
 }
 
-impl<K: Kind> ParentDocument<K> {
+impl<const KIND: usize> ParentDocument<KIND> {
+    /// Its kind.
+    pub(in super::super) const KIND: ParentKind = ParentKind::ALL[KIND];
     /// Fields that lists need: all but the marks.
     pub(in super::super) const FIELDS: &'static [&'static str] = &[
         "_id",
@@ -228,7 +213,7 @@ impl<K: Kind> ParentDocument<K> {
         "discussion.migration.copiedAt",
     ];
     /// Whether visibility depends on the server's time.
-    pub(in super::super) const IS_TIMED: bool = !matches!(K::KIND, ParentKind::Product);
+    pub(in super::super) const IS_TIMED: bool = !matches!(Self::KIND, ParentKind::Product);
 
     /// Whether the caller can see it at that server time; the same rule as [`ParentKind::seen_by`].
     pub(in super::super) fn is_seen_by(
@@ -238,7 +223,7 @@ impl<K: Kind> ParentDocument<K> {
     ) -> bool {
         let is_due = |at: Option<DateTime>| at.is_some_and(|at| now.is_some_and(|now| at <= now));
         let edition = |edition: &Option<Edition>| edition.as_ref().map(|edition| edition.at);
-        let (is_there, is_published) = match K::KIND {
+        let (is_there, is_published) = match Self::KIND {
             ParentKind::Product => return self.deleted_at.is_none(),
             ParentKind::Content => (
                 self.deleted_at.is_none(),
@@ -255,8 +240,8 @@ impl<K: Kind> ParentDocument<K> {
     }
 }
 
-impl<K: Kind> Stored for ParentDocument<K> {
-    const COLLECTION: &'static str = K::COLLECTION;
+impl<const KIND: usize> Stored for ParentDocument<KIND> {
+    const COLLECTION: &'static str = KINDS[KIND].1;
     const INDEXES: &'static [Index] = &[];
 }
 

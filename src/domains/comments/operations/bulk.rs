@@ -103,7 +103,7 @@ pub(in super::super) async fn post_all(
     lines: Vec<Line>,
 ) -> Result<Vec<(usize, InvalidInput)>, Error> {
     let parent = Parent { kind: ParentKind::Product, key: sku.to_owned() };
-    let anyone = Requester { subject: None, roles: Vec::new() };
+    let anyone = Requester::default();
     let seen = parent.kind.seen_by(&anyone);
     let cx = Cx { app, requester: &anyone };
     let discussed = match opened(cx, attempt, &parent, seen.clone()).await? {
@@ -194,22 +194,23 @@ impl<'a> Bulk<'a> {
             }
             None => {}
         }
-        let above = match &line.reply_to {
-            Some(known) => self.replied_to(known)?,
-            None => (String::new(), String::new()),
-        };
-        let (text, nonce) = ((&*line.text, line.stars), self.place.app.ids().random());
+        let above = line.reply_to.as_ref().map(|known| self.replied_to(known)).transpose()?;
         let name = CommentDocument::short(&id, NAME);
-        let identity = (id, line.origin, nonce);
-        let draft = CommentDocument::draft(identity, &self.place.parent, &line.author, text, above);
+        let draft = CommentDocument {
+            origin: line.origin,
+            nonce: self.place.app.ids().random(),
+            text: line.text,
+            stars: line.stars,
+            ..CommentDocument::draft(id, &self.place.parent, &line.author, above)
+        };
         let comment = self.place.placed(&draft, &name, line.at, self.attempt.now());
         self.there.insert(comment.id.clone(), comment.clone());
         self.fresh.push(comment);
         Ok(())
     }
 
-    /// Slug and sort key of the parent comment.
-    fn replied_to(&self, known: &Known) -> Result<(String, String), InvalidInput> {
+    /// The comment to reply to.
+    fn replied_to(&self, known: &Known) -> Result<&CommentDocument, InvalidInput> {
         let invalid = |reason: String| InvalidInput::new(known.field(), reason);
         let id = known.id(&self.discussed);
         let is_posted = |comment: &&CommentDocument| {
@@ -227,7 +228,7 @@ impl<'a> Bulk<'a> {
         if comment.slug.split('/').count() >= LEVELS {
             return Err(invalid(format!("stands {LEVELS} levels deep, where threads end")));
         }
-        Ok((comment.slug.clone(), comment.sort_key.clone()))
+        Ok(comment)
     }
 
     /// Inserts, commits and settles.

@@ -1,21 +1,22 @@
 //! Edits and removes comments. The comment is the decider. Its outbox holds one entry for the discussed
 //! document; an entry that is still there is applied before the next change.
 
+use async_graphql::ID;
 use mongodb::bson::{DateTime, Document};
 
 use super::{
     super::{
-        documents::{CommentDocument, Due, DueKind, Parent, Removed, Remover},
+        documents::{CommentDocument, Due, DueKind, Removed, Remover},
         store::{By, Discussed, reopen},
         types::{
             CommentConflict, CommentRemoved, EditCommentInput, EditCommentResult, EditWindowOver,
             RemoveCommentInput, RemoveCommentResult,
         },
     },
-    begin,
-    copy::carry,
+    begin, comment_of,
     finish::{Finished, finish},
-    no_comment, no_parent, parent_of, uncrowded,
+    moves::carry,
+    no_comment, no_parent, uncrowded,
 };
 use crate::{
     app::App,
@@ -38,14 +39,14 @@ pub async fn edit_comment(
     let input = input.checked()?;
     // The next nonce is derived from this one and the content, so that a repeat is recognised by it.
     let digest = cx.op(&["editComment"], None, &(&input.text, input.stars)).input;
-    let next = cx.ids().derived(&["nonce", &input.slug, author, &input.version, &digest]);
+    let next = cx.ids().derived(&["nonce", &input.comment_id, author, &input.version, &digest]);
     let may = |old: &CommentDocument| old.author == author;
-    change(cx, &parent_of(&input.on)?, &input.slug, may, |attempt, old| {
+    change(cx, &input.comment_id, may, |attempt, old| {
         if old.nonce == next {
             return Ok(None);
         }
         if old.removed.is_some() {
-            return Err(CommentRemoved::new(input.slug.clone()).into());
+            return Err(CommentRemoved::new(old.slug.clone()).into());
         }
         if old.nonce != *input.version {
             return Err(CommentConflict::with(old.clone()).into());
@@ -79,7 +80,7 @@ pub async fn remove_comment(
     let subject = cx.requester.subject()?;
     let input = input.checked()?;
     let may = |old: &CommentDocument| old.author == subject || cx.requester.has(Role::Moderator);
-    change(cx, &parent_of(&input.on)?, &input.slug, may, |attempt, old| {
+    change(cx, &input.comment_id, may, |attempt, old| {
         if old.removed.is_some() {
             return Ok(None);
         }
@@ -103,8 +104,7 @@ pub async fn remove_comment(
 /// `None` if it was changed before.
 async fn change<U: From<NotFound>>(
     cx: Cx<'_>,
-    parent: &Parent,
-    slug: &str,
+    comment_id: &ID,
     may: impl Fn(&CommentDocument) -> bool,
     changed: impl Fn(
         &Attempt,
@@ -112,6 +112,7 @@ async fn change<U: From<NotFound>>(
     ) -> Result<Option<(Option<DateTime>, CommentDocument)>, Stop<U>>,
 ) -> Result<CommentDocument, Stop<U>> {
     let (may, changed) = (&may, &changed);
+    let (parent, id) = &comment_of(comment_id)?;
     let mut is_first = true;
     let read = || {
         let is_first = std::mem::take(&mut is_first);
@@ -127,9 +128,9 @@ async fn change<U: From<NotFound>>(
     decide(read, |attempt: Attempt, discussed: Discussed<'_>| async move {
         let discussed = carry(&attempt, discussed).await?;
         let place = discussed.place();
-        let found = place.find(By::Slug(slug)).await?;
+        let found = place.find(By::Id(id)).await?;
         let old = found.filter(|comment| !comment.is_unposted() && may(comment));
-        let old = old.ok_or_else(|| no_comment(slug))?;
+        let old = old.ok_or_else(|| no_comment(comment_id))?;
         if old.due.is_some() {
             // An earlier change is finished first.
             finished(&attempt, &discussed, old).await?;

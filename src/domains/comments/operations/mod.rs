@@ -1,25 +1,22 @@
 //! The rules of comments.
 
-mod authors;
 mod bulk;
 mod changes;
-mod copy;
-mod drive;
 mod finish;
-mod migrate;
+mod moves;
 mod open;
 mod post;
 mod reads;
 
-pub use authors::comments_by;
 pub(super) use bulk::{Known, Line, post_all};
 pub use changes::{edit_comment, remove_comment};
-pub(super) use drive::drive;
-pub use migrate::migrate_discussion;
-pub(super) use migrate::settle;
+pub use moves::migrate_discussion;
+pub(super) use moves::{drive, settle};
 pub use open::{forget, open_discussion};
 pub use post::{post_comment, review_product};
-pub use reads::{Listed, comment, comments, discussion, followed, replies, subthread};
+pub use reads::{
+    Listed, comment, comments, comments_by, discussion, followed, replied_to, replies, subthread,
+};
 
 use async_graphql::ID;
 
@@ -32,7 +29,6 @@ use crate::{
     flow::Attempt,
     graphql::{
         cx::Cx,
-        input,
         refusals::{NotFound, Stop},
     },
 };
@@ -49,17 +45,18 @@ const SLUG: usize = LEVELS * 33;
 
 /// The discussed document of a global id. A malformed id is treated like the id of nothing.
 pub(super) fn parent_of(id: &ID) -> Result<Parent, NotFound> {
-    let parent = Parent::of(id).filter(|parent| input::is_key(&parent.key));
-    parent.ok_or_else(|| NotFound::given("discussion", id))
+    Parent::of(id).ok_or_else(|| NotFound::given("discussion", id))
 }
 
-/// The slug of a comment. A malformed slug is treated like the slug of no comment.
-pub(super) fn checked_slug(slug: &str) -> Result<&str, NotFound> {
+/// The discussed document, and the comment's own id, of a comment's global id.
+pub(super) fn comment_of(id: &ID) -> Result<(Parent, String), NotFound> {
+    Parent::of_comment(id).ok_or_else(|| NotFound::given("comment", id))
+}
+
+/// The slug of a comment, unless no comment can have it.
+fn checked_slug(slug: &str) -> Option<&str> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
-    if slug.is_empty() || slug.len() > SLUG || !slug.bytes().all(fits) {
-        return Err(NotFound::given("comment", slug));
-    }
-    Ok(slug)
+    (!slug.is_empty() && slug.len() <= SLUG && slug.bytes().all(fits)).then_some(slug)
 }
 
 /// The error for a document that doesn't exist or that this caller can't see.
@@ -68,8 +65,8 @@ fn no_parent(parent: &Parent) -> NotFound {
 }
 
 /// The error for a comment that doesn't exist or that this caller can't see.
-fn no_comment(slug: &str) -> NotFound {
-    NotFound::new("comment", slug)
+fn no_comment(id: &ID) -> NotFound {
+    NotFound::new("comment", id.as_str())
 }
 
 /// Checks that the discussion has room for another mark.

@@ -2,9 +2,9 @@
 
 use super::{
     super::{
-        documents::{OpenDiscussion, Parent},
+        documents::Parent,
         store::{self, Discussed},
-        types::{OpenDiscussionInput, OpenDiscussionResult},
+        types::{Discussion, OpenDiscussionInput, OpenDiscussionResult},
     },
     no_parent, parent_of,
 };
@@ -23,19 +23,21 @@ use crate::{
 pub async fn open_discussion(
     cx: Cx<'_>,
     input: OpenDiscussionInput,
-) -> Result<OpenDiscussion, Stop<OpenDiscussionResult>> {
+) -> Result<Discussion, Stop<OpenDiscussionResult>> {
     let input = input.checked()?;
-    let parent = parent_of(&input.on)?;
+    let parent = parent_of(&input.subject_id)?;
     may_write(&parent, cx)?;
     let attempt = cx.begin().await?;
     let seen = parent.kind.seen_by(cx.requester);
     let opened = store::open_discussion(cx.app, &parent, input.layout, seen, &attempt).await?;
     if let Some(discussed) = opened {
-        return Ok(discussed.discussion);
+        return Ok(Discussion::shown(parent, discussed.discussion));
     }
     match store::find(cx, &parent).await? {
-        Some(Some(discussed)) if discussed.layout == input.layout => Ok(discussed.discussion),
-        Some(Some(_)) => Err(AlreadyExists::new("discussion", input.on.0.clone()).into()),
+        Some(Some(discussed)) if discussed.layout == input.layout => {
+            Ok(Discussion::shown(parent, discussed.discussion))
+        }
+        Some(Some(_)) => Err(AlreadyExists::new("discussion", parent.id().0).into()),
         Some(None) => Err(attempt.overdue().into()),
         None => Err(no_parent(&parent).into()),
     }

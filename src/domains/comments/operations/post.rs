@@ -1,5 +1,6 @@
 //! Posts comments and reviews.
 
+use async_graphql::ID;
 use mongodb::bson::Document;
 
 use super::{
@@ -11,10 +12,9 @@ use super::{
             ReviewProductInput, ReviewProductResult,
         },
     },
-    LEVELS, begin,
-    copy::carry,
-    find,
+    LEVELS, begin, comment_of, find,
     finish::{Finished, finish},
+    moves::carry,
     no_comment, no_parent,
     open::begin_or_open,
     parent_of, uncrowded,
@@ -53,17 +53,21 @@ pub async fn post_comment(
 ) -> Result<CommentDocument, Stop<PostCommentResult>> {
     let author = cx.requester.subject()?;
     let input = input.checked()?;
-    let parent = parent_of(&input.on)?;
+    let parent = parent_of(&input.subject_id)?;
     let (attempt, discussed) = begin(cx, &parent).await?;
     let scope = [author, "postComment", &discussed.id];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
-    let reply_to = match &input.parent_slug {
-        None => Default::default(),
-        Some(slug) => replied_to(&discussed, slug, &op.id).await?,
+    let above = match &input.reply_to_id {
+        None => None,
+        Some(id) => Some(replied_to(&discussed, id, &op.id).await?),
     };
-    let identity = (op.id, op.input, cx.ids().random());
-    let text = (&*input.text, None);
-    let draft = CommentDocument::draft(identity, &parent, author, text, reply_to);
+    let draft = CommentDocument {
+        origin: op.input,
+        nonce: cx.ids().random(),
+        text: input.text.clone(),
+        author_name: cx.requester.name.clone(),
+        ..CommentDocument::draft(op.id, &parent, author, above.as_ref())
+    };
     let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
@@ -86,9 +90,14 @@ pub async fn review_product(
     let (attempt, discussed) = begin_or_open(cx, &parent).await?;
     let id = review_id(&cx, &discussed.id, author);
     // The digest is stored: a repeat at any later time is recognised by it.
-    let origin = cx.op(&["reviewProduct"], None, &(&input.stars, &input.text)).input;
-    let (identity, text) = ((id, origin, cx.ids().random()), (&*input.text, Some(input.stars)));
-    let draft = CommentDocument::draft(identity, &parent, author, text, Default::default());
+    let draft = CommentDocument {
+        origin: cx.op(&["reviewProduct"], None, &(&input.stars, &input.text)).input,
+        nonce: cx.ids().random(),
+        text: input.text.clone(),
+        stars: Some(input.stars),
+        author_name: cx.requester.name.clone(),
+        ..CommentDocument::draft(id, &parent, author, None)
+    };
     let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
@@ -104,27 +113,32 @@ pub(super) fn review_id(app: &App, discussion: &str, author: &str) -> String {
     app.ids().derived(&["review", discussion, author])
 }
 
-/// Slug and sort key of the parent comment. A reply that is already stored keeps its place, whatever has
+/// The comment to reply to. A reply that is already stored keeps its place, whatever has
 /// become of the parent and of the layout since.
 async fn replied_to(
     discussed: &Discussed<'_>,
-    slug: &str,
+    global_id: &ID,
     reply: &str,
-) -> Result<(String, String), Stop<PostCommentResult>> {
+) -> Result<CommentDocument, Stop<PostCommentResult>> {
+    let (parent, id) = comment_of(global_id)?;
     let is_flat = discussed.layout == Layout::Paged;
-    let comment = find(discussed, By::Slug(slug)).await?.ok_or_else(|| no_comment(slug))?;
+    let found = match parent == discussed.parent {
+        true => find(discussed, By::Id(&id)).await?,
+        false => None,
+    };
+    let comment = found.ok_or_else(|| no_comment(global_id))?;
     if (is_flat || comment.removed.is_some()) && find(discussed, By::Id(reply)).await?.is_none() {
         return Err(if is_flat {
             NotServedByLayout::new(discussed.layout).into()
         } else {
-            CommentRemoved::new(slug.to_owned()).into()
+            CommentRemoved::new(comment.slug).into()
         });
     }
-    if slug.split('/').count() >= LEVELS {
+    if comment.slug.split('/').count() >= LEVELS {
         let reason = format!("stands {LEVELS} levels deep, where threads end");
-        return Err(InvalidInput::new("parentSlug", reason).into());
+        return Err(InvalidInput::new("replyToId", reason).into());
     }
-    Ok((comment.slug, comment.sort_key))
+    Ok(comment)
 }
 
 /// Posts a comment, even if the discussion moves to another layout meanwhile.

@@ -1,200 +1,232 @@
 //! Reads comments. The discussed document determines who can see the discussion and how it is stored; then
 //! one range is read. Embedded comments need no further read.
 
-use std::time::Instant;
+use std::{collections::HashSet, time::Instant};
 
 use async_graphql::ID;
 use mongodb::bson::Bson;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, OpenDiscussion, ParentKind},
-        store::{self, By, Discussed, Way},
-        types::CommentOrder,
+        documents::{CommentDocument, Layout, Parent, ParentKind},
+        store::{self, By, Discussed, Listing, Range},
+        types::{CommentBy, CommentOrder, Discussion},
     },
-    checked_slug, find, parent_of,
+    checked_slug, comment_of, find, parent_of,
 };
 use crate::{
     error::Error,
     graphql::{
         cx::Cx,
-        page::{Page, Paging},
+        input,
+        page::{Order, Page, Paging},
+        requester::Role,
     },
 };
-
-/// A slug that no comment has: the names between slashes aren't empty.
-const NO_SLUG: &str = "/";
 
 /// A page of a list, and its comments, each with its position in the order.
 pub type Listed = (Page, Vec<(Vec<Bson>, CommentDocument)>);
 
 /// The discussion of a document that the caller can see.
-pub async fn discussion(cx: Cx<'_>, on: &ID) -> Result<Option<OpenDiscussion>, Error> {
-    let Ok(parent) = parent_of(on) else { return Ok(None) };
-    Ok(store::find(cx, &parent).await?.flatten().map(|discussed| discussed.discussion))
+pub async fn discussion(cx: Cx<'_>, subject: &ID) -> Result<Option<Discussion>, Error> {
+    let Ok(parent) = parent_of(subject) else { return Ok(None) };
+    let found = store::find(cx, &parent).await?.flatten();
+    Ok(found.map(|discussed| Discussion::shown(parent, discussed.discussion)))
 }
 
-/// All comments of a discussion.
+/// The comments of a discussion, or those that reply to none.
 pub async fn comments(
     cx: Cx<'_>,
-    on: &ID,
+    on: &Parent,
     order: CommentOrder,
+    top_level: bool,
     paging: Paging,
 ) -> Result<Option<Listed>, Error> {
-    let way = match order {
-        CommentOrder::Chronological => Way::Chronological,
-        CommentOrder::Threaded => Way::Threaded,
+    let listing = match (top_level, order) {
+        (false, order) => Listing(Range::All, order),
+        (true, CommentOrder::Newest) => Listing(Range::Replies(String::new()), order),
+        // On one level, the order of threads is that of time.
+        (true, _) => Listing(Range::Replies(String::new()), CommentOrder::Chronological),
     };
-    list(cx, on, "order", &Wanted::List(way), paging).await
+    let field = if top_level { "topLevel" } else { "order" };
+    list(cx, on, field, &listing, paging).await
 }
 
-/// The replies to a comment; without `slug` the comments at the top level.
+/// The direct replies to a comment that the caller was shown.
 pub async fn replies(
     cx: Cx<'_>,
-    on: &ID,
-    slug: Option<&str>,
+    to: &CommentDocument,
     paging: Paging,
 ) -> Result<Option<Listed>, Error> {
-    let to = slug.map_or("", |slug| checked_slug(slug).unwrap_or(NO_SLUG)).to_owned();
-    list(cx, on, "on", &Wanted::List(Way::Replies(to)), paging).await
+    let listing = Listing(Range::Replies(to.slug.clone()), CommentOrder::Chronological);
+    list(cx, &to.parent, "replies", &listing, paging).await
 }
 
-/// A comment and everything below it.
+/// A comment that the caller was shown, and everything below it.
 pub async fn subthread(
     cx: Cx<'_>,
-    on: &ID,
-    slug: &str,
+    top: &CommentDocument,
     paging: Paging,
 ) -> Result<Option<Listed>, Error> {
-    let Ok(slug) = checked_slug(slug) else { return Ok(None) };
-    list(cx, on, "on", &Wanted::Below(slug), paging).await
+    let listing = Listing(Range::Subthread(top.sort_key.clone()), CommentOrder::Threaded);
+    list(cx, &top.parent, "subthread", &listing, paging).await
 }
 
 /// One comment.
-pub async fn comment(cx: Cx<'_>, on: &ID, slug: &str) -> Result<Option<CommentDocument>, Error> {
-    let (Ok(parent), Ok(slug)) = (parent_of(on), checked_slug(slug)) else { return Ok(None) };
+pub async fn comment(cx: Cx<'_>, by: &CommentBy) -> Result<Option<CommentDocument>, Error> {
+    match by {
+        CommentBy::Id(id) => match comment_of(id) {
+            Ok((on, id)) => one(cx, &on, By::Id(&id)).await,
+            Err(_) => Ok(None),
+        },
+        CommentBy::Slug(by) => match (parent_of(&by.subject_id), checked_slug(&by.slug)) {
+            (Ok(on), Some(slug)) => one(cx, &on, By::Slug(slug)).await,
+            _ => Ok(None),
+        },
+    }
+}
+
+/// The comment that this one replies to.
+pub async fn replied_to(
+    cx: Cx<'_>,
+    reply: &CommentDocument,
+) -> Result<Option<CommentDocument>, Error> {
+    let by = match (&reply.reply_to_id, &*reply.reply_to) {
+        (Some(id), _) => By::Id(id),
+        (None, "") => return Ok(None),
+        (None, slug) => By::Slug(slug),
+    };
+    one(cx, &reply.parent, by).await
+}
+
+/// A comment on a document that the caller can see.
+async fn one(cx: Cx<'_>, on: &Parent, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
     loop {
         let since = Instant::now();
-        let Some(discussed) = store::find(cx, &parent).await?.flatten() else {
-            return Ok(None);
+        let Some(discussed) = store::find(cx, on).await?.flatten() else { return Ok(None) };
+        let found = if discussed.layout == Layout::Embedded && discussed.migration.is_none() {
+            let mut entries = discussed.discussion.entries.into_iter();
+            entries.find(|comment| by.is(comment) && !comment.is_unposted())
+        } else {
+            find(&discussed, by).await?
         };
-        let found = one(&discussed, slug).await?;
-        if found.is_some() || since.elapsed() < cx.bounds().grace_period() {
+        if found.is_some() || is_timely(cx, since) {
             return Ok(found);
         }
     }
 }
 
-/// Finds a comment by its slug in a discussion that was just read.
-async fn one(discussed: &Discussed<'_>, slug: &str) -> Result<Option<CommentDocument>, Error> {
-    if discussed.layout == Layout::Embedded && discussed.migration.is_none() {
-        let mut entries = discussed.entries.iter();
-        let found = entries.find(|comment| comment.slug == slug && !comment.is_unposted());
-        return Ok(found.cloned());
-    }
-    find(discussed, By::Slug(slug)).await
+/// An old store is removed two grace periods after it was left: a read that took longer may have missed it.
+fn is_timely(cx: Cx<'_>, since: Instant) -> bool {
+    since.elapsed() < cx.bounds().grace_period()
 }
 
-/// Collection and key of the document that subscribers of a discussion watch. If `on` is no valid id, the key
-/// is empty, which no document has.
-pub fn followed(on: &ID) -> (&'static str, String) {
+/// Collection and key of the document that subscribers of a discussion watch. If the id isn't valid, the key is
+/// empty, which no document has.
+pub fn followed(subject: &ID) -> (&'static str, String) {
     let nothing = || (ParentKind::Product.collection(), String::new());
-    parent_of(on).map_or_else(|_| nothing(), |parent| (parent.kind.collection(), parent.key))
+    parent_of(subject).map_or_else(|_| nothing(), |on| (on.kind.collection(), on.key))
 }
 
-/// The requested list.
-enum Wanted<'a> {
-    /// A list that needs no further read.
-    List(Way),
-    /// The comment with that slug and everything below it.
-    Below(&'a str),
-}
-
-/// A page of one discussion's list. `field` is the argument that the error names if the layout can't serve
-/// the list.
+/// A page of one discussion's list. `field` is the one that the error names if the layout can't serve the list.
 async fn list(
     cx: Cx<'_>,
-    on: &ID,
+    on: &Parent,
     field: &'static str,
-    wanted: &Wanted<'_>,
+    listing: &Listing,
     paging: Paging,
 ) -> Result<Option<Listed>, Error> {
-    let Ok(parent) = parent_of(on) else { return Ok(None) };
     loop {
         let since = Instant::now();
-        let Some(discussed) = store::find(cx, &parent).await?.flatten() else {
-            return Ok(None);
-        };
+        let Some(discussed) = store::find(cx, on).await?.flatten() else { return Ok(None) };
         let now = discussed.place();
         let before = discussed.uncopied_place().map(|(_, before)| before);
-        let way = match wanted {
-            Wanted::List(way) => way.clone(),
-            Wanted::Below(slug) => match one(&discussed, slug).await? {
-                Some(top) => Way::Subthread(top.sort_key),
-                None => return Ok(None),
-            },
-        };
-        for place in [Some(&now), before.as_ref()].into_iter().flatten() {
-            if !place.serves(&way) {
-                let reason =
-                    "asks for threads, which the discussion's layout PAGED has no index for";
-                return Err(Error::bad_input(field, reason));
-            }
+        if [Some(&now), before.as_ref()].iter().flatten().any(|one| !listing.is_served(one.layout))
+        {
+            let reason = "asks for threads, which the discussion's layout PAGED has no index for";
+            return Err(Error::bad_input(field, reason));
         }
-        let page = Page::new(&cx, way.order(&discussed.id), paging.clone())?;
-        page.demand_forward()?;
-        let found = match &before {
-            None => now.list(&discussed, &way, &page).await?,
-            Some(before) => {
-                let (now, before) = tokio::try_join!(
-                    now.list(&discussed, &way, &page),
-                    before.list(&discussed, &way, &page),
-                )?;
-                merged(&way, &page, now, before)
-            }
-        };
-        // An old store is removed two grace periods after it was left: a read that took longer may have
-        // missed it.
-        if since.elapsed() < cx.bounds().grace_period() {
-            let placed = found.into_iter().map(|comment| (way.position(&comment), comment));
-            return Ok(Some((page, placed.collect())));
+        let page = Page::new(&cx, listing.order(&discussed.id), paging.clone())?;
+        let part = listing.part(&page);
+        let mut found = now.list(&part, Some(&discussed)).await?;
+        if let Some(before) = &before {
+            found = part.of(joined(found, before.list(&part, Some(&discussed)).await?));
+        }
+        if is_timely(cx, since) {
+            let placed = found.into_iter().map(|comment| (listing.position(&comment), comment));
+            return Ok(Some((page.clone(), placed.collect())));
         }
     }
 }
 
-/// Merges the comments of two stores. Of a comment in both, the new store's is kept.
-fn merged(
-    way: &Way,
-    page: &Page,
-    now: Vec<CommentDocument>,
-    before: Vec<CommentDocument>,
-) -> Vec<CommentDocument> {
+/// The comments of two stores. Of a comment in both, the new store's is kept.
+fn joined(now: Vec<CommentDocument>, before: Vec<CommentDocument>) -> Vec<CommentDocument> {
     let mut all = now;
     for comment in before {
         if !all.iter().any(|other| other.id == comment.id) {
             all.push(comment);
         }
     }
-    all.sort_by(|left, right| way.compare(left, right));
-    all.truncate(page.wanted());
     all
 }
 
 /// The newest comments of a discussion, also during a migration.
 pub(super) async fn newest(discussed: &Discussed<'_>) -> Result<Vec<CommentDocument>, Error> {
     /// The number that the discussed document carries, and one for the removed comment.
-    const NEWEST: i64 = 11;
+    const NEWEST: usize = store::LATEST + 1;
     let mut newest = discussed.place().newest(&discussed.taken_ids(), NEWEST).await?;
     if let Some((migration, before)) = discussed.uncopied_place() {
         // Comments that were committed since are in the new store. The old store may hold an uncommitted copy
         // of one, with another time, until it is withdrawn.
         let taken: Vec<_> = migration.taken.iter().map(String::as_str).collect();
-        for comment in before.newest(&taken, NEWEST).await? {
-            if !newest.iter().any(|other| other.id == comment.id) {
-                newest.push(comment);
-            }
-        }
+        newest = joined(newest, before.newest(&taken, NEWEST).await?);
         newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
     }
     Ok(newest)
+}
+
+/// The comments of an author, by default of the caller, newest first: those whose discussed document the caller
+/// can see. Only moderators may list those of others.
+pub async fn comments_by(
+    cx: Cx<'_>,
+    author: Option<&str>,
+    paging: Paging,
+) -> Result<Listed, Error> {
+    let author = match author {
+        Some(author) => author,
+        None => cx.requester.subject()?,
+    };
+    let author = input::verbatim("authorId", author, 1..=128)?;
+    if !cx.requester.is(&author) && !cx.requester.has(Role::Moderator) {
+        return Err(Error::Forbidden(Role::Moderator.name()));
+    }
+    let order =
+        Order { list: format!("comments by {author:?}"), keys: vec![("at", -1), ("id", -1)] };
+    let position = |comment: &CommentDocument| vec![comment.at.into(), Bson::from(&comment.id)];
+    let page = Page::new(&cx, order, paging)?;
+    let mut listed = Vec::new();
+    let mut part = page.clone();
+    loop {
+        let mut written = store::list_authored(&cx, &author, &part).await?;
+        // While a discussion is migrated, a comment may come from both collections; the later version is kept.
+        written.sort_by(|left, right| {
+            let order = (right.at, &right.id).cmp(&(left.at, &left.id));
+            let order = if page.is_backward() { order.reverse() } else { order };
+            order.then(right.version.cmp(&left.version))
+        });
+        written.dedup_by(|later, earlier| later.id == earlier.id);
+        written.truncate(part.wanted());
+        let is_end = written.len() < part.wanted();
+        let last = written.last().map(position);
+        let parents: HashSet<_> = written.iter().map(|comment| &comment.parent).collect();
+        let seen = store::list_seen(cx, &parents).await?;
+        listed.extend(written.into_iter().filter(|comment| seen.contains(&comment.parent)));
+        match last {
+            // Invisible comments were left out: read on until the page is full.
+            Some(last) if !is_end && listed.len() < page.wanted() => part = page.further(last),
+            _ => break,
+        }
+    }
+    listed.truncate(page.wanted());
+    Ok((page, listed.into_iter().map(|comment| (position(&comment), comment)).collect()))
 }

@@ -8,14 +8,13 @@ use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, ParentKind, of_kind},
-    By, CAP, Change, Inserted, Place, Way,
+    By, CAP, Change, Inserted, Part, Place,
     parents::{self, taking},
 };
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::page::Page,
     mongo::expression::{both, stored},
 };
 
@@ -69,10 +68,6 @@ fn written(
     comment.map(Some).ok_or_else(|| Error::internal("an embedded comment isn't where it was put"))
 }
 
-fn by_time(comments: &mut [CommentDocument]) {
-    comments.sort_by(|left, right| Way::Chronological.compare(left, right));
-}
-
 pub(super) async fn insert(
     place: &Place<'_>,
     _: &OpenDiscussion,
@@ -121,7 +116,7 @@ pub(super) async fn change(
     change: Change,
     attempt: &Attempt,
 ) -> Result<Option<CommentDocument>, Error> {
-    let comment = both(By::Id(id).filter(), guard);
+    let comment = both(doc! { "id": id }, guard);
     let filter = both(there(place), doc! { "discussion.entries": { "$elemMatch": comment } });
     let mut change = change.at("discussion.entries.$[comment].");
     // The sweep finds the comment by the discussion's `touchedAt`.
@@ -132,36 +127,13 @@ pub(super) async fn change(
 
 pub(super) async fn list(
     place: &Place<'_>,
-    discussion: &OpenDiscussion,
-    way: &Way,
-    page: &Page,
+    part: &Part<'_>,
+    read: Option<&OpenDiscussion>,
 ) -> Result<Vec<CommentDocument>, Error> {
-    Ok(way.page_of(page, entries_of(place, discussion.clone())))
-}
-
-pub(super) async fn newest(
-    place: &Place<'_>,
-    taken: &[&str],
-    limit: i64,
-) -> Result<Vec<CommentDocument>, Error> {
-    let mut there = entries(place).await?;
-    there.retain(|comment| comment.removed.is_none() && comment.is_taken(taken));
-    by_time(&mut there);
-    there.reverse();
-    there.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    Ok(there)
-}
-
-pub(super) async fn batch(
-    place: &Place<'_>,
-    after: Option<&(DateTime, String)>,
-) -> Result<Vec<CommentDocument>, Error> {
-    let mut there = entries(place).await?;
-    by_time(&mut there);
-    if let Some((at, id)) = after {
-        there.retain(|comment| (comment.at, &comment.id) > (*at, id));
-    }
-    Ok(there)
+    Ok(part.of(match read {
+        Some(discussion) => entries_of(place, discussion.clone()),
+        None => entries(place).await?,
+    }))
 }
 
 pub(super) async fn copy(

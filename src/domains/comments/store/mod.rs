@@ -1,30 +1,38 @@
 //! Every MongoDB call of comments: the three layouts behind [`Place`], and the discussed documents.
 
-mod authors;
+mod copies;
 mod embedded;
-mod invariants;
 mod paged;
 mod parents;
 mod per_document;
-mod seen;
 
-pub(super) use authors::{list_authored, put_authored, remove_authored};
-pub(super) use invariants::{list_copies, list_stores, list_wrong_pages};
-pub(super) use parents::{LATEST, excerpt, for_each, list_touched, open_discussion, settled};
+pub(super) use copies::{
+    list_authored, list_copies, list_stores, list_wrong_pages, put_authored, remove_authored,
+};
+pub(super) use parents::{
+    LATEST, excerpt, find, for_each, list_seen, list_touched, open, open_discussion, reopen,
+    settled,
+};
 pub(super) use per_document::{insert_all, settle_all};
-pub(super) use seen::{find, list_seen, open, reopen};
 
 use std::ops::Deref;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::documents::{CommentDocument, Layout, Migration, OpenDiscussion, Parent};
+use super::{
+    documents::{CommentDocument, Layout, Migration, OpenDiscussion, PageDocument, Parent},
+    types::CommentOrder,
+};
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
     graphql::page::{Order, Page},
-    mongo::expression::{starts_with, stored},
+    mongo::{
+        Stored,
+        expression::{starts_with, stored},
+        keyset::SortKey,
+    },
 };
 
 /// A discussion as it was read, with its document. It dereferences to the discussion.
@@ -115,11 +123,6 @@ impl<'a> Place<'a> {
         draft.placed((self.key(&draft.id), self.on()), name, at, begun)
     }
 
-    /// Whether it can serve that list.
-    pub(super) fn serves(&self, way: &Way) -> bool {
-        self.layout != Layout::Paged || *way == Way::Chronological
-    }
-
     /// Whether lists by author read it directly, without copies.
     pub(super) fn lists_authors(&self) -> bool {
         self.layout == Layout::PerDocument
@@ -129,7 +132,7 @@ impl<'a> Place<'a> {
 /// Maximum number of comments of a page, and of a discussion with embedded comments.
 pub(super) const CAP: i64 = 100;
 /// Comments that are copied at once.
-pub(super) const BATCH: i64 = 100;
+pub(super) const BATCH: usize = 100;
 
 /// Key of a lookup of one comment.
 #[derive(Debug, Clone, Copy)]
@@ -141,14 +144,7 @@ pub(super) enum By<'a> {
 }
 
 impl By<'_> {
-    fn filter(self) -> Document {
-        match self {
-            Self::Id(id) => doc! { "id": id },
-            Self::Slug(slug) => doc! { "slug": slug },
-        }
-    }
-
-    fn is(self, comment: &CommentDocument) -> bool {
+    pub(super) fn is(self, comment: &CommentDocument) -> bool {
         match self {
             Self::Id(id) => comment.id == id,
             Self::Slug(slug) => comment.slug == slug,
@@ -156,85 +152,132 @@ impl By<'_> {
     }
 }
 
-/// A list of comments with its order.
+/// The comments of a list, within one discussion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Way {
-    /// All comments, by time.
-    Chronological,
-    /// All comments, each followed by its replies.
-    Threaded,
-    /// Replies to the comment with that slug, by time; of an empty slug, the comments at the top level.
+pub(super) enum Range {
+    /// All comments.
+    All,
+    /// Replies to the comment with that slug; of an empty slug, the comments that reply to none.
     Replies(String),
     /// The comment with that sort key and everything below it.
     Subthread(String),
 }
 
-impl Way {
-    /// The sort keys of the list; in the layout `PER_DOCUMENT` an index covers them.
+/// A list of comments: a range in an order. Replies have an order of time, and a subthread that of threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Listing(pub(super) Range, pub(super) CommentOrder);
+
+impl Listing {
+    fn is_threaded(&self) -> bool {
+        self.1 == CommentOrder::Threaded
+    }
+
+    /// Whether an index of the layout serves it.
+    pub(super) fn is_served(&self, layout: Layout) -> bool {
+        layout != Layout::Paged || self.0 == Range::All && !self.is_threaded()
+    }
+
+    /// The sort keys; in the layout `PER_DOCUMENT` an index covers them.
     pub(super) fn order(&self, discussion: &str) -> Order {
-        let keys = match self {
-            Self::Chronological | Self::Replies(_) => vec![("at", 1), ("id", 1)],
-            Self::Threaded | Self::Subthread(_) => vec![("sortKey", 1)],
+        let keys = match self.1 {
+            CommentOrder::Chronological => vec![("at", 1), ("id", 1)],
+            CommentOrder::Newest => vec![("at", -1), ("id", -1)],
+            CommentOrder::Threaded => vec![("sortKey", 1)],
         };
         Order { list: format!("comments {discussion} {self:?}"), keys }
     }
 
     /// The comment's values of the sort keys.
     pub(super) fn position(&self, comment: &CommentDocument) -> Vec<Bson> {
-        match self {
-            Self::Chronological | Self::Replies(_) => {
-                vec![comment.at.into(), Bson::from(&comment.id)]
-            }
-            Self::Threaded | Self::Subthread(_) => vec![Bson::from(&comment.sort_key)],
+        match self.is_threaded() {
+            true => vec![Bson::from(&comment.sort_key)],
+            false => vec![comment.at.into(), Bson::from(&comment.id)],
         }
     }
 
-    /// Whether the comment belongs to the list.
-    fn holds(&self, comment: &CommentDocument) -> bool {
-        !comment.is_unposted()
-            && match self {
-                Self::Chronological | Self::Threaded => true,
-                Self::Replies(to) => comment.reply_to == *to,
-                Self::Subthread(top) => comment.sort_key.starts_with(top),
-            }
+    /// The page of this list.
+    pub(super) fn part<'a>(&'a self, page: &'a Page) -> Part<'a> {
+        let is_descending = (self.1 == CommentOrder::Newest) != page.is_backward();
+        let from = page.from().map(<[Bson]>::to_vec);
+        Part { listing: self, is_descending, from, limit: page.wanted(), which: Which::Posted }
+    }
+}
+
+/// The comments that a read is interested in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Which<'a> {
+    /// All of the store.
+    Stored,
+    /// Those that are posted.
+    Posted,
+    /// Those that aren't removed and are posted, or are committed by one of these marks.
+    Counted(&'a [&'a str]),
+}
+
+/// What is read of a list at once.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    listing: &'a Listing,
+    is_descending: bool,
+    /// Position behind which it begins.
+    from: Option<Vec<Bson>>,
+    limit: usize,
+    which: Which<'a>,
+}
+
+impl Part<'_> {
+    /// The sort keys in the direction of the read.
+    fn keys(&self) -> Vec<SortKey> {
+        let direction = if self.is_descending { -1 } else { 1 };
+        match self.listing.is_threaded() {
+            true => vec![("sortKey", direction)],
+            false => vec![("at", direction), ("id", direction)],
+        }
     }
 
-    /// The part of `comments` that the page shows, in order, and one more.
-    pub(super) fn page_of(
+    /// Whether the comment belongs to it.
+    fn holds(&self, comment: &CommentDocument) -> bool {
+        let is_wanted = match self.which {
+            Which::Stored => true,
+            Which::Posted => !comment.is_unposted(),
+            Which::Counted(taken) => comment.removed.is_none() && comment.is_taken(taken),
+        };
+        let is_inside = match &self.listing.0 {
+            Range::All => true,
+            Range::Replies(to) => comment.reply_to == *to,
+            Range::Subthread(top) => comment.sort_key.starts_with(top),
+        };
+        let is_behind = self.from.as_deref().is_none_or(|from| {
+            let from = match from {
+                [Bson::DateTime(at), Bson::String(id)] => (at.timestamp_millis(), &**id),
+                [Bson::String(key)] => (0, &**key),
+                _ => return false,
+            };
+            let own = self.rank(comment);
+            if self.is_descending { own < from } else { own > from }
+        });
+        is_wanted && is_inside && is_behind
+    }
+
+    fn rank<'c>(&self, comment: &'c CommentDocument) -> (i64, &'c str) {
+        match self.listing.is_threaded() {
+            true => (0, &comment.sort_key),
+            false => (comment.at.timestamp_millis(), &comment.id),
+        }
+    }
+
+    /// Those of `comments` that belong to it, in order.
+    pub(super) fn of(
         &self,
-        page: &Page,
         comments: impl IntoIterator<Item = CommentDocument>,
     ) -> Vec<CommentDocument> {
-        let mut listed: Vec<_> =
-            comments.into_iter().filter(|comment| self.holds(comment)).collect();
-        listed.sort_by(|left, right| self.compare(left, right));
-        listed.retain(|comment| Self::is_behind(page, comment));
-        listed.truncate(page.wanted());
-        listed
-    }
-
-    /// The order of the list.
-    pub(super) fn compare(
-        &self,
-        left: &CommentDocument,
-        right: &CommentDocument,
-    ) -> std::cmp::Ordering {
-        match self {
-            Self::Chronological | Self::Replies(_) => {
-                (left.at, &left.id).cmp(&(right.at, &right.id))
-            }
-            Self::Threaded | Self::Subthread(_) => left.sort_key.cmp(&right.sort_key),
+        let mut found: Vec<_> = comments.into_iter().filter(|one| self.holds(one)).collect();
+        found.sort_by(|left, right| self.rank(left).cmp(&self.rank(right)));
+        if self.is_descending {
+            found.reverse();
         }
-    }
-
-    /// Whether the comment comes after the page's cursor.
-    fn is_behind(page: &Page, comment: &CommentDocument) -> bool {
-        match page.from() {
-            None => true,
-            Some([Bson::DateTime(at), Bson::String(id)]) => (comment.at, &comment.id) > (*at, id),
-            Some([Bson::String(key)]) => comment.sort_key > *key,
-            Some(_) => false,
-        }
+        found.truncate(self.limit);
+        found
     }
 }
 
@@ -279,72 +322,134 @@ pub(super) enum Inserted {
     Refused,
 }
 
-/// Delegates to the layout's module, or for `EMBEDDED` to the given value.
+/// Calls the function of a layout's module.
 macro_rules! by_layout {
-    ($(
-        $(#[$meta:meta])*
-        fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $(where embedded $value:expr)?;
-    )+) => {
-        impl Place<'_> { $(
-            $(#[$meta])*
-            pub(super) async fn $name(&self, $($arg: $type),*) -> Result<$result, Error> {
-                match self.layout {
-                    Layout::PerDocument => Box::pin(per_document::$name(self, $($arg),*)).await,
-                    Layout::Paged => Box::pin(paged::$name(self, $($arg),*)).await,
-                    Layout::Embedded => by_layout!(@ self $name($($arg),*) $(; $value)?),
-                }
-            }
-        )+ }
+    ($layout:expr, $name:ident($($arg:expr),*)) => {
+        match $layout {
+            Layout::PerDocument => Box::pin(per_document::$name($($arg),*)).await,
+            Layout::Paged => Box::pin(paged::$name($($arg),*)).await,
+            Layout::Embedded => Box::pin(embedded::$name($($arg),*)).await,
+        }
     };
-    (@ $self:ident $name:ident($($arg:ident),*)) => {
-        Box::pin(embedded::$name($self, $($arg),*)).await
-    };
-    (@ $self:ident $name:ident($($arg:ident),*); $value:expr) => { Ok($value) };
 }
 
-by_layout! {
-    /// Inserts a comment that is to be posted. `guard` is of the layout that commits it at once.
-    fn insert(
-        discussion: &OpenDiscussion, comment: CommentDocument, guard: Document, attempt: &Attempt
-    ) -> Inserted;
-
-    /// Finds one comment.
-    fn find(by: By<'_>) -> Option<CommentDocument>;
-
-    /// Finds comments by their ids.
-    fn find_all(ids: &[String]) -> Vec<CommentDocument>;
-
-    /// Changes a comment if `guard` holds and the store isn't sealed.
-    fn change(
-        id: &str, guard: Document, change: Change, attempt: &Attempt
-    ) -> Option<CommentDocument>;
-
-    /// A page of a list, and one comment more. `discussion` was just read.
-    fn list(discussion: &OpenDiscussion, way: &Way, page: &Page) -> Vec<CommentDocument>;
-
-    /// The newest comments that aren't removed, at most `limit`, newest first. Of the unsettled ones, only
-    /// those whose ids are in `taken`.
-    fn newest(taken: &[&str], limit: i64) -> Vec<CommentDocument>;
-
-    /// Deletes a comment that isn't posted yet; an embedded one is committed by its insert. Returns whether
-    /// there was one.
-    fn withdraw(id: &str) -> bool where embedded false;
-
-    /// Seals the store: no comment in it changes any more. The raised epoch seals an embedded one.
-    fn seal() -> () where embedded ();
-
-    /// The next comments by time, posted or not.
-    fn batch(after: Option<&(DateTime, String)>) -> Vec<CommentDocument>;
-
-    /// Inserts the `number`th batch of copies; copies that exist stay.
-    fn copy(number: i64, comments: Vec<CommentDocument>, attempt: &Attempt) -> ();
-
-    /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
-    /// see [`Discussed::close`].
-    fn remove() -> () where embedded ();
+/// Evaluates an expression with the document type `Own` of a layout. Embedded comments have no documents.
+macro_rules! of_layout {
+    ($layout:expr, $own:ident => $does:expr, $embedded:expr) => {
+        match $layout {
+            Layout::PerDocument => {
+                type $own = CommentDocument;
+                $does
+            }
+            Layout::Paged => {
+                type $own = PageDocument;
+                $does
+            }
+            Layout::Embedded => $embedded,
+        }
+    };
 }
 
 impl Place<'_> {
+    /// Inserts a comment that is to be posted. `guard` is of the layout that commits it at once.
+    pub(super) async fn insert(
+        &self,
+        discussion: &OpenDiscussion,
+        comment: CommentDocument,
+        guard: Document,
+        attempt: &Attempt,
+    ) -> Result<Inserted, Error> {
+        by_layout!(self.layout, insert(self, discussion, comment, guard, attempt))
+    }
+
+    /// Finds one comment.
+    pub(super) async fn find(&self, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+        by_layout!(self.layout, find(self, by))
+    }
+
+    /// Finds comments by their ids.
+    pub(super) async fn find_all(&self, ids: &[String]) -> Result<Vec<CommentDocument>, Error> {
+        by_layout!(self.layout, find_all(self, ids))
+    }
+
+    /// Changes a comment if `guard` holds and the store isn't sealed.
+    async fn change(
+        &self,
+        id: &str,
+        guard: Document,
+        change: Change,
+        attempt: &Attempt,
+    ) -> Result<Option<CommentDocument>, Error> {
+        by_layout!(self.layout, change(self, id, guard, change, attempt))
+    }
+
+    /// Reads a list. An embedded one is in the discussion, if that was just read.
+    pub(super) async fn list(
+        &self,
+        part: &Part<'_>,
+        read: Option<&OpenDiscussion>,
+    ) -> Result<Vec<CommentDocument>, Error> {
+        by_layout!(self.layout, list(self, part, read))
+    }
+
+    /// The newest comments that the discussion counts with these marks, at most `limit`, newest first.
+    pub(super) async fn newest(
+        &self,
+        taken: &[&str],
+        limit: usize,
+    ) -> Result<Vec<CommentDocument>, Error> {
+        let listing = &Listing(Range::All, CommentOrder::Newest);
+        let which = Which::Counted(taken);
+        self.list(&Part { listing, is_descending: true, from: None, limit, which }, None).await
+    }
+
+    /// The next comments by time, posted or not, after this one.
+    pub(super) async fn batch(
+        &self,
+        after: Option<&CommentDocument>,
+    ) -> Result<Vec<CommentDocument>, Error> {
+        let listing = &Listing(Range::All, CommentOrder::Chronological);
+        let (from, limit) = (after.map(|after| listing.position(after)), 2 * BATCH);
+        let which = Which::Stored;
+        self.list(&Part { listing, is_descending: false, from, limit, which }, None).await
+    }
+
+    /// Inserts the `number`th batch of copies; copies that exist stay.
+    pub(super) async fn copy(
+        &self,
+        number: i64,
+        comments: Vec<CommentDocument>,
+        attempt: &Attempt,
+    ) -> Result<(), Error> {
+        by_layout!(self.layout, copy(self, number, comments, attempt))
+    }
+
+    /// Deletes a comment that isn't posted yet; an embedded one is committed by its insert. Returns whether
+    /// there was one.
+    pub(super) async fn withdraw(&self, id: &str) -> Result<bool, Error> {
+        match self.layout {
+            Layout::PerDocument => per_document::withdraw(self, id).await,
+            Layout::Paged => paged::withdraw(self, id).await,
+            Layout::Embedded => Ok(false),
+        }
+    }
+
+    /// Seals the store: no comment in it changes any more. The raised epoch seals an embedded one.
+    pub(super) async fn seal(&self) -> Result<(), Error> {
+        let open = doc! { "on": self.on(), "sealed": { "$ne": true } };
+        let seal = doc! { "$set": { "sealed": true } };
+        of_layout!(self.layout, Own => {
+            self.app.collection::<Own>().update_many(open, seal, vec![]).await?;
+            Ok(())
+        }, Ok(()))
+    }
+
+    /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
+    /// see [`Discussed::close`].
+    pub(super) async fn remove(&self) -> Result<(), Error> {
+        of_layout!(self.layout, Own => remove::<Own>(self.app, doc! { "on": self.on() }).await, Ok(()))
+    }
+
     /// Empties the outbox of a comment if it still holds this entry.
     pub(super) async fn settle(
         &self,
@@ -399,26 +504,23 @@ pub(super) async fn list_due(
     before: DateTime,
     limit: i64,
 ) -> Result<Vec<CommentDocument>, Error> {
-    match layout {
-        Layout::PerDocument => per_document::list_due(app, before, limit).await,
-        Layout::Paged => paged::list_due(app, before, limit).await,
-        Layout::Embedded => embedded::list_due(app, before, limit).await,
-    }
+    by_layout!(layout, list_due(app, before, limit))
 }
 
 /// Removes all stores of a deleted discussion. Embedded ones go with the document.
 pub(super) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
-    per_document::remove_all(app, discussion).await?;
-    paged::remove_all(app, discussion).await?;
+    let stores = || doc! { "on": starts_with(&format!("{discussion}.")) };
+    remove::<CommentDocument>(app, stores()).await?;
+    remove::<PageDocument>(app, stores()).await?;
     remove_authored(app, discussion).await
+}
+
+async fn remove<T: Stored>(app: &App, filter: Document) -> Result<(), Error> {
+    app.collection::<T>().remove_many(filter).await?;
+    Ok(())
 }
 
 /// Filter: the comment is posted.
 fn posted() -> Document {
     doc! { "due.kind": { "$ne": "POST" } }
-}
-
-/// Filter: all stores of a discussion, as a range of `on`.
-fn stores_of(discussion: &str) -> Document {
-    starts_with(&format!("{discussion}."))
 }

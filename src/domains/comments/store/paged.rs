@@ -7,13 +7,12 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, PageDocument},
-    By, CAP, Change, Inserted, Place, Way, stores_of,
+    By, CAP, Change, Inserted, Part, Place,
 };
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::page::Page,
     mongo::{
         Collection, Version,
         collection::List,
@@ -203,7 +202,7 @@ pub(super) async fn change(
     change: Change,
     attempt: &Attempt,
 ) -> Result<Option<CommentDocument>, Error> {
-    let comment = both(By::Id(id).filter(), guard);
+    let comment = both(doc! { "id": id }, guard);
     let filter = doc! {
         "on": place.on(),
         "entries.id": id,
@@ -221,43 +220,33 @@ pub(super) async fn change(
 
 pub(super) async fn list(
     place: &Place<'_>,
-    _: &OpenDiscussion,
-    way: &Way,
-    page: &Page,
+    part: &Part<'_>,
+    _: Option<&OpenDiscussion>,
 ) -> Result<Vec<CommentDocument>, Error> {
-    let mut from = page.from().map(<[Bson]>::to_vec);
+    let direction = if part.is_descending { -1 } else { 1 };
+    let mut from = part.from.clone();
     let mut found = Vec::new();
+    if part.is_descending
+        && let Some([at, id]) = from.as_deref()
+    {
+        // The page on which the position lies ends behind it.
+        let earlier = doc! { "until": at, "untilId": { "$lt": id } };
+        let filter = doc! { "on": place.on(), "until": { "$gte": at }, "$nor": [earlier] };
+        let around = List { filter, limit: 1, ..behind(place, 1, None) };
+        found
+            .extend(pages(place.app).list(around).await?.into_iter().flat_map(|page| page.entries));
+    }
     loop {
-        let read = pages(place.app).list(behind(place, 1, from.as_deref())).await?;
+        let listed = part.of(found.clone());
+        if listed.len() >= part.limit {
+            return Ok(listed);
+        }
+        let read = pages(place.app).list(behind(place, direction, from.as_deref())).await?;
         let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
         from = read.last().map(end);
         found.extend(read.into_iter().flat_map(|page| page.entries));
-        let listed = way.page_of(page, found.clone());
-        if is_end || listed.len() >= page.wanted() {
-            return Ok(listed);
-        }
-    }
-}
-
-pub(super) async fn newest(
-    place: &Place<'_>,
-    taken: &[&str],
-    limit: i64,
-) -> Result<Vec<CommentDocument>, Error> {
-    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-    let mut newest = Vec::new();
-    let mut from: Option<Vec<Bson>> = None;
-    loop {
-        let read = pages(place.app).list(behind(place, -1, from.as_deref())).await?;
-        let is_end = i64::try_from(read.len()).is_ok_and(|count| count < PAGES);
-        from = read.last().map(end);
-        let entries = read.into_iter().flat_map(|page| page.entries.into_iter().rev());
-        let is_there =
-            |comment: &CommentDocument| comment.removed.is_none() && comment.is_taken(taken);
-        newest.extend(entries.filter(is_there));
-        if is_end || newest.len() >= wanted {
-            newest.truncate(wanted);
-            return Ok(newest);
+        if is_end {
+            return Ok(part.of(found));
         }
     }
 }
@@ -279,32 +268,6 @@ pub(super) async fn withdraw(place: &Place<'_>, id: &str) -> Result<bool, Error>
         "entries.1": { "$exists": false },
     };
     Ok(pages(place.app).remove(alone).await.decided()?.is_some())
-}
-
-pub(super) async fn seal(place: &Place<'_>) -> Result<(), Error> {
-    let open = doc! { "on": place.on(), "sealed": { "$ne": true } };
-    pages(place.app).update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
-    Ok(())
-}
-
-pub(super) async fn batch(
-    place: &Place<'_>,
-    after: Option<&(DateTime, String)>,
-) -> Result<Vec<CommentDocument>, Error> {
-    let mut from = after.map(|(at, id)| vec![Bson::from(*at), Bson::from(id)]);
-    loop {
-        let list = List { limit: 1, ..behind(place, 1, from.as_deref()) };
-        let Some(page) = pages(place.app).list(list).await?.pop() else { return Ok(Vec::new()) };
-        // If the last comment of a page was withdrawn, `until` is later than the remaining comments.
-        from = Some(end(&page));
-        let is_next = |comment: &CommentDocument| {
-            after.is_none_or(|(at, id)| (comment.at, &comment.id) > (*at, id))
-        };
-        let next: Vec<_> = page.entries.into_iter().filter(is_next).collect();
-        if !next.is_empty() {
-            return Ok(next);
-        }
-    }
 }
 
 pub(super) async fn copy(
@@ -330,14 +293,4 @@ pub(super) async fn list_due(
     let is_due =
         |comment: &CommentDocument| comment.due.as_ref().is_some_and(|due| due.at < before);
     Ok(entries.filter(is_due).collect())
-}
-
-pub(super) async fn remove(place: &Place<'_>) -> Result<(), Error> {
-    pages(place.app).remove_many(doc! { "on": place.on() }).await?;
-    Ok(())
-}
-
-pub(super) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
-    pages(app).remove_many(doc! { "on": stores_of(discussion) }).await?;
-    Ok(())
 }

@@ -1,4 +1,7 @@
-//! The discussed documents: commits and applies of comments, and discussions with unfinished work.
+//! The discussed documents: commits and applies of comments, discussions with unfinished work, and reads with
+//! a check of visibility. A discussion is visible with its document.
+
+use std::collections::HashSet;
 
 use mongodb::{
     bson::{Bson, DateTime, Document, doc},
@@ -9,7 +12,7 @@ use super::{
     super::{
         derived::Derived,
         documents::{
-            CommentDocument, CommentExcerpt, Kind, Layout, OpenDiscussion, Parent, ParentDocument,
+            CommentDocument, CommentExcerpt, Layout, OpenDiscussion, Parent, ParentDocument,
             ParentKind, Rating, of_kind,
         },
     },
@@ -19,6 +22,7 @@ use crate::{
     app::App,
     error::Error,
     flow::Attempt,
+    graphql::cx::Cx,
     mongo::{
         collection::List,
         expression::{append, array, both, choose, filter, literal, map, stored, whole},
@@ -26,7 +30,9 @@ use crate::{
 };
 
 /// Number of newest comments that a discussed document carries.
-pub(in super::super) const LATEST: i32 = 10;
+pub(in super::super) const LATEST: usize = 10;
+/// The same for MongoDB.
+const SLICE: i32 = 10;
 /// Characters of a comment in the discussed document.
 const EXCERPT: usize = 280;
 
@@ -37,7 +43,7 @@ pub(in super::super) async fn settled<'a>(
 ) -> Result<Option<Discussed<'a>>, Error> {
     of_kind!(parent.kind, Own => {
         let found = app.collection::<Own>().get_settled(&parent.key).await?;
-        Ok(found.and_then(|found| of(app, parent.kind, found)))
+        Ok(found.and_then(|found| of(app, found)))
     })
 }
 
@@ -54,7 +60,7 @@ async fn write<'a>(
         let write = app.collection::<Own>().guarded(filter, update).within(attempt);
         let Some(after) = write.apply().await.decided()? else { return Ok(None) };
         let gone = || Error::internal("a discussion isn't where it was");
-        of(app, parent.kind, after).map(Some).ok_or_else(gone)
+        of(app, after).map(Some).ok_or_else(gone)
     })
 }
 
@@ -104,9 +110,9 @@ pub(super) fn taking(comments: &[&CommentDocument], attempt: &Attempt) -> (Docum
     }
     let mut newest = comments.to_vec();
     newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
-    newest.truncate(LATEST.unsigned_abs() as usize);
+    newest.truncate(LATEST);
     let newest: Vec<_> = newest.into_iter().map(|comment| stored(&excerpt(comment))).collect();
-    let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": LATEST };
+    let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": SLICE };
     let tags: Vec<_> = comments.iter().map(|comment| comment.id.as_str()).collect();
     let mark = |tag: &&str| doc! { "tag": *tag, "at": attempt.now() };
     let taken: Vec<_> = tags.iter().map(mark).collect();
@@ -120,11 +126,11 @@ pub(super) fn taking(comments: &[&CommentDocument], attempt: &Attempt) -> (Docum
 
 /// The excerpt of a comment for the discussed document.
 pub(in super::super) fn excerpt(comment: &CommentDocument) -> CommentExcerpt {
-    let CommentDocument { id, slug, author, text, stars, at, .. } = comment.clone();
+    let CommentDocument { id, slug, author, author_name, text, stars, at, .. } = comment.clone();
     let end = text.char_indices().nth(EXCERPT).map(|(end, _)| end);
     let is_cut = end.is_some();
     let text = end.map_or(text.clone(), |end| text[..end].to_owned());
-    CommentExcerpt { id, slug, author, text, is_cut, stars, at }
+    CommentExcerpt { id, slug, author, author_name, text, is_cut, stars, at }
 }
 
 impl Discussed<'_> {
@@ -193,7 +199,7 @@ impl Discussed<'_> {
             let more = filter(literal(more), doc! { "$not": [known] });
             let all = doc! { "$concatArrays": [others, more] };
             let sorted = doc! { "$sortArray": { "input": all, "sortBy": { "at": -1, "id": -1 } } };
-            Bson::Document(doc! { "$slice": [sorted, LATEST] })
+            Bson::Document(doc! { "$slice": [sorted, SLICE] })
         } else {
             map("$discussion.latest", choose(same, literal(stored(&excerpt(comment))), "$$this"))
         };
@@ -362,17 +368,13 @@ pub(super) async fn list_touched_of(
         let projection = Some(fields);
         let list = List { filter, sort, limit, projection, hint, ..List::default() };
         let found = app.collection::<Own>().list(list).await?;
-        Ok(found.into_iter().filter_map(|found| of(app, kind, found)).collect())
+        Ok(found.into_iter().filter_map(|found| of(app, found)).collect())
     })
 }
 
-pub(super) fn of<K: Kind>(
-    app: &App,
-    kind: ParentKind,
-    found: ParentDocument<K>,
-) -> Option<Discussed<'_>> {
-    let ParentDocument { key, discussion, .. } = found;
-    Some(Discussed { app, parent: Parent { kind, key }, discussion: *discussion? })
+fn of<const KIND: usize>(app: &App, found: ParentDocument<KIND>) -> Option<Discussed<'_>> {
+    let parent = Parent { kind: ParentDocument::<KIND>::KIND, key: found.key };
+    Some(Discussed { app, parent, discussion: *found.discussion? })
 }
 
 /// Every discussion.
@@ -384,11 +386,86 @@ pub(in super::super) async fn for_each<'a>(
         of_kind!(kind, Own => {
             let all = app.collection::<Own>();
             let each = |found| {
-                of(app, kind, found).into_iter().for_each(&mut each);
+                of(app, found).into_iter().for_each(&mut each);
                 Ok(())
             };
             all.for_each(each).await?;
         });
     }
     Ok(())
+}
+
+/// The discussion of a document: `None` if the caller can't see the document, `Some(None)` if no discussion
+/// was opened.
+type Seen<'a> = Option<Option<Discussed<'a>>>;
+
+fn seen<const KIND: usize>(
+    cx: Cx<'_>,
+    found: Option<ParentDocument<KIND>>,
+    now: Option<DateTime>,
+) -> Seen<'_> {
+    let found = found.filter(|parent| parent.is_seen_by(cx.requester, now))?;
+    Some(of(cx.app, found))
+}
+
+/// Reads the discussion for lists.
+pub(in super::super) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Seen<'a>, Error> {
+    of_kind!(parent.kind, Own => {
+        if Own::IS_TIMED {
+            return Ok(open(cx, parent).await?.1);
+        }
+        let found = cx.collection::<Own>().get_part(&parent.key, Own::FIELDS).await?;
+        Ok(seen(cx, found, None))
+    })
+}
+
+/// Which of these documents the caller can see, with one command per kind.
+pub(in super::super) async fn list_seen(
+    cx: Cx<'_>,
+    parents: &HashSet<&Parent>,
+) -> Result<HashSet<Parent>, Error> {
+    let kinds = ParentKind::ALL.map(|kind| list_seen_of(cx, kind, parents));
+    let [products, contents, assets] = kinds;
+    let (products, contents, assets) = tokio::try_join!(products, contents, assets)?;
+    Ok([products, contents, assets].into_iter().flatten().collect())
+}
+
+/// Like [`list_seen`] for one kind.
+async fn list_seen_of(
+    cx: Cx<'_>,
+    kind: ParentKind,
+    parents: &HashSet<&Parent>,
+) -> Result<Vec<Parent>, Error> {
+    let own = parents.iter().filter(|parent| parent.kind == kind);
+    let keys: Vec<_> = own.map(|parent| parent.key.as_str()).collect();
+    let Ok(limit @ 1..) = i64::try_from(keys.len()) else { return Ok(Vec::new()) };
+    of_kind!(kind, Own => {
+        let filter = both(doc! { "_id": { "$in": keys } }, kind.seen_by(cx.requester));
+        let projection = Some(doc! { "_id": 1 });
+        let list = List { filter, limit, projection, hint: Some("_id_"), ..List::default() };
+        let found = cx.collection::<Own>().list(list).await?;
+        Ok(found.into_iter().map(|parent| Parent { kind, key: parent.key }).collect())
+    })
+}
+
+/// Reads the discussion and begins an attempt with that read.
+pub(in super::super) async fn open<'a>(
+    cx: Cx<'a>,
+    parent: &Parent,
+) -> Result<(Attempt, Seen<'a>), Error> {
+    of_kind!(parent.kind, Own => {
+        let (attempt, found) = cx.collection::<Own>().open(cx.bounds(), &parent.key).await?;
+        Ok((attempt, seen(cx, found, Some(attempt.now()))))
+    })
+}
+
+/// Like [`open`], whether or not the caller can see the document.
+pub(in super::super) async fn reopen<'a>(
+    app: &'a App,
+    parent: &Parent,
+) -> Result<(Attempt, Option<Discussed<'a>>), Error> {
+    of_kind!(parent.kind, Own => {
+        let (attempt, found) = app.collection::<Own>().open(app.bounds(), &parent.key).await?;
+        Ok((attempt, found.and_then(|found| of(app, found))))
+    })
 }

@@ -4,13 +4,12 @@ use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion},
-    BATCH, By, Change, Inserted, Place, Way, posted, stores_of,
+    By, Change, Inserted, Part, Place, Range, Which, posted,
 };
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::page::Page,
     mongo::{
         Collection,
         collection::List,
@@ -93,59 +92,43 @@ pub(super) async fn change(
 
 pub(super) async fn list(
     place: &Place<'_>,
-    _: &OpenDiscussion,
-    way: &Way,
-    page: &Page,
+    part: &Part<'_>,
+    _: Option<&OpenDiscussion>,
 ) -> Result<Vec<CommentDocument>, Error> {
-    let on = place.on();
-    let (filter, hint) = match way {
-        Way::Chronological => (doc! { "on": on }, "chronological"),
-        Way::Threaded => (doc! { "on": on }, "threaded"),
-        Way::Replies(to) => (doc! { "on": on, "replyTo": to }, "replies"),
-        Way::Subthread(top) => (doc! { "on": on, "sortKey": starts_with(top) }, "threaded"),
+    let threaded = if part.listing.is_threaded() { "threaded" } else { "chronological" };
+    let mut filter = doc! { "on": place.on() };
+    let hint = match &part.listing.0 {
+        Range::All => threaded,
+        Range::Replies(to) => {
+            filter.insert("replyTo", to);
+            "replies"
+        }
+        Range::Subthread(top) => {
+            filter.insert("sortKey", starts_with(top));
+            threaded
+        }
     };
-    let list = List { hint: Some(hint), ..page.list(both(filter, posted())) };
-    comments(place.app).list(list).await
-}
-
-pub(super) async fn newest(
-    place: &Place<'_>,
-    taken: &[&str],
-    limit: i64,
-) -> Result<Vec<CommentDocument>, Error> {
-    let taken = doc! { "id": { "$in": taken } };
-    let filter = doc! {
-        "on": place.on(),
-        "removed": { "$exists": false },
-        "$or": [posted(), taken],
+    filter = match part.which {
+        Which::Stored => filter,
+        Which::Posted => both(filter, posted()),
+        Which::Counted(taken) => {
+            let taken = doc! { "$or": [posted(), { "id": { "$in": taken } }] };
+            both(filter, both(doc! { "removed": { "$exists": false } }, taken))
+        }
     };
-    let sort = doc! { "at": -1, "id": -1 };
-    let hint = Some("chronological");
-    comments(place.app).list(List { filter, sort, limit, hint, ..List::default() }).await
+    let keys = part.keys();
+    if let Some(from) = &part.from {
+        filter = keyset::beyond(filter, &keys, from);
+    }
+    let (sort, limit) = (keyset::sort(&keys), i64::try_from(part.limit).unwrap_or(i64::MAX));
+    comments(place.app)
+        .list(List { filter, sort, limit, hint: Some(hint), ..List::default() })
+        .await
 }
 
 pub(super) async fn withdraw(place: &Place<'_>, id: &str) -> Result<bool, Error> {
     let unposted = doc! { "_id": place.key(id), "due.kind": "POST" };
     Ok(comments(place.app).remove(unposted).await.decided()?.is_some())
-}
-
-pub(super) async fn seal(place: &Place<'_>) -> Result<(), Error> {
-    let open = doc! { "on": place.on(), "sealed": { "$ne": true } };
-    comments(place.app).update_many(open, doc! { "$set": { "sealed": true } }, vec![]).await?;
-    Ok(())
-}
-
-pub(super) async fn batch(
-    place: &Place<'_>,
-    after: Option<&(DateTime, String)>,
-) -> Result<Vec<CommentDocument>, Error> {
-    let keys = [("at", 1), ("id", 1)];
-    let mut filter = doc! { "on": place.on() };
-    if let Some((at, id)) = after {
-        filter = keyset::beyond(filter, &keys, &[(*at).into(), id.into()]);
-    }
-    let (sort, hint) = (keyset::sort(&keys), Some("chronological"));
-    comments(place.app).list(List { filter, sort, limit: BATCH, hint, ..List::default() }).await
 }
 
 pub(super) async fn copy(
@@ -166,14 +149,4 @@ pub(super) async fn list_due(
     let filter = doc! { "due.at": { "$lt": before } };
     let (sort, hint) = (doc! { "due.at": 1 }, Some("due"));
     comments(app).list(List { filter, sort, limit, hint, ..List::default() }).await
-}
-
-pub(super) async fn remove(place: &Place<'_>) -> Result<(), Error> {
-    comments(place.app).remove_many(doc! { "on": place.on() }).await?;
-    Ok(())
-}
-
-pub(super) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
-    comments(app).remove_many(doc! { "on": stores_of(discussion) }).await?;
-    Ok(())
 }

@@ -1,18 +1,49 @@
-//! GraphQL type of a comment.
+//! GraphQL types of a comment.
 
-use async_graphql::{Enum, ID, Object};
+use async_graphql::{Context, Enum, ID, Object, OneofObject, Result, connection::Connection};
 
-use super::super::documents::{CommentDocument, Remover};
-use crate::graphql::scalars::DateTime;
+use super::super::{
+    documents::{CommentDocument, Remover},
+    operations::{self, Listed},
+};
+use crate::graphql::{author::Author, cx::cx, page::paging, scalars::DateTime};
 
 /// Sort order of comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum CommentOrder {
     /// Oldest comment first.
     Chronological,
+    /// Newest comment first.
+    Newest,
     /// Depth-first: each comment is followed by its replies, their replies and so on. Oldest comment first on
     /// each level.
     Threaded,
+}
+
+/// Names a comment.
+#[derive(Debug, OneofObject)]
+pub enum CommentBy {
+    /// Global id.
+    Id(ID),
+    /// Slug within a discussion.
+    Slug(CommentSlug),
+}
+
+/// Slug of a comment, with the discussion.
+#[derive(Debug, async_graphql::InputObject)]
+pub struct CommentSlug {
+    /// Global id of the product, content or asset that is discussed.
+    pub subject_id: ID,
+    /// Slug of the comment.
+    pub slug: String,
+}
+
+/// A page of comments.
+pub(in super::super) type Comments = Connection<String, Comment>;
+
+/// The connection of a list.
+pub(in super::super) fn connection((page, found): Listed) -> Comments {
+    page.connection(found, |(position, _)| position.clone(), |(_, comment)| comment.into())
 }
 
 /// A comment or a review.
@@ -28,8 +59,13 @@ impl From<CommentDocument> for Comment {
 /// A comment in a discussion. A review is a comment with stars.
 #[Object]
 impl Comment {
+    /// Global id.
+    pub async fn id(&self) -> ID {
+        self.0.parent.comment_id(&self.0.id)
+    }
+
     /// Global id of the product, content or asset that is discussed.
-    async fn on(&self) -> ID {
+    async fn subject_id(&self) -> ID {
         self.0.parent.id()
     }
 
@@ -39,9 +75,32 @@ impl Comment {
         &self.0.slug
     }
 
-    /// Slug of the comment that this one replies to; null if it replies to none.
-    async fn parent_slug(&self) -> Option<&str> {
-        Some(self.0.reply_to.as_str()).filter(|slug| !slug.is_empty())
+    /// Global id of the comment that this one replies to; null if it replies to none.
+    async fn parent_id(&self, context: &Context<'_>) -> Result<Option<ID>> {
+        let id = match &self.0.reply_to_id {
+            Some(id) => Some(id.clone()),
+            // Older documents have only the slug.
+            None => operations::replied_to(cx(context), &self.0).await?.map(|above| above.id),
+        };
+        Ok(id.map(|id| self.0.parent.comment_id(&id)))
+    }
+
+    /// Comment that this one replies to; null if it replies to none.
+    async fn parent(&self, context: &Context<'_>) -> Result<Option<Self>> {
+        Ok(operations::replied_to(cx(context), &self.0).await?.map(Self::from))
+    }
+
+    /// Direct replies to the comment, oldest first. With the layout `PAGED` the field fails with an error.
+    async fn replies(&self, context: &Context<'_>) -> Result<Option<Comments>> {
+        let found = operations::replies(cx(context), &self.0, paging(context)?).await?;
+        Ok(found.map(connection))
+    }
+
+    /// The comment with all its descendants, depth-first as in the order `THREADED`. With the layout `PAGED` the
+    /// field fails with an error.
+    async fn subthread(&self, context: &Context<'_>) -> Result<Option<Comments>> {
+        let found = operations::subthread(cx(context), &self.0, paging(context)?).await?;
+        Ok(found.map(connection))
     }
 
     /// Number of comments above this one in the thread; 0 if it replies to none.
@@ -49,9 +108,9 @@ impl Comment {
         self.0.slug.matches('/').count()
     }
 
-    /// Subject of the author's token.
-    async fn author(&self) -> ID {
-        ID(self.0.author.clone())
+    /// Author of the comment, with the name at the time of the post.
+    async fn author(&self) -> Author {
+        Author::new(&self.0.author, self.0.author_name.as_deref())
     }
 
     /// Text of the comment; null if it was removed.

@@ -1,21 +1,70 @@
 //! GraphQL types of a discussion, as a field of the document that is discussed.
 
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
-use super::super::documents::{CommentExcerpt, DiscussionSummary, Layout, OpenDiscussion, Rating};
-use crate::graphql::scalars::DateTime;
-
-/// Number of newest comments that a discussion shows.
-const MOST: usize = 10;
+use super::{
+    super::{
+        documents::{
+            CommentExcerpt, DiscussionSummary, Layout, OpenDiscussion, Parent, ParentKind,
+        },
+        operations,
+        store::LATEST,
+    },
+    CommentOrder,
+    comment::{Comments, connection},
+};
+use crate::graphql::{author::Author, cx::cx, page::paging, scalars::DateTime};
 
 /// Discussion of a product, of content or of an asset.
 #[derive(Debug)]
-pub struct Discussion(pub Box<DiscussionSummary>);
+pub struct Discussion {
+    parent: Parent,
+    summary: Box<DiscussionSummary>,
+}
 
-impl From<OpenDiscussion> for Discussion {
-    fn from(open: OpenDiscussion) -> Self {
+impl Discussion {
+    /// The discussion of the document of this kind with this `_id`.
+    pub fn of(kind: ParentKind, key: &str, summary: Box<DiscussionSummary>) -> Self {
+        Self { parent: Parent { kind, key: key.to_owned() }, summary }
+    }
+
+    /// The part of a complete discussion that is shown.
+    pub(in super::super) fn shown(parent: Parent, open: OpenDiscussion) -> Self {
         let OpenDiscussion { id, layout, epoch, count, latest, rating, opened_at, .. } = open;
-        Self(Box::new(DiscussionSummary { id, layout, epoch, count, latest, rating, opened_at }))
+        let summary = DiscussionSummary { id, layout, epoch, count, latest, rating, opened_at };
+        Self { parent, summary: Box::new(summary) }
+    }
+
+    /// Ids of the newest comments, compared by subscriptions to detect a change.
+    pub fn newest(&self) -> Vec<String> {
+        self.summary.latest.iter().map(|latest| latest.id.clone()).collect()
+    }
+
+    /// Comments that were posted since `before`, oldest first. An older comment that is among the newest now
+    /// because another one was removed isn't counted.
+    pub fn added_since(&self, before: &Self) -> Vec<LatestComment> {
+        let known = &before.summary.latest;
+        // Fewer than ten known comments were all there were.
+        let last = known.get(LATEST - 1).map(|last| (last.at, &last.id));
+        let is_new = |added: &&CommentExcerpt| {
+            !known.iter().any(|other| other.id == added.id)
+                && last.is_none_or(|last| (added.at, &added.id) > last)
+        };
+        let added = self.summary.latest.iter().rev().filter(is_new);
+        added.map(|added| self.latest(added)).collect()
+    }
+
+    fn latest(&self, excerpt: &CommentExcerpt) -> LatestComment {
+        let CommentExcerpt { id, slug, author, author_name, text, is_cut, stars, at } = excerpt;
+        LatestComment {
+            id: self.parent.comment_id(id),
+            slug: slug.clone(),
+            author: Author::new(author, author_name.as_deref()),
+            text: text.clone(),
+            is_cut: *is_cut,
+            stars: *stars,
+            posted_at: DateTime(*at),
+        }
     }
 }
 
@@ -24,37 +73,57 @@ impl From<OpenDiscussion> for Discussion {
 impl Discussion {
     /// How the comments are stored.
     async fn layout(&self) -> Layout {
-        self.0.layout
+        self.summary.layout
     }
 
     /// Time at which the discussion was opened.
     async fn opened_at(&self) -> DateTime {
-        DateTime(self.0.opened_at)
+        DateTime(self.summary.opened_at)
     }
 
     /// Number of comments, without those that were removed.
     async fn comment_count(&self) -> i32 {
-        i32::try_from(self.0.count).unwrap_or(i32::MAX)
+        i32::try_from(self.summary.count).unwrap_or(i32::MAX)
     }
 
     /// The ten newest comments, newest first.
     async fn latest_comments(&self) -> Vec<LatestComment> {
-        self.0.latest.iter().map(LatestComment::from).collect()
+        self.summary.latest.iter().map(|excerpt| self.latest(excerpt)).collect()
+    }
+
+    /// All comments. Removed comments are included, without their text. With the layout `PAGED`, the order
+    /// `THREADED` and `topLevel` fail with an error.
+    async fn comments(
+        &self,
+        context: &Context<'_>,
+        #[graphql(desc = "Sort order.", default_with = "CommentOrder::Chronological")]
+        order: CommentOrder,
+        #[graphql(desc = "Whether only comments that reply to none are listed.", default = false)]
+        top_level: bool,
+    ) -> Result<Option<Comments>> {
+        let on = &self.parent;
+        let found = operations::comments(cx(context), on, order, top_level, paging(context)?);
+        Ok(found.await?.map(connection))
     }
 
     /// Average rating of all reviews; null if there are none.
     async fn rating(&self) -> Option<AverageRating> {
-        self.0.rating.filter(|rating| rating.count > 0).map(AverageRating::from)
+        let rating = self.summary.rating.filter(|rating| rating.count > 0)?;
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let average = rating.sum as f64 / rating.count as f64;
+        Some(AverageRating { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average })
     }
 }
 
 /// One of the newest comments of a discussion.
 #[derive(Debug, SimpleObject)]
 pub struct LatestComment {
+    /// Global id of the comment.
+    id: ID,
     /// Slug, the key of the comment within its discussion.
     slug: String,
-    /// Subject of the author's token.
-    author: ID,
+    /// Author of the comment, with the name at the time of the post.
+    author: Author,
     /// First 280 characters of the text.
     text: String,
     /// Whether the text was cut after 280 characters.
@@ -65,13 +134,6 @@ pub struct LatestComment {
     posted_at: DateTime,
 }
 
-impl From<&CommentExcerpt> for LatestComment {
-    fn from(excerpt: &CommentExcerpt) -> Self {
-        let CommentExcerpt { slug, author, text, is_cut, stars, at, .. } = excerpt.clone();
-        Self { slug, author: ID(author), text, is_cut, stars, posted_at: DateTime(at) }
-    }
-}
-
 /// Average rating of all reviews.
 #[derive(Debug, SimpleObject)]
 pub struct AverageRating {
@@ -79,32 +141,4 @@ pub struct AverageRating {
     count: i32,
     /// Average number of stars, 1.0 to 5.0.
     average: f64,
-}
-
-impl From<Rating> for AverageRating {
-    fn from(rating: Rating) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-        let average = rating.sum as f64 / rating.count as f64;
-        Self { count: i32::try_from(rating.count).unwrap_or(i32::MAX), average }
-    }
-}
-
-impl Discussion {
-    /// Ids of the newest comments, compared by subscriptions to detect a change.
-    pub fn newest(&self) -> Vec<String> {
-        self.0.latest.iter().map(|latest| latest.id.clone()).collect()
-    }
-
-    /// Comments that were posted since `before`, oldest first. An older comment that is among the newest now
-    /// because another one was removed isn't counted.
-    pub fn added_since(&self, before: &Self) -> Vec<LatestComment> {
-        let known = &before.0.latest;
-        // Fewer than ten known comments were all there were.
-        let last = known.get(MOST - 1).map(|last| (last.at, &last.id));
-        let is_new = |added: &&CommentExcerpt| {
-            !known.iter().any(|other| other.id == added.id)
-                && last.is_none_or(|last| (added.at, &added.id) > last)
-        };
-        self.0.latest.iter().rev().filter(is_new).map(LatestComment::from).collect()
-    }
 }

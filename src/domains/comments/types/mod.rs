@@ -1,11 +1,11 @@
 //! GraphQL types of comments.
 
-mod comment;
+pub(super) mod comment;
 mod discussion;
 mod inputs;
 mod results;
 
-pub use comment::{Comment, CommentOrder};
+pub use comment::{Comment, CommentBy, CommentOrder};
 pub use discussion::{AverageRating, Discussion, LatestComment};
 pub use inputs::{
     EditCommentInput, MigrateDiscussionInput, OpenDiscussionInput, PostCommentInput,

@@ -1,13 +1,12 @@
 //! Results of the mutations of comments, and their refusals.
 
-use crate::graphql::declared::result;
-
 use super::{
-    super::documents::{CommentDocument, Layout, OpenDiscussion},
+    super::documents::{CommentDocument, Layout},
     Comment, Discussion,
 };
 use crate::graphql::{
     codes::refusal,
+    declared::result,
     refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
 };
 
@@ -98,13 +97,13 @@ result! {
     /// Result of `openDiscussion`: the discussion, or a refusal. `AlreadyExists`: the discussion is open with
     /// another layout.
     pub enum OpenDiscussionResult:
-        OpenDiscussion => Discussion | NotFound | AlreadyExists | InvalidInput;
+        Discussion | NotFound | AlreadyExists | InvalidInput;
 
     /// Result of `migrateDiscussion`: the discussion with its new layout, or a refusal. `DiscussionFull`: it has
     /// more comments than the layout `EMBEDDED` permits. `InUse`: a previous migration is still under way; try
     /// again in a minute.
     pub enum MigrateDiscussionResult:
-        OpenDiscussion => Discussion | NotFound | DiscussionFull | InUse | InvalidInput;
+        Discussion | NotFound | DiscussionFull | InUse | InvalidInput;
 
     /// Result of `postComment`: the comment, or a refusal. `NotFound`: there is no such discussion or comment to
     /// reply to. `CommentRemoved`, `NotServedByLayout`: a reply isn't possible. `Conflict`: this `idempotencyKey` was used

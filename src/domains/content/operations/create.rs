@@ -68,7 +68,7 @@ async fn open_parent(
     input: &CreateContentInput,
 ) -> Result<(Attempt, Option<NodeDocument>), Refused> {
     let kind = input.kind.into();
-    let Some(id) = &input.parent else {
+    let Some(id) = &input.parent_id else {
         fits(None, kind)?;
         return Ok((tree.handles.begin().await?, None));
     };
@@ -76,7 +76,7 @@ async fn open_parent(
     fits(Some(&parent), kind)?;
     if parent.within.len() > DEPTH {
         let reason = format!("would lie deeper than {DEPTH} steps");
-        return Err(InvalidInput::new("parent", reason).into());
+        return Err(InvalidInput::new("parentId", reason).into());
     }
     Ok((attempt, Some(parent)))
 }
@@ -91,7 +91,7 @@ pub(super) fn fits(parent: Option<&NodeDocument>, kind: ContentType) -> Result<(
         ContentType::BlogEntry => "blog entries lie in blogs",
         _ => "content lies in folders",
     };
-    Err(InvalidInput::new("parent", reason))
+    Err(InvalidInput::new("parentId", reason))
 }
 
 fn placed(

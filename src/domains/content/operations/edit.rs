@@ -29,7 +29,7 @@ pub async fn edit_content(
     input: EditContentInput,
 ) -> Result<Shown, Stop<EditContentResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    replace(cx, subject, &input.content, &input.version, |node| {
+    replace(cx, subject, &input.content_id, &input.version, |node| {
         let text = input.text.of_kind(node.metadata.kind);
         async move { Ok(text?) }
     })
@@ -42,7 +42,7 @@ pub async fn restore_content(
     input: RestoreContentInput,
 ) -> Result<Shown, Stop<RestoreContentResult>> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let (id, number) = (&input.content, i64::from(input.number));
+    let (id, number) = (&input.content_id, i64::from(input.number));
     replace(cx, subject, id, &input.version, |node| {
         let kept = node.kept.iter().find(|kept| kept.number == number).cloned();
         async move {

@@ -26,10 +26,10 @@ pub async fn move_content(
     input: MoveContentInput,
 ) -> Result<Shown, Stop<MoveContentResult>> {
     let (tree, input) = (&Nodes::over(&cx), &input.checked()?);
-    let id = &input.content;
+    let id = &input.content_id;
     let change = |attempt: Attempt| async move {
         let node = tree.get_locked(id).await?;
-        let parent = match &input.parent {
+        let parent = match &input.parent_id {
             None => None,
             Some(parent) => Some(tree.get_locked(parent).await?),
         };
@@ -40,7 +40,7 @@ pub async fn move_content(
         fits(parent, node.metadata.kind)?;
         if depth > DEPTH {
             let reason = format!("something would lie deeper than {DEPTH} steps");
-            return Err(InvalidInput::new("parent", reason).into());
+            return Err(InvalidInput::new("parentId", reason).into());
         }
         let slug = input.slug.as_ref().unwrap_or(&node.metadata.slug);
         if above == node.metadata.parent_id.as_deref() && *slug == node.metadata.slug {
@@ -68,5 +68,5 @@ pub async fn delete_content(
     input: DeleteContentInput,
 ) -> Result<String, Stop<DeleteContentResult>> {
     let input = input.checked()?;
-    Nodes::over(&cx).delete_locked(&input.content).await
+    Nodes::over(&cx).delete_locked(&input.content_id).await
 }

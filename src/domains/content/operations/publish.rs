@@ -26,7 +26,7 @@ pub async fn publish_content(
 ) -> Result<Shown, Stop<PublishContentResult>> {
     let (tree, input) = (&Nodes::over(&cx), &input.checked()?);
     let at = input.at.map(|at| at.0);
-    let read = || async { Ok(tree.open(&input.content).await?) };
+    let read = || async { Ok(tree.open(&input.content_id).await?) };
     decide(read, |attempt: Attempt, node: NodeDocument| async move {
         if is_done(&node, &input.version, at, attempt.now()) {
             return Ok(Step::Done(Shown::written(node, attempt.now())));
@@ -72,6 +72,6 @@ pub async fn unpublish_content(
 ) -> Result<Shown, Stop<UnpublishContentResult>> {
     let input = input.checked()?;
     let attempt = cx.begin().await?;
-    let outcome = store::unpublish(&cx, &input.content, &attempt).await;
-    Ok(written(&Nodes::over(&cx), &input.content, &attempt, outcome).await?)
+    let outcome = store::unpublish(&cx, &input.content_id, &attempt).await;
+    Ok(written(&Nodes::over(&cx), &input.content_id, &attempt, outcome).await?)
 }

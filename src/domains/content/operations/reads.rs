@@ -115,9 +115,9 @@ fn newest_first(left: &[Bson], right: &[Bson]) -> Ordering {
 fn listing_of(app: &App, by: &ContentsBy) -> Result<Listing, InvalidInput> {
     Ok(match by {
         ContentsBy::Tag(tag) => Listing::Tag(input::tag("by.tag", tag)?),
-        ContentsBy::Parent(id) => Listing::Parent(id_or_none(id)),
+        ContentsBy::ParentId(id) => Listing::Parent(id_or_none(id)),
         ContentsBy::Type(kind) => Listing::Type((*kind).into()),
-        ContentsBy::RecentIn(path) => Listing::In(path_or_top("by.recentIn", path)?.to_owned()),
+        ContentsBy::Below(path) => Listing::In(path_or_top("by.below", path)?.to_owned()),
         ContentsBy::Text(TextInContent { query, within, language }) => {
             let within = within.as_deref().unwrap_or(TOP);
             Listing::Text {
@@ -176,7 +176,7 @@ pub(in super::super) async fn feed_at(
     let Some(head) = at_path(cx, input::path("path", path)?).await? else {
         return Ok(None);
     };
-    let by = ContentsBy::RecentIn(head.node().metadata.path.clone());
+    let by = ContentsBy::Below(head.node().metadata.path.clone());
     let first = i32::try_from(ENTRIES + 1).ok();
     let entries = contents(cx, &by, true, Paging { first, ..Paging::default() }).await?;
     let entries = entries.edges.into_iter().map(|edge| edge.node);

@@ -24,11 +24,11 @@ pub async fn tag_content(
 ) -> Result<Shown, Stop<TagContentResult>> {
     let input = input.checked()?;
     let attempt = cx.begin().await?;
-    let tagged = store::add_tags(&cx, &input.content, &input.tags, &attempt).await;
+    let tagged = store::add_tags(&cx, &input.content_id, &input.tags, &attempt).await;
     if let Some(tagged) = tagged.decided()? {
         return Ok(Shown::written(tagged, attempt.now()));
     }
-    let has = Nodes::over(&cx).get(&input.content).await?.metadata.tags;
+    let has = Nodes::over(&cx).get(&input.content_id).await?.metadata.tags;
     let more = input.tags.iter().filter(|tag| !has.contains(tag)).count();
     if has.len() + more > TAGS {
         let reason = format!("it would have more than {TAGS}");
@@ -44,8 +44,8 @@ pub async fn untag_content(
 ) -> Result<Shown, Stop<UntagContentResult>> {
     let input = input.checked()?;
     let attempt = cx.begin().await?;
-    let outcome = store::remove_tags(&cx, &input.content, &input.tags, &attempt).await;
-    Ok(written(&Nodes::over(&cx), &input.content, &attempt, outcome).await?)
+    let outcome = store::remove_tags(&cx, &input.content_id, &input.tags, &attempt).await;
+    Ok(written(&Nodes::over(&cx), &input.content_id, &attempt, outcome).await?)
 }
 
 /// Sets the roles that may read it.
@@ -54,7 +54,7 @@ pub async fn set_content_access(
     input: SetContentAccessInput,
 ) -> Result<Shown, Stop<SetContentAccessResult>> {
     let input = input.checked()?;
-    let (id, roles) = (&input.content, ReaderRole::names(&input.roles));
+    let (id, roles) = (&input.content_id, ReaderRole::names(&input.roles));
     let attempt = cx.begin().await?;
     let outcome = store::set_access(&cx, id, &roles, &attempt).await;
     Ok(written(&Nodes::over(&cx), id, &attempt, outcome).await?)

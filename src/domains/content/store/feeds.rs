@@ -6,13 +6,13 @@ use serde::Deserialize;
 use super::super::documents::{ContentType, Detail, NodeDocument};
 use crate::{
     app::App,
+    domains::audiences::read_by,
     error::Error,
     graphql::{
         page::{Order, Page},
         requester::{Requester, Role},
     },
     mongo::{
-        audiences::read_by,
         collection::{List, Timed},
         expression::{choose, literal, stored},
     },
@@ -66,7 +66,7 @@ impl Listing {
     /// constant, so that only documents that have the field are examined.
     fn filter(&self, requester: &Requester) -> Document {
         let (feed, of) = self.feed();
-        let listed = read_by(&requester.role_names(), feed, of);
+        let listed = read_by(requester, feed, of);
         doc! {
             "listed": listed,
             "publishedAt": { "$gte": DateTime::from_millis(0) },

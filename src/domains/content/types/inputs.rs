@@ -34,11 +34,11 @@ pub enum ContentsBy {
     /// Content with this tag, including pictures.
     Tag(String),
     /// Direct children of the content with this global id, including pictures.
-    Parent(ID),
+    ParentId(ID),
     /// Content of this type.
     Type(ContentType),
     /// Content at this path and all its descendants; `/` lists the whole site.
-    RecentIn(String),
+    Below(String),
     /// Content with these words in the title or the text, best match first. Only the best 200 matches are
     /// listed. A version that was scheduled to replace another one is found within seconds after its time.
     Text(TextInContent),
@@ -80,7 +80,7 @@ input! {
         pub kind: ContentType,
         /// Global id of the parent: a folder, or a blog for a blog entry. Default: the content becomes a root,
         /// which a blog entry can't be. The tree is at most 16 levels deep.
-        pub parent: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
         /// Slug, the last step of the path. It must be unique among the content of the parent.
         pub slug: Slug,
         /// First version of the content. It is a draft until it is published.
@@ -89,7 +89,7 @@ input! {
         #[graphql(default)]
         pub tags: Vec<String> where tags(),
         /// Roles that may read the content; an empty list permits everyone. Default: the roles of the parent.
-        pub access: Option<Vec<ReaderRole>>,
+        pub access: Option<Vec<ReaderRole>> where optional(roles),
         /// Author's name that readers see, 1 to 100 characters. Default: the caller's username, or the subject of
         /// the token if there is none.
         pub author_name: Option<String> where optional(text(1..=100)),
@@ -101,7 +101,7 @@ input! {
     /// Input of `editContent`.
     pub struct EditContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
         /// Version of the draft that the edit is based on. If the draft changed since, the edit is refused with
         /// `ContentConflict`.
         pub version: ID where version,
@@ -112,18 +112,18 @@ input! {
     /// Input of `restoreContent`.
     pub struct RestoreContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
         /// Version of the draft that is replaced. If the draft changed since, the call is refused with
         /// `ContentConflict`.
         pub version: ID where version,
-        /// Number of the former version, as listed by `contentRevisions`.
+        /// Number of the former version, as listed by `Content.revisions`.
         pub number: i32 where within(0..=i64::from(i32::MAX)),
     }
 
     /// Input of `tagContent`.
     pub struct TagContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
         /// Up to 30 tags of 1 to 64 characters each. Tags that the content already has are ignored.
         pub tags: Vec<String> where tags(),
     }
@@ -131,7 +131,7 @@ input! {
     /// Input of `untagContent`.
     pub struct UntagContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
         /// Up to 30 tags. Tags that the content doesn't have are ignored.
         pub tags: Vec<String> where tags(),
     }
@@ -139,16 +139,16 @@ input! {
     /// Input of `setContentAccess`.
     pub struct SetContentAccessInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
         /// Roles that may read the content; an empty list permits everyone. The access of its children doesn't
         /// change.
-        pub roles: Vec<ReaderRole> where |field, roles| input::at_most(field, roles, 20),
+        pub roles: Vec<ReaderRole> where roles,
     }
 
     /// Input of `publishContent`.
     pub struct PublishContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
         /// Version of the draft to publish. If the draft changed since, the call is refused with `ContentConflict`.
         pub version: ID where version,
         /// Time from which readers see the version, between the years 1970 and 9999. Default: now. Until a future
@@ -160,16 +160,16 @@ input! {
     /// Input of `unpublishContent`.
     pub struct UnpublishContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
     }
 
     /// Input of `moveContent`.
     pub struct MoveContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
         /// Global id of the new parent: a folder, or a blog for a blog entry. Default: the content becomes a
         /// root, which a blog entry can't be.
-        pub parent: Option<ID> where optional(id(NodeKind::Content)),
+        pub parent_id: Option<ID> where optional(id(NodeKind::Content)),
         /// New slug. Default: the present one.
         pub slug: Option<Slug>,
     }
@@ -177,8 +177,13 @@ input! {
     /// Input of `deleteContent`.
     pub struct DeleteContentInput {
         /// Global id of the content.
-        pub content: ID where id(NodeKind::Content),
+        pub content_id: ID where id(NodeKind::Content),
     }
+}
+
+/// Roles that may read content, at most 20.
+fn roles(field: &str, roles: &mut Vec<ReaderRole>) -> Result<(), InvalidInput> {
+    input::at_most(field, roles, 20)
 }
 
 /// A version that a client read.

@@ -12,7 +12,7 @@ use super::{
     photo::Photo,
 };
 use crate::{
-    domains::{assets::AssetDocument, comments::Discussion},
+    domains::{assets::AssetDocument, comments::{Discussion, ParentKind}},
     graphql::{
         node_id::NodeKind,
         requester,
@@ -287,7 +287,8 @@ macro_rules! content_type {
 
             /// Discussion of the content with its newest comments; null if none was opened.
             async fn discussion(&self) -> Option<Discussion> {
-                self.0.node.discussion.clone().map(Discussion)
+                let found = self.0.node.discussion.clone()?;
+                Some(Discussion::of(ParentKind::Content, &self.0.node.id, found))
             }
 
             /// Draft that editors work on. Null, with an error, unless the caller is an editor.

@@ -6,7 +6,7 @@ use super::parts::{ContentAuthor, ContentDraft, ReaderRole};
 use crate::{
     domains::{
         assets::{AssetDocument, FileFacts},
-        comments::Discussion,
+        comments::{Discussion, ParentKind},
     },
     graphql::{
         node_id::NodeKind,
@@ -102,7 +102,8 @@ impl Photo {
 
     /// Discussion of the picture with its newest comments; null if none was opened.
     pub(super) async fn discussion(&self) -> Option<Discussion> {
-        self.0.discussion.clone().map(Discussion)
+        let found = self.0.discussion.clone()?;
+        Some(Discussion::of(ParentKind::Asset, &self.0.id, found))
     }
 
     /// Always null, because pictures have no drafts. With an error unless the caller is an editor.

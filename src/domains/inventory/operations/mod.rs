@@ -9,19 +9,18 @@ use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 pub use super::store::{
-    Age, Destination, for_each, forget_each, release, retire, retire_restocks, return_surplus,
-    take_each,
+    Age, Destination, for_each, forget_each, release, retire, retire_restock, return_surplus,
 };
 use super::{
     documents::{Reservation, StockDocument, Tag},
-    store,
+    store::{self, stocks},
     types::{DeleteProductInput, DeleteProductResult, DeletedProduct},
 };
 use crate::{
     app::App,
     domains::catalog,
     error::Error,
-    flow::{Attempt, Step, decide},
+    flow::{Attempt, Change, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -32,9 +31,9 @@ use crate::{
 
 /// Result of a reserve.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum Reserved {
     /// The quantity is reserved for the holder under the tag.
-    Taken,
+    Reserved,
     /// Less is available than requested. Nothing was reserved.
     Short {
         /// Available quantity.
@@ -68,9 +67,7 @@ async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<b
     let product = catalog::operations::product(app, &stock.sku).await?;
     let is_another = product.is_some_and(|product| is_left_over(stock, product.get().incarnation));
     if is_another {
-        // A refusal means that another call opened it, or that the product was deleted as well. The stock
-        // shows both.
-        store::revive(app, &stock.sku, stock.deleted.as_ref(), attempt).await.decided()?;
+        store::reopen(app, stock, attempt).await?;
     }
     Ok(is_another)
 }
@@ -90,7 +87,7 @@ pub async fn delete_product(
         Ok((attempt, incarnation.ok_or_else(|| NotFound::new("product", sku))?))
     };
     decide(read, |attempt: Attempt, incarnation: String| async move {
-        if store::mark_deleted(&cx, sku, &incarnation, &attempt).await.decided()?.is_none() {
+        if !store::delete(&cx, sku, &incarnation).within(&attempt).held().await? {
             match store::find(&cx, sku).await? {
                 None if close_unstocked(&cx, sku, &incarnation, &attempt).await? => {}
                 Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
@@ -121,7 +118,7 @@ async fn close_unstocked(
         deletion_due: Some(attempt.now()),
         ..StockDocument::empty(sku)
     };
-    Ok(store::insert(app, closed).await.decided()?.is_some())
+    Ok(stocks(app).insert(closed).await.decided()?.is_some())
 }
 
 /// Applies a committed deletion to the catalog and settles it.
@@ -132,151 +129,145 @@ pub(super) async fn follow_deletion(
     attempt: &Attempt,
 ) -> Result<(), Error> {
     catalog::operations::delete(app, sku, incarnation, attempt).await?;
-    store::note_deletion(app, sku, incarnation).await.decided()?;
-    Ok(())
+    store::settle_deletion(app, sku, incarnation).held().await.map(|_was_due| ())
 }
 
-/// Reserves `quantity` for `holder` under `tag`; a repeat changes nothing. `cap` is the maximum number of
-/// holders.
-///
-/// # Errors
-/// The outcome is unknown, or the attempt is over.
-pub async fn take(
-    app: &App,
-    sku: &str,
-    holder: &str,
-    tag: &str,
-    quantity: i64,
-    cap: u32,
-    attempt: &Attempt,
-) -> Result<Taken, Error> {
-    loop {
-        if store::take(app, sku, holder, tag, quantity, cap, attempt).await.decided()?.is_some() {
-            return Ok(Taken::Taken);
+/// One step of a flow that reserves stock for a holder, or applies what it reserved.
+#[derive(Debug, Clone, Copy)]
+pub struct Holder<'a> {
+    /// The gateway.
+    pub app: &'a App,
+    /// Name of the holder.
+    pub name: &'a str,
+    /// Tag of the step, which the stock remembers.
+    pub tag: &'a str,
+    /// The attempt.
+    pub attempt: &'a Attempt,
+}
+
+impl Holder<'_> {
+    /// Reserves `quantity`; a repeat changes nothing. `cap` is the maximum number of holders.
+    ///
+    /// # Errors
+    /// The outcome is unknown, or the attempt is over.
+    pub async fn reserve(&self, sku: &str, quantity: i64, cap: u32) -> Result<Reserved, Error> {
+        let Self { app, name, tag, attempt } = *self;
+        loop {
+            if self.write(store::reserving(sku, name, tag, quantity, cap)).await? {
+                return Ok(Reserved::Reserved);
+            }
+            let Some(stock) = store::find(app, sku).await? else {
+                return Ok(Reserved::Short { available: 0 });
+            };
+            match self.explained(&stock, quantity, cap) {
+                Some(Reserved::Short { .. })
+                    if stock.deleting && reopen(app, &stock, attempt).await? => {}
+                Some(reserved) => return Ok(reserved),
+                // No reason holds now: the stock has changed since the refusal.
+                None => {}
+            }
+            if attempt.is_over() {
+                return Err(attempt.overdue());
+            }
         }
-        let Some(stock) = store::find(app, sku).await? else {
-            return Ok(Taken::Short { available: 0 });
+    }
+
+    /// Reserves several SKUs (none of them twice) with their quantities, in one command. Returns whether
+    /// everything was reserved. If not, [`Self::reserve`] returns the result for each SKU.
+    pub async fn reserve_each(&self, lines: &[(&str, i64)], cap: u32) -> Result<bool, Error> {
+        let reserving = |(sku, quantity): &(&str, i64)| {
+            store::reserving(sku, self.name, self.tag, *quantity, cap)
         };
-        match explained(&stock, holder, tag, quantity, cap) {
-            Some(Taken::Short { .. }) if stock.deleting && reopen(app, &stock, attempt).await? => {}
-            Some(taken) => return Ok(taken),
-            // No reason holds now: the stock has changed since the refusal.
-            None => {}
+        stocks(self.app).change_each(lines.iter().map(reserving), self.attempt).await
+    }
+
+    /// Result of a refused reserve according to the stock as read; `None` if no reason holds now.
+    fn explained(&self, stock: &StockDocument, quantity: i64, cap: u32) -> Option<Reserved> {
+        let available = if stock.deleting { 0 } else { stock.available };
+        if self.has_reserved(stock) {
+            Some(Reserved::Reserved)
+        } else if available < quantity {
+            Some(Reserved::Short { available })
+        } else if self.entry(stock).is_none() && stock.reservations.len() >= cap as usize {
+            Some(Reserved::Full)
+        } else {
+            None
         }
-        if attempt.is_over() {
-            return Err(attempt.overdue());
+    }
+
+    /// The available quantity, if it is less than `quantity` and nothing is reserved under the tag.
+    pub async fn shortage(&self, sku: &str, quantity: i64) -> Result<Option<i64>, Error> {
+        if store::find(self.app, sku).await?.is_some_and(|stock| self.has_reserved(&stock)) {
+            return Ok(None);
+        }
+        let available = stock(self.app, sku).await?.map_or(0, |stock| stock.available);
+        Ok(Some(available).filter(|available| *available < quantity))
+    }
+
+    /// Moves exactly `quantity` out of the reservation, once per tag.
+    ///
+    /// # Errors
+    /// The outcome is unknown, or the attempt is over: the apply is still due.
+    pub async fn apply(&self, sku: &str, quantity: i64, to: Destination) -> Result<(), Error> {
+        if self.write(store::applying(sku, self.name, self.tag, quantity, to)).await? {
+            return Ok(());
+        }
+        let stock = store::find(self.app, sku).await?;
+        match stock.as_ref().and_then(|stock| self.entry(stock)) {
+            // An entry is removed only when everything was applied out of it, or when no apply to it can be
+            // repeated.
+            None => Ok(()),
+            Some(entry) if has(&entry.gifts, self.tag) => Ok(()),
+            Some(_) => Err(self.attempt.overdue()),
         }
     }
-}
 
-/// Result of a refused reserve according to the stock as read; `None` if no reason holds now.
-fn explained(
-    stock: &StockDocument,
-    holder: &str,
-    tag: &str,
-    quantity: i64,
-    cap: u32,
-) -> Option<Taken> {
-    let entry = entry(stock, holder);
-    let available = if stock.deleting { 0 } else { stock.available };
-    if has_taken(entry, tag) {
-        Some(Taken::Taken)
-    } else if available < quantity {
-        Some(Taken::Short { available })
-    } else if entry.is_none() && stock.reservations.len() >= cap as usize {
-        Some(Taken::Full)
-    } else {
-        None
+    /// Like [`Self::apply`], for several SKUs (none of them twice) with their quantities. First all in one
+    /// command; if a guard didn't hold or the outcome is unknown, each SKU on its own.
+    pub async fn apply_each(&self, lines: &[(&str, i64)], to: Destination) -> Result<(), Error> {
+        let applying = |(sku, quantity): &(&str, i64)| {
+            store::applying(sku, self.name, self.tag, *quantity, to)
+        };
+        let applied = stocks(self.app).change_each(lines.iter().map(applying), self.attempt).await;
+        if let Ok(true) = applied {
+            return Ok(());
+        }
+        let applies = lines.iter().map(|(sku, quantity)| self.apply(sku, *quantity, to));
+        join_all(applies).await.into_iter().collect()
     }
-}
 
-fn has_taken(entry: Option<&Reservation>, tag: &str) -> bool {
-    entry.is_some_and(|entry| entry.takes.iter().any(|take| take.tag == tag))
-}
-
-/// The available quantity, if it is less than `quantity` and the holder has reserved nothing under `tag`.
-pub async fn shortage(
-    app: &App,
-    sku: &str,
-    holder: &str,
-    tag: &str,
-    quantity: i64,
-) -> Result<Option<i64>, Error> {
-    let taken = store::find(app, sku).await?;
-    if has_taken(taken.as_ref().and_then(|stock| entry(stock, holder)), tag) {
-        return Ok(None);
+    /// Returns sold goods to the shelf, once per tag. It needs no reservation.
+    ///
+    /// # Errors
+    /// The outcome is unknown, or the attempt is over: the restock is still due.
+    pub async fn restock(&self, sku: &str, quantity: i64) -> Result<(), Error> {
+        if self.write(store::restocking(sku, self.tag, quantity)).await? {
+            return Ok(());
+        }
+        match store::find(self.app, sku).await? {
+            Some(stock) if has(&stock.restocks, self.tag) => Ok(()),
+            Some(_) => Err(self.attempt.overdue()),
+            None => {
+                Err(Error::internal(format!("restock of {sku:?}, which has no stock document")))
+            }
+        }
     }
-    let available = stock(app, sku).await?.map_or(0, |stock| stock.available);
-    Ok(Some(available).filter(|available| *available < quantity))
-}
 
-/// Moves exactly `quantity` out of the holder's reservation, once per tag.
-///
-/// # Errors
-/// The outcome is unknown, or the attempt is over: the apply is still due.
-pub async fn give(
-    app: &App,
-    sku: &str,
-    holder: &str,
-    tag: &str,
-    quantity: i64,
-    to: Destination,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    if store::give(app, sku, holder, tag, quantity, to, attempt).await.decided()?.is_some() {
-        return Ok(());
+    async fn write(&self, change: Change) -> Result<bool, Error> {
+        stocks(self.app).change(change).within(self.attempt).held().await
     }
-    let stock = store::find(app, sku).await?;
-    match stock.as_ref().and_then(|stock| entry(stock, holder)) {
-        // An entry is removed only when everything was applied out of it, or when no apply to it can be
-        // repeated.
-        None => Ok(()),
-        Some(entry) if entry.gifts.iter().any(|gift| gift.tag == tag) => Ok(()),
-        Some(_) => Err(attempt.overdue()),
+
+    fn entry<'s>(&self, stock: &'s StockDocument) -> Option<&'s Reservation> {
+        stock.reservations.iter().find(|entry| entry.holder == self.name)
+    }
+
+    fn has_reserved(&self, stock: &StockDocument) -> bool {
+        self.entry(stock).is_some_and(|entry| has(&entry.takes, self.tag))
     }
 }
 
-/// Like [`give`], for several SKUs (none of them twice) with their quantities.
-///
-/// # Errors
-/// Like [`give`], for any of them.
-pub async fn give_each(
-    app: &App,
-    lines: &[(&str, i64)],
-    holder: &str,
-    tag: &str,
-    to: Destination,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    // First all in one command. If a guard didn't hold or the outcome is unknown, each SKU is applied on its
-    // own.
-    if let Ok(true) = store::give_each(app, lines, holder, tag, to, attempt).await {
-        return Ok(());
-    }
-    let gives =
-        lines.iter().map(|(sku, quantity)| give(app, sku, holder, tag, *quantity, to, attempt));
-    join_all(gives).await.into_iter().collect()
-}
-
-/// Returns sold goods to the shelf, once per tag.
-///
-/// # Errors
-/// The outcome is unknown, or the attempt is over: the restock is still due.
-pub async fn restock(
-    app: &App,
-    sku: &str,
-    tag: &str,
-    quantity: i64,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    if store::restock(app, sku, tag, quantity, attempt).await.decided()?.is_some() {
-        return Ok(());
-    }
-    match store::find(app, sku).await? {
-        Some(stock) if stock.restocks.iter().any(|restock| restock.tag == tag) => Ok(()),
-        Some(_) => Err(attempt.overdue()),
-        None => Err(Error::internal(format!("restock of {sku:?}, which has no stock document"))),
-    }
+fn has(marks: &[Tag], tag: &str) -> bool {
+    marks.iter().any(|mark| mark.tag == tag)
 }
 
 /// A page of reservations, each with its SKU, and the start of the next page.
@@ -294,11 +285,11 @@ pub async fn page_by_age(
     from: DateTime,
     before: DateTime,
 ) -> Result<Page, Error> {
-    let stocks = store::list_by_age(app, age, from, before, i64::from(PAGE)).await?;
-    let is_full = stocks.len() >= PAGE as usize;
+    let found = store::list_by_age(app, age, from, before, i64::from(PAGE)).await?;
+    let is_full = found.len() >= PAGE as usize;
     let mut last = from;
     let mut entries = Vec::new();
-    for stock in stocks {
+    for stock in found {
         let mut oldest = None;
         for entry in stock.reservations {
             let of_age = moment(&entry, age, from, before);
@@ -324,21 +315,16 @@ fn moment(entry: &Reservation, age: Age, from: DateTime, before: DateTime) -> Op
     };
     match age {
         Age::Entry => Some(entry.at).filter(|at| (from..before).contains(at)),
-        Age::Take => oldest(&entry.takes),
-        Age::Gift => oldest(&entry.gifts),
+        Age::Reserve => oldest(&entry.takes),
+        Age::Apply => oldest(&entry.gifts),
     }
 }
 
 /// The reservations of one holder, each with its SKU.
 pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Reservation)>, Error> {
-    let stocks = store::list_of_holder(app, holder).await?;
-    let entries = stocks.into_iter().flat_map(|stock| {
+    let entries = store::list_of_holder(app, holder).await?.into_iter().flat_map(|stock| {
         let sku = stock.sku;
         stock.reservations.into_iter().map(move |entry| (sku.clone(), entry))
     });
     Ok(entries.filter(|(_, entry)| entry.holder == holder).collect())
-}
-
-fn entry<'a>(stock: &'a StockDocument, holder: &str) -> Option<&'a Reservation> {
-    stock.reservations.iter().find(|entry| entry.holder == holder)
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         documents::{ImportedReceipt, ReceiptDocument, StockDocument},
-        store::{self, Once, RECEIPTS},
+        store::{self, Once, RECEIPTS, stocks},
         types::{ReceiveStockInput, ReceiveStockResult},
     },
     is_left_over,
@@ -12,7 +12,7 @@ use crate::{
     app::App,
     domains::catalog,
     error::Error,
-    flow::{Attempt, Op, OpRecord, OtherInput, Step, decide},
+    flow::{Attempt, OpRecord, OtherInput, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -77,17 +77,26 @@ pub(in super::super) async fn book(
 ) -> Result<StockDocument, Refused> {
     let read = || async {
         let attempt = app.begin().await?;
+        let moved = async {
+            let Once::Op { op, may_be_repeat: true } = once else { return Ok(None) };
+            app.collection::<ReceiptDocument>().get_settled(&id(sku, &op.id)).await
+        };
         let product = catalog::operations::product(app, sku);
-        let (product, moved) = tokio::try_join!(product, find_moved(app, sku, once))?;
+        let (product, moved) = tokio::try_join!(product, moved)?;
         let product = product.ok_or(Refused::NoProduct)?;
         Ok((attempt, (product.get().incarnation.to_owned(), moved)))
     };
-    decide(read, |attempt: Attempt, (incarnation, moved): (String, Option<Moved<'_>>)| async move {
-        if let Some((op, receipt)) = moved {
-            return Ok(Step::Done(repeated(app, sku, op, &receipt).await?));
+    decide(read, |attempt: Attempt, (incarnation, moved): (String, Option<_>)| async move {
+        if let (Once::Op { op, .. }, Some(ReceiptDocument { input, .. })) = (once, moved) {
+            if input.as_ref() != Some(&op.input) {
+                return Err(Refused::OtherInput);
+            }
+            let stock = store::find_counters(app, sku).await?;
+            let stock = stock.ok_or_else(|| Error::internal("a receipt without its stock"))?;
+            return Ok(Step::Done(stock));
         }
-        let booked = store::receive(app, sku, quantity, once, &attempt).await.decided()?;
-        if let Some(mut stock) = booked {
+        let receipt = store::receive(app, sku, quantity, once);
+        if let Some(mut stock) = receipt.within(&attempt).after().await? {
             move_on(app, sku, std::mem::take(&mut stock.ops));
             return Ok(Step::Done(stock));
         }
@@ -96,11 +105,11 @@ pub(in super::super) async fn book(
         let Some(stock) = store::find(app, sku).await? else {
             let first = first_receipt(sku, quantity, once, &attempt);
             // If another first receipt was faster, this one is added to it.
-            let inserted = store::insert(app, first.clone()).await.decided()?;
+            let inserted = stocks(app).insert(first.clone()).await.decided()?;
             return Ok(Step::or_again(inserted.map(|()| first)));
         };
         if is_left_over(&stock, &incarnation) {
-            store::revive(app, sku, stock.deleted.as_ref(), &attempt).await.decided()?;
+            store::reopen(app, &stock, &attempt).await?;
             return Ok(Step::Again);
         }
         explained(app, stock, quantity, once, &attempt)
@@ -138,30 +147,6 @@ fn explained(
     Ok(Step::Again)
 }
 
-/// The op of a receipt, and its record outside the stock document.
-type Moved<'a> = (&'a Op, ReceiptDocument);
-
-/// The record of the op outside the stock document, if there is one.
-async fn find_moved<'a>(app: &App, sku: &str, once: Once<'a>) -> Result<Option<Moved<'a>>, Error> {
-    let Once::Op { op, may_be_repeat: true } = once else { return Ok(None) };
-    let receipt = store::find_receipt(app, &id(sku, &op.id)).await?;
-    Ok(receipt.map(|receipt| (op, receipt)))
-}
-
-/// The result of a repeat whose record is outside the stock document.
-async fn repeated(
-    app: &App,
-    sku: &str,
-    op: &Op,
-    receipt: &ReceiptDocument,
-) -> Result<StockDocument, Refused> {
-    if receipt.input.as_ref() != Some(&op.input) {
-        return Err(Refused::OtherInput);
-    }
-    let stock = store::find_counters(app, sku).await?;
-    Ok(stock.ok_or_else(|| Error::internal("a receipt without its stock"))?)
-}
-
 /// Moves records of receipts into documents of their own, in the background. If that fails, the next
 /// hundredth receipt moves them.
 fn move_on(app: &App, sku: &str, ops: Vec<OpRecord>) {
@@ -171,17 +156,15 @@ fn move_on(app: &App, sku: &str, ops: Vec<OpRecord>) {
     }
     let (app, sku) = (app.clone(), sku.to_owned());
     app.clone().behind("what is remembered of receipts", async move {
-        let receipts = own.iter().filter_map(|record| receipt(&sku, record)).collect();
-        store::insert_receipts(&app, receipts).await?;
+        let receipt = |record: &OpRecord| {
+            let (id, input) = (id(&sku, record.id.as_ref()?), record.input.clone());
+            Some(ReceiptDocument { id, input, at: record.at, v: Version })
+        };
+        let receipts = own.iter().filter_map(receipt).collect();
+        app.collection::<ReceiptDocument>().insert_many(receipts).await?;
         let ids: Vec<String> = own.into_iter().filter_map(|record| record.id).collect();
-        store::note_kept(&app, &sku, &ids).await.decided()?;
-        Ok(())
+        store::note_kept(&app, &sku, &ids).held().await.map(|_is_stocked| ())
     });
-}
-
-fn receipt(sku: &str, record: &OpRecord) -> Option<ReceiptDocument> {
-    let id = id(sku, record.id.as_ref()?);
-    Some(ReceiptDocument { id, input: record.input.clone(), at: record.at, v: Version })
 }
 
 /// `_id` of a receipt's record. It includes the SKU, because the same idempotency key may be used for several SKUs.

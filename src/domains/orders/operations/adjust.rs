@@ -1,29 +1,30 @@
 //! Changes of the quantity of a line of a placed order. Lowering commits first and then restocks and refunds;
 //! raising reserves first.
 
-use mongodb::bson::DateTime;
-
 use super::{
     super::{
         documents::{Give, OrderDocument, OrderLine, OrderPayment, OrderState, Raise},
         store::{self, Decision},
-        types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen, PaymentDeclined},
+        types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    crowded, demand_room, open, outbox, payer,
+    charge, crowded, demand_room, open, outbox, refused, void,
 };
 use crate::{
     app::App,
     domains::{
         carts::{Payment, order_as_holder},
-        inventory::{self, operations::Taken},
-        payments::{self, Authorisation, Charge},
+        inventory::{
+            InsufficientStock,
+            operations::{self as inventory, Holder, Reserved},
+        },
+        payments::{Charge, operations as payments},
     },
     error::Error,
     flow::{Attempt, Op, OtherInput, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{InsufficientStock, NotFound, Stop},
+        refusals::{NotFound, Stop},
         scalars::Money,
     },
 };
@@ -80,11 +81,11 @@ impl Call<'_> {
         };
         demand_room(app, order, attempt)?;
         // Setting the present quantity is committed as well, so that a later repeat changes nothing.
-        let decided = if self.input.quantity.0 > line.quantity {
+        let decided = if i64::from(self.input.quantity) > line.quantity {
             self.raise(order, line, attempt).await?
         } else {
-            let decision = lowered(order, line, self.input.quantity.0, op);
-            store::decide(app, &order.id, order.revision, &decision, op).await.decided()?
+            let decision = lowered(order, line, i64::from(self.input.quantity));
+            store::decide(app, &decision, op).after().await?
         };
         let Some(order) = decided else { return Ok(Step::Again) };
         Ok(Step::Done(outbox::carry_out(app, order, op, attempt).await?))
@@ -102,11 +103,9 @@ impl Call<'_> {
         let payment = self.input.payment.as_ref();
         let payment = payment.map_or_else(|| order.payer.clone(), Payment::from);
         let amount = Money::new(raise.amount, order.currency);
-        let holder = order_as_holder(&order.id);
-        let charge = payer::charge(raise.payment_id(), holder, amount, &payment);
-        payments::operations::check(self.cx, &charge).await?;
-        let noted =
-            store::push_raise(app, &order.id, order.revision, &raise, attempt).await.decided()?;
+        let charge = charge(raise.payment_id(), order_as_holder(&order.id), amount, payment);
+        payments::check(self.cx, &charge).await?;
+        let noted = store::push_raise(app, order, &raise).within(attempt).after().await?;
         let Some(order) = noted else { return Ok(None) };
         if let Some(lack) = secure(app, &order, &raise, &charge, attempt).await? {
             let was_ours = undo_raise(app, &order.id, &raise).await?;
@@ -126,7 +125,7 @@ impl Call<'_> {
         if order.raises.len() >= RAISES {
             return Err(Error::RateLimited("too many changes of this order at once"));
         }
-        let quantity = self.input.quantity.0 - line.quantity;
+        let quantity = i64::from(self.input.quantity) - line.quantity;
         let revision = order.revision.to_string();
         let derived = |what| self.cx.ids().derived(&[what, &self.op.id, &revision]);
         Ok(Raise {
@@ -155,16 +154,11 @@ impl Call<'_> {
     ) -> Result<Option<OrderDocument>, Error> {
         let app = &self.cx;
         while is_decidable(&order, raise) {
-            let decision = raised(&order, raise, &self.op);
-            let decided = store::decide(app, &order.id, order.revision, &decision, &self.op).await;
-            if let Some(after) = decided.decided()? {
-                return Ok(Some(after));
+            let decided = store::decide(app, &raised(&order, raise), &self.op).after().await?;
+            if decided.is_some() {
+                return Ok(decided);
             }
-            if attempt.is_over() {
-                return Err(attempt.overdue());
-            }
-            let read = store::find(app, &order.id).await?;
-            order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
+            order = outbox::read_again(app, &order.id, attempt).await?;
         }
         undo_raise(app, &order.id, raise).await?;
         Ok(None)
@@ -173,59 +167,45 @@ impl Call<'_> {
 
 /// The decision of a lowered line: its goods are restocked, and its price is refunded, from the newest
 /// payment on.
-fn lowered(order: &OrderDocument, line: &OrderLine, to: i64, op: &Op) -> Decision {
-    let quantity = line.quantity - to;
-    let worth = quantity * line.unit_price;
-    let mut payments = order.payments.clone();
-    let mut gives = Vec::new();
+fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
+    let (mut order, quantity) = (order.clone(), line.quantity - to);
+    let mut owed = Vec::new();
     if quantity > 0 {
-        gives.push(Give::Restock { sku: line.sku.clone(), quantity });
+        owed.push(Give::Restock { sku: line.sku.clone(), quantity });
     }
-    let mut left = worth;
-    for payment in payments.iter_mut().rev() {
+    let mut left = quantity * line.unit_price;
+    order.total -= left;
+    for payment in order.payments.iter_mut().rev() {
         let amount = left.min(payment.amount - payment.refunded);
         if amount > 0 {
             payment.refunded += amount;
             left -= amount;
-            gives.push(Give::Refund { payment: payment.id.clone(), amount });
+            owed.push(Give::Refund { payment: payment.id.clone(), amount });
         }
     }
-    Decision {
-        state: order.state,
-        lines: with_quantity(order, &line.sku, to),
-        total: order.total - worth,
-        payments,
-        owed: outbox::tagged(op, gives.into_iter()),
-        raise: None,
-    }
+    set_quantity(&mut order, &line.sku, to);
+    Decision { order, owed, raise: None }
 }
 
 /// The decision of a raised line: reserved stock is to be sold, and authorised money to be captured.
-fn raised(order: &OrderDocument, raise: &Raise, op: &Op) -> Decision {
-    let mut payments = order.payments.clone();
+fn raised(order: &OrderDocument, raise: &Raise) -> Decision {
+    let mut order = order.clone();
     let (sku, quantity) = (raise.sku.clone(), raise.quantity);
-    let mut gives = vec![Give::Sell { sku, quantity, take: raise.tag.clone() }];
+    let mut owed = vec![Give::Sell { sku, quantity, take: raise.tag.clone() }];
     if raise.amount > 0 {
-        let payment = raise.payment_id().to_owned();
-        payments.push(OrderPayment { id: payment.clone(), amount: raise.amount, refunded: 0 });
-        gives.push(Give::Capture { payment });
+        let (id, amount) = (raise.payment_id().to_owned(), raise.amount);
+        owed.push(Give::Capture { payment: id.clone() });
+        order.payments.push(OrderPayment { id, amount, refunded: 0 });
     }
-    Decision {
-        state: order.state,
-        lines: with_quantity(order, &raise.sku, raise.from + raise.quantity),
-        total: order.total + raise.amount,
-        payments,
-        owed: outbox::tagged(op, gives.into_iter()),
-        raise: Some(raise.tag.clone()),
-    }
+    order.total += raise.amount;
+    set_quantity(&mut order, &raise.sku, raise.from + raise.quantity);
+    Decision { order, owed, raise: Some(raise.tag.clone()) }
 }
 
-fn with_quantity(order: &OrderDocument, sku: &str, quantity: i64) -> Vec<OrderLine> {
-    let mut lines = order.lines.clone();
-    for line in lines.iter_mut().filter(|line| line.sku == sku) {
+fn set_quantity(order: &mut OrderDocument, sku: &str, quantity: i64) {
+    for line in order.lines.iter_mut().filter(|line| line.sku == sku) {
         line.quantity = quantity;
     }
-    lines
 }
 
 /// Reserves the stock and the money. `Some` is the reason why the raise has to be aborted. An error means
@@ -237,22 +217,17 @@ async fn secure(
     charge: &Charge,
     attempt: &Attempt,
 ) -> Result<Option<Stop<AdjustOrderLineResult>>, Error> {
-    let (holder, cap) = (order_as_holder(&order.id), app.config().reservations_per_sku);
-    let (sku, tag, quantity) = (&raise.sku, &raise.tag, raise.quantity);
-    match inventory::operations::take(app, sku, &holder, tag, quantity, cap, attempt).await? {
-        Taken::Taken => {}
-        Taken::Short { available } => {
+    let (name, cap) = (&order_as_holder(&order.id), app.config().reservations_per_sku);
+    let (sku, quantity) = (&raise.sku, raise.quantity);
+    match (Holder { app, name, tag: &raise.tag, attempt }).reserve(sku, quantity, cap).await? {
+        Reserved::Reserved => {}
+        Reserved::Short { available } => {
             let (requested, available) = (raise.from + quantity, raise.from + available);
             return Ok(Some(InsufficientStock::new(sku, requested, available).into()));
         }
-        Taken::Full => return Ok(Some(crowded().into())),
+        Reserved::Full => return Ok(Some(crowded().into())),
     }
-    Ok(match payments::operations::authorise(app, charge).await {
-        Ok(Authorisation::Authorised) => None,
-        Ok(Authorisation::Declined(reason)) => Some(PaymentDeclined::new(reason).into()),
-        // The outcome is unknown. A void makes the provider refuse the authorisation from now on.
-        Err(error) => Some(error.into()),
-    })
+    Ok(refused(payments::authorise(app, charge).await))
 }
 
 fn is_decidable(order: &OrderDocument, raise: &Raise) -> bool {
@@ -273,30 +248,15 @@ pub(in super::super) async fn undo_raise(
     order: &str,
     raise: &Raise,
 ) -> Result<bool, Error> {
-    if store::mark_voiding(app, order, &raise.tag).await.decided()?.is_none() {
+    if !store::abort_raise(app, order, &raise.tag).held().await? {
         let order = store::find(app, order).await?;
         let given_up = |own: &Raise| own.tag == raise.tag && own.voiding;
         if !order.is_some_and(|order| order.raises.iter().any(given_up)) {
             return Ok(false);
         }
     }
-    payer::void(app, raise.payment_id(), raise.amount).await?;
-    inventory::operations::release(app, &raise.sku, &order_as_holder(order), &raise.tag).await?;
-    store::remove_raise(app, order, &raise.tag).await.decided()?;
+    void(app, raise.payment_id(), raise.amount).await?;
+    inventory::release(app, &raise.sku, &order_as_holder(order), &raise.tag).await?;
+    store::remove_raise(app, order, &raise.tag).held().await?;
     Ok(true)
-}
-
-/// Raises whose attempt has ended, each with the id of its order.
-pub(in super::super) async fn list_overdue_raises(
-    app: &App,
-    now: DateTime,
-    limit: i64,
-) -> Result<Vec<(String, Raise)>, Error> {
-    let before = app.bounds().overdue_before(now);
-    let orders = store::list_overdue_raises(app, before, limit).await?;
-    let overdue = |order: OrderDocument| {
-        let raises = order.raises.into_iter().filter(|raise| raise.deadline < before);
-        raises.map(move |raise| (order.id.clone(), raise))
-    };
-    Ok(orders.into_iter().flat_map(overdue).collect())
 }

@@ -5,23 +5,20 @@ use futures_util::future::join_all;
 use super::{
     super::{
         documents::{OrderDocument, OrderLine, OrderPayment, OrderState},
-        store,
-        types::{
-            CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, PaymentDeclined,
-            ShortLine,
-        },
+        store::{self, orders},
+        types::{CartEmpty, CheckoutCartInput, CheckoutCartResult, CheckoutShort, ShortLine},
     },
-    crowded, payer,
+    charge, crowded, refused, void,
 };
 use crate::{
     app::App,
     domains::{
-        carts::{self, CartDocument, CartLine, CartNotActive, CartState, Checkout},
-        inventory::{
-            self,
-            operations::{Destination, Taken},
+        carts::{
+            self, CartDocument, CartLine, CartNotActive, CartState, Checkout, Payment,
+            operations::checkout as decider,
         },
-        payments::{self, Authorisation, Charge},
+        inventory::operations::{self as inventory, Destination, Holder, Reserved},
+        payments::{Charge, operations as payments},
     },
     error::Error,
     flow::{Attempt, Op, OtherInput, Step, decide},
@@ -41,8 +38,8 @@ pub async fn checkout_cart(
     input: CheckoutCartInput,
 ) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
     let input = &input.checked()?;
-    let asked = (&input.shipping, &input.payment);
-    let op = &cx.op(&[&input.cart_id, "checkoutCart"], input.idempotency_key.as_ref(), &asked);
+    let (scope, digested) = ([&*input.cart_id, "checkoutCart"], (&input.shipping, &input.payment));
+    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &digested);
     let read = || open(cx, &input.cart_id);
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
         let mine = cart.checkout.as_ref().filter(|checkout| checkout.op == op.id);
@@ -57,7 +54,7 @@ pub async fn checkout_cart(
             (_, Some(checkout)) if checkout.input != op.input => Err(OtherInput.into()),
             (CartState::Complete, Some(_)) => Ok(Step::Done(ordered(&cx, &cart).await?)),
             (_, Some(checkout)) => {
-                if !carts::operations::checkout::is_overdue(checkout, attempt.now(), cx.bounds()) {
+                if !decider::is_overdue(checkout, attempt.now(), cx.bounds()) {
                     return Ok(Step::Wait);
                 }
                 // Its attempt was interrupted, and none of its writes can still be applied.
@@ -70,7 +67,7 @@ pub async fn checkout_cart(
 }
 
 async fn open(cx: Cx<'_>, id: &str) -> Result<(Attempt, CartDocument), Stop<CheckoutCartResult>> {
-    let (attempt, cart) = carts::operations::checkout::open(&cx, id).await?;
+    let (attempt, cart) = decider::open(&cx, id).await?;
     let is_theirs =
         |cart: &CartDocument| cart.owner.as_deref().is_none_or(|owner| cx.requester.is(owner));
     let cart = cart.filter(is_theirs).ok_or_else(|| NotFound::of(NodeKind::Cart, id))?;
@@ -99,7 +96,7 @@ async fn claim(
     attempt: &Attempt,
 ) -> Result<Option<CartDocument>, Stop<CheckoutCartResult>> {
     if cart.lines.is_empty() {
-        return Err(CartEmpty::default().into());
+        return Err(CartEmpty::because("there is nothing in the cart").into());
     }
     let number = cart.attempts.to_string();
     let derived = |what| cx.ids().derived(&[what, &cart.id, &op.id, &number]);
@@ -109,14 +106,14 @@ async fn claim(
         owner: cx.requester.subject.clone(),
         op: op.id.clone(),
         input: op.input.clone(),
-        shipping: (&input.shipping).into(),
-        payment: (&input.payment).into(),
-        total: carts::operations::checkout::total(&cart.lines),
+        shipping: input.shipping.clone(),
+        payment: Payment::from(&input.payment),
+        total: carts::total(&cart.lines),
         deadline: attempt.deadline(),
     };
-    payments::operations::check(cx, &charge(cart, &checkout)).await?;
+    payments::check(cx, &charge_of(cart, &checkout)).await?;
     carts::operations::carry_out_outbox(&cx, cart, attempt).await?;
-    Ok(carts::operations::checkout::claim(&cx, cart, &checkout, attempt).await?)
+    Ok(decider::claim(&cx, cart, &checkout).within(attempt).after().await?)
 }
 
 /// Reserves, commits and applies. Only the attempt that claimed the cart calls it.
@@ -130,7 +127,7 @@ async fn carry_through(
         let was_ours = undo(app, cart, checkout).await?;
         return Err(if was_ours { lack } else { attempt.overdue().into() });
     }
-    let Some(paid) = carts::operations::checkout::pay(app, &cart.id, checkout).await? else {
+    let Some(paid) = decider::pay(app, &cart.id, checkout).after().await? else {
         // A sweep or a repeat aborted the checkout, as this attempt is past its deadline.
         return Err(attempt.overdue().into());
     };
@@ -148,21 +145,16 @@ async fn secure(
     checkout: &Checkout,
     attempt: &Attempt,
 ) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
-    if let Some(lack) = take_missing(app, cart, checkout, attempt).await? {
+    if let Some(lack) = reserve_missing(app, cart, checkout, attempt).await? {
         return Ok(Some(lack));
     }
-    Ok(match payments::operations::authorise(app, &charge(cart, checkout)).await {
-        Ok(Authorisation::Authorised) => None,
-        Ok(Authorisation::Declined(reason)) => Some(PaymentDeclined::new(reason).into()),
-        // The outcome is unknown. A void makes the provider refuse the authorisation from now on.
-        Err(error) => Some(error.into()),
-    })
+    Ok(refused(payments::authorise(app, &charge_of(cart, checkout)).await))
 }
 
 /// Reserves the stock that the cart doesn't hold, in one command. If that doesn't succeed for all lines, it
 /// goes line by line in the order of SKUs. From the first short line on it only reads, so that every short
 /// line is reported.
-async fn take_missing(
+async fn reserve_missing(
     app: &App,
     cart: &CartDocument,
     checkout: &Checkout,
@@ -170,20 +162,21 @@ async fn take_missing(
 ) -> Result<Option<Stop<CheckoutCartResult>>, Error> {
     let (missing, cap) = (missing(cart), app.config().reservations_per_sku);
     let lines: Vec<_> = missing.iter().map(|(line, some)| (line.sku.as_str(), *some)).collect();
-    if inventory::operations::take_each(app, &lines, &cart.id, &checkout.id, cap, attempt).await? {
+    let holder = Holder { app, name: &cart.id, tag: &checkout.id, attempt };
+    if holder.reserve_each(&lines, cap).await? {
         return Ok(None);
     }
     let mut short = Vec::new();
     for (line, some) in missing {
-        let (sku, tag) = (&line.sku, &checkout.id);
+        let sku = &line.sku;
         let free = if short.is_empty() {
-            match inventory::operations::take(app, sku, &cart.id, tag, some, cap, attempt).await? {
-                Taken::Taken => None,
-                Taken::Short { available } => Some(available),
-                Taken::Full => return Ok(Some(crowded().into())),
+            match holder.reserve(sku, some, cap).await? {
+                Reserved::Reserved => None,
+                Reserved::Short { available } => Some(available),
+                Reserved::Full => return Ok(Some(crowded().into())),
             }
         } else {
-            inventory::operations::shortage(app, sku, &cart.id, tag, some).await?
+            holder.shortage(sku, some).await?
         };
         short.extend(free.map(|free| ShortLine::new(sku, line.quantity, line.held + free)));
     }
@@ -205,15 +198,15 @@ fn missing(cart: &CartDocument) -> Vec<(&CartLine, i64)> {
 /// Aborts a checkout that isn't paid. Returns `false` if it is paid or already undone. Must not be called
 /// while a reservation of stock has an unknown outcome: it may still be applied before the deadline.
 async fn undo(app: &App, cart: &CartDocument, checkout: &Checkout) -> Result<bool, Error> {
-    if !carts::operations::checkout::give_up(app, &cart.id, &checkout.id).await? {
+    if !decider::abort(app, &cart.id, checkout).await? {
         return Ok(false);
     }
-    payer::void(app, &checkout.payment_id, checkout.total).await?;
+    void(app, &checkout.payment_id, checkout.total).await?;
     let releases = missing(cart)
         .into_iter()
-        .map(|(line, _)| inventory::operations::release(app, &line.sku, &cart.id, &checkout.id));
+        .map(|(line, _)| inventory::release(app, &line.sku, &cart.id, &checkout.id));
     join_all(releases).await.into_iter().collect::<Result<(), Error>>()?;
-    carts::operations::checkout::reactivate(app, &cart.id, &checkout.id).await?;
+    decider::reactivate(app, &cart.id, checkout).held().await?;
     Ok(true)
 }
 
@@ -225,35 +218,32 @@ async fn go_forward(
     checkout: &Checkout,
     attempt: &Attempt,
 ) -> Result<Option<OrderDocument>, Error> {
-    let order = placed(cart, checkout, attempt);
+    let (orders, order) = (orders(app), placed(cart, checkout, attempt));
+    // The checkout's reservations have its id as their tag; these applies have a tag of their own.
+    let tag = &format!("{}:sold", checkout.id);
+    let holder = Holder { app, name: &cart.id, tag, attempt };
+    let lines: Vec<_> = cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
+    let capture = async {
+        // A payment of zero doesn't exist at the provider.
+        if checkout.total == 0 {
+            return Ok(());
+        }
+        payments::capture(app, &checkout.payment_id).await
+    };
     let (written, captured, sold) = tokio::join!(
-        store::insert(app, order.clone()),
-        payer::capture(app, &checkout.payment_id, checkout.total),
-        sell(app, cart, checkout, attempt),
+        orders.insert(order.clone()),
+        capture,
+        holder.apply_each(&lines, Destination::Sold),
     );
     captured?;
     sold?;
     let written = written.decided()?;
-    carts::operations::checkout::complete(app, &cart.id, &checkout.id).await?;
+    decider::complete(app, &cart.id, checkout).held().await?;
     let (own, cart, attempt) = (app.clone(), cart.clone(), *attempt);
     app.behind("what a checked-out cart still held", async move {
         carts::operations::let_go(&own, &cart, &attempt).await
     });
     Ok(written.map(|()| order))
-}
-
-/// Turns exactly the quantities of the lines into sold stock. The checkout's reservations have its id as
-/// their tag; these applies have a tag of their own.
-async fn sell(
-    app: &App,
-    cart: &CartDocument,
-    checkout: &Checkout,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    let tag = format!("{}:sold", checkout.id);
-    let lines: Vec<_> = cart.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
-    let sold = Destination::Sold;
-    inventory::operations::give_each(app, &lines, &cart.id, &tag, sold, attempt).await
 }
 
 /// Finishes an interrupted checkout: aborts it if it isn't paid, else applies what it owes.
@@ -277,9 +267,9 @@ fn begun(cart: &CartDocument) -> Result<&Checkout, Error> {
     cart.checkout.as_ref().ok_or_else(|| Error::internal("a cart without its checkout"))
 }
 
-fn charge(cart: &CartDocument, checkout: &Checkout) -> Charge {
+fn charge_of(cart: &CartDocument, checkout: &Checkout) -> Charge {
     let total = Money::new(checkout.total, cart.currency);
-    payer::charge(&checkout.payment_id, cart.id.clone(), total, &checkout.payment)
+    charge(&checkout.payment_id, cart.id.clone(), total, checkout.payment.clone())
 }
 
 /// The order document of a checkout.

@@ -3,29 +3,32 @@
 mod adjust;
 mod checkout;
 mod outbox;
-mod payer;
 
 use async_graphql::connection::Connection;
 use mongodb::bson::Bson;
 
 pub use adjust::adjust_order_line;
-pub(super) use adjust::{list_overdue_raises, undo_raise};
+pub(super) use adjust::undo_raise;
 pub use checkout::checkout_cart;
 pub(super) use checkout::recover;
-pub(super) use outbox::{list_owing, settle};
+pub(super) use outbox::settle;
 
 use super::{
-    documents::{Give, OrderDocument, OrderPayment, OrderState},
+    documents::{Give, OrderDocument, OrderLine, OrderState},
     store::{self, Decision},
     types::{
-        CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, Order,
-        OrderNotOpen,
+        CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, DeletedOrder,
+        Order, OrderNotOpen, PaymentDeclined, PaymentInput,
     },
 };
 use crate::{
     app::App,
+    domains::{
+        carts::Payment,
+        payments::{self, Authorisation, Charge},
+    },
     error::Error,
-    flow::{Attempt, Op, Step, decide},
+    flow::{Attempt, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -34,6 +37,7 @@ use crate::{
         page::{Order as Sort, Page, Paging},
         refusals::{InUse, NotFound, Stop},
         requester::{Requester, Role},
+        scalars::Money,
     },
 };
 
@@ -77,8 +81,7 @@ pub async fn cancel_order(
             return Err(OrderNotOpen::of(&order).into());
         }
         demand_room(&cx, &order, &attempt)?;
-        let decision = cancelled(&order, op);
-        let decided = store::decide(&cx, id, order.revision, &decision, op).await.decided()?;
+        let decided = store::decide(&cx, &cancelled(order), op).after().await?;
         let Some(order) = decided else { return Ok(Step::Again) };
         Ok(Step::Done(outbox::carry_out(&cx, order, op, &attempt).await?))
     })
@@ -86,39 +89,31 @@ pub async fn cancel_order(
 }
 
 /// The decision of a cancellation: every line is restocked, and the rest of every payment is refunded.
-fn cancelled(order: &OrderDocument, op: &Op) -> Decision {
+fn cancelled(mut order: OrderDocument) -> Decision {
     let lines = order.lines.iter().filter(|line| line.quantity > 0);
-    let restocks =
-        lines.map(|line| Give::Restock { sku: line.sku.clone(), quantity: line.quantity });
-    let left = order.payments.iter().filter(|payment| payment.amount > payment.refunded);
-    let refunds = left.map(|payment| Give::Refund {
-        payment: payment.id.clone(),
-        amount: payment.amount - payment.refunded,
-    });
-    let refunded =
-        |payment: &OrderPayment| OrderPayment { refunded: payment.amount, ..payment.clone() };
-    // An order that owes nothing is cancelled at once.
-    let owed = outbox::tagged(op, restocks.chain(refunds));
-    let state = if owed.is_empty() { OrderState::Cancelled } else { OrderState::Cancelling };
-    Decision {
-        state,
-        lines: order.lines.clone(),
-        total: order.total,
-        payments: order.payments.iter().map(refunded).collect(),
-        owed,
-        raise: None,
+    let restock = |line: &OrderLine| (line.sku.clone(), line.quantity);
+    let restocks = lines.map(restock).map(|(sku, quantity)| Give::Restock { sku, quantity });
+    let mut owed: Vec<Give> = restocks.collect();
+    for payment in order.payments.iter_mut().filter(|payment| payment.amount > payment.refunded) {
+        let amount = payment.amount - payment.refunded;
+        owed.push(Give::Refund { payment: payment.id.clone(), amount });
+        payment.refunded = payment.amount;
     }
+    // An order that owes nothing is cancelled at once.
+    let is_done = owed.is_empty();
+    order.state = if is_done { OrderState::Cancelled } else { OrderState::Cancelling };
+    Decision { order, owed, raise: None }
 }
 
 /// Deletes a cancelled order for good.
 pub async fn delete_order(
     cx: Cx<'_>,
     input: DeleteOrderInput,
-) -> Result<OrderDocument, Stop<DeleteOrderResult>> {
+) -> Result<DeletedOrder, Stop<DeleteOrderResult>> {
     let input = input.checked()?;
     let id = &input.order_id;
-    if let Some(tombstone) = store::replace_by_stone(&cx, id).await.decided()? {
-        return Ok(tombstone);
+    if store::bury(&cx, id).after().await?.is_some() {
+        return Ok(DeletedOrder { id: NodeKind::Order.id(id) });
     }
     match store::find(&cx, id).await? {
         Some(order) if !order.deleted => {
@@ -157,21 +152,41 @@ fn crowded() -> Error {
     Error::RateLimited("too many shoppers are checking out the same product; try again")
 }
 
+impl From<&PaymentInput> for Payment {
+    fn from(input: &PaymentInput) -> Self {
+        let PaymentInput { account_id, token } = input.clone();
+        Self { account: account_id.map(|account| account.0), token }
+    }
+}
+
+/// The charge with this id, for the cart or order that holds stock as `holder`.
+fn charge(id: &str, holder: String, amount: Money, payment: Payment) -> Charge {
+    let Payment { account, token } = payment;
+    Charge { id: id.to_owned(), holder, amount, account, token }
+}
+
+/// Why a flow has to be aborted after this result of its authorisation; `None` if it is authorised. If the
+/// outcome is unknown, the void makes the provider refuse the authorisation from then on.
+fn refused<U: From<PaymentDeclined>>(result: Result<Authorisation, Error>) -> Option<Stop<U>> {
+    match result {
+        Ok(Authorisation::Authorised) => None,
+        Ok(Authorisation::Declined(reason)) => {
+            let message = format!("the payment was declined: {reason}");
+            Some(PaymentDeclined::because(message, reason).into())
+        }
+        Err(error) => Some(error.into()),
+    }
+}
+
+/// Voids the payment. A payment of zero doesn't exist at the provider.
+async fn void(app: &App, id: &str, amount: i64) -> Result<(), Error> {
+    if amount == 0 { Ok(()) } else { payments::operations::void(app, id).await }
+}
+
 /// Whether the authorisation belongs to the order or to a raise of it.
 pub(super) async fn has_payment(app: &App, order: &str, payment: &str) -> Result<bool, Error> {
     Ok(store::find(app, order).await?.is_some_and(|order| {
         order.payments.iter().any(|own| own.id == payment)
             || order.raises.iter().any(|raise| raise.payment_id() == payment)
     }))
-}
-
-/// Calls `each` for every order, for the invariants.
-///
-/// # Errors
-/// An error of a read, or of `each`.
-pub(super) async fn for_each(
-    app: &App,
-    each: impl FnMut(OrderDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
-    store::for_each(app, each).await
 }

@@ -13,8 +13,8 @@ use crate::{
     app::App,
     domains::{
         carts::order_as_holder,
-        inventory,
-        payments::{self, Refund},
+        inventory::operations::{self as inventory, Destination, Holder},
+        payments::{Refund, operations as payments},
     },
     error::Error,
     flow::{Attempt, Op, Step},
@@ -24,9 +24,20 @@ use crate::{
 /// Polling interval while another attempt applies entries.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Gives each action a tag, derived from the op that committed it.
-pub(super) fn tagged(op: &Op, gives: impl Iterator<Item = Give>) -> Vec<(String, Give)> {
-    gives.enumerate().map(|(n, give)| (format!("{}:{n}", op.id), give)).collect()
+/// Reads the order again.
+///
+/// # Errors
+/// The attempt is over.
+pub(super) async fn read_again(
+    app: &App,
+    id: &str,
+    attempt: &Attempt,
+) -> Result<OrderDocument, Error> {
+    if attempt.is_over() {
+        return Err(attempt.overdue());
+    }
+    let order = store::find(app, id).await?;
+    order.ok_or_else(|| Error::internal("an order that is gone without a tombstone"))
 }
 
 /// Applies and settles what an op has just committed, for the attempt that committed it. A refund that can't
@@ -42,15 +53,11 @@ pub(super) async fn carry_out(
 ) -> Result<OrderDocument, Error> {
     let gives_back = open_of(&order, op).any(|due| !due.give.is_of_a_raise());
     // Stock and money of other raises are being sold and captured. Neither can be returned before.
-    while gives_back && order.owed().any(|due| due.give.is_of_a_raise() && !is_of(due, op)) {
-        if attempt.is_over() {
-            return Err(attempt.overdue());
-        }
+    while gives_back && order.owed().any(|due| due.give.is_of_a_raise() && !due.is_of(op)) {
         tokio::time::sleep(LOOK).await;
-        let read = store::find(app, &order.id).await?;
-        order = read.ok_or_else(|| Error::internal("an order that is gone without a stone"))?;
+        order = read_again(app, &order.id, attempt).await?;
     }
-    give_those(app, order, |due| is_of(due, op) && due.deferred.is_none(), attempt).await
+    apply_those(app, order, |due| due.is_of(op) && due.deferred.is_none(), attempt).await
 }
 
 /// Finishes a repeat of a committed op: it is done once all entries but the deferred ones are applied. Until
@@ -74,56 +81,47 @@ pub(super) async fn finish(
 
 /// Entries that the op committed and that are neither settled nor deferred.
 fn open_of<'a>(order: &'a OrderDocument, op: &'a Op) -> impl Iterator<Item = &'a Due> {
-    order.owed().filter(|due| is_of(due, op) && due.deferred.is_none())
+    order.owed().filter(|due| due.is_of(op) && due.deferred.is_none())
 }
 
-/// Whether the op committed the entry; see [`tagged`].
-fn is_of(due: &Due, op: &Op) -> bool {
-    due.tag.split(':').next() == Some(&op.id)
-}
-
-/// Results of a number of entries.
-#[derive(Default)]
-struct Told {
-    /// Tags of applied entries.
-    given: Vec<String>,
-    /// Tags of newly deferred entries.
-    deferred: Vec<String>,
-    /// The error of an entry with an unknown outcome.
-    failed: Option<Error>,
-}
-
-impl Told {
-    fn add(&mut self, order: &str, due: &Due, outcome: Result<Given, Error>) {
-        match outcome {
-            Ok(Given::Given) => self.given.push(due.tag.clone()),
-            Ok(Given::NotYet) if due.deferred.is_none() => {
-                tracing::warn!(
-                    event = "refund_deferred",
-                    order,
-                    give = ?due.give,
-                    "a refund can't be paid yet; it stays due"
-                );
-                self.deferred.push(due.tag.clone());
-            }
-            Ok(Given::NotYet) => {}
-            Err(error) => self.failed = Some(error),
-        }
-    }
-}
-
-/// Applies and settles those of the order's entries that `those` selects.
-async fn give_those(
+/// Applies and settles those of the order's entries that `those` selects. The entries of raises come first. If
+/// one of them fails, nothing is restocked or refunded.
+async fn apply_those(
     app: &App,
     order: OrderDocument,
     those: impl Fn(&Due) -> bool,
     attempt: &Attempt,
 ) -> Result<OrderDocument, Error> {
-    let Told { given, deferred, failed } = give_in_stages(app, &order, those, attempt).await;
-    let noted = if given.is_empty() && deferred.is_empty() {
+    let mine = order.owed().filter(|due| those(due));
+    let (raised, back): (Vec<&Due>, Vec<&Due>) = mine.partition(|due| due.give.is_of_a_raise());
+    let (mut applied, mut deferred, mut failed) = (Vec::new(), Vec::new(), None);
+    for stage in [raised, back] {
+        let under_way =
+            stage.into_iter().map(async |due| (due, apply(app, &order, due, attempt).await));
+        for (due, outcome) in join_all(under_way).await {
+            match outcome {
+                Ok(true) => applied.push(due.tag.clone()),
+                Ok(false) if due.deferred.is_none() => {
+                    tracing::warn!(
+                        event = "refund_deferred",
+                        order = order.id,
+                        give = ?due.give,
+                        "a refund can't be paid yet; it stays due"
+                    );
+                    deferred.push(due.tag.clone());
+                }
+                Ok(false) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        if failed.is_some() {
+            break;
+        }
+    }
+    let noted = if applied.is_empty() && deferred.is_empty() {
         Some(order)
     } else {
-        store::mark_given(app, &order.id, &given, &deferred).await.decided()?
+        store::settle(app, &order.id, &applied, &deferred).apply().await.decided()?
     };
     match (failed, noted) {
         (Some(error), _) => Err(error),
@@ -133,72 +131,26 @@ async fn give_those(
     }
 }
 
-/// Applies the entries of raises first. If one of them fails, nothing is restocked or refunded.
-async fn give_in_stages(
-    app: &App,
-    order: &OrderDocument,
-    those: impl Fn(&Due) -> bool,
-    attempt: &Attempt,
-) -> Told {
-    let mine = order.owed().filter(|due| those(due));
-    let (raised, back): (Vec<&Due>, Vec<&Due>) = mine.partition(|due| due.give.is_of_a_raise());
-    let mut told = Told::default();
-    for stage in [raised, back] {
-        let under_way =
-            stage.into_iter().map(async |due| (due, give(app, order, due, attempt).await));
-        for (due, outcome) in join_all(under_way).await {
-            told.add(&order.id, due, outcome);
-        }
-        if told.failed.is_some() {
-            break;
-        }
-    }
-    told
-}
-
-/// Result of one entry.
-enum Given {
-    /// The receiver has applied it.
-    Given,
-    /// It can't be applied now.
-    NotYet,
-}
-
-/// Applies one outbox entry. A repeat changes nothing.
-async fn give(
+/// Applies one outbox entry. Returns `false` if the receiver can't take it now. A repeat changes nothing.
+async fn apply(
     app: &App,
     order: &OrderDocument,
     due: &Due,
     attempt: &Attempt,
-) -> Result<Given, Error> {
-    let (tag, holder) = (&due.tag, &order_as_holder(&order.id));
+) -> Result<bool, Error> {
+    let holder = Holder { app, name: &order_as_holder(&order.id), tag: &due.tag, attempt };
     match &due.give {
         Give::Sell { sku, quantity, take: _ } => {
-            let sold = inventory::operations::Destination::Sold;
-            inventory::operations::give(app, sku, holder, tag, *quantity, sold, attempt).await?;
+            holder.apply(sku, *quantity, Destination::Sold).await?;
         }
-        Give::Capture { payment } => payments::operations::capture(app, payment).await?,
-        Give::Restock { sku, quantity } => {
-            inventory::operations::restock(app, sku, tag, *quantity, attempt).await?;
-        }
+        Give::Capture { payment } => payments::capture(app, payment).await?,
+        Give::Restock { sku, quantity } => holder.restock(sku, *quantity).await?,
         Give::Refund { payment, amount } => {
             let amount = Money::new(*amount, order.currency);
-            if payments::operations::refund(app, payment, tag, amount).await? == Refund::Due {
-                return Ok(Given::NotYet);
-            }
+            return Ok(payments::refund(app, payment, &due.tag, amount).await? == Refund::Made);
         }
     }
-    Ok(Given::Given)
-}
-
-/// Orders with outbox entries that were committed at or after `from` and before `before`.
-pub(in super::super) async fn list_owing(
-    app: &App,
-    from: DateTime,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<OrderDocument>, Error> {
-    store::list_owing(app, from, before, limit).await
+    Ok(true)
 }
 
 /// Applies and settles the entries from before `before`, and removes those that were settled before it.
@@ -213,7 +165,7 @@ pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> R
     let left = |order: &OrderDocument| order.owed().filter(|due| is_left(due)).count();
     let before_it = left(&order);
     if before_it > 0 {
-        order = give_those(app, order, is_left, &attempt).await?;
+        order = apply_those(app, order, is_left, &attempt).await?;
     }
     let gave = left(&order) < before_it;
     Ok(retire(app, &order, before).await? || gave)
@@ -229,26 +181,19 @@ async fn retire(app: &App, order: &OrderDocument, before: DateTime) -> Result<bo
     }
     let tags: Vec<String> = old.iter().map(|due| due.tag.clone()).collect();
     if !tags.is_empty() {
-        store::pull_given(app, &order.id, &tags).await.decided()?;
+        store::pull_settled(app, &order.id, &tags).held().await?;
     }
     Ok(!tags.is_empty())
 }
 
 async fn retire_mark(app: &App, order: &str, due: &Due, before: DateTime) -> Result<(), Error> {
-    let tag = due.tag.clone();
     match &due.give {
         Give::Sell { sku, take, .. } => {
-            let tags = [take.clone(), tag];
-            let retired =
-                inventory::operations::retire(app, sku, &order_as_holder(order), &tags, before)
-                    .await;
-            retired.decided()?;
+            let tags = [take.clone(), due.tag.clone()];
+            inventory::retire(app, sku, &order_as_holder(order), &tags, before).await
         }
-        Give::Restock { sku, .. } => {
-            inventory::operations::retire_restocks(app, sku, &[tag]).await.decided()?;
-        }
+        Give::Restock { sku, .. } => inventory::retire_restock(app, sku, &due.tag).await,
         // The provider keeps its records of payments for good.
-        Give::Capture { .. } | Give::Refund { .. } => {}
+        Give::Capture { .. } | Give::Refund { .. } => Ok(()),
     }
-    Ok(())
 }

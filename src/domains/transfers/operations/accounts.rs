@@ -16,7 +16,7 @@ use crate::{
         declared::Input,
         node_id::NodeKind,
         refusals::{InUse, NotFound, Stop},
-        scalars::CurrencyCode,
+        scalars::{CurrencyCode, Money},
     },
 };
 
@@ -46,10 +46,10 @@ pub async fn open_account(
         input: Some(op.input),
         ..AccountDocument::new(&op.id, kind, Some(subject), currency, now)
     };
-    if store::insert_account(&cx, account.clone()).await.decided()?.is_some() {
+    if store::insert(&cx, account.clone()).await.decided()?.is_some() {
         return Ok(account);
     }
-    match store::find_account(&cx, &account.id).await? {
+    match store::find::<AccountDocument>(&cx, &account.id).await? {
         Some(opened) if opened.input == account.input => Ok(opened),
         Some(_) => Err(OtherInput.into()),
         None => Err(Error::internal("an account that was there is gone").into()),
@@ -66,7 +66,8 @@ pub async fn close_account(
     if let Some(closed) = store::close_account(&cx, id, subject).await.decided()? {
         return Ok(closed);
     }
-    let found = store::find_account(&cx, id).await?.filter(|account| account.is_of(subject));
+    let found =
+        store::find(&cx, id).await?.filter(|account: &AccountDocument| account.is_of(subject));
     match found.ok_or_else(|| NotFound::of(NodeKind::Account, id))? {
         account if account.state == AccountState::Closed => Ok(account),
         account if account.kind == AccountKind::Receiving => {
@@ -75,7 +76,12 @@ pub async fn close_account(
         account if account.balance == 0 && account.pending.is_empty() => {
             Err(Error::unavailable("it became empty at this moment").into())
         }
-        account => Err(AccountNotEmpty::new(&account).into()),
+        account => Err(AccountNotEmpty::because(
+            "withdraw what is in it, and wait for what is under way",
+            Money::new(account.balance, account.currency),
+            account.pending.len(),
+        )
+        .into()),
     }
 }
 
@@ -87,8 +93,8 @@ pub async fn payer_account(
     id: &str,
     currency: CurrencyCode,
 ) -> Result<PayerAccount, Error> {
-    let found = store::find_account(app, id).await?;
-    Ok(match found.filter(|account| account.is_of(subject)) {
+    let found = store::find(app, id).await?;
+    Ok(match found.filter(|account: &AccountDocument| account.is_of(subject)) {
         // The receiving account can't pay itself.
         Some(account) if account.kind != AccountKind::Personal => PayerAccount::NotFound,
         Some(account) if account.currency != currency => {

@@ -1,14 +1,104 @@
-//! The business rules of accounts and transfers.
+//! The business rules of accounts and transfers, and their reads for clients.
 
 mod accounts;
-mod claim;
 mod drive;
 mod payments;
-mod reads;
 mod transfers;
 
-pub use accounts::*;
-pub use drive::finish;
-pub use payments::*;
-pub use reads::*;
-pub use transfers::*;
+use async_graphql::{OutputType, connection::Connection};
+use mongodb::bson::Bson;
+
+pub use self::{accounts::*, drive::finish, payments::*, transfers::*};
+use super::{
+    documents::{AccountDocument, TransferDocument, TransferState},
+    store,
+    types::{Account, StatementEntry, Transfer, TransferBy},
+};
+use crate::{
+    error::Error,
+    graphql::{
+        cx::Cx,
+        declared::key,
+        input,
+        node_id::NodeKind,
+        page::{Order, Page, Paging},
+        requester::Role,
+    },
+    mongo::expression::stored,
+};
+
+/// An account, for its owner and for services.
+pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Error> {
+    let Ok(id) = input::id(NodeKind::Account, id) else { return Ok(None) };
+    let found: Option<AccountDocument> = store::find(&cx, &id).await?;
+    Ok(found.filter(|account| may_see(cx, account.owner.as_deref())))
+}
+
+/// The accounts of the caller, oldest first.
+pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Account>, Error> {
+    let subject = cx.requester.subject()?;
+    let order =
+        Order { list: format!("myAccounts:{subject}"), keys: vec![("openedAt", 1), ("_id", 1)] };
+    let page = Page::new(&cx, order, paging)?;
+    let accounts = store::list(&cx, &page, "owner", subject).await?;
+    let keys = |account: &AccountDocument| vec![account.opened_at.into(), (&account.id).into()];
+    Ok(page.connection(accounts, keys, Account))
+}
+
+/// A transfer, for its requester and for services.
+pub async fn transfer_status(
+    cx: Cx<'_>,
+    by: TransferBy,
+) -> Result<Option<TransferDocument>, Error> {
+    let found: Option<TransferDocument> = match by {
+        TransferBy::Id(id) => match input::id(NodeKind::Transfer, &id) {
+            Ok(id) => store::find(&cx, &id).await?,
+            Err(_) => None,
+        },
+        TransferBy::IdempotencyKey(mut idempotency_key) => {
+            key()("idempotencyKey", &mut idempotency_key)?;
+            let scope = [cx.requester.subject()?, SCOPE];
+            latest_try(&cx, &cx.op(&scope, Some(&idempotency_key), &()).id).await?
+        }
+    };
+    Ok(found.filter(|transfer| may_see(cx, transfer.by.as_deref())))
+}
+
+/// The transfers in one state, newest first.
+pub async fn transfers(
+    cx: Cx<'_>,
+    state: TransferState,
+    paging: Paging,
+) -> Result<Connection<String, Transfer>, Error> {
+    let list = format!("transfers:{state:?}");
+    newest_first(cx, list, paging, ("state", stored(&state)), Transfer).await
+}
+
+/// The transfers of an account, newest first. The caller may see the account.
+pub(super) async fn statement(
+    cx: Cx<'_>,
+    account: &str,
+    paging: Paging,
+) -> Result<Connection<String, StatementEntry>, Error> {
+    let entry = |transfer| StatementEntry { account: account.to_owned(), transfer };
+    newest_first(cx, format!("statement:{account}"), paging, ("accounts", account.into()), entry)
+        .await
+}
+
+/// The transfers that have this value in a field.
+async fn newest_first<N: OutputType>(
+    cx: Cx<'_>,
+    list: String,
+    paging: Paging,
+    (field, value): (&str, Bson),
+    node: impl Fn(TransferDocument) -> N,
+) -> Result<Connection<String, N>, Error> {
+    let page = Page::new(&cx, Order { list, keys: vec![("at", -1), ("_id", -1)] }, paging)?;
+    let transfers = store::list(&cx, &page, field, value).await?;
+    let keys = |transfer: &TransferDocument| vec![transfer.at.into(), (&transfer.id).into()];
+    Ok(page.connection(transfers, keys, node))
+}
+
+fn may_see(cx: Cx<'_>, owner: Option<&str>) -> bool {
+    cx.requester.has(Role::Service) || owner.is_some_and(|owner| cx.requester.is(owner))
+}

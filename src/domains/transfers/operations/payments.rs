@@ -11,8 +11,7 @@ use super::{
         },
         store,
     },
-    claim::{advance, answerable, begin, carry, pending},
-    drive::drive,
+    drive::{advance, answerable, begin, carry, drive, pending},
 };
 use crate::{
     app::App,
@@ -55,7 +54,7 @@ pub async fn authorise(
         let (kind, now) = (AccountKind::Receiving, attempt.now());
         let account = AccountDocument::new(receiving, kind, Some(merchant), currency, now);
         // An account that was opened concurrently serves as well.
-        store::insert_account(app, account).await.decided()?;
+        store::insert(app, account).await.decided()?;
     }
     let payment = TransferDocument {
         by: Some(by),
@@ -86,7 +85,7 @@ pub async fn authorise(
 /// # Errors
 /// The outcome is unknown, or another attempt holds the claim: capture again.
 pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
-    let (attempt, found) = store::open_transfer(app, id).await?;
+    let (attempt, found) = store::open(app, id).await?;
     let found = payment(found, id)?;
     let claimed = match found.state {
         TransferState::Credited | TransferState::Done => return Ok(()),
@@ -112,10 +111,10 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 /// The outcome is unknown: void again.
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     let reason = TransferReason::CheckoutGivenUp;
-    let (attempt, found) = store::open_transfer(app, id).await?;
+    let (attempt, found) = store::open(app, id).await?;
     let Some(found) = found else {
         let tombstone = tombstone(app, id, &attempt);
-        let inserted = store::insert_transfer(app, tombstone).await.decided()?;
+        let inserted = store::insert(app, tombstone).await.decided()?;
         return inserted.ok_or_else(|| Error::unavailable("the payment began at this moment"));
     };
     let found = payment(Some(found), id)?;
@@ -142,7 +141,7 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
 /// # Errors
 /// The outcome is unknown: refund again.
 pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Result<bool, Error> {
-    let (attempt, found) = store::open_transfer(app, id).await?;
+    let (attempt, found) = store::open(app, id).await?;
     let paid = payment(found, id)?;
     if !paid.state.has_arrived() {
         return Err(Error::unavailable(format!("payment {id:?} isn't captured yet")));
@@ -207,7 +206,7 @@ fn tombstone(app: &App, id: &str, attempt: &Attempt) -> TransferDocument {
         accounts: Vec::new(),
         state,
         reason: Some(TransferReason::CheckoutGivenUp),
-        history: vec![TransferStep { state, at: attempt.now() }],
+        history: vec![TransferStep { state, at: attempt.now().into() }],
         ..pending(app, &op(id), TransferKind::Payment, [""; 2], nothing, attempt)
     }
 }

@@ -4,7 +4,7 @@ use super::{
     super::{
         documents::{
             AccountDocument, AccountKind, TransferDocument, TransferKind, TransferReason,
-            TransferState, is_world, world,
+            TransferState, world,
         },
         store,
         types::{
@@ -13,8 +13,7 @@ use super::{
             TransferInput, TransferNotCancellable, TransferResult, WithdrawInput, WithdrawResult,
         },
     },
-    claim::{answerable, begin, pending},
-    drive::refusal,
+    drive::{answerable, begin, pending, refusal},
 };
 use crate::{
     app::App,
@@ -25,7 +24,7 @@ use crate::{
         declared::Input,
         node_id::NodeKind,
         refusals::{CurrencyMismatch, InvalidInput, NotFound, Stop},
-        scalars::Money,
+        scalars::{Long, Money},
     },
 };
 
@@ -66,13 +65,10 @@ pub async fn deposit(
     cx: Cx<'_>,
     input: DepositInput,
 ) -> Result<TransferDocument, Stop<DepositResult>> {
-    let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let kind = TransferKind::Deposit;
-    let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
-    let (attempt, to) = open_insider(cx, &input.account_id).await?;
-    let (source, amount) = (world(to.currency), Money::new(input.amount.0, to.currency));
-    let transfer = pending(&cx, &op, kind, [&source, &to.id], amount, &attempt);
-    make(cx, transfer, &[&to], &attempt).await
+    let (kind, input) = (TransferKind::Deposit, input.checked()?);
+    let scope = [cx.requester.subject()?, SCOPE];
+    let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
+    exchange(cx, kind, &op, &input.account_id, input.amount).await
 }
 
 /// Withdraws money from an account to the outside world. Once per idempotency key.
@@ -80,13 +76,29 @@ pub async fn withdraw(
     cx: Cx<'_>,
     input: WithdrawInput,
 ) -> Result<TransferDocument, Stop<WithdrawResult>> {
-    let (subject, input) = (cx.requester.subject()?, input.checked()?);
-    let kind = TransferKind::Withdrawal;
-    let op = cx.op(&[subject, SCOPE], input.idempotency_key.as_ref(), &(kind, &*input));
-    let (attempt, from) = open_insider(cx, &input.account_id).await?;
-    let (destination, amount) = (world(from.currency), Money::new(input.amount.0, from.currency));
-    let transfer = pending(&cx, &op, kind, [&from.id, &destination], amount, &attempt);
-    make(cx, transfer, &[&from], &attempt).await
+    let (kind, input) = (TransferKind::Withdrawal, input.checked()?);
+    let scope = [cx.requester.subject()?, SCOPE];
+    let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
+    exchange(cx, kind, &op, &input.account_id, input.amount).await
+}
+
+/// Moves money between an account and the outside world.
+async fn exchange<U: From<NotFound>>(
+    cx: Cx<'_>,
+    kind: TransferKind,
+    op: &Op,
+    account: &str,
+    amount: Long,
+) -> Result<TransferDocument, Stop<U>>
+where
+    Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
+{
+    let (attempt, found) = store::open::<AccountDocument>(&cx, account).await?;
+    let found = found.filter(|found| found.kind != AccountKind::World);
+    let found = found.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
+    let (world, amount) = (&world(found.currency), Money::new(amount.0, found.currency));
+    let accounts = if kind == TransferKind::Deposit { [world, account] } else { [account, world] };
+    make(cx, pending(&cx, op, kind, accounts, amount, &attempt), &[&found], &attempt).await
 }
 
 /// Reverses a transfer that has arrived, by another transfer. Once per transfer.
@@ -96,7 +108,7 @@ pub async fn reverse_transfer(
 ) -> Result<TransferDocument, Stop<ReverseTransferResult>> {
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.transfer_id;
-    let original = store::find_transfer(&cx, id).await?;
+    let original: Option<TransferDocument> = store::find(&cx, id).await?;
     let original = original.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     let is_of_order = matches!(original.kind, TransferKind::Payment | TransferKind::Refund);
     if is_of_order || !original.state.has_arrived() {
@@ -126,23 +138,13 @@ pub async fn cancel_transfer(
     if let Some(cancelled) = cancelled {
         return Ok(cancelled);
     }
-    let found = store::find_transfer(&cx, id).await?;
-    let found = found.filter(|transfer| transfer.by.as_deref() == Some(subject));
+    let found = store::find(&cx, id).await?;
+    let found = found.filter(|transfer: &TransferDocument| transfer.by.as_deref() == Some(subject));
     let found = found.ok_or_else(|| NotFound::of(NodeKind::Transfer, id))?;
     match found.state {
         TransferState::Cancelling | TransferState::Cancelled => Ok(found),
         _ => Err(TransferNotCancellable::new(&found).into()),
     }
-}
-
-/// Begins an attempt with the account as its first read. World accounts are excluded.
-async fn open_insider<U: From<NotFound>>(
-    cx: Cx<'_>,
-    id: &str,
-) -> Result<(Attempt, AccountDocument), Stop<U>> {
-    let (attempt, account) = store::open_account(&cx, id).await?;
-    let account = account.filter(|account| !is_world(&account.id));
-    Ok((attempt, account.ok_or_else(|| NotFound::of(NodeKind::Account, id))?))
 }
 
 /// Makes the transfer, as requested by the caller. `read` are those of its accounts that were read: their
@@ -156,23 +158,47 @@ async fn make<U>(
 where
     Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
 {
-    let transfer = TransferDocument { by: cx.requester.subject.clone(), ..transfer };
-    let made = match read.iter().find_map(|account| refusal(&transfer, account)) {
-        None => begin_try(&cx, &transfer, attempt).await?,
+    let reason = read.iter().find_map(|account| refusal(&transfer, account));
+    let transfer = TransferDocument { by: cx.requester.subject.clone(), reason, ..transfer };
+    let made = match reason {
+        None => Some(begin_try(&cx, &transfer, attempt).await?),
         // An earlier call of this op may have succeeded before the account changed.
-        Some(reason) => match latest_try(&cx, &transfer.id).await? {
-            Some(found) if found.input != transfer.input || !found.was_refused() => found,
-            _ => return Err(refused(&cx, reason, &transfer).await?),
-        },
+        Some(_) => latest_try(&cx, &transfer.id)
+            .await?
+            .filter(|found| found.input != transfer.input || !found.was_refused()),
     };
-    if made.input != transfer.input {
-        return Err(OtherInput.into());
-    }
-    let reached = answerable(&cx, made, attempt).await?;
-    match reached.failure() {
-        Some(reason) => Err(refused(&cx, reason, &reached).await?),
-        None => Ok(reached),
-    }
+    let reached = match made {
+        Some(made) if made.input != transfer.input => return Err(OtherInput.into()),
+        Some(made) => answerable(&cx, made, attempt).await?,
+        None => transfer,
+    };
+    let Some(reason) = reached.failure() else { return Ok(reached) };
+    let TransferDocument { source, destination, amount, currency, .. } = reached;
+    let (payer, receiver) = (NodeKind::Account.id(&source), NodeKind::Account.id(&destination));
+    Err(match reason {
+        TransferReason::SourceClosed => {
+            AccountClosed::because("the account that gives is closed", payer).into()
+        }
+        TransferReason::DestinationClosed => {
+            AccountClosed::because("the account that gets the money is closed", receiver).into()
+        }
+        TransferReason::DestinationFull => {
+            let message = "the account that gets the money can't take so much";
+            AccountFull::because(message, receiver).into()
+        }
+        _ => {
+            let source: Option<AccountDocument> = store::find(&cx, &source).await?;
+            let available = source.map_or(0, |source| source.available());
+            let code = currency.code();
+            InsufficientFunds::because(
+                format!("{amount} minor units of {code} are needed and {available} are there"),
+                payer,
+                Money::new(amount, currency),
+                Money::new(available, currency),
+            )
+            .into()
+        }
+    })
 }
 
 /// Begins the transfer under the first of its op's ids that no refused try has used, or returns the try that
@@ -199,7 +225,7 @@ async fn begin_try(
 pub(super) async fn latest_try(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
     let mut latest = None;
     for number in 0..MOST_TRIES {
-        match store::find_transfer(app, &try_id(app, op, number)).await? {
+        match store::find::<TransferDocument>(app, &try_id(app, op, number)).await? {
             Some(found) if found.was_refused() => latest = Some(found),
             None => break,
             last => return Ok(last),
@@ -213,28 +239,4 @@ fn try_id(app: &App, op: &str, number: usize) -> String {
         0 => op.to_owned(),
         number => app.ids().derived(&["attempt", op, &number.to_string()]),
     }
-}
-
-/// The refusal with details for the client, which need one more read.
-async fn refused<U>(
-    app: &App,
-    reason: TransferReason,
-    transfer: &TransferDocument,
-) -> Result<Stop<U>, Error>
-where
-    Stop<U>: From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
-{
-    let TransferDocument { source, destination, .. } = transfer;
-    Ok(match reason {
-        TransferReason::SourceClosed => AccountClosed::new(source, "gives").into(),
-        TransferReason::DestinationClosed => {
-            AccountClosed::new(destination, "gets the money").into()
-        }
-        TransferReason::DestinationFull => AccountFull::new(destination).into(),
-        _ => {
-            let source = store::find_account(app, source).await?;
-            let available = source.map_or(0, |source| source.available());
-            InsufficientFunds::new(transfer, available).into()
-        }
-    })
 }

@@ -1,17 +1,25 @@
 //! GraphQL types of accounts and transfers.
 
-mod results;
+use async_graphql::{Context, ID, Object, OneofObject, Result, Value, connection::Connection};
 
-use async_graphql::{ID, Object, OneofObject, SimpleObject};
-
-use super::documents::{AccountDocument, LARGEST, TransferDocument, TransferStep};
 pub use super::documents::{AccountState, TransferKind, TransferReason, TransferState};
-use crate::graphql::{
-    declared::input,
-    node_id::NodeKind,
-    scalars::{CurrencyCode, DateTime, Long, Money},
+use super::{
+    documents::{AccountDocument, LARGEST, TransferDocument, TransferStep},
+    operations,
 };
-pub use results::*;
+use crate::{
+    error::Error,
+    flow::OtherInput,
+    graphql::{
+        codes::refusal,
+        cx::cx,
+        declared::{input, result},
+        node_id::NodeKind,
+        page::paging,
+        refusals::{Conflict, CurrencyMismatch, InUse, InvalidInput, NotFound, Stop},
+        scalars::{CurrencyCode, DateTime, Long, Money},
+    },
+};
 
 /// An account.
 #[derive(Debug)]
@@ -61,6 +69,11 @@ impl Account {
     /// Time at which the account was opened.
     async fn opened_at(&self) -> DateTime {
         self.0.opened_at.into()
+    }
+
+    /// Transfers from and to the account, newest first.
+    async fn statement(&self, context: &Context<'_>) -> Result<Connection<String, StatementEntry>> {
+        Ok(operations::statement(cx(context), &self.0.id, paging(context)?).await?)
     }
 }
 
@@ -120,16 +133,38 @@ impl Transfer {
         NodeKind::Account.id(&self.0.source)
     }
 
+    /// Account that pays. Null unless the caller owns it or has the role `service`.
+    async fn source(&self, context: &Context<'_>) -> Result<Option<Account>> {
+        Ok(operations::account(cx(context), &NodeKind::Account.id(&self.0.source))
+            .await?
+            .map(Account))
+    }
+
     /// Global id of the account that receives. Withdrawals go to an account that stands for the outside
     /// world; there is one for each currency.
     async fn destination_id(&self) -> ID {
         NodeKind::Account.id(&self.0.destination)
     }
 
-    /// Global id of the transfer or payment that this one gives back, wholly or in part; null for every other
+    /// Account that receives. Null unless the caller owns it or has the role `service`.
+    async fn destination(&self, context: &Context<'_>) -> Result<Option<Account>> {
+        Ok(operations::account(cx(context), &NodeKind::Account.id(&self.0.destination))
+            .await?
+            .map(Account))
+    }
+
+    /// Global id of the transfer or payment that this one returns, wholly or in part. Null for every other
     /// transfer.
-    async fn reverses(&self) -> Option<ID> {
+    async fn reverses_id(&self) -> Option<ID> {
         self.0.reverses.as_deref().map(|id| NodeKind::Transfer.id(id))
+    }
+
+    /// Transfer or payment that this one returns, wholly or in part. Null unless the caller requested that
+    /// transfer or has the role `service`.
+    async fn reverses(&self, context: &Context<'_>) -> Result<Option<Self>> {
+        let Some(id) = &self.0.reverses else { return Ok(None) };
+        let by = TransferBy::Id(NodeKind::Transfer.id(id));
+        Ok(operations::transfer_status(cx(context), by).await?.map(Self))
     }
 
     /// Time at which the transfer was requested.
@@ -138,24 +173,8 @@ impl Transfer {
     }
 
     /// States of the transfer, oldest first.
-    async fn history(&self) -> Vec<HistoryStep> {
-        self.0.history.iter().map(HistoryStep::from).collect()
-    }
-}
-
-/// State that a transfer reached, with the time.
-#[derive(Debug, SimpleObject)]
-#[graphql(name = "TransferStep")]
-pub struct HistoryStep {
-    /// State of the transfer.
-    pub state: TransferState,
-    /// Time at which it was reached.
-    pub at: DateTime,
-}
-
-impl From<&TransferStep> for HistoryStep {
-    fn from(step: &TransferStep) -> Self {
-        Self { state: step.state, at: step.at.into() }
+    async fn history(&self) -> &[TransferStep] {
+        &self.0.history
     }
 }
 
@@ -275,7 +294,116 @@ input! {
 
     /// Input of `reverseTransfer`.
     pub struct ReverseTransferInput {
-        /// Global id of the transfer to give back.
+        /// Global id of the transfer to reverse.
         pub transfer_id: ID where id(NodeKind::Transfer),
+    }
+}
+
+result! {
+    /// Result of `openAccount`: the account, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum OpenAccountResult:
+        AccountDocument => Account | Conflict | InvalidInput;
+
+    /// Result of `closeAccount`: the closed account, or a refusal. `InUse`: the account receives the merchant's
+    /// payments.
+    pub enum CloseAccountResult:
+        AccountDocument => Account | NotFound | AccountNotEmpty | InUse | InvalidInput;
+
+    /// Result of `transfer`: the transfer, or a refusal. `NotFound`: the caller doesn't own the source, or there
+    /// is no such destination. `AccountClosed`, `AccountFull`: see `accountId` for the account. `Conflict`: this
+    /// `idempotencyKey` was used with another input.
+    pub enum TransferResult:
+        TransferDocument => Transfer | NotFound | InsufficientFunds | AccountClosed | AccountFull |
+        CurrencyMismatch | Conflict | InvalidInput;
+
+    /// Result of `deposit`: the transfer, or a refusal. `InsufficientFunds`: the amount exceeds the money that
+    /// there can be of this currency. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum DepositResult:
+        TransferDocument => Transfer | NotFound | InsufficientFunds | AccountClosed | AccountFull |
+        Conflict | InvalidInput;
+
+    /// Result of `withdraw`: the transfer, or a refusal. `Conflict`: this `idempotencyKey` was used with another input.
+    pub enum WithdrawResult:
+        TransferDocument => Transfer | NotFound | InsufficientFunds | Conflict | InvalidInput;
+
+    /// Result of `reverseTransfer`: the reversing transfer, or a refusal.
+    pub enum ReverseTransferResult:
+        TransferDocument => Transfer | NotFound | TransferNotCancellable | InsufficientFunds |
+        AccountClosed | AccountFull | InvalidInput;
+
+    /// Result of `cancelTransfer`: the transfer, `CANCELLING` or `CANCELLED`, or a refusal.
+    pub enum CancelTransferResult:
+        TransferDocument => Transfer | NotFound | TransferNotCancellable | InvalidInput;
+}
+
+refusal! {
+    /// The account that pays holds less than the amount.
+    struct InsufficientFunds as "INSUFFICIENT_FUNDS" {
+        /// Global id of the account that was to pay.
+        pub account_id: ID,
+        /// Amount of the transfer.
+        pub requested: Money,
+        /// Amount that can be debited from the account.
+        pub available: Money,
+    }
+
+    /// An account of the transfer is closed.
+    struct AccountClosed as "ACCOUNT_CLOSED" {
+        /// Global id of the closed account.
+        pub account_id: ID,
+    }
+
+    /// The amount would raise the balance above the account's upper limit.
+    struct AccountFull as "ACCOUNT_FULL" {
+        /// Global id of the account that can't receive the amount.
+        pub account_id: ID,
+    }
+
+    /// The account can't be closed: it holds money, or some of its transfers aren't finished.
+    struct AccountNotEmpty as "ACCOUNT_NOT_EMPTY" {
+        /// Money in the account that is free to be used.
+        pub balance: Money,
+        /// Number of transfers of the account that aren't finished. A transfer that has just arrived counts for a
+        /// moment.
+        pub under_way: usize,
+    }
+
+    /// The transfer can't be cancelled or reversed in its present state: it is decided already, or, for a
+    /// reversal, hasn't arrived. Payments and refunds belong to an order and can't be reversed at all; cancel the
+    /// order instead.
+    struct TransferNotCancellable as "TRANSFER_NOT_CANCELLABLE" {
+        /// Global id of the transfer.
+        pub transfer_id: ID,
+        /// State of the transfer.
+        pub state: TransferState,
+    }
+}
+
+impl TransferNotCancellable {
+    /// The refusal for this transfer.
+    pub fn new(transfer: &TransferDocument) -> Self {
+        let stands = Value::from(transfer.state);
+        let message = format!("as it stands ({stands}) that can't be done");
+        let (transfer_id, state) = (NodeKind::Transfer.id(&transfer.id), transfer.state);
+        Self::because(message, transfer_id, state)
+    }
+}
+
+// A withdrawal from a closed account is allowed, and the account of the outside world has no upper limit.
+impl From<AccountClosed> for Stop<WithdrawResult> {
+    fn from(refusal: AccountClosed) -> Self {
+        Error::internal(format!("a withdrawal met {refusal:?}")).into()
+    }
+}
+
+impl From<AccountFull> for Stop<WithdrawResult> {
+    fn from(refusal: AccountFull) -> Self {
+        Error::internal(format!("a withdrawal met {refusal:?}")).into()
+    }
+}
+
+impl From<OtherInput> for Stop<ReverseTransferResult> {
+    fn from(_: OtherInput) -> Self {
+        Error::internal("a reversal of another input").into()
     }
 }

@@ -1,4 +1,4 @@
-//! Lists whose readers see different entries. Each reader's list is a few ranges of one index.
+//! Who may see content and assets, and their lists for readers who see different entries.
 //!
 //! In each of its lists, a document is indexed once per audience, such as `everyone in /en` or `analyst tag
 //! x`. The audiences of a document that is restricted to roles are these roles and the editors, who read
@@ -7,12 +7,23 @@
 
 use mongodb::bson::{Bson, doc};
 
-use super::expression::{array, choose, literal};
+use crate::{
+    graphql::requester::{Requester, Role},
+    mongo::expression::{array, choose, literal},
+};
 
 /// Audience of documents that aren't restricted to roles.
-pub const EVERYONE: &str = "everyone";
+const EVERYONE: &str = "everyone";
 /// Role that reads everything.
-const EDITORS: &str = "editor";
+const EDITORS: &str = Role::Editor.name();
+
+/// Whether the caller may see a document that is restricted to the roles in `access`. Readers see it once it
+/// is published, editors always.
+pub fn may_see(requester: &Requester, access: &[String], is_published: bool) -> bool {
+    let is_for = |role: &&str| access.iter().any(|name| name == role);
+    requester.has(Role::Editor)
+        || is_published && (access.is_empty() || requester.role_names().iter().any(is_for))
+}
 
 /// Key of a list for one audience, as stored in `listed`.
 fn listing(audience: &str, list: &str, of: &str) -> String {
@@ -54,15 +65,15 @@ pub fn listed_as(access: &str, lists: impl Into<Bson>) -> Bson {
     Bson::Document(doc! { "$let": { "vars": { "lists": lists.into() }, "in": all } })
 }
 
-/// Condition on `listed` for the entries of a list that a reader with these roles may see. `roles` may be
-/// empty.
-pub fn read_by(roles: &[&str], list: &str, of: &str) -> Bson {
+/// Condition on `listed` for the entries of a list that the caller may see.
+pub fn read_by(requester: &Requester, list: &str, of: &str) -> Bson {
     // One audience of the editors covers all restricted documents.
-    let own: &[&str] = if roles.contains(&EDITORS) { &[EDITORS] } else { roles };
+    let is_editor = requester.has(Role::Editor);
+    let own = if is_editor { vec![EDITORS] } else { requester.role_names() };
     if own.is_empty() {
         return listing(EVERYONE, list, of).into();
     }
-    let audiences = own.iter().copied().chain([EVERYONE]);
+    let audiences = own.into_iter().chain([EVERYONE]);
     let all: Vec<_> = audiences.map(|audience| listing(audience, list, of)).collect();
     Bson::Document(doc! { "$in": all })
 }

@@ -1,0 +1,251 @@
+//! MongoDB access of the carts. The guarded writes are values: the caller adds its attempt and sends them.
+
+use mongodb::bson::{DateTime, Document, doc};
+
+use super::{
+    MOST_CHANGES, MOST_LINES, MOST_QUANTITY,
+    documents::{CartDocument, CartLine, CartState, Checkout},
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::{Attempt, Bounds, Change},
+    mongo::{
+        Collection,
+        collection::List,
+        expression::{
+            append, both, changed, choose, filter, literal, map, older_than, stored, whole,
+        },
+        guarded::Guarded,
+        keyset,
+    },
+};
+
+/// The collection of the carts.
+pub(super) fn carts(app: &App) -> Collection<CartDocument> {
+    app.collection()
+}
+
+/// Limits of the cart's flows and op records.
+pub(super) fn bounds(app: &App) -> Bounds {
+    app.bounds().remembering(MOST_CHANGES)
+}
+
+/// Begins an attempt with the cart as its first read.
+pub async fn open(app: &App, id: &str) -> Result<(Attempt, Option<CartDocument>), Error> {
+    carts(app).open(app.bounds(), id).await
+}
+
+/// Calls `each` for every cart, for the invariants.
+pub async fn for_each(
+    app: &App,
+    each: impl FnMut(CartDocument) -> Result<(), Error>,
+) -> Result<(), Error> {
+    carts(app).for_each(each).await
+}
+
+/// The owner's most recently changed active cart.
+pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<CartDocument>, Error> {
+    let filter = doc! { "owner": owner, "state": CartState::Active };
+    let sort = doc! { "modifiedAt": -1, "_id": -1 };
+    let hint = Some("owner_modified");
+    Ok(carts(app).list(List { filter, sort, limit: 1, hint, ..List::default() }).await?.pop())
+}
+
+/// Carts in `state` that weren't changed since `before`, least recently changed first.
+pub(super) async fn list_untouched(
+    app: &App,
+    state: CartState,
+    before: DateTime,
+    limit: i64,
+) -> Result<Vec<CartDocument>, Error> {
+    let filter = doc! { "state": state, "modifiedAt": { "$lt": before } };
+    let sort = doc! { "modifiedAt": 1, "_id": 1 };
+    carts(app).list(List { filter, sort, limit, ..List::default() }).await
+}
+
+/// Carts in `state` whose checkout has a deadline earlier than `before`, from behind `last` on.
+pub(super) async fn list_overdue(
+    app: &App,
+    state: CartState,
+    before: DateTime,
+    last: Option<&CartDocument>,
+    limit: i64,
+) -> Result<Vec<CartDocument>, Error> {
+    let mut filter = doc! { "state": state, "checkout.deadline": { "$lt": before } };
+    let keys = [("modifiedAt", 1), ("_id", 1)];
+    if let Some(last) = last {
+        let values = [last.modified_at.into(), last.id.as_str().into()];
+        filter = keyset::beyond(filter, &keys, &values);
+    }
+    let (sort, hint) = (keyset::sort(&keys), Some("state_modified"));
+    carts(app).list(List { filter, sort, limit, hint, ..List::default() }).await
+}
+
+/// A change of a cart. `modifiedAt` changes as well, because the time at which marks are retired depends on it.
+fn modified(app: &App, guard: Document, mut set: Document) -> Guarded<CartDocument> {
+    set.insert("modifiedAt", "$$NOW");
+    carts(app).set(guard, set)
+}
+
+/// Guard: the cart is active and its owner is as it was read.
+fn active_as_read(cart: &CartDocument) -> Document {
+    doc! { "_id": &cart.id, "state": CartState::Active, "owner": cart.owner.as_deref() }
+}
+
+/// Sets `owner` on an active cart that has none.
+pub(super) fn own(app: &App, id: &str, owner: &str) -> Guarded<CartDocument> {
+    let guard = doc! { "_id": id, "state": CartState::Active, "owner": null };
+    modified(app, guard, doc! { "owner": literal(owner) })
+}
+
+/// ACTIVE → CANCELLING.
+pub(super) fn cancel(app: &App, cart: &CartDocument) -> Guarded<CartDocument> {
+    modified(app, active_as_read(cart), doc! { "state": CartState::Cancelling })
+}
+
+/// ACTIVE → EXPIRING, if the cart is still unchanged for `idle_millis`.
+pub(super) fn expire(app: &App, id: &str, idle_millis: i64) -> Guarded<CartDocument> {
+    let guard = doc! { "_id": id, "state": CartState::Active };
+    let guard = both(guard, older_than("modifiedAt", idle_millis));
+    modified(app, guard, doc! { "state": CartState::Expiring })
+}
+
+/// The end of a closing, after everything was returned.
+pub(super) fn end(app: &App, cart: &CartDocument, state: CartState) -> Guarded<CartDocument> {
+    let guard = doc! { "_id": &cart.id, "state": cart.state, "outbox": [] };
+    modified(app, guard, doc! { "state": state })
+}
+
+/// Settles an outbox entry that was applied. The time of this write decides when the receiver's mark is
+/// retired: an attempt that read the entry before may still repeat the apply.
+pub(super) fn settle(app: &App, id: &str, tag: &str) -> Guarded<CartDocument> {
+    let rest = filter("$outbox", doc! { "$ne": ["$$this.tag", literal(tag)] });
+    modified(app, doc! { "_id": id, "outbox.tag": tag }, doc! { "outbox": rest })
+}
+
+/// Removes an expired cart. Returns whether it was still there.
+pub(super) async fn remove_expired(app: &App, id: &str) -> Result<bool, Error> {
+    let expired = doc! { "_id": id, "state": CartState::Expired };
+    Ok(carts(app).remove(expired).await.decided()?.is_some())
+}
+
+/// ACTIVE → PENDING: the lines are frozen for a checkout. The guard: there are lines, nothing is still to be
+/// returned, no other checkout was claimed since `attempts` was read, the owner is as it was read, and the
+/// lines still have the total for which the payer was checked.
+pub fn claim(app: &App, cart: &CartDocument, checkout: &Checkout) -> Guarded<CartDocument> {
+    let line = doc! { "$multiply": ["$$this.quantity", "$$this.unitPrice"] };
+    let guard = doc! {
+        "_id": &cart.id,
+        "owner": cart.owner.as_deref(),
+        // A sum of Longs, so an exact Long.
+        "$expr": { "$eq": [{ "$sum": map("$lines", line) }, checkout.total] },
+        "state": CartState::Active,
+        "lines.0": { "$exists": true },
+        "outbox": { "$size": 0 },
+        "attempts": cart.attempts,
+    };
+    modified(
+        app,
+        guard,
+        doc! {
+            "state": CartState::Pending,
+            "checkout": literal(stored(checkout)),
+            "attempts": { "$add": ["$attempts", 1] },
+        },
+    )
+}
+
+/// Guard: the cart is in this state of this checkout. A late write of an earlier checkout changes nothing.
+fn of_checkout(id: &str, checkout: &Checkout, state: CartState) -> Document {
+    doc! { "_id": id, "state": state, "checkout.id": &checkout.id }
+}
+
+/// PENDING → PAID: the commit of the checkout. From here it only goes forward. The cart now belongs to the
+/// caller who checked it out.
+pub fn pay(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocument> {
+    let mut set = doc! { "state": CartState::Paid };
+    if let Some(owner) = &checkout.owner {
+        set.insert("owner", literal(owner));
+    }
+    modified(app, of_checkout(id, checkout, CartState::Pending), set)
+}
+
+/// PAID → COMPLETE, after everything that the checkout owed was applied.
+pub fn complete(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocument> {
+    let guard = of_checkout(id, checkout, CartState::Paid);
+    modified(app, guard, doc! { "state": CartState::Complete })
+}
+
+/// PENDING → VOIDING: the abort. The checkout can't be paid any more.
+pub(super) fn abort(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocument> {
+    let guard = of_checkout(id, checkout, CartState::Pending);
+    modified(app, guard, doc! { "state": CartState::Voiding })
+}
+
+/// VOIDING → ACTIVE, after everything that the checkout had reserved was released.
+pub fn reactivate(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocument> {
+    let set = doc! { "$set": { "state": CartState::Active, "modifiedAt": "$$NOW" } };
+    let update = vec![set, doc! { "$unset": "checkout" }];
+    carts(app).guarded(of_checkout(id, checkout, CartState::Voiding), update)
+}
+
+/// An addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is. An existing line
+/// keeps its price.
+pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
+    let last = format!("lines.{}", MOST_LINES - 1);
+    let has_room = doc! { "$elemMatch": {
+        "sku": &more.sku, "quantity": { "$lte": MOST_QUANTITY - more.quantity },
+    } };
+    let has_room = doc! { "$or": [
+        { "lines": has_room },
+        { "lines.sku": { "$ne": &more.sku }, last: { "$exists": false } },
+    ] };
+    let grown = changed(doc! {
+        "quantity": { "$add": ["$$this.quantity", more.quantity] },
+        "held": { "$add": ["$$this.held", more.held] },
+    });
+    let lines = choose(
+        doc! { "$in": [literal(&more.sku), "$lines.sku"] },
+        map("$lines", choose(is_of(&more.sku), grown, "$$this")),
+        append("$lines", vec![literal(stored(more))]),
+    );
+    changed_lines(cart, has_room, doc! { "lines": lines })
+}
+
+/// A new quantity, guarded by the line as it was read. What it held beyond `held` is written to the outbox. A
+/// line of quantity zero is removed.
+pub(super) fn set_line(
+    cart: &CartDocument,
+    read: &CartLine,
+    quantity: i64,
+    held: i64,
+    tag: &str,
+) -> Change {
+    let as_read = doc! { "sku": &read.sku, "quantity": read.quantity, "held": read.held };
+    let lines = if quantity == 0 {
+        filter("$lines", doc! { "$ne": ["$$this.sku", literal(&read.sku)] })
+    } else {
+        let now = changed(doc! { "quantity": quantity, "held": held });
+        map("$lines", choose(is_of(&read.sku), now, "$$this"))
+    };
+    let mut set = doc! { "lines": lines };
+    if read.held > held {
+        let (sku, quantity) = (literal(&read.sku), read.held - held);
+        let entry =
+            whole(doc! { "tag": literal(tag), "sku": sku, "quantity": quantity, "at": "$$NOW" });
+        set.insert("outbox", append("$outbox", vec![entry]));
+    }
+    changed_lines(cart, doc! { "lines": { "$elemMatch": as_read } }, set)
+}
+
+/// A change of the lines of an active cart.
+fn changed_lines(cart: &CartDocument, guard: Document, mut set: Document) -> Change {
+    set.insert("modifiedAt", "$$NOW");
+    Change { id: cart.id.clone(), guard: both(active_as_read(cart), guard), set }
+}
+
+/// Expression: the line `$$this` is of the SKU.
+fn is_of(sku: &str) -> Document {
+    doc! { "$eq": ["$$this.sku", literal(sku)] }
+}

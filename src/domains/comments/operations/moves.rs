@@ -1,0 +1,197 @@
+//! Moves a discussion to another layout while comments arrive.
+//!
+//! One update of the discussed document commits: the epoch rises, and from then on comments are posted to the
+//! new store. The old one is sealed and copied in order of time. Comments that were committed by then are
+//! copied, even if their authors haven't been answered yet. Uncommitted ones are posted anew by any attempt
+//! that finds them. The old store is removed when no attempt can still read it and no comment in it waits to
+//! be posted.
+
+use mongodb::bson::{DateTime, Document};
+
+use super::{
+    super::{
+        documents::{CommentDocument, Layout},
+        store::{self, BATCH, By, CAP, Discussed, Place},
+        types::{Discussion, DiscussionFull, MigrateDiscussionInput, MigrateDiscussionResult},
+    },
+    begin,
+    finish::finish,
+    open::may_write,
+    parent_of,
+    post::repost,
+};
+use crate::{
+    app::App,
+    error::Error,
+    flow::Attempt,
+    graphql::{
+        cx::Cx,
+        declared::Input,
+        refusals::{InUse, Stop},
+    },
+};
+
+/// Moves a discussion. A repeat of the same call continues an unfinished migration.
+pub async fn migrate_discussion(
+    cx: Cx<'_>,
+    input: MigrateDiscussionInput,
+) -> Result<Discussion, Stop<MigrateDiscussionResult>> {
+    let MigrateDiscussionInput { subject_id, to } = input.checked()?.into_inner();
+    let parent = parent_of(&subject_id)?;
+    may_write(&parent, cx)?;
+    let (attempt, mut discussed) = begin(cx, &parent).await?;
+    if discussed.layout != to {
+        let seen = parent.kind.seen_by(cx.requester);
+        if let Some(moved) = discussed.migrate(to, seen, &attempt).await? {
+            discussed = moved;
+        } else {
+            discussed = begin(cx, &parent).await?.1;
+            if discussed.layout != to {
+                return Err(refusal(&discussed, to).unwrap_or_else(|| attempt.overdue().into()));
+            }
+        }
+    }
+    Ok(Discussion::shown(parent, carry(&attempt, discussed).await?.discussion))
+}
+
+/// Why the migration of a discussion is refused.
+fn refusal(now: &Discussed<'_>, to: Layout) -> Option<Stop<MigrateDiscussionResult>> {
+    if now.migration.is_some() {
+        let message = "the discussion is still moving; try again in a minute";
+        return Some(InUse::because(message).into());
+    }
+    (to == Layout::Embedded && now.total > CAP).then(|| DiscussionFull::new(now.total).into())
+}
+
+/// Finishes a migration that the sweep found: copies the remaining comments, and removes the old store when
+/// no attempt reads it any more and no comment in it waits to be posted. Returns whether anything was
+/// changed.
+pub(in super::super) async fn settle(
+    discussed: Discussed<'_>,
+    before: DateTime,
+) -> Result<bool, Error> {
+    let (Some(migration), Some(old)) = (&discussed.migration, discussed.before()) else {
+        return Ok(false);
+    };
+    let app = discussed.app;
+    let attempt = app.begin().await?;
+    let Some(copied_at) = migration.copied_at else {
+        carry(&attempt, discussed).await?;
+        return Ok(true);
+    };
+    if copied_at >= before {
+        return Ok(false);
+    }
+    let mut after: Option<CommentDocument> = None;
+    loop {
+        let batch = old.batch(after.as_ref()).await?;
+        let Some(last) = batch.last() else { break };
+        after = Some(last.clone());
+        for comment in batch {
+            if !comment.is_taken(&migration.taken) {
+                repost(&attempt, discussed.clone(), &comment).await?;
+            }
+        }
+    }
+    old.remove().await?;
+    if discussed.place().lists_authors() {
+        store::remove_authored(app, &discussed.id).await?;
+    }
+    let attempt = app.begin().await?;
+    Ok(discussed.close(&attempt).await?.is_some())
+}
+
+/// While the discussion moves to another layout and not everything is copied: seals the old store and copies
+/// the comments that were posted to it. Concurrent copiers write the same: sealed comments don't change, and
+/// the set of comments to copy was fixed when the migration began.
+///
+/// # Errors
+/// A repeat starts again from the beginning; copies that exist are kept.
+pub(super) async fn carry<'a>(
+    attempt: &Attempt,
+    discussed: Discussed<'a>,
+) -> Result<Discussed<'a>, Error> {
+    let Some((migration, old)) = discussed.uncopied_place() else { return Ok(discussed) };
+    let (app, new) = (discussed.app, discussed.place());
+    old.seal().await?;
+    let mut attempt = *attempt;
+    let (mut after, mut number): (Option<CommentDocument>, i64) = (None, 0);
+    let mut kept: Vec<CommentDocument> = Vec::new();
+    loop {
+        let batch = old.batch(after.as_ref()).await?;
+        let is_end = batch.is_empty();
+        after = batch.last().cloned().or(after);
+        let taken = batch.into_iter().filter(|comment| comment.is_taken(&migration.taken));
+        kept.extend(taken.map(|comment| CommentDocument {
+            key: new.key(&comment.id),
+            on: new.on(),
+            sealed: false,
+            ..comment
+        }));
+        while kept.len() >= BATCH || (is_end && !kept.is_empty()) {
+            let rest = kept.split_off(kept.len().min(BATCH));
+            let comments = std::mem::replace(&mut kept, rest);
+            if !new.lists_authors() {
+                store::put_authored(app, &new.discussion, &comments).await?;
+            }
+            new.copy(number, comments, &attempt).await?;
+            number += 1;
+        }
+        if is_end {
+            break;
+        }
+        // One attempt is long enough for most discussions. In a large one, check that the migration is the
+        // same.
+        if attempt.is_over() {
+            attempt = app.begin().await?;
+            match store::settled(app, &discussed.parent).await? {
+                Some(still) if still.id == discussed.id && still.epoch == discussed.epoch => {}
+                _ => return Err(Error::unavailable("the discussion moved on meanwhile")),
+            }
+        }
+    }
+    if attempt.is_over() {
+        attempt = app.begin().await?;
+    }
+    if let Some(marked) = discussed.mark_copied(&attempt).await? {
+        return Ok(marked);
+    }
+    match store::settled(app, &discussed.parent).await? {
+        Some(still) if still.id == discussed.id && still.uncopied().is_none() => Ok(still),
+        _ => Err(attempt.overdue()),
+    }
+}
+
+/// Finishes a comment that the sweep found in a store of that layout. Returns whether anything was changed.
+pub(in super::super) async fn drive(
+    app: &App,
+    layout: Layout,
+    found: CommentDocument,
+) -> Result<bool, Error> {
+    let Some(place) = Place::of(app, &found, layout) else {
+        return Err(Error::internal("a comment whose store has no epoch"));
+    };
+    let attempt = app.begin().await?;
+    let discussed = store::settled(app, &found.parent).await?;
+    let Some(discussed) = discussed.filter(|discussed| discussed.id == place.discussion) else {
+        // The discussion is gone: nothing can commit the comment any more.
+        return place.withdraw(&found.id).await;
+    };
+    if (place.epoch, place.layout) == (discussed.epoch, discussed.layout) {
+        let found = place.find(By::Id(&found.id)).await?;
+        let Some(comment) = found.filter(|comment| comment.due.is_some()) else {
+            return Ok(false);
+        };
+        finish(&attempt, &discussed, comment, Document::new()).await?;
+        return Ok(true);
+    }
+    if let Some(migration) = &discussed.migration {
+        carry(&attempt, discussed.clone()).await?;
+        // Comments that were committed before the migration are copied with their outbox.
+        if found.is_taken(&migration.taken) {
+            return Ok(false);
+        }
+    }
+    repost(&attempt, discussed, &found).await?;
+    place.withdraw(&found.id).await
+}

@@ -33,9 +33,8 @@ fn needs(room: &str) -> Option<&'static [&'static str]> {
 
 /// Whether a room needs another one, or a room that needs it.
 fn reaches(room: &str, other: &str) -> bool {
-    needs(room).is_some_and(|needs| {
-        needs.iter().any(|needed| *needed == other || reaches(needed, other))
-    })
+    needs(room)
+        .is_some_and(|needs| needs.iter().any(|needed| *needed == other || reaches(needed, other)))
 }
 
 /// The one exception: a cart shows its order. The field is loaded by the operation of orders, and no rule of

@@ -78,8 +78,24 @@ enum ErrorCode {
     )
 )]
 pub enum UserError {
-    /// The first member; the others add themselves.
+    /// The first member; [`UserError::register`] adds the others.
     NotFound(NotFound),
+}
+
+impl UserError {
+    /// Registers the interface with all refusals as its members. The library drops types that no field names, so
+    /// this is done after all other types are registered.
+    pub fn register(registry: &mut Registry) {
+        let name = Self::create_type_info(registry);
+        let refusals = registry.implements.iter();
+        let refusals = refusals.filter(|(_, interfaces)| interfaces.contains(&name));
+        let refusals: Vec<_> = refusals.map(|(refusal, _)| refusal.clone()).collect();
+        let exists = |refusal: &String| registry.types.contains_key(refusal);
+        let refusals: Vec<_> = refusals.into_iter().filter(exists).collect();
+        if let Some(MetaType::Interface { possible_types, .. }) = registry.types.get_mut(&name) {
+            possible_types.extend(refusals);
+        }
+    }
 }
 
 impl<R: Coded> OutputType for Code<R> {
@@ -89,7 +105,6 @@ impl<R: Coded> OutputType for Code<R> {
 
     fn create_type_info(registry: &mut Registry) -> String {
         let name = <ErrorCode as OutputType>::create_type_info(registry);
-        UserError::create_type_info(registry);
         if let Some(MetaType::Enum { enum_values, .. }) =
             registry.types.get_mut(&*Self::type_name())
             && let Some(value) = enum_values.values().next().cloned()
@@ -106,11 +121,6 @@ impl<R: Coded> OutputType for Code<R> {
                 };
                 enum_values.insert(R::CODE.to_owned(), value);
             }
-        }
-        if let Some(MetaType::Interface { possible_types, .. }) =
-            registry.types.get_mut(&*UserError::type_name())
-        {
-            possible_types.insert(R::type_name().into_owned());
         }
         registry.add_implements(&R::type_name(), &UserError::type_name());
         name

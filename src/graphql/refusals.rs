@@ -3,11 +3,7 @@
 
 use async_graphql::{ID, OutputType};
 
-use super::{
-    codes::refusal,
-    node_id::NodeKind,
-    scalars::CurrencyCode,
-};
+use super::{codes::refusal, node_id::NodeKind, scalars::CurrencyCode};
 use crate::{error::Error, flow::OtherInput, metrics::request};
 
 /// A type of refusal. Operations can return it early with `?`.

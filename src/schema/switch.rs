@@ -1,5 +1,5 @@
-//! Last changes of the library's type registry: the arguments of connections are added, and the fields of rooms
-//! that are switched off, with the types that only they use, are removed.
+//! Last changes of the library's type registry: the arguments of connections and the members of `UserError` are
+//! added, and the fields of rooms that are switched off, with the types that only they use, are removed.
 
 use std::{
     borrow::Cow,
@@ -13,7 +13,10 @@ use async_graphql::{
     registry::{Deprecation, MetaInputValue, MetaType, Registry},
 };
 
-use crate::{domains, graphql::page};
+use crate::{
+    domains,
+    graphql::{codes::UserError, page},
+};
 
 thread_local! {
     /// The rooms that are switched off in the schema that is being built. The library builds a registry
@@ -39,6 +42,7 @@ impl OutputType for Switched {
 
     fn create_type_info(registry: &mut Registry) -> String {
         add_paging(registry);
+        UserError::register(registry);
         OFF.with_borrow(|off| {
             if !off.is_empty() {
                 remove(registry, off);

@@ -214,7 +214,7 @@ async fn an_upload() {
     // Three chunks.
     let sent = assets::file("a.bin", "x/y", assets::noise(600_000));
     let upload = async |gateway: &Gateway| {
-        let input = json!({ "slug": "it", "parent": gallery, "idempotencyKey": "op" });
+        let input = json!({ "slug": "it", "parentId": gallery, "idempotencyKey": "op" });
         let body = assets::with_file("uploadAsset", input, &sent);
         let (_, answer) = assets::send_form(&assets::editor(gateway), body).await.expect("sent");
         is(&answer["data"]["uploadAsset"], "Asset");

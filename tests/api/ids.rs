@@ -19,8 +19,8 @@ const OTHERS: [&str; 4] = ["idempotencyKey", "version", "userId", "authorId"];
 /// New keys, and what comes with a file, of which the tests of assets tell.
 const ELSEWHERE: [[&str; 3]; 3] = [
     ["createProduct", "input", "sku"],
-    ["replaceAsset", "input", "asset"],
-    ["uploadAsset", "input", "parent"],
+    ["replaceAsset", "input", "assetId"],
+    ["uploadAsset", "input", "parentId"],
 ];
 
 /// Every place below a root field that takes an id.
@@ -66,11 +66,11 @@ fn kind(path: &[String]) -> Option<NodeKind> {
         "transferId" => NodeKind::Transfer,
         "personId" => NodeKind::Person,
         "categoryId" | "categoryIds" => NodeKind::Category,
-        "asset" => NodeKind::Asset,
+        "assetId" => NodeKind::Asset,
         "subjectId" | "ids" => NodeKind::Product,
         "commentId" | "replyToId" => NodeKind::Comment,
         "parentId" if root.ends_with("Category") => NodeKind::Category,
-        "content" | "owner" | "parent" => NodeKind::Content,
+        "contentId" | "parentId" => NodeKind::Content,
         "id" => match root {
             "account" => NodeKind::Account,
             "asset" => NodeKind::Asset,

@@ -9,7 +9,7 @@ use docgate::{
         Collection, Outcome, Stored, Version,
         copies::Place,
         expression::{both, literal, older_than, whole},
-        indexes::{Index, Key, Kind},
+        indexes::Index,
     },
 };
 use mongodb::{
@@ -49,12 +49,8 @@ impl Decider for Thing {
 
 impl Stored for Thing {
     const COLLECTION: &'static str = "things";
-    const INDEXES: &'static [Index] = &[Index {
-        name: "copies",
-        keys: &[("copies.id", Key::Up), ("copies.version", Key::Up)],
-        kind: Kind::Plain,
-        serves: "copies",
-    }];
+    const INDEXES: &'static [Index] =
+        &[Index::plain("copies", "copies.id copies.version", "copies")];
 }
 
 fn thing(id: &str, count: i64) -> Thing {

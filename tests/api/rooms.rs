@@ -44,6 +44,15 @@ async fn a_room_that_is_switched_off_is_not_in_the_schema() {
     assert_eq!(all, schema::sdl());
 }
 
+#[test]
+fn without_orders_a_cart_has_no_order() {
+    let rooms = ["carts", "inventory", "catalog", "categories", "comments", "people"];
+    let rooms = rooms.map(String::from).into();
+    let sdl = schema::build(&Config { rooms, ..Config::default() }).sdl();
+    assert!(sdl.contains("type Cart ") && sdl.contains("orderId: ID"), "{sdl}");
+    assert!(!sdl.contains("type Order ") && !sdl.contains("order: Order"), "{sdl}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_belongs_to_a_room_that_is_switched_off_is_not_found() {
     let gateway = Gateway::start().await;

@@ -35,7 +35,7 @@ pub struct CartDocument {
     /// The checkout in progress, or the one that closed the cart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<Checkout>,
-    /// Number of checkouts that were begun. It is part of the next checkout's id.
+    /// Number of checkouts that claimed the cart. It is part of the next checkout's id.
     pub attempts: i32,
     /// Server time of opening.
     pub opened_at: DateTime,

@@ -174,7 +174,11 @@ async fn settle_active(
 
 /// Aborts, on the cart, every tag that wasn't committed when the cart was read. Returns `false` if one was
 /// committed meanwhile: what was read is outdated then.
-async fn abort_reserves(app: &App, entry: &Reservation, cart: &CartDocument) -> Result<bool, Error> {
+async fn abort_reserves(
+    app: &App,
+    entry: &Reservation,
+    cart: &CartDocument,
+) -> Result<bool, Error> {
     let bounds = store::bounds(app);
     for take in &entry.takes {
         let known = cart.ops.iter().any(|record| record.tag == take.tag);

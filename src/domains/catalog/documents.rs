@@ -25,7 +25,6 @@ pub struct ProductDocument {
     /// What `updateProduct` replaces as a whole.
     #[serde(flatten)]
     pub content: Content,
-    /// Prices.
     pub pricing: Pricing,
     /// Price and weight as a point, see [`coordinate`]; absent if the weight is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +54,6 @@ pub struct ProductDocument {
     /// Server time of the deletion. The document is removed two grace periods later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime>,
-    /// Version of the document's format.
     pub v: Version<1>,
 }
 
@@ -66,11 +64,9 @@ pub struct Content {
     /// `album`, `film`, `book`, or any other type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Title as it is displayed.
     pub title: String,
     /// Title in lower case, for search by prefix.
     pub title_key: String,
-    /// Description in plain text.
     #[serde(default)]
     pub description: String,
     /// Language of title and description.
@@ -100,7 +96,6 @@ pub struct Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pricing {
-    /// List price.
     pub list: i64,
     /// Selling price.
     pub retail: i64,
@@ -175,7 +170,6 @@ pub struct Details {
 /// A track of an album.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
-    /// Title of the track.
     pub title: String,
     /// Length in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,9 +179,7 @@ pub struct Track {
 /// A property of a product whose type has no fields of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Property {
-    /// Name of the property.
     pub key: String,
-    /// Value of the property.
     pub value: String,
 }
 

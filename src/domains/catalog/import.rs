@@ -105,20 +105,18 @@ async fn import_batch(
     let mut paths: Vec<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
     paths.sort_unstable();
     paths.dedup();
-    let people = people_of(lines);
+    let parts = lines.iter().flat_map(|line| line.contributors.iter().flatten());
+    let people: BTreeSet<String> =
+        parts.filter_map(|part| part.person().ok().map(|(_, id)| id)).collect();
+    let people: Vec<String> = people.into_iter().collect();
     let found = Found::read(app, &paths, &people).await?;
     let mut answers: Vec<Result<(), InvalidInput>> = Vec::with_capacity(lines.len());
-    let mut sound = Vec::new();
-    let mut positions = Vec::new();
+    let (mut sound, mut positions) = (Vec::new(), Vec::new());
     for (position, line) in lines.iter().enumerate() {
-        match checked(app, line, &found) {
-            Ok(product) => {
-                sound.push(product);
-                positions.push(position);
-                answers.push(Ok(()));
-            }
-            Err(invalid) => answers.push(Err(invalid)),
-        }
+        answers.push(checked(app, line, &found).map(|product| {
+            sound.push(product);
+            positions.push(position);
+        }));
     }
     let token = app.ids().random();
     for refused in store::import(app, &sound, &token).await? {
@@ -134,14 +132,6 @@ async fn import_batch(
     // Corrects copies that became stale meanwhile, and writes the works that are due.
     finish_all(app, &skus).await?;
     Ok(answers)
-}
-
-/// The `_id`s of all people in the lines, each once.
-fn people_of(lines: &[ImportProduct]) -> Vec<String> {
-    let parts = lines.iter().flat_map(|line| line.contributors.iter().flatten());
-    let people: BTreeSet<String> =
-        parts.filter_map(|part| part.person().ok().map(|(_, id)| id)).collect();
-    people.into_iter().collect()
 }
 
 /// The records that the products of a batch copy.

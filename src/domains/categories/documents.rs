@@ -64,7 +64,6 @@ pub struct CategoryDocument {
     pub deleting: Option<Deletion>,
     /// Digest of the input that created it; it distinguishes a repeat from another use of the idempotency key.
     pub input: String,
-    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
@@ -72,12 +71,9 @@ pub struct CategoryDocument {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ancestor {
-    /// `_id` of the category.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Its slug.
     pub slug: Slug,
-    /// Its names.
     pub names: Names,
 }
 
@@ -85,16 +81,12 @@ pub struct Ancestor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CategoryCopy {
-    /// `_id` of the category.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Its slug.
     pub slug: String,
-    /// Its path.
     pub path: String,
     /// Path of its parent, `/` for a root.
     pub parent_path: String,
-    /// Its names.
     pub names: Names,
     /// Paths of all categories that contain it, root first, itself last.
     pub within: Vec<String>,
@@ -209,14 +201,10 @@ impl Stored for CategoryDocument {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MenuEntry {
-    /// `_id` of the category.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Its slug.
     pub slug: Slug,
-    /// Its path.
     pub path: String,
-    /// Its names.
     pub names: Names,
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{
     LONGEST_NAME, MOST_NAMES,
     documents::{CategoryDocument, Names},
-    operations::{one_at, plant},
+    operations::{create, one_at},
     store::{self, Categories},
     types::CreateCategoryResult,
 };
@@ -65,7 +65,7 @@ pub async fn import(app: &App, line: ImportCategory) -> Result<Imported, Error> 
         return renamed(app, &found, &names).await;
     }
     let op = app.ids().op(&["importCategory"], None, &path);
-    match plant(app, op, slug, names, parent).await {
+    match create(app, op, slug, names, parent).await {
         Ok(_) => Ok(Imported::Created),
         Err(Stop::Failed(error)) => Err(error),
         Err(Stop::Refused(refusal)) => Err(Error::bad_input("path", message(refusal))),

@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, Object, Result, connection::Connection};
 use super::{
     operations,
     types::{
-        Content, ContentBy, ContentRevision, ContentsBy, CreateContentInput, CreateContentResult,
+        Content, ContentBy, ContentsBy, CreateContentInput, CreateContentResult,
         DeleteContentInput, DeleteContentResult, EditContentInput, EditContentResult,
         MoveContentInput, MoveContentResult, PublishContentInput, PublishContentResult,
         RestoreContentInput, RestoreContentResult, SetContentAccessInput, SetContentAccessResult,
@@ -14,7 +14,6 @@ use super::{
     },
 };
 use crate::graphql::{
-    app,
     cx::cx,
     declared::mutations,
     is_selected,
@@ -63,24 +62,11 @@ impl ContentQuery {
     async fn content_below(
         &self,
         context: &Context<'_>,
-        #[graphql(desc = "Global id of the parent. Default: the roots are listed.")] parent: Option<
-            ID,
-        >,
+        #[graphql(desc = "Global id of the parent. Default: the roots are listed.")]
+        parent_id: Option<ID>,
     ) -> Result<Connection<String, Content>> {
         let texts = is_selected(context, TEXTS);
-        Ok(operations::below(cx(context), parent.as_ref(), texts, paging(context)?).await?)
-    }
-
-    /// Former versions of content, newest first. The last 50 are kept.
-    ///
-    /// Who: editor.
-    #[graphql(guard = "Who::Role(Role::Editor)")]
-    async fn content_revisions(
-        &self,
-        context: &Context<'_>,
-        #[graphql(name = "content", desc = "Global id of the content.")] id: ID,
-    ) -> Result<Connection<String, ContentRevision>> {
-        Ok(operations::revisions(app(context), &id, paging(context)?).await?)
+        Ok(operations::below(cx(context), parent_id.as_ref(), texts, paging(context)?).await?)
     }
 }
 

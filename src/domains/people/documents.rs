@@ -13,11 +13,9 @@ pub struct PersonDocument {
     /// Derived from the idempotency key that created it.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Display name.
     pub name: String,
     /// Name in lower case, for searches by prefix.
     pub name_key: String,
-    /// Postal address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<PersonAddress>,
     /// Copies of the products' credits of the person, one entry per product.
@@ -30,7 +28,6 @@ pub struct PersonDocument {
     pub outbox: Vec<NameDue>,
     /// Digest of the input that created it, which identifies a repeat.
     pub origin: String,
-    /// Version of the document's shape.
     pub v: Version<1>,
 }
 
@@ -51,7 +48,6 @@ pub struct PersonAddress {
 pub struct Work {
     /// SKU of the product.
     pub sku: String,
-    /// Its title.
     pub title: String,
     /// The person's roles in it; empty in a tombstone.
     pub roles: Vec<String>,
@@ -86,7 +82,6 @@ pub struct PersonName {
     /// `_id` of the person.
     #[serde(rename = "_id")]
     pub id: String,
-    /// The name.
     pub name: String,
     /// Version of the name.
     pub version: i64,

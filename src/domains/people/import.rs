@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     documents::{PersonAddress, PersonDocument},
-    operations::{NAME, fresh, give_name},
+    operations::{NAME, fresh, set_name},
     store,
     types::PersonAddressInput,
 };
@@ -38,7 +38,6 @@ use crate::{
 pub struct ImportPerson {
     /// The shop's own key of the person.
     pub key: String,
-    /// The name.
     pub name: String,
     /// Postal address; if it is absent, a stored address stays unchanged.
     #[serde(default)]
@@ -106,7 +105,7 @@ fn is_as(found: &PersonDocument, line: &PersonDocument) -> bool {
 
 async fn change(app: &App, line: &PersonDocument) -> Result<(), Error> {
     let gone = || Error::internal("an imported person is gone");
-    give_name(app, &line.id, &line.name).await?.ok_or_else(gone)?;
+    set_name(app, &line.id, &line.name).await?.ok_or_else(gone)?;
     if line.address.is_some() {
         let set = store::set_address(app, &line.id, line.address.as_ref()).await;
         set.decided()?.ok_or_else(gone)?;

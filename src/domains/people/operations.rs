@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use async_graphql::connection::Connection;
 
-pub use super::store::{list_names as names, put_first_works as give_first_works};
+pub use super::store::{apply_first_works, list_names as names};
 use super::{
     documents::{PersonAddress, PersonDocument, Work},
     store,
@@ -101,12 +101,12 @@ pub async fn rename_person(
     input: RenamePersonInput,
 ) -> Result<PersonDocument, Stop<RenamePersonResult>> {
     let RenamePersonInput { person_id: id, name } = &*input.checked()?;
-    let renamed = give_name(&cx, id, name).await?;
+    let renamed = set_name(&cx, id, name).await?;
     Ok(renamed.ok_or_else(|| NotFound::of(NodeKind::Person, id))?)
 }
 
 /// Sets the name of the person with that `_id`; `None` if there is no such person.
-pub(super) async fn give_name(
+pub(super) async fn set_name(
     app: &App,
     id: &str,
     name: &str,
@@ -151,8 +151,8 @@ pub async fn set_person_address(
 ///
 /// # Errors
 /// The outcome is unknown, or the attempt is over: the entry has to be applied again.
-pub async fn give_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> Result<(), Error> {
-    if store::put_work(app, id, work, attempt).await.decided()?.is_some() {
+pub async fn apply_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> Result<(), Error> {
+    if store::write_work(app, id, work, attempt).await.decided()?.is_some() {
         return Ok(());
     }
     let as_new = |there: &Work| there.sku == work.sku && there.version >= work.version;

@@ -100,7 +100,7 @@ pub(super) async fn set_address(
 }
 
 /// Writes the work as a whole if there is no entry of its product, or one with a lower version.
-pub(super) async fn put_work(
+pub(super) async fn write_work(
     app: &App,
     id: &str,
     work: &Work,
@@ -122,14 +122,14 @@ pub(super) async fn put_work(
     app.collection().guarded(guard, vec![update]).within(attempt).apply().await
 }
 
-/// Like [`give_work`](super::operations::give_work) for many people, each with one work per product. Returns
+/// Like [`apply_work`](super::operations::apply_work) for many people, each with one work per product. Returns
 /// whether all works were written. That is only possible if the people have no entries of these products yet,
 /// and if every work has roles. Otherwise some may have been written, and the works have to be applied one by
 /// one.
 ///
 /// # Errors
 /// The outcome is unknown: the entries have to be applied again.
-pub async fn put_first_works(
+pub async fn apply_first_works(
     app: &App,
     works: &[(&str, Vec<Work>)],
     attempt: &Attempt,

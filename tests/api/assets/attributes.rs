@@ -144,7 +144,8 @@ async fn what_a_camera_wrote_becomes_attributes() {
     // Another file, another camera; what people wrote stays.
     let other = file("b.txt", "text/plain", "x");
     let replaced =
-        send_file(&editor(&gateway), "replaceAsset", json!({ "asset": asset["id"] }), &other).await;
+        send_file(&editor(&gateway), "replaceAsset", json!({ "assetId": asset["id"] }), &other)
+            .await;
     assert_eq!(replaced["attributes"].as_array().map(Vec::len), Some(1), "{replaced:#}");
     assert_eq!((&replaced["width"], attribute(&replaced, "mine")), (&Value::Null, json!("x")));
     // Broken ones are files like others.
@@ -174,7 +175,7 @@ async fn attributes_are_searched_by_type_and_all_at_once() {
         let access: &[&str] = if number == 8 { &["analyst"] } else { &[] };
         let input = json!({
             "slug": format!("p{number}"), "attributes": attributes, "access": access,
-            "parent": if number > 6 { json!(gallery) } else { Value::Null },
+            "parentId": if number > 6 { json!(gallery) } else { Value::Null },
         });
         uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
     }
@@ -184,7 +185,7 @@ async fn attributes_are_searched_by_type_and_all_at_once() {
     uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
     let client = editor(&gateway);
     let search = async |all: Value, owner: Value| {
-        let by = json!({ "attributes": { "all": all, "owner": owner } });
+        let by = json!({ "attributes": { "all": all, "parentId": owner } });
         let mut found = slugs(&client, &by, 2).await;
         found.sort();
         found
@@ -253,7 +254,7 @@ async fn attributes_are_searched_by_type_and_all_at_once() {
     assert_eq!((&sent["docsExamined"], &sent["returned"]), (&json!(1), &json!(1)), "{response:#}");
 
     let edited = client.field("{ asset(by: { path: \"/p5\" }) { id version } }", json!({})).await;
-    let input = json!({ "asset": edited["id"], "version": edited["version"], "attributes": [] });
+    let input = json!({ "assetId": edited["id"], "version": edited["version"], "attributes": [] });
     assert_eq!(ask(&client, "editAsset", input).await["attributes"], json!([]));
     assert!(search(json!([eq("iso", json!({ "number": 500 }))]), Value::Null).await.is_empty());
 }

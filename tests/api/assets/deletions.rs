@@ -17,11 +17,11 @@ async fn a_repeat_of_an_upload_does_not_bring_back_what_was_deleted() {
     let gallery = parent(&gateway, "/g", "gallery", &[]).await;
     let sent = file("a", "x/y", noise(300_000));
     let input = json!({
-        "slug": "it", "parent": gallery, "title": "secret", "tags": ["t"], "idempotencyKey": "one",
+        "slug": "it", "parentId": gallery, "title": "secret", "tags": ["t"], "idempotencyKey": "one",
         "attributes": [{ "key": "k", "value": { "flag": true } }],
     });
     let made = uploaded(&gateway, input.clone(), &sent).await;
-    ask(&client, "deleteAsset", json!({ "asset": made["id"] })).await;
+    ask(&client, "deleteAsset", json!({ "assetId": made["id"] })).await;
     for _ in 0..2 {
         let again = send_file(&client, "uploadAsset", input.clone(), &sent).await;
         assert_eq!(again["__typename"], "Conflict", "{again:#}");
@@ -36,13 +36,13 @@ async fn a_repeat_of_an_upload_does_not_bring_back_what_was_deleted() {
     let query = "query($by: AssetsBy!) { assets(by: $by) { nodes { slug } } }";
     for by in [
         json!({ "tag": "t" }),
-        json!({ "parent": gallery }),
+        json!({ "parentId": gallery }),
         json!({ "attributes": { "all": [{ "key": "k", "exists": true }] } }),
     ] {
         let found = client.field(query, json!({ "by": by })).await;
         assert_eq!(found["nodes"], json!([]), "{by}");
     }
-    let gone = crate::content::ask(&gateway, "deleteContent", json!({ "content": gallery })).await;
+    let gone = crate::content::ask(&gateway, "deleteContent", json!({ "contentId": gallery })).await;
     assert_eq!(gone["__typename"], "DeletedContent", "{gone:#}");
     // When ops are forgotten the stone goes.
     let_time_pass(&gateway).await;
@@ -58,7 +58,7 @@ async fn a_path_is_free_for_another_when_its_asset_was_deleted() {
     for number in 1..=3_u8 {
         let made = uploaded(&gateway, input.clone(), &file("a", "x/y", vec![0, number])).await;
         assert_eq!(Door::open(&gateway).bytes("/it", &[]).await, (200, vec![0, number]));
-        ask(&client, "deleteAsset", json!({ "asset": made["id"] })).await;
+        ask(&client, "deleteAsset", json!({ "assetId": made["id"] })).await;
     }
     assert_eq!(counts(&gateway).await[0], 3);
     gateway.assert_sound().await;
@@ -104,7 +104,7 @@ async fn what_people_said_goes_when_nobody_can_be_posting_any_more() {
             tokio::spawn(async move { comments::post(&client, &on, "late", None).await })
         });
         let posts: Vec<_> = posts.collect();
-        let gone = ask(&editor(&gateway), "deleteAsset", json!({ "asset": on })).await;
+        let gone = ask(&editor(&gateway), "deleteAsset", json!({ "assetId": on })).await;
         assert_eq!(gone["__typename"], "DeletedAsset", "{gone:#}");
         for post in posts {
             let post = post.await.expect("an answer");

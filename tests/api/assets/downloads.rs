@@ -178,9 +178,9 @@ async fn what_one_may_not_read_does_not_exist() {
     let gateway = Gateway::start().await;
     let folder = parent(&gateway, "/inside", "folder", &["analyst"]).await;
     let sent = file("a", "text/plain", "x");
-    let inherits = uploaded(&gateway, json!({ "slug": "inherits", "parent": folder }), &sent).await;
+    let inherits = uploaded(&gateway, json!({ "slug": "inherits", "parentId": folder }), &sent).await;
     assert_eq!(inherits["access"], json!(["analyst"]));
-    let open = json!({ "slug": "open", "parent": folder, "access": [] });
+    let open = json!({ "slug": "open", "parentId": folder, "access": [] });
     uploaded(&gateway, open, &sent).await;
     let mine = json!({ "slug": "players", "access": ["player", "analyst"], "tags": ["t"] });
     uploaded(&gateway, mine, &sent).await;
@@ -220,7 +220,7 @@ async fn what_one_may_not_read_does_not_exist() {
     let edit = ask(
         &editor(&gateway),
         "editAsset",
-        json!({ "asset": inherits["id"], "version": inherits["version"], "access": [] }),
+        json!({ "assetId": inherits["id"], "version": inherits["version"], "access": [] }),
     )
     .await;
     assert_eq!(edit["access"], json!([]), "{edit:#}");

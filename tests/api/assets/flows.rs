@@ -35,7 +35,7 @@ async fn an_upload_that_is_cut_anywhere_is_gone_or_whole() {
             (number, gallery)
         },
         async |gateway, (number, gallery): &(usize, String)| {
-            let input = json!({ "slug": "it", "parent": gallery, "idempotencyKey": format!("op-{number}") });
+            let input = json!({ "slug": "it", "parentId": gallery, "idempotencyKey": format!("op-{number}") });
             sound(send_form(&editor(gateway), with_file("uploadAsset", input, &sent)).await.ok());
         },
         async |gateway, case| {
@@ -60,7 +60,7 @@ async fn a_replacement_that_is_cut_anywhere_leaves_the_old_file_or_the_new_one()
             (slug, made["id"].as_str().expect("an id").to_owned())
         },
         async |gateway, (slug, id): &(String, String)| {
-            let input = json!({ "asset": id, "idempotencyKey": slug });
+            let input = json!({ "assetId": id, "idempotencyKey": slug });
             sound(send_form(&editor(gateway), with_file("replaceAsset", input, &sent)).await.ok());
             // Through what may be cut too: a body that ends early isn't taken for a whole one.
             let read = Door::open(gateway).get(&format!("/{slug}"), &[]).await;
@@ -90,7 +90,7 @@ async fn a_deletion_that_is_cut_anywhere_is_finished_or_not_begun() {
             made["id"].as_str().expect("an id").to_owned()
         },
         async |gateway, id: &String| {
-            let variables = json!({ "input": { "asset": id } });
+            let variables = json!({ "input": { "assetId": id } });
             let sent = gateway
                 .user("the-editor", &["editor"])
                 .send(&mutation("deleteAsset"), variables)
@@ -117,7 +117,7 @@ async fn nothing_is_left_of_what_was_cut() {
     let gone =
         uploaded(&gateway, json!({ "slug": "gone" }), &file("a", "x/y", noise(700_000))).await;
     uploaded(&gateway, json!({ "slug": "stays" }), &file("a", "x/y", noise(300_000))).await;
-    let input = json!({ "asset": gone["id"] });
+    let input = json!({ "assetId": gone["id"] });
     send_file(&editor(&gateway), "replaceAsset", input.clone(), &file("a", "x/y", "x")).await;
     super::ask(&editor(&gateway), "deleteAsset", input).await;
     // Still to be read by who has begun; and a stone.

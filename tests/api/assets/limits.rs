@@ -31,7 +31,7 @@ async fn files_that_are_too_large_are_refused_and_leave_nothing() {
         );
         assert_eq!(refused["message"], format!("the file is larger than {most} bytes"));
         let refused =
-            send_file(&client, "replaceAsset", json!({ "asset": there["id"] }), &large).await;
+            send_file(&client, "replaceAsset", json!({ "assetId": there["id"] }), &large).await;
         assert_eq!(refused["__typename"], "FileTooLarge");
         let door = Door::of(&gateway, &client);
         let put = door.put("/large", large.bytes.clone(), &[]).await;

@@ -48,7 +48,7 @@ async fn lists_are_the_newest_first_and_page_by_key() {
         let at = format!("2024-01-0{}T00:00:00Z", number / 2 + 1);
         let access: &[&str] = if number == 3 { &["player", "analyst"] } else { &[] };
         let input = json!({
-            "slug": slug, "parent": gallery, "tags": ["a.b", "all"], "publishAt": at, "access": access,
+            "slug": slug, "parentId": gallery, "tags": ["a.b", "all"], "publishAt": at, "access": access,
         });
         uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
         expected.push((at, slug));
@@ -60,7 +60,7 @@ async fn lists_are_the_newest_first_and_page_by_key() {
         slugs.sort();
         slugs
     };
-    for by in [json!({ "tag": "a.b" }), json!({ "tag": "all" }), json!({ "parent": gallery })] {
+    for by in [json!({ "tag": "a.b" }), json!({ "tag": "all" }), json!({ "parentId": gallery })] {
         for first in [1, 2, 3, 100] {
             for (client, count) in [
                 (gateway.anonymous(), 6),
@@ -92,14 +92,46 @@ async fn lists_are_the_newest_first_and_page_by_key() {
     let client = editor(&gateway);
     let query = "{ asset(by: { path: \"/root\" }) { id } }";
     let root = client.field(query, json!({})).await;
-    ask(&client, "tagAsset", json!({ "asset": root["id"], "tags": ["all"] })).await;
+    ask(&client, "tagAsset", json!({ "assetId": root["id"], "tags": ["all"] })).await;
     assert_eq!(slugs(&gateway.anonymous(), &json!({ "tag": "all" }), 1).await[0], "root");
-    ask(&client, "deleteAsset", json!({ "asset": root["id"] })).await;
+    ask(&client, "deleteAsset", json!({ "assetId": root["id"] })).await;
     assert_eq!(slugs(&gateway.anonymous(), &json!({ "tag": "all" }), 10).await.len(), 6);
-    assert!(slugs(&gateway.anonymous(), &json!({ "parent": "x" }), 10).await.is_empty());
+    assert!(slugs(&gateway.anonymous(), &json!({ "parentId": "x" }), 10).await.is_empty());
     for by in [json!({ "tag": "" }), json!({ "root": false })] {
         let code = gateway.anonymous().error_code(ASSETS, json!({ "by": by })).await;
         assert_eq!(code, "BAD_USER_INPUT");
     }
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_read_from_the_end_as_well() {
+    let gateway = Gateway::start().await;
+    for number in 0..5 {
+        let at = format!("2024-01-0{}T00:00:00Z", number + 1);
+        let input = json!({ "slug": format!("a{number}"), "tags": ["all"], "publishAt": at });
+        uploaded(&gateway, input, &file("a", "text/plain", "x")).await;
+    }
+    let query = "query($by: AssetsBy!, $first: Int, $last: Int, $before: String) {
+        assets(by: $by, first: $first, last: $last, before: $before) {
+            nodes { slug } pageInfo { hasNextPage hasPreviousPage startCursor } } }";
+    let anyone = gateway.anonymous();
+    let by = json!({ "tag": "all" });
+    let slugs = |slugs: &[&str]| {
+        json!(slugs.iter().map(|slug| json!({ "slug": slug })).collect::<Vec<_>>())
+    };
+    let end = anyone.field(query, json!({ "by": by, "last": 2 })).await;
+    assert_eq!(end["nodes"], slugs(&["a1", "a0"]));
+    assert_eq!(end["pageInfo"]["hasPreviousPage"], true);
+    assert_eq!(end["pageInfo"]["hasNextPage"], false);
+    let before = json!({ "by": by, "last": 3, "before": end["pageInfo"]["startCursor"] });
+    let rest = anyone.field(query, before).await;
+    assert_eq!(rest["nodes"], slugs(&["a4", "a3", "a2"]));
+    assert_eq!(rest["pageInfo"]["hasPreviousPage"], false);
+    assert_eq!(rest["pageInfo"]["hasNextPage"], true);
+    let both = json!({ "by": by, "first": 1, "last": 1 });
+    assert_eq!(anyone.error_code(query, both).await, "BAD_USER_INPUT");
+    // Values of attributes are read in the order of the index alone.
+    let by = json!({ "attributes": { "all": [{ "key": "k", "exists": true }] } });
+    assert_eq!(anyone.error_code(query, json!({ "by": by, "last": 1 })).await, "BAD_USER_INPUT");
 }

@@ -25,7 +25,7 @@ const CHUNK: usize = 255 * 1024;
 
 const ASSET: &str = "__typename
     ... on Asset {
-      id version slug path parentId url title tags author authorName access mediaType fileName length sha256
+      id version slug path parentId url title tags author { id name } access mediaType fileName length sha256
       width height publishedAt attributes { key text number date flag }
     }
     ... on UserError { code message } ... on InvalidInput { field }";
@@ -232,7 +232,7 @@ pub(crate) async fn parent(gateway: &Gateway, path: &str, kind: &str, access: &[
         let last = at + 1 == steps.len();
         let kind = if last { kind.to_uppercase() } else { "FOLDER".to_owned() };
         let input = json!({
-            "type": kind, "slug": slug, "parent": above, "text": { "title": slug },
+            "type": kind, "slug": slug, "parentId": above, "text": { "title": slug },
             "access": if last { json!(access) } else { json!([]) },
         });
         above = crate::content::create(gateway, input).await["id"].clone();

@@ -30,7 +30,7 @@ async fn a_repeat_that_is_overtaken_is_answered_as_applied() {
     for with_nonce in [true, false] {
         let slug = format!("it-{with_nonce}");
         let asset = uploaded(&gateway, json!({ "slug": slug }), &file("a", "x/y", "x")).await;
-        let mut input = json!({ "asset": asset["id"], "idempotencyKey": slug });
+        let mut input = json!({ "assetId": asset["id"], "idempotencyKey": slug });
         if with_nonce {
             input["version"] = asset["version"].clone();
         }
@@ -50,7 +50,7 @@ async fn repeats_of_a_replacement_at_the_same_moment_are_one() {
     let gateway = Gateway::start().await;
     let asset = uploaded(&gateway, json!({ "slug": "it" }), &file("a", "x/y", "x")).await;
     let input =
-        json!({ "asset": asset["id"], "version": asset["version"], "idempotencyKey": "one" });
+        json!({ "assetId": asset["id"], "version": asset["version"], "idempotencyKey": "one" });
     let sent = file("b", "x/y", noise(600_000));
     let sends = (0..8).map(|_| {
         let (client, body) = (editor(&gateway), with_file("replaceAsset", input.clone(), &sent));

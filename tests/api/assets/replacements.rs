@@ -21,7 +21,7 @@ async fn a_reader_gets_the_old_file_or_the_new_one() {
     let mut reading = door.get("/it", &[]).await;
     let mut read = reading.chunk().await.expect("bytes").expect("some").to_vec();
 
-    let input = json!({ "asset": asset["id"], "version": asset["version"] });
+    let input = json!({ "assetId": asset["id"], "version": asset["version"] });
     let replaced =
         send_file(&editor(&gateway), "replaceAsset", input, &file("new", "x/y", new.clone())).await;
     assert_eq!((&replaced["__typename"], &replaced["fileName"]), (&json!("Asset"), &json!("new")));
@@ -52,10 +52,10 @@ async fn a_deleted_asset_is_read_to_its_end() {
         uploaded(&gateway, json!({ "slug": "it" }), &file("it", "x/y", bytes.clone())).await;
     let mut reading = Door::open(&gateway).get("/it", &[]).await;
     let mut read = reading.chunk().await.expect("bytes").expect("some").to_vec();
-    let gone = ask(&editor(&gateway), "deleteAsset", json!({ "asset": asset["id"] })).await;
+    let gone = ask(&editor(&gateway), "deleteAsset", json!({ "assetId": asset["id"] })).await;
     assert_eq!(gone["id"], asset["id"], "{gone:#}");
     assert_eq!(Door::open(&gateway).get("/it", &[]).await.status(), 404);
-    let again = ask(&editor(&gateway), "deleteAsset", json!({ "asset": asset["id"] })).await;
+    let again = ask(&editor(&gateway), "deleteAsset", json!({ "assetId": asset["id"] })).await;
     assert_eq!(again["__typename"], "NotFound");
     // The slug is free at once.
     uploaded(&gateway, json!({ "slug": "it" }), &file("it", "x/y", "x")).await;
@@ -78,7 +78,7 @@ async fn a_file_is_replaced_once_per_op_id() {
         uploaded(&gateway, json!({ "slug": "it", "tags": ["t"] }), &file("1", "x/y", noise(9)))
             .await;
     let input =
-        json!({ "asset": asset["id"], "version": asset["version"], "idempotencyKey": "one" });
+        json!({ "assetId": asset["id"], "version": asset["version"], "idempotencyKey": "one" });
     let second = file("2.txt", "text/plain", "two");
     let replaced = send_file(&client, "replaceAsset", input.clone(), &second).await;
     assert_eq!(
@@ -94,16 +94,16 @@ async fn a_file_is_replaced_once_per_op_id() {
     let conflict = send_file(&client, "replaceAsset", input.clone(), &other).await;
     assert_eq!(conflict["__typename"], "Conflict");
     // The first version is stale under another op.
-    let stale = json!({ "asset": asset["id"], "version": asset["version"] });
+    let stale = json!({ "assetId": asset["id"], "version": asset["version"] });
     let conflict = send_file(&client, "replaceAsset", stale, &other).await;
     assert_eq!(conflict["__typename"], "AssetConflict");
     assert_eq!(conflict["current"]["version"], replaced["version"], "{conflict:#}");
-    let nobody = json!({ "asset": docgate::graphql::node_id::NodeKind::Asset.id("nobody").0 });
+    let nobody = json!({ "assetId": docgate::graphql::node_id::NodeKind::Asset.id("nobody").0 });
     let missing = send_file(&client, "replaceAsset", nobody, &other).await;
     assert_eq!(missing["__typename"], "NotFound");
     assert!(gateway.snapshot().await == before, "a refusal changed something");
     // What was applied under its op is answered as it now stands.
-    let third = send_file(&client, "replaceAsset", json!({ "asset": asset["id"] }), &other).await;
+    let third = send_file(&client, "replaceAsset", json!({ "assetId": asset["id"] }), &other).await;
     assert_eq!(third["length"], 5);
     assert_eq!(send_file(&client, "replaceAsset", input, &second).await["length"], 5);
     gateway.assert_sound().await;
@@ -113,7 +113,7 @@ async fn a_file_is_replaced_once_per_op_id() {
 async fn of_many_replacements_of_one_version_one_wins() {
     let gateway = Gateway::start().await;
     let asset = uploaded(&gateway, json!({ "slug": "it" }), &file("1", "x/y", noise(9))).await;
-    let input = json!({ "asset": asset["id"], "version": asset["version"] });
+    let input = json!({ "assetId": asset["id"], "version": asset["version"] });
     let sends = (1..=8).map(|number| {
         let client = editor(&gateway);
         let body =
@@ -153,13 +153,13 @@ async fn an_upload_under_way_is_a_lock_until_it_stalls() {
         .update_one(doc! { "_id": id }, doc! { "$set": { "upload": upload } })
         .await
         .expect("set");
-    let input = json!({ "asset": asset["id"] });
+    let input = json!({ "assetId": asset["id"] });
     let second = file("2", "x/y", noise(10));
     let locked = send_file(&editor(&gateway), "replaceAsset", input.clone(), &second).await;
     assert_eq!(locked["__typename"], "InUse", "{locked:#}");
     // Everything else goes on.
     let tagged =
-        ask(&editor(&gateway), "tagAsset", json!({ "asset": asset["id"], "tags": ["t"] })).await;
+        ask(&editor(&gateway), "tagAsset", json!({ "assetId": asset["id"], "tags": ["t"] })).await;
     assert_eq!(tagged["tags"], json!(["t"]));
     assert_eq!(Door::open(&gateway).get("/it", &[]).await.status(), 200);
     gateway.sweep().await;
@@ -178,7 +178,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
     assert_eq!(asset["tags"], json!(["$set", "a.b"]));
     let id = &asset["id"];
     let edit = json!({
-        "asset": id, "version": asset["version"], "title": "$title", "access": ["player"],
+        "assetId": id, "version": asset["version"], "title": "$title", "access": ["player"],
         "publishAt": "2020-01-01T00:00:00Z", "attributes": [{ "key": "d", "value": { "flag": true } }],
     });
     let edited = ask(&client, "editAsset", edit.clone()).await;
@@ -215,7 +215,7 @@ async fn edits_need_the_nonce_and_tags_do_not() {
         ("tagAsset", json!({ "tags": vec!["a"; 31] }), "input.tags"),
     ] {
         let mut input = input;
-        input["asset"] = id.clone();
+        input["assetId"] = id.clone();
         if field == "editAsset" {
             input["version"] = edited["version"].clone();
         }
@@ -227,14 +227,14 @@ async fn edits_need_the_nonce_and_tags_do_not() {
         );
     }
     let twice = json!([{ "key": "k", "value": { "flag": true } }, { "key": "k", "value": { "flag": false } }]);
-    let input = json!({ "asset": id, "version": edited["version"], "attributes": twice });
+    let input = json!({ "assetId": id, "version": edited["version"], "attributes": twice });
     assert_eq!(ask(&client, "editAsset", input).await["field"], "input.attributes.1.key");
     assert!(gateway.snapshot().await == before);
     // Sets, from many at once.
     let tags = (0..20).map(|number| {
         let (client, id) = (client.clone(), id.clone());
         tokio::spawn(async move {
-            let input = json!({ "asset": id, "tags": [format!("t{number:02}"), "all"] });
+            let input = json!({ "assetId": id, "tags": [format!("t{number:02}"), "all"] });
             ask(&client, "tagAsset", input).await
         })
     });
@@ -242,22 +242,22 @@ async fn edits_need_the_nonce_and_tags_do_not() {
         assert_eq!(tagged.await.expect("an answer")["version"], edited["version"]);
     }
     let many: Vec<_> = (0..30).map(|number| format!("x{number}")).collect();
-    let refused = ask(&client, "tagAsset", json!({ "asset": id, "tags": many })).await;
+    let refused = ask(&client, "tagAsset", json!({ "assetId": id, "tags": many })).await;
     assert_eq!(refused["field"], "input.tags", "{refused:#}");
     let untagged =
-        ask(&client, "untagAsset", json!({ "asset": id, "tags": ["all", "a.b", "none"] })).await;
+        ask(&client, "untagAsset", json!({ "assetId": id, "tags": ["all", "a.b", "none"] })).await;
     assert_eq!(untagged["tags"].as_array().map(Vec::len), Some(21), "{untagged:#}");
     assert_eq!(untagged["tags"][0], "$set");
     let nobody = docgate::graphql::node_id::NodeKind::Asset.id("nobody").0;
     for (field, input) in [
-        ("editAsset", json!({ "asset": nobody, "version": "x" })),
-        ("tagAsset", json!({ "asset": nobody, "tags": ["x"] })),
-        ("untagAsset", json!({ "asset": nobody, "tags": ["x"] })),
-        ("deleteAsset", json!({ "asset": nobody })),
+        ("editAsset", json!({ "assetId": nobody, "version": "x" })),
+        ("tagAsset", json!({ "assetId": nobody, "tags": ["x"] })),
+        ("untagAsset", json!({ "assetId": nobody, "tags": ["x"] })),
+        ("deleteAsset", json!({ "assetId": nobody })),
     ] {
         assert_eq!(ask(&client, field, input).await["__typename"], "NotFound", "{field}");
     }
-    let stale = json!({ "asset": id, "version": asset["version"] });
+    let stale = json!({ "assetId": id, "version": asset["version"] });
     let conflict = ask(&client, "deleteAsset", stale).await;
     assert_eq!(conflict["current"]["version"], edited["version"], "{conflict:#}");
     gateway.assert_sound().await;
@@ -273,7 +273,7 @@ async fn an_asset_that_is_replaced_too_often_asks_for_patience() {
         (0..300).map(|n| doc! { "tag": n.to_string(), "id": n.to_string(), "at": now }).collect();
     let entries = gateway.database.collection::<Document>("assetEntries");
     entries.update_one(doc! {}, doc! { "$set": { "ops": records } }).await.expect("filled");
-    let input = json!({ "asset": asset["id"], "idempotencyKey": "one" });
+    let input = json!({ "assetId": asset["id"], "idempotencyKey": "one" });
     let body = with_file("replaceAsset", input, &file("2", "x/y", "y"));
     let (_, answer) = send_form(&editor(&gateway), body).await.expect("an answer");
     assert_eq!(answer["errors"][0]["extensions"]["code"], "RATE_LIMITED", "{answer:#}");
@@ -281,7 +281,7 @@ async fn an_asset_that_is_replaced_too_often_asks_for_patience() {
     let entry = stored(&gateway, asset["id"].as_str().expect("an id")).await;
     assert_eq!(entry.get("upload"), None);
     assert_eq!(counts(&gateway).await, [1, 1, 1]);
-    let (input, second) = (json!({ "asset": asset["id"] }), file("2", "x/y", "yy"));
+    let (input, second) = (json!({ "assetId": asset["id"] }), file("2", "x/y", "yy"));
     let free = send_file(&editor(&gateway), "replaceAsset", input, &second).await;
     assert_eq!(free["length"], Value::from(2));
     gateway.assert_sound().await;

@@ -109,7 +109,7 @@ async fn a_repeat_is_no_way_round_the_limits() {
     let large = file("a", "x/y", noise(400_001));
     let refused = send_file(&client, "uploadAsset", input, &large).await;
     assert_eq!(refused["__typename"], "FileTooLarge", "{refused:#}");
-    let input = json!({ "asset": made["id"], "idempotencyKey": "two" });
+    let input = json!({ "assetId": made["id"], "idempotencyKey": "two" });
     send_file(&client, "replaceAsset", input.clone(), &sent).await;
     let refused = send_file(&client, "replaceAsset", input, &large).await;
     assert_eq!(refused["__typename"], "FileTooLarge", "{refused:#}");

@@ -64,14 +64,10 @@ async fn an_asset_tells_who_made_it_and_what_language_it_is_in() {
     let gallery = parent(&gateway, "/g", "gallery", &[]).await;
     let sent = file("a", "x/y", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x02\0\0\0");
     let input =
-        json!({ "slug": "it", "parent": gallery, "language": "PT-br", "idempotencyKey": "one" });
+        json!({ "slug": "it", "parentId": gallery, "language": "PT-br", "idempotencyKey": "one" });
     let made = uploaded(&gateway, input.clone(), &sent).await;
-    assert_eq!(
-        (&made["author"], &made["authorName"]),
-        (&json!("the-editor"), &json!("ada")),
-        "{made:#}"
-    );
-    let query = "query($id: ID!) { contents(by: { parent: $id }) {
+    assert_eq!(made["author"], json!({ "id": "the-editor", "name": "ada" }), "{made:#}");
+    let query = "query($id: ID!) { contents(by: { parentId: $id }) {
         nodes { language author { id name } } } }";
     let found = gateway.anonymous().field(query, json!({ "id": gallery })).await;
     let shown = json!([{ "language": "pt-BR", "author": { "id": "the-editor", "name": "ada" } }]);
@@ -80,7 +76,7 @@ async fn an_asset_tells_who_made_it_and_what_language_it_is_in() {
     other["language"] = json!("pt");
     let conflict = send_file(&editor(&gateway), "uploadAsset", other, &sent).await;
     assert_eq!(conflict["__typename"], "Conflict", "{conflict:#}");
-    let edit = json!({ "asset": made["id"], "version": made["version"], "language": "en" });
+    let edit = json!({ "assetId": made["id"], "version": made["version"], "language": "en" });
     ask(&editor(&gateway), "editAsset", edit).await;
     let query = "query($id: ID!) { asset(by: { id: $id }) { language } }";
     let found = gateway.anonymous().field(query, json!({ "id": made["id"] })).await;
@@ -403,9 +399,9 @@ async fn only_editors_upload() {
         assert_eq!(put.code(), code);
         for field in ["editAsset", "deleteAsset", "tagAsset"] {
             let input = match field {
-                "editAsset" => json!({ "asset": "a", "version": "a" }),
-                "tagAsset" => json!({ "asset": "a", "tags": [] }),
-                _ => json!({ "asset": "a" }),
+                "editAsset" => json!({ "assetId": "a", "version": "a" }),
+                "tagAsset" => json!({ "assetId": "a", "tags": [] }),
+                _ => json!({ "assetId": "a" }),
             };
             let answer = client.run(&mutation(field), json!({ "input": input })).await;
             assert_eq!(answer["errors"][0]["extensions"]["code"], code, "{answer:#}");
@@ -422,7 +418,7 @@ async fn an_asset_lies_in_folders_and_galleries_that_stay() {
     let gallery = parent(&gateway, "/travel/lisbon", "gallery", &[]).await;
     let page = parent(&gateway, "/about", "page", &[]).await;
     let sent = file("Tram.txt", "text/plain", "x");
-    let made = uploaded(&gateway, json!({ "parent": gallery }), &sent).await;
+    let made = uploaded(&gateway, json!({ "parentId": gallery }), &sent).await;
     assert_eq!(
         (&made["path"], &made["parentId"]),
         (&json!("/travel/lisbon/tram-txt"), &json!(gallery))
@@ -434,16 +430,16 @@ async fn an_asset_lies_in_folders_and_galleries_that_stay() {
     let client = editor(&gateway);
     let nobody = docgate::graphql::node_id::NodeKind::Content.id("nobody");
     for other in [page.as_str(), &nobody] {
-        let input = json!({ "parent": other, "slug": "x" });
+        let input = json!({ "parentId": other, "slug": "x" });
         let refused = send_file(&client, "uploadAsset", input, &sent).await;
         assert_eq!(refused["__typename"], "NotFound", "{refused:#}");
     }
-    let wrong = send_file(&client, "uploadAsset", json!({ "parent": made["id"] }), &sent).await;
+    let wrong = send_file(&client, "uploadAsset", json!({ "parentId": made["id"] }), &sent).await;
     assert_eq!(wrong["__typename"], "NotFound", "{wrong:#}");
     let nodes = gateway.database.collection::<Document>("nodes");
     let mark = doc! { "$set": { "deleting": { "by": "x", "at": gateway.app.begin().await.expect("a run").now() } } };
     nodes.update_one(doc! { "_id": key(&gallery) }, mark).await.expect("marked");
-    let input = json!({ "parent": gallery, "slug": "late" });
+    let input = json!({ "parentId": gallery, "slug": "late" });
     let unsure = send_form(&client, with_file("uploadAsset", input, &sent)).await;
     let (_, unsure) = unsure.expect("an answer");
     assert_eq!(unsure["errors"][0]["extensions"]["code"], "UNAVAILABLE", "{unsure:#}");
@@ -462,8 +458,8 @@ async fn assets_follow_their_parent_to_another_path() {
     let gateway = Gateway::start().await;
     let gallery = parent(&gateway, "/above/old", "gallery", &[]).await;
     let sent = file("a", "text/plain", "x");
-    let made = uploaded(&gateway, json!({ "parent": gallery, "slug": "a" }), &sent).await;
-    let input = json!({ "content": gallery, "slug": "new" });
+    let made = uploaded(&gateway, json!({ "parentId": gallery, "slug": "a" }), &sent).await;
+    let input = json!({ "contentId": gallery, "slug": "new" });
     crate::content::ask(&gateway, "moveContent", input).await;
     // A pass that was overtaken changes nothing.
     let late = repath(&gateway.app, &key(&gallery), "/between", 2).await;
@@ -473,7 +469,8 @@ async fn assets_follow_their_parent_to_another_path() {
     let query = "query($id: ID!) { asset(by: { id: $id }) { path } }";
     let found = gateway.anonymous().field(query, json!({ "id": made["id"] })).await;
     assert_eq!(found["path"], "/new/a");
-    let kept = crate::content::ask(&gateway, "deleteContent", json!({ "content": gallery })).await;
+    let kept =
+        crate::content::ask(&gateway, "deleteContent", json!({ "contentId": gallery })).await;
     assert_eq!(kept["__typename"], "InUse", "an asset lies in it");
     gateway.assert_sound().await;
 }
@@ -517,7 +514,7 @@ async fn what_is_no_request_with_files_is_refused() {
         assert_eq!(answer["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{answer:#}");
     }
     assert!(gateway.snapshot().await == before);
-    let refused = ask(&client, "deleteAsset", json!({ "asset": "nonsense" })).await;
+    let refused = ask(&client, "deleteAsset", json!({ "assetId": "nonsense" })).await;
     assert_eq!(refused["code"], "NOT_FOUND");
 }
 

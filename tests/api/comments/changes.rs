@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::{COMMENTS, LAYOUTS, all, discussed, does, id_of, of_texts, post, posted, shown, texts};
 use crate::support::{Client, Gateway, short_bounds};
 
-async fn edit(client: &Client, on: &str, comment: &Value, text: &str) -> Value {
+async fn edit(client: &Client, comment: &Value, text: &str) -> Value {
     let input = json!({ "commentId": comment["id"], "version": comment["version"], "text": text });
     does(client, "editComment", input).await
 }
 
-async fn remove(client: &Client, on: &str, slug: &str) -> Value {
-    does(client, "removeComment", json!({ "commentId": slug })).await
+async fn remove(client: &Client, id: &str) -> Value {
+    does(client, "removeComment", json!({ "commentId": id })).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,7 +24,7 @@ async fn an_edit_is_everywhere() {
         let anna = gateway.shopper("anna");
         let comment = post(&anna, &on, "before", None).await;
         posted(&gateway.shopper("berta"), &on, "another's", None).await;
-        let edited = edit(&anna, &on, &comment, "after").await;
+        let edited = edit(&anna, &comment, "after").await;
         assert_eq!(edited["text"], "after", "{edited:#}");
         assert_ne!(edited["editedAt"], Value::Null);
         assert_ne!(edited["version"], comment["version"]);
@@ -36,8 +36,8 @@ async fn an_edit_is_everywhere() {
         assert_eq!(own["edges"][0]["node"]["text"], "after");
         // The same again is answered with what it made; another one is stale.
         let before = gateway.snapshot().await;
-        assert_eq!(edit(&anna, &on, &comment, "after").await, edited);
-        let stale = edit(&anna, &on, &comment, "otherwise").await;
+        assert_eq!(edit(&anna, &comment, "after").await, edited);
+        let stale = edit(&anna, &comment, "otherwise").await;
         assert_eq!(stale["code"], "CONFLICT", "{stale:#}");
         assert_eq!(stale["current"]["text"], "after", "{stale:#}");
         assert_eq!(stale["current"]["version"], edited["version"]);
@@ -62,8 +62,8 @@ async fn an_edit_is_everywhere() {
         assert!(gateway.snapshot().await == before);
         // Of many edits of one version one is made.
         let many = (0..10).map(|number| {
-            let (anna, on, edited) = (anna.clone(), on.clone(), edited.clone());
-            async move { edit(&anna, &on, &edited, &format!("edit {number}")).await }
+            let (anna, edited) = (anna.clone(), edited.clone());
+            async move { edit(&anna, &edited, &format!("edit {number}")).await }
         });
         let said = join_all(many).await;
         let made = said.iter().filter(|one| one["__typename"] == "Comment").count();
@@ -79,16 +79,16 @@ async fn after_the_window_nothing_is_edited() {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
         let comment = post(&anna, &on, "before", None).await;
-        let edited = edit(&anna, &on, &comment, "in time").await;
+        let edited = edit(&anna, &comment, "in time").await;
         assert_eq!(edited["text"], "in time", "{edited:#}");
         tokio::time::sleep(std::time::Duration::from_millis(2_100)).await;
         let before = gateway.snapshot().await;
-        let late = edit(&anna, &on, &edited, "too late").await;
+        let late = edit(&anna, &edited, "too late").await;
         assert_eq!(late["code"], "EDIT_WINDOW_OVER", "{late:#}");
         assert!(gateway.snapshot().await == before);
         // A repeat is no edit, and what is removed stays possible.
-        assert_eq!(edit(&anna, &on, &comment, "in time").await["text"], "in time");
-        assert_eq!(remove(&anna, &on, &id_of(&comment)).await["removedBy"], "AUTHOR");
+        assert_eq!(edit(&anna, &comment, "in time").await["text"], "in time");
+        assert_eq!(remove(&anna, &id_of(&comment)).await["removedBy"], "AUTHOR");
     }
     gateway.assert_sound().await;
 }
@@ -102,9 +102,9 @@ async fn what_is_removed_keeps_its_place() {
         let top = posted(&anna, &on, "top", None).await;
         let middle = posted(&anna, &on, "middle", Some(&top)).await;
         posted(&anna, &on, "bottom", Some(&middle)).await;
-        let refused = remove(&gateway.shopper("berta"), &on, &middle).await;
+        let refused = remove(&gateway.shopper("berta"), &middle).await;
         assert_eq!(refused["__typename"], "NotFound");
-        let removed = remove(&moderator, &on, &middle).await;
+        let removed = remove(&moderator, &middle).await;
         assert_eq!(
             (&removed["removedBy"], &removed["text"], &removed["id"]),
             (&json!("MODERATOR"), &Value::Null, &json!(middle))
@@ -121,13 +121,13 @@ async fn what_is_removed_keeps_its_place() {
         let before = gateway.snapshot().await;
         let reply = post(&anna, &on, "a reply", Some(&middle)).await;
         assert_eq!(reply["code"], "COMMENT_REMOVED", "{reply:#}");
-        assert_eq!(edit(&anna, &on, &removed, "back").await["code"], "COMMENT_REMOVED");
-        assert_eq!(remove(&anna, &on, &middle).await, removed);
+        assert_eq!(edit(&anna, &removed, "back").await["code"], "COMMENT_REMOVED");
+        assert_eq!(remove(&anna, &middle).await, removed);
         assert!(gateway.snapshot().await == before);
         // A repeat of a reply that was there before is answered with it.
         let input = json!({ "subjectId": on, "text": "op", "idempotencyKey": "op", "replyToId": format!("{top}") });
         let reply = does(&anna, "postComment", input.clone()).await;
-        remove(&anna, &on, &top).await;
+        remove(&anna, &top).await;
         assert_eq!(does(&anna, "postComment", input).await, reply);
     }
     gateway.assert_sound().await;
@@ -144,7 +144,7 @@ async fn a_removal_makes_room_among_the_newest() {
             slugs.push(posted(&anna, &on, &format!("{number}"), None).await);
         }
         // All at once, while others come.
-        let removals = slugs[15..].iter().map(|slug| remove(&anna, &on, slug));
+        let removals = slugs[15..].iter().map(|slug| remove(&anna, slug));
         let more = (0..5).map(|number| {
             let (client, on) = (gateway.shopper("berta"), on.clone());
             async move { posted(&client, &on, &format!("more {number}"), None).await }
@@ -165,8 +165,8 @@ async fn what_a_discussion_was_told_is_forgotten() {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
         let comment = post(&anna, &on, "before", None).await;
-        let edited = edit(&anna, &on, &comment, "after").await;
-        remove(&anna, &on, &id_of(&edited)).await;
+        let edited = edit(&anna, &comment, "after").await;
+        remove(&anna, &id_of(&edited)).await;
         posted(&anna, &on, "another", None).await;
     }
     gateway.sweep().await;

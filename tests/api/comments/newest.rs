@@ -33,8 +33,8 @@ pub async fn assert_carried(gateway: &Gateway, sku: &str, on: &str) {
     assert_eq!(carried(gateway, sku).await, listed(gateway, on).await, "{sku}");
 }
 
-async fn remove(client: &Client, on: &str, slug: &str) -> Value {
-    does(client, "removeComment", json!({ "commentId": slug })).await
+async fn remove(client: &Client, id: &str) -> Value {
+    does(client, "removeComment", json!({ "commentId": id })).await
 }
 
 /// Twenty posts and two removals beside a move.
@@ -44,7 +44,7 @@ async fn storm(gateway: &Gateway, on: &str, before: &[String], to: &str) {
         let (client, text) = (gateway.shopper(&format!("s{number}")), format!("beside {number}"));
         async move { posted(&client, on, &text, None).await }
     }));
-    let removals = join_all(before[10..12].iter().map(|slug| remove(&anna, on, slug)));
+    let removals = join_all(before[10..12].iter().map(|slug| remove(&anna, slug)));
     let (_posts, removed, moved) = tokio::join!(posts, removals, migrate(gateway, on, to));
     assert_eq!(moved["layout"], to, "{moved:#}");
     assert!(removed.iter().all(|one| one["removedBy"] == "AUTHOR"), "{removed:#?}");

@@ -159,7 +159,7 @@ fn long_bounds(config: &mut Config) {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_discussion_wasnt_told_of_is_waited_for() {
     let base = Gateway::with(long_bounds).await;
-    let (on, slugs) = talked(&base, "a", "PAGED").await;
+    let (_, slugs) = talked(&base, "a", "PAGED").await;
     let remover = base.sibling_behind_proxy().await;
     hold(&remover, "products", "findAndModify");
     let (anna, gone) = (remover.shopper("anna"), json!({ "commentId": slugs[10] }));

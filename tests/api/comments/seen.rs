@@ -129,7 +129,7 @@ async fn a_comment_is_seen_by_who_sees_what_it_is_on() {
             assert_eq!(said["__typename"], "NotFound");
         }
         assert!(gateway.snapshot().await == before);
-        let (moderator, on) = (&clients[2].0, &pages["public"]);
+        let moderator = &clients[2].0;
         let gone = json!({ "commentId": slugs["public"] });
         assert_eq!(does(moderator, "removeComment", gone).await["removedBy"], "MODERATOR");
     }

@@ -27,13 +27,13 @@ async fn a_blog_is_served_as_atom() {
         "summary": "What & why", "language": "de",
     });
     let input = json!({
-        "type": "BLOG_ENTRY", "slug": "new", "parent": blog, "text": text, "tags": ["x & y"],
+        "type": "BLOG_ENTRY", "slug": "new", "parentId": blog, "text": text, "tags": ["x & y"],
         "authorName": "Anna <Berg>",
     });
     let made = create(&gateway, input).await;
     publish(&gateway, &made, None).await;
     create(&gateway, super::draft("BLOG_ENTRY", "draft", Some(&blog))).await;
-    ask(&gateway, "setContentAccess", json!({ "content": one, "roles": ["ANALYST"] })).await;
+    ask(&gateway, "setContentAccess", json!({ "contentId": one, "roles": ["ANALYST"] })).await;
 
     let answer = get(&gateway, "/feeds/en/blog.atom", None).await;
     assert_eq!(answer.status(), 200);
@@ -77,10 +77,10 @@ async fn a_blog_is_served_as_atom() {
         (same.status().as_u16(), same.headers()["etag"].to_str().expect("a text")),
         (304, &*tag)
     );
-    ask(&gateway, "tagContent", json!({ "content": id(&made), "tags": ["z"] })).await;
+    ask(&gateway, "tagContent", json!({ "contentId": id(&made), "tags": ["z"] })).await;
     assert_eq!(get(&gateway, "/feeds/en/blog.atom", Some(&tag)).await.status(), 200);
     // A feed reader that comes by the old address is led on.
-    ask(&gateway, "moveContent", json!({ "content": blog, "slug": "diary" })).await;
+    ask(&gateway, "moveContent", json!({ "contentId": blog, "slug": "diary" })).await;
     let led = get(&gateway, "/feeds/en/blog.atom", None).await;
     assert_eq!(led.status(), 301);
     assert_eq!(led.headers()["location"], "/feeds/diary.atom");
@@ -93,7 +93,7 @@ async fn a_blog_is_served_as_atom() {
 async fn what_isnt_there_or_not_for_everyone_has_no_feed() {
     let gateway = Gateway::start().await;
     let secret = put(&gateway, "BLOG", "secret", None).await;
-    ask(&gateway, "setContentAccess", json!({ "content": secret, "roles": ["ANALYST"] })).await;
+    ask(&gateway, "setContentAccess", json!({ "contentId": secret, "roles": ["ANALYST"] })).await;
     let plain = put(&gateway, "FOLDER", "plain", None).await;
     put(&gateway, "PAGE", "page", Some(&plain)).await;
     for path in [

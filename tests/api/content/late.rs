@@ -16,7 +16,7 @@ fn nodes(gateway: &Gateway) -> mongodb::Collection<Document> {
 
 fn edit(content: &Value, body: &str) -> Value {
     let text = json!({ "title": "edited", "body": body });
-    json!({ "content": id(content), "version": version(content), "text": text })
+    json!({ "contentId": id(content), "version": version(content), "text": text })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,7 +27,7 @@ async fn what_was_deleted_doesnt_come_again_under_its_op_id() {
     let made = create(&gateway, input.clone()).await;
     let edited = ask(&gateway, "editContent", edit(&made, "Secret.")).await;
     publish(&gateway, &edited, None).await;
-    ask(&gateway, "deleteContent", json!({ "content": id(&made) })).await;
+    ask(&gateway, "deleteContent", json!({ "contentId": id(&made) })).await;
     refused(&gateway, "createContent", input.clone(), "Conflict").await;
     gateway.sweep().await;
     refused(&gateway, "createContent", input.clone(), "Conflict").await;
@@ -35,7 +35,7 @@ async fn what_was_deleted_doesnt_come_again_under_its_op_id() {
     other["slug"] = json!("other");
     refused(&gateway, "createContent", other, "Conflict").await;
     assert_eq!(by_id(&editor(&gateway), id(&made)).await, Value::Null);
-    let again = ask(&gateway, "deleteContent", json!({ "content": id(&made) })).await;
+    let again = ask(&gateway, "deleteContent", json!({ "contentId": id(&made) })).await;
     assert_eq!(again["__typename"], "DeletedContent");
     let stone = nodes(&gateway).find_one(doc! {}).await.expect("read").expect("a stone");
     assert!(!stone.to_string().contains("Secret"), "{stone}");
@@ -60,7 +60,7 @@ async fn an_op_id_that_was_used_is_a_conflict_whatever_the_parent() {
     input["idempotencyKey"] = json!("op-1");
     create(&gateway, input.clone()).await;
     for parent in [NodeKind::Content.id("nothing").0, page] {
-        input["parent"] = json!(parent);
+        input["parentId"] = json!(parent);
         refused(&gateway, "createContent", input.clone(), "Conflict").await;
     }
 }
@@ -123,7 +123,7 @@ async fn while_a_deletion_is_tried_nobody_hears_that_it_is_gone() {
     let folder = put(&gateway, "FOLDER", "folder", None).await;
     let folder = create_draft_of(&gateway, &folder).await;
     let page = put(&gateway, "PAGE", "page", None).await;
-    let own = json!({ "content": id(&folder) });
+    let own = json!({ "contentId": id(&folder) });
     let with = |name: &str, value: Value| {
         let mut input = own.clone();
         input[name] = value;
@@ -133,7 +133,7 @@ async fn while_a_deletion_is_tried_nobody_hears_that_it_is_gone() {
         ("editContent", edit(&folder, "text")),
         (
             "restoreContent",
-            json!({ "content": id(&folder), "version": version(&folder), "number": 0 }),
+            json!({ "contentId": id(&folder), "version": version(&folder), "number": 0 }),
         ),
         ("publishContent", with("version", json!(version(&folder)))),
         ("unpublishContent", own.clone()),
@@ -155,7 +155,7 @@ async fn while_a_deletion_is_tried_nobody_hears_that_it_is_gone() {
     }
     assert!(super::contents(&gateway).await == before);
     // Who has the lock knows that the deletion is over.
-    let into = json!({ "content": page, "parent": id(&folder) });
+    let into = json!({ "contentId": page, "parentId": id(&folder) });
     assert_eq!(ask(&gateway, "moveContent", into).await["path"], "/folder/page");
     nodes(&gateway).update_one(own, mark).await.expect("marked");
     gateway.sweep().await;
@@ -182,7 +182,7 @@ async fn of_two_moves_into_one_another_one_is_refused() {
         let one = put(&gateway, "FOLDER", &format!("one-{round}"), None).await;
         let two = put(&gateway, "FOLDER", &format!("two-{round}"), None).await;
         let both = [(&one, &two), (&two, &one)].map(|(content, parent)| {
-            ask(&gateway, "moveContent", json!({ "content": content, "parent": parent }))
+            ask(&gateway, "moveContent", json!({ "contentId": content, "parentId": parent }))
         });
         let both = join_all(both).await;
         let mut said: Vec<_> = both.iter().map(|one| one["__typename"].as_str()).collect();
@@ -200,7 +200,7 @@ async fn a_lock_that_nobody_gave_back_runs_out() {
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "nodes" && seen.command == "findAndModify");
     proxy.cut_all_from(0, Cut::BeforeForwarding);
-    let input = json!({ "content": page, "slug": "moved" });
+    let input = json!({ "contentId": page, "slug": "moved" });
     let sent = mutation("moveContent");
     let code = editor(&gateway).error_code(&sent, json!({ "input": input.clone() })).await;
     assert_eq!(code, "UNAVAILABLE");
@@ -234,7 +234,7 @@ async fn a_path_that_many_had_leads_to_the_last_with_one_look() {
         let folder = put(&gateway, "FOLDER", "folder", None).await;
         put(&gateway, "PAGE", "page", Some(&folder)).await;
         let slug = format!("folder-{n}");
-        ask(&gateway, "moveContent", json!({ "content": folder, "slug": slug })).await;
+        ask(&gateway, "moveContent", json!({ "contentId": folder, "slug": slug })).await;
         for (path, now_at) in
             [("/folder", format!("/{slug}")), ("/folder/page", format!("/{slug}/page"))]
         {

@@ -51,7 +51,7 @@ pub async fn ask(gateway: &Gateway, field: &str, input: Value) -> Value {
 
 fn draft(kind: &str, slug: &str, parent: Option<&str>) -> Value {
     let text = json!({ "title": slug, "body": format!("The text of {slug}.") });
-    json!({ "type": kind, "slug": slug, "parent": parent, "text": text })
+    json!({ "type": kind, "slug": slug, "parentId": parent, "text": text })
 }
 
 /// Creates a draft; answers all of it.
@@ -71,7 +71,7 @@ fn version(content: &Value) -> &str {
 
 /// Publishes the draft as it was answered.
 pub async fn publish(gateway: &Gateway, content: &Value, at: Option<&str>) -> Value {
-    let input = json!({ "content": id(content), "version": version(content), "at": at });
+    let input = json!({ "contentId": id(content), "version": version(content), "at": at });
     let published = ask(gateway, "publishContent", input).await;
     assert!(published["id"].is_string(), "{published:#}");
     published
@@ -119,7 +119,7 @@ async fn listed_by(client: &Client, by: &Value, first: usize) -> Vec<String> {
         assert!(response.get("errors").is_none(), "{response:#}");
         let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
         // Pictures are read side by side.
-        let photos = ["tag", "parent", "recentIn"].iter().any(|way| by.get(way).is_some());
+        let photos = ["tag", "parentId", "below"].iter().any(|way| by.get(way).is_some());
         assert_eq!(sent.len(), if photos { 2 } else { 1 }, "{response:#}");
         let figure = |name: &str| -> u64 {
             sent.iter().map(|read| read[name].as_u64().expect("a figure")).sum()

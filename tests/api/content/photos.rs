@@ -23,7 +23,7 @@ async fn upload(gateway: &Gateway, path: &str, bytes: &'static [u8]) -> String {
 async fn tag(gateway: &Gateway, asset: &str, tags: &[&str]) {
     let tag =
         "mutation($input: TagAssetInput!) { tagAsset(input: $input) { ... on Asset { id } } }";
-    let input = json!({ "input": { "asset": asset, "tags": tags } });
+    let input = json!({ "input": { "assetId": asset, "tags": tags } });
     let tagged = editor(gateway).field(tag, input).await;
     assert_eq!(tagged["id"], *asset);
 }
@@ -43,7 +43,7 @@ async fn galleries_and_tags_show_pictures_with_everything_else_in_one_order() {
             path
         } else {
             let page = put(&gateway, "PAGE", &format!("page-{n}"), Some(&folder)).await;
-            ask(&gateway, "tagContent", json!({ "content": page, "tags": ["x"] })).await;
+            ask(&gateway, "tagContent", json!({ "contentId": page, "tags": ["x"] })).await;
             format!("/en/page-{n}")
         };
         expected.insert(0, path);
@@ -58,18 +58,18 @@ async fn galleries_and_tags_show_pictures_with_everything_else_in_one_order() {
         assert_eq!(paths(&gateway, json!({ "tag": "x" }), first).await, expected, "by {first}");
         let mut below = expected.clone();
         below.push("/en/gallery".into());
-        assert_eq!(paths(&gateway, json!({ "parent": folder }), first).await, below);
+        assert_eq!(paths(&gateway, json!({ "parentId": folder }), first).await, below);
         below.push("/en".into());
         for path in ["/en", "/"] {
-            assert_eq!(paths(&gateway, json!({ "recentIn": path }), first).await, below);
+            assert_eq!(paths(&gateway, json!({ "below": path }), first).await, below);
         }
     }
     let shown = upload(&gateway, "/en/gallery/one", PIXEL).await;
-    let recent = listed_by(&anyone, &json!({ "recentIn": "/en/gallery" }), 10).await;
+    let recent = listed_by(&anyone, &json!({ "below": "/en/gallery" }), 10).await;
     assert_eq!(recent, ["/en/gallery/one", "/en/gallery"]);
     let query = "query($by: ContentsBy!) { contents(by: $by) { nodes { __typename id path parentId
         title html author { id } ... on Photo { url mediaType width height } } } }";
-    let response = anyone.run(query, json!({ "by": { "parent": gallery } })).await;
+    let response = anyone.run(query, json!({ "by": { "parentId": gallery } })).await;
     let mut sent = commands(&response);
     sent.sort();
     assert_eq!(sent, ["find assetEntries", "find nodes"]);
@@ -111,12 +111,12 @@ async fn pictures_go_along_with_what_they_lie_in() {
     let top = put(&gateway, "FOLDER", "top", None).await;
     let gallery = put(&gateway, "GALLERY", "gallery", Some(&top)).await;
     upload(&gateway, "/top/gallery/one", PIXEL).await;
-    ask(&gateway, "moveContent", json!({ "content": top, "slug": "moved" })).await;
-    assert_eq!(listed_by(&anyone, &json!({ "parent": gallery }), 10).await, ["/moved/gallery/one"]);
-    let recent = listed_by(&anyone, &json!({ "recentIn": "/moved" }), 10).await;
+    ask(&gateway, "moveContent", json!({ "contentId": top, "slug": "moved" })).await;
+    assert_eq!(listed_by(&anyone, &json!({ "parentId": gallery }), 10).await, ["/moved/gallery/one"]);
+    let recent = listed_by(&anyone, &json!({ "below": "/moved" }), 10).await;
     assert_eq!(recent, ["/moved/gallery/one", "/moved/gallery", "/moved"]);
-    assert_eq!(listed_by(&anyone, &json!({ "recentIn": "/top" }), 10).await, [""; 0]);
-    let kept = ask(&gateway, "deleteContent", json!({ "content": gallery })).await;
+    assert_eq!(listed_by(&anyone, &json!({ "below": "/top" }), 10).await, [""; 0]);
+    let kept = ask(&gateway, "deleteContent", json!({ "contentId": gallery })).await;
     assert_eq!(kept["__typename"], "InUse", "{kept:#}");
     assert_eq!(at(&anyone, "/moved/gallery").await["__typename"], "Gallery");
     gateway.assert_sound().await;
@@ -132,14 +132,14 @@ async fn pictures_that_one_may_not_read_dont_exist() {
     let gallery = gallery["id"].clone();
     let photo = upload(&gateway, "/gallery/one", PIXEL).await;
     tag(&gateway, &photo, &["x"]).await;
-    for by in [json!({ "parent": gallery }), json!({ "tag": "x" })] {
+    for by in [json!({ "parentId": gallery }), json!({ "tag": "x" })] {
         assert_eq!(listed(&gateway.anonymous(), by.clone()).await, [""; 0]);
         assert_eq!(listed(&gateway.merchant(), by.clone()).await, [""; 0]);
         let reader = gateway.user("reader", &["analyst"]);
         assert_eq!(listed(&reader, by.clone()).await, ["/gallery/one"]);
         assert_eq!(listed(&editor(&gateway), by).await, ["/gallery/one"]);
     }
-    let by = json!({ "recentIn": "/" });
+    let by = json!({ "below": "/" });
     assert_eq!(listed(&gateway.merchant(), by.clone()).await, [""; 0]);
     let reader = gateway.user("reader", &["analyst"]);
     assert_eq!(listed_by(&reader, &by, 10).await, ["/gallery/one", "/gallery"]);

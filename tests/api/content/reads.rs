@@ -55,26 +55,26 @@ async fn feeds_are_newest_first_and_look_at_nothing_else() {
     let gateway = Gateway::start().await;
     let [_, blog, one, two, page] = site(&gateway).await;
     create(&gateway, draft("BLOG_ENTRY", "draft", Some(&blog))).await;
-    ask(&gateway, "tagContent", json!({ "content": one, "tags": ["x", "y"] })).await;
-    ask(&gateway, "tagContent", json!({ "content": page, "tags": ["x"] })).await;
+    ask(&gateway, "tagContent", json!({ "contentId": one, "tags": ["x", "y"] })).await;
+    ask(&gateway, "tagContent", json!({ "contentId": page, "tags": ["x"] })).await;
     let anyone = gateway.anonymous();
     let all = ["/en/page", "/en/blog/two", "/en/blog/one", "/en/blog", "/en"];
-    assert_eq!(listed(&anyone, json!({ "recentIn": "/" })).await, all);
-    assert_eq!(listed(&anyone, json!({ "recentIn": "/en" })).await, all);
-    assert_eq!(listed(&anyone, json!({ "recentIn": "/en/blog" })).await, all[1..4]);
-    assert_eq!(listed(&anyone, json!({ "parent": blog })).await, all[1..3]);
+    assert_eq!(listed(&anyone, json!({ "below": "/" })).await, all);
+    assert_eq!(listed(&anyone, json!({ "below": "/en" })).await, all);
+    assert_eq!(listed(&anyone, json!({ "below": "/en/blog" })).await, all[1..4]);
+    assert_eq!(listed(&anyone, json!({ "parentId": blog })).await, all[1..3]);
     assert_eq!(listed(&anyone, json!({ "type": "BLOG_ENTRY" })).await, all[1..3]);
     assert_eq!(listed(&anyone, json!({ "tag": "x" })).await, ["/en/page", "/en/blog/one"]);
     assert_eq!(listed(&anyone, json!({ "tag": "y" })).await, ["/en/blog/one"]);
     // Editors get the same feeds, for which every audience is looked up.
-    assert_eq!(listed(&editor(&gateway), json!({ "recentIn": "/" })).await, all);
-    let published_again = ask(&gateway, "unpublishContent", json!({ "content": two })).await;
+    assert_eq!(listed(&editor(&gateway), json!({ "below": "/" })).await, all);
+    let published_again = ask(&gateway, "unpublishContent", json!({ "contentId": two })).await;
     publish(&gateway, &published_again, Some("2020-01-01T00:00:00Z")).await;
-    let entries = listed(&anyone, json!({ "parent": blog })).await;
+    let entries = listed(&anyone, json!({ "parentId": blog })).await;
     assert_eq!(entries, ["/en/blog/one", "/en/blog/two"], "at the time that it was given");
     for by in [
         json!({ "tag": "" }),
-        json!({ "recentIn": "en" }),
+        json!({ "below": "en" }),
         json!({ "text": { "query": "" } }),
         json!({ "text": { "query": "a", "within": "a" } }),
     ] {
@@ -93,7 +93,7 @@ async fn a_feed_across_a_publish_time() {
     let first = create(&gateway, input.clone()).await;
     publish(&gateway, &first, None).await;
     let text = json!({ "title": "The second version", "body": "Whales." });
-    let edit = json!({ "content": id(&first), "version": super::version(&first), "text": text });
+    let edit = json!({ "contentId": id(&first), "version": super::version(&first), "text": text });
     let edited = ask(&gateway, "editContent", edit).await;
     input["slug"] = json!("new");
     input["text"] = json!({ "title": "new", "body": "The text of new." });
@@ -111,10 +111,10 @@ async fn a_feed_across_a_publish_time() {
     );
     let entries = ["/blog/new", "/blog/first"];
     let feeds = [
-        (json!({ "parent": blog }), 2),
+        (json!({ "parentId": blog }), 2),
         (json!({ "tag": "x" }), 2),
         (json!({ "type": "BLOG_ENTRY" }), 2),
-        (json!({ "recentIn": "/" }), 3),
+        (json!({ "below": "/" }), 3),
     ];
     let shown = |published: usize, all: usize| {
         let paths = entries.iter().skip(2 - published).chain(&["/blog"]).copied();
@@ -207,9 +207,9 @@ async fn what_one_may_not_read_doesnt_exist() {
     let gateway = Gateway::start().await;
     let [en, blog, one, two, page] = site(&gateway).await;
     let members = put(&gateway, "FOLDER", "members", Some(&en)).await;
-    ask(&gateway, "tagContent", json!({ "content": one, "tags": ["x"] })).await;
-    ask(&gateway, "tagContent", json!({ "content": page, "tags": ["x"] })).await;
-    let keep = |content: &str, roles: Value| json!({ "content": content, "roles": roles });
+    ask(&gateway, "tagContent", json!({ "contentId": one, "tags": ["x"] })).await;
+    ask(&gateway, "tagContent", json!({ "contentId": page, "tags": ["x"] })).await;
+    let keep = |content: &str, roles: Value| json!({ "contentId": content, "roles": roles });
     let kept = ask(&gateway, "setContentAccess", keep(&one, json!(["MERCHANT", "ANALYST"]))).await;
     assert_eq!(kept["access"], json!(["ANALYST", "MERCHANT"]));
     ask(&gateway, "setContentAccess", keep(&members, json!(["PLAYER"]))).await;
@@ -229,9 +229,9 @@ async fn what_one_may_not_read_doesnt_exist() {
             assert_eq!(stranger.field(node, json!({ "id": hidden })).await, Value::Null);
         }
         assert_eq!(at(&stranger, "/en/blog/one").await, Value::Null);
-        assert_eq!(listed(&stranger, json!({ "parent": blog })).await, ["/en/blog/two"]);
+        assert_eq!(listed(&stranger, json!({ "parentId": blog })).await, ["/en/blog/two"]);
         assert_eq!(listed(&stranger, json!({ "tag": "x" })).await, ["/en/page"]);
-        assert_eq!(listed(&stranger, json!({ "parent": members })).await, ["/en/members/open"]);
+        assert_eq!(listed(&stranger, json!({ "parentId": members })).await, ["/en/members/open"]);
         let words = json!({ "text": { "query": "secret one" } });
         assert!(listed_by(&stranger, &words, 10).await.is_empty());
     }
@@ -239,14 +239,15 @@ async fn what_one_may_not_read_doesnt_exist() {
     assert_eq!(by_id(&merchant, &secret).await, Value::Null);
     assert_eq!(listed(&merchant, json!({ "tag": "x" })).await, ["/en/page", "/en/blog/one"]);
     assert_eq!(
-        listed(&merchant, json!({ "parent": blog })).await,
+        listed(&merchant, json!({ "parentId": blog })).await,
         ["/en/blog/two", "/en/blog/one"]
     );
-    assert_eq!(listed(&player, json!({ "recentIn": "/en/members" })).await.len(), 3);
-    assert_eq!(listed(&editor(&gateway), json!({ "recentIn": "/" })).await.len(), 8);
-    assert_eq!(listed(&gateway.admin(), json!({ "recentIn": "/" })).await.len(), 8);
+    assert_eq!(listed(&player, json!({ "below": "/en/members" })).await.len(), 3);
+    assert_eq!(listed(&editor(&gateway), json!({ "below": "/" })).await.len(), 8);
+    assert_eq!(listed(&gateway.admin(), json!({ "below": "/" })).await.len(), 8);
     // A redirect leads nobody to what isn't theirs.
-    ask(&gateway, "moveContent", json!({ "content": one, "parent": blog, "slug": "uno" })).await;
+    ask(&gateway, "moveContent", json!({ "contentId": one, "parentId": blog, "slug": "uno" }))
+        .await;
     assert_eq!(at(&gateway.anonymous(), "/en/blog/one").await, Value::Null);
     assert_eq!(at(&merchant, "/en/blog/one").await["path"], "/en/blog/uno");
     // Nor does the draft go to anyone but editors.
@@ -299,23 +300,23 @@ async fn editors_list_what_isnt_published() {
     let gateway = Gateway::start().await;
     let [en, blog, ..] = site(&gateway).await;
     create(&gateway, draft("BLOG_ENTRY", "draft", Some(&blog))).await;
-    let query = "query($parent: ID) { contentBelow(parent: $parent) {
+    let query = "query($parentId: ID) { contentBelow(parentId: $parentId) {
         nodes { slug publishedAt draft { version } } } }";
-    let response = editor(&gateway).run(query, json!({ "parent": blog })).await;
+    let response = editor(&gateway).run(query, json!({ "parentId": blog })).await;
     assert_eq!(commands(&response), ["find nodes"]);
     let nodes = response["data"]["contentBelow"]["nodes"].as_array().expect("nodes");
     let slugs: Vec<_> = nodes.iter().map(|node| node["slug"].as_str().expect("a slug")).collect();
     assert_eq!(slugs, ["draft", "one", "two"]);
     let roots = editor(&gateway).field(query, json!({})).await;
     assert_eq!(roots["nodes"].as_array().map(Vec::len), Some(1));
-    assert_eq!(gateway.merchant().error_code(query, json!({ "parent": en })).await, "FORBIDDEN");
+    assert_eq!(gateway.merchant().error_code(query, json!({ "parentId": en })).await, "FORBIDDEN");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_of_paths_share_their_commands_and_each_gets_its_own() {
     let gateway = Gateway::behind_proxy(|_| {}).await;
     let [_, blog, ..] = site(&gateway).await;
-    ask(&gateway, "moveContent", json!({ "content": blog, "slug": "blog" })).await;
+    ask(&gateway, "moveContent", json!({ "contentId": blog, "slug": "blog" })).await;
     let proxy = gateway.proxy.as_ref().expect("a proxy");
     proxy.count_only(|seen| seen.collection == "nodes" && seen.command == "find");
     let paths = ["/blog/one", "/en/blog/one", "/en/blog/two", "/en", "/en/page", "/nothing"];
@@ -407,8 +408,8 @@ async fn lists_show_texts_however_they_are_asked_for() {
     ] {
         let query = format!(
             "query($yes: Boolean! = true, $folder: ID!) {{
-                contents(by: {{ recentIn: \"/en\" }}) {{ nodes {{ path {fields} }} edges {{ node {{ path }} }} }}
-                contentBelow(parent: $folder) {{ edges {{ node {{ path ...Asked }} }} }}
+                contents(by: {{ below: \"/en\" }}) {{ nodes {{ path {fields} }} edges {{ node {{ path }} }} }}
+                contentBelow(parentId: $folder) {{ edges {{ node {{ path ...Asked }} }} }}
                 skipped: content(by: {{ id: $folder }}) @skip(if: $yes) {{ id }}
             }}
             fragment Asked on Content {{ {fields} }} {}",
@@ -429,7 +430,7 @@ async fn lists_show_texts_however_they_are_asked_for() {
     let found = gateway.anonymous().field(query, json!({})).await;
     assert!(found["nodes"][0]["html"].as_str().expect("html").starts_with("<p>The"), "{found:#}");
     // What isn't asked for isn't read, and nothing else is missing.
-    let query = "{ contents(by: { recentIn: \"/en\" }) { nodes { path title publishedAt tags } } }";
+    let query = "{ contents(by: { below: \"/en\" }) { nodes { path title publishedAt tags } } }";
     let found = gateway.anonymous().field(query, json!({})).await;
     assert_eq!(found["nodes"][0]["title"], "page", "{found:#}");
 }
@@ -443,7 +444,7 @@ async fn an_error_tells_its_path_beside_a_fragment_too() {
     for below in ["", "... on Blog { slug }", "...B", "slug @include(if: true)"] {
         let fragment = if below == "...B" { "fragment B on Blog { slug }" } else { "" };
         let query = format!(
-            "{{ contents(by: {{ recentIn: \"/en/page\" }}) {{ nodes {{ draft {{ title }} {below} }} }} }}
+            "{{ contents(by: {{ below: \"/en/page\" }}) {{ nodes {{ draft {{ title }} {below} }} }} }}
              {fragment}"
         );
         let answer = anyone.run(&query, json!({})).await;
@@ -451,4 +452,79 @@ async fn an_error_tells_its_path_beside_a_fragment_too() {
         assert_eq!(error["path"], json!(["contents", "nodes", 0, "draft"]), "{answer:#}");
         assert_eq!(answer["data"]["contents"]["nodes"][0]["draft"], Value::Null);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_parents_of_a_feed_are_one_read() {
+    let gateway = Gateway::start().await;
+    let blog = put(&gateway, "BLOG", "blog", None).await;
+    for number in 0..20 {
+        put(&gateway, "BLOG_ENTRY", &format!("entry-{number}"), Some(&blog)).await;
+    }
+    let feed = async |client: &Client, fields: &str| {
+        let query = format!(
+            "query($by: ContentsBy!) {{ contents(by: $by) {{ nodes {{ title {fields} }} }} }}"
+        );
+        client.run(&query, json!({ "by": { "parentId": blog } })).await
+    };
+    let anyone = gateway.anonymous();
+    let plain = commands(&feed(&anyone, "").await).len();
+    let with_parents = feed(&anyone, "parentId parent { title }").await;
+    assert_eq!(commands(&with_parents).len(), plain + 1, "{with_parents:#}");
+    let nodes = with_parents["data"]["contents"]["nodes"].as_array().expect("nodes");
+    assert_eq!(nodes.len(), 20);
+    assert!(nodes.iter().all(|node| node["parent"]["title"] == "blog"), "{nodes:#?}");
+    // Who can't see the parent gets null for it, and its id.
+    ask(&gateway, "setContentAccess", json!({ "contentId": blog, "roles": ["ANALYST"] })).await;
+    let hidden = feed(&anyone, "parentId parent { title }").await;
+    assert!(hidden.get("errors").is_none(), "{hidden:#}");
+    assert_eq!(hidden["data"]["contents"]["nodes"][0]["parent"], Value::Null);
+    assert_eq!(hidden["data"]["contents"]["nodes"][0]["parentId"], blog.as_str());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn feeds_and_searches_are_read_from_the_end_as_well() {
+    let gateway = Gateway::start().await;
+    site(&gateway).await;
+    let query =
+        "query($by: ContentsBy!, $first: Int, $after: String, $last: Int, $before: String) {
+        contents(by: $by, first: $first, after: $after, last: $last, before: $before) {
+            nodes { path } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }";
+    let anyone = gateway.anonymous();
+    for by in [json!({ "below": "/" }), json!({ "text": { "query": "text" } })] {
+        let read = async |paging: Value| {
+            let mut arguments = paging;
+            arguments["by"] = by.clone();
+            anyone.field(query, arguments).await
+        };
+        let all = read(json!({ "first": 100 })).await["nodes"].as_array().expect("nodes").clone();
+        assert_eq!(all.len(), 5);
+        let end = read(json!({ "last": 2 })).await;
+        assert_eq!(end["nodes"], json!(all[3..]), "{by}");
+        let facts = |page: &Value| {
+            let info = &page["pageInfo"];
+            [info["hasPreviousPage"].clone(), info["hasNextPage"].clone()]
+        };
+        assert_eq!(facts(&end), [json!(true), json!(false)], "{by}");
+        let before = json!({ "last": 2, "before": end["pageInfo"]["startCursor"] });
+        let middle = read(before).await;
+        assert_eq!(middle["nodes"], json!(all[1..3]), "{by}");
+        assert_eq!(facts(&middle), [json!(true), json!(true)], "{by}");
+        let before = json!({ "last": 2, "before": middle["pageInfo"]["startCursor"] });
+        let beginning = read(before).await;
+        assert_eq!(beginning["nodes"], json!(all[..1]), "{by}");
+        assert_eq!(facts(&beginning), [json!(false), json!(true)], "{by}");
+        let both = json!({ "by": by, "first": 1, "last": 1 });
+        assert_eq!(anyone.error_code(query, both).await, "BAD_USER_INPUT");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn former_versions_are_for_editors() {
+    let gateway = Gateway::start().await;
+    let page = put(&gateway, "PAGE", "page", None).await;
+    let query = "query($id: ID!) { content(by: { id: $id }) { revisions { nodes { number } } } }";
+    let refused = gateway.merchant().run(query, json!({ "id": page })).await;
+    assert_eq!(refused["data"]["content"], json!({ "revisions": null }), "{refused:#}");
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN", "{refused:#}");
 }

@@ -11,7 +11,7 @@ use crate::support::{Gateway, commands, short_bounds};
 
 fn edit(content: &Value, title: &str) -> Value {
     let text = json!({ "title": title, "body": format!("{title}.") });
-    json!({ "content": id(content), "version": version(content), "text": text })
+    json!({ "contentId": id(content), "version": version(content), "text": text })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,8 +87,8 @@ async fn of_two_editors_with_one_nonce_one_wins_and_the_other_gets_the_current_t
 }
 
 const REVISIONS: &str = "query($id: ID!, $first: Int, $after: String) {
-    contentRevisions(content: $id, first: $first, after: $after) {
-        edges { node { number title body replacedBy } } pageInfo { hasNextPage endCursor } } }";
+    content(by: { id: $id }) { revisions(first: $first, after: $after) {
+        edges { node { number title body replacedBy } } pageInfo { hasNextPage endCursor } } } }";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn former_versions_are_kept_up_to_a_bound_and_can_come_back() {
@@ -99,8 +99,8 @@ async fn former_versions_are_kept_up_to_a_bound_and_can_come_back() {
         assert_eq!(page["draft"]["revision"], n, "{page:#}");
     }
     let list = editor(&gateway).run(REVISIONS, json!({ "id": id(&page), "first": 100 })).await;
-    assert_eq!(commands(&list), ["find nodeRevisions"]);
-    let list = list["data"]["contentRevisions"]["edges"].as_array().expect("edges").clone();
+    assert_eq!(commands(&list), ["find nodes", "find nodeRevisions"]);
+    let list = list["data"]["content"]["revisions"]["edges"].as_array().expect("edges").clone();
     assert_eq!(list.len(), 50);
     assert_eq!(list[0]["node"]["title"], "title 52");
     assert_eq!(
@@ -108,16 +108,16 @@ async fn former_versions_are_kept_up_to_a_bound_and_can_come_back() {
         (&json!(3), &json!("title 3"))
     );
     assert_eq!(list[0]["node"]["replacedBy"], "the-editor");
-    let restore = json!({ "content": id(&page), "version": version(&page), "number": 10 });
+    let restore = json!({ "contentId": id(&page), "version": version(&page), "number": 10 });
     let restored = ask(&gateway, "restoreContent", restore.clone()).await;
     assert_eq!(
         (&restored["title"], &restored["draft"]["revision"]),
         (&json!("title 10"), &json!(54))
     );
     assert_eq!(ask(&gateway, "restoreContent", restore).await["draft"]["revision"], 54);
-    let gone = json!({ "content": id(&page), "version": version(&restored), "number": 1 });
+    let gone = json!({ "contentId": id(&page), "version": version(&restored), "number": 1 });
     refused(&gateway, "restoreContent", gone, "NotFound").await;
-    let stale = json!({ "content": id(&page), "version": version(&page), "number": 12 });
+    let stale = json!({ "contentId": id(&page), "version": version(&page), "number": 12 });
     refused(&gateway, "restoreContent", stale, "ContentConflict").await;
     gateway.assert_sound().await;
 }
@@ -137,7 +137,7 @@ async fn readers_see_what_is_published_and_not_the_draft() {
     let edited = ask(&gateway, "editContent", edit(&page, "Another title")).await;
     assert_eq!(edited["draft"]["isPublished"], false);
     assert_eq!(at(&anyone, "/page").await, seen, "still the same");
-    let stale = json!({ "content": id(&page), "version": version(&page) });
+    let stale = json!({ "contentId": id(&page), "version": version(&page) });
     assert_eq!(ask(&gateway, "publishContent", stale).await["__typename"], "Page", "it is live");
     publish(&gateway, &edited, None).await;
     let now = at(&anyone, "/page").await;
@@ -146,9 +146,9 @@ async fn readers_see_what_is_published_and_not_the_draft() {
         (&json!("Another title"), &seen["publishedAt"])
     );
     assert_ne!(now["updatedAt"], seen["updatedAt"]);
-    let stale = json!({ "content": id(&page), "version": version(&page) });
+    let stale = json!({ "contentId": id(&page), "version": version(&page) });
     refused(&gateway, "publishContent", stale, "ContentConflict").await;
-    let input = json!({ "content": id(&page) });
+    let input = json!({ "contentId": id(&page) });
     let back = ask(&gateway, "unpublishContent", input.clone()).await;
     assert_eq!(back["draft"]["liveAt"], Value::Null);
     assert_eq!(at(&anyone, "/page").await, Value::Null);
@@ -162,7 +162,7 @@ async fn tags_are_sets_and_any_text() {
     let gateway = Gateway::start().await;
     let page = put(&gateway, "PAGE", "page", None).await;
     let odd = ["a.b", "$set", "$a.b", "ä ö", "{\"$ne\": 1}", "everyone tag x"];
-    let input = json!({ "content": page, "tags": odd });
+    let input = json!({ "contentId": page, "tags": odd });
     let tagged = ask(&gateway, "tagContent", input.clone()).await;
     let mut sorted = odd;
     sorted.sort_unstable();
@@ -178,21 +178,21 @@ async fn tags_are_sets_and_any_text() {
     gateway.assert_sound().await;
     let many: Vec<_> = (0..25).map(|n| format!("tag-{n}")).collect();
     let said =
-        refused(&gateway, "tagContent", json!({ "content": page, "tags": many }), "InvalidInput")
+        refused(&gateway, "tagContent", json!({ "contentId": page, "tags": many }), "InvalidInput")
             .await;
     assert_eq!(said["field"], "input.tags");
     for bad in ["", " a", "a\nb", &"x".repeat(65)] {
-        let input = json!({ "content": page, "tags": ["fine", bad] });
+        let input = json!({ "contentId": page, "tags": ["fine", bad] });
         let said = refused(&gateway, "tagContent", input, "InvalidInput").await;
         assert_eq!(said["field"], "input.tags.1");
     }
-    let input = json!({ "content": page, "tags": ["$set", "a.b", "nothing"] });
+    let input = json!({ "contentId": page, "tags": ["$set", "a.b", "nothing"] });
     let left = ask(&gateway, "untagContent", input).await;
     assert_eq!(left["tags"], json!(["$a.b", "everyone tag x", "{\"$ne\": 1}", "ä ö"]));
     assert!(listed(&anyone, json!({ "tag": "a.b" })).await.is_empty());
     // Many at once lose nothing.
     let all = (0..20).map(|n| {
-        let input = json!({ "content": page, "tags": [format!("n-{n}")] });
+        let input = json!({ "contentId": page, "tags": [format!("n-{n}")] });
         let gateway = &gateway;
         async move { ask(gateway, "tagContent", input).await }
     });
@@ -208,7 +208,7 @@ async fn what_is_moved_is_found_by_the_paths_that_it_had() {
     let [en, blog, one, _, page] = site(&gateway).await;
     let de = put(&gateway, "FOLDER", "de", None).await;
     let anyone = gateway.anonymous();
-    let input = json!({ "content": blog, "parent": de, "slug": "tagebuch" });
+    let input = json!({ "contentId": blog, "parentId": de, "slug": "tagebuch" });
     let moved = ask(&gateway, "moveContent", input.clone()).await;
     assert_eq!(moved["path"], "/de/tagebuch");
     let before = super::contents(&gateway).await;
@@ -227,15 +227,16 @@ async fn what_is_moved_is_found_by_the_paths_that_it_had() {
     // Content wins over a redirect, and the last one who had a path over those before.
     put(&gateway, "FOLDER", "blog", Some(&en)).await;
     assert_eq!(at(&anyone, "/en/blog").await["__typename"], "Folder");
-    let input = json!({ "content": page, "parent": en, "slug": "first" });
+    let input = json!({ "contentId": page, "parentId": en, "slug": "first" });
     ask(&gateway, "moveContent", input).await;
     let second = put(&gateway, "PAGE", "page", Some(&en)).await;
     assert_eq!(at(&anyone, "/en/page").await["id"], *second);
-    ask(&gateway, "moveContent", json!({ "content": second, "parent": en, "slug": "second" }))
+    ask(&gateway, "moveContent", json!({ "contentId": second, "parentId": en, "slug": "second" }))
         .await;
     assert_eq!(at(&anyone, "/en/page").await["path"], "/en/second");
     // Back again: its own path is no former one.
-    ask(&gateway, "moveContent", json!({ "content": page, "parent": en, "slug": "page" })).await;
+    ask(&gateway, "moveContent", json!({ "contentId": page, "parentId": en, "slug": "page" }))
+        .await;
     assert_eq!(at(&anyone, "/en/page").await["redirectedFrom"], Value::Null);
     gateway.assert_sound().await;
 }
@@ -250,15 +251,15 @@ async fn a_sibling_whose_slug_begins_alike_stays() {
         put(&gateway, "PAGE", "page", Some(folder)).await;
     }
     let anyone = gateway.anonymous();
-    assert_eq!(listed(&anyone, json!({ "recentIn": "/jazz" })).await, ["/jazz/page", "/jazz"]);
-    ask(&gateway, "moveContent", json!({ "content": jazz, "slug": "swing" })).await;
+    assert_eq!(listed(&anyone, json!({ "below": "/jazz" })).await, ["/jazz/page", "/jazz"]);
+    ask(&gateway, "moveContent", json!({ "contentId": jazz, "slug": "swing" })).await;
     for path in ["/jazzy/page", "/jazz-2/page", "/swing/page", "/jazzy", "/jazz-2"] {
         assert_eq!(at(&anyone, path).await["path"], path);
     }
     assert_eq!(at(&anyone, "/jazz/page").await["path"], "/swing/page");
     let page = at(&anyone, "/swing/page").await;
-    ask(&gateway, "deleteContent", json!({ "content": page["id"] })).await;
-    let deleted = ask(&gateway, "deleteContent", json!({ "content": jazz })).await;
+    ask(&gateway, "deleteContent", json!({ "contentId": page["id"] })).await;
+    let deleted = ask(&gateway, "deleteContent", json!({ "contentId": jazz })).await;
     assert_eq!(deleted["__typename"], "DeletedContent", "{deleted:#}");
     for path in ["/jazzy/page", "/jazz-2/page"] {
         assert_eq!(at(&anyone, path).await["path"], path);
@@ -271,7 +272,8 @@ async fn a_sibling_whose_slug_begins_alike_stays() {
 async fn a_move_keeps_the_shape_of_the_tree() {
     let gateway = Gateway::start().await;
     let [en, blog, one, two, page] = site(&gateway).await;
-    let to = |content: &str, parent: Option<&str>| json!({ "content": content, "parent": parent });
+    let to =
+        |content: &str, parent: Option<&str>| json!({ "contentId": content, "parentId": parent });
     let inner = put(&gateway, "FOLDER", "inner", Some(&en)).await;
     refused(&gateway, "moveContent", to(&en, Some(&inner)), "WouldContainItself").await;
     refused(&gateway, "moveContent", to(&en, Some(&en)), "WouldContainItself").await;
@@ -279,7 +281,7 @@ async fn a_move_keeps_the_shape_of_the_tree() {
     refused(&gateway, "moveContent", to(&one, None), "InvalidInput").await;
     refused(&gateway, "moveContent", to(&page, Some(&blog)), "InvalidInput").await;
     refused(&gateway, "moveContent", to(&page, Some(&page)), "WouldContainItself").await;
-    let same = json!({ "content": two, "parent": blog, "slug": "one" });
+    let same = json!({ "contentId": two, "parentId": blog, "slug": "one" });
     refused(&gateway, "moveContent", same, "AlreadyExists").await;
     let nothing = docgate::graphql::node_id::NodeKind::Content.id("nothing").0;
     refused(&gateway, "moveContent", to(&nothing, None), "NotFound").await;
@@ -298,18 +300,18 @@ async fn a_move_keeps_the_shape_of_the_tree() {
 async fn what_holds_something_isnt_deleted() {
     let gateway = Gateway::with(short_bounds).await;
     let [en, blog, one, two, page] = site(&gateway).await;
-    refused(&gateway, "deleteContent", json!({ "content": blog }), "InUse").await;
+    refused(&gateway, "deleteContent", json!({ "contentId": blog }), "InUse").await;
     let edited = by_id_draft(&gateway, &one).await;
     ask(&gateway, "editContent", edit(&edited, "edited")).await;
     for content in [&one, &two, &blog, &page, &en] {
-        let deleted = ask(&gateway, "deleteContent", json!({ "content": content })).await;
+        let deleted = ask(&gateway, "deleteContent", json!({ "contentId": content })).await;
         assert_eq!(deleted["id"], **content, "{deleted:#}");
-        let again = ask(&gateway, "deleteContent", json!({ "content": content })).await;
+        let again = ask(&gateway, "deleteContent", json!({ "contentId": content })).await;
         assert_eq!(again["id"], **content, "a repeat");
         for client in [editor(&gateway), gateway.anonymous()] {
             assert_eq!(by_id(&client, content).await, Value::Null);
         }
-        refused(&gateway, "tagContent", json!({ "content": content, "tags": ["a"] }), "NotFound")
+        refused(&gateway, "tagContent", json!({ "contentId": content, "tags": ["a"] }), "NotFound")
             .await;
         refused(&gateway, "createContent", draft("PAGE", "new", Some(content)), "NotFound").await;
     }
@@ -347,8 +349,8 @@ async fn a_child_that_comes_while_its_parent_moves_or_goes_ends_up_right() {
             async move { client.run(&sent, json!({ "input": input })).await }
         });
         let slug = format!("moved-{round}");
-        let moving = ask(&gateway, "moveContent", json!({ "content": middle, "slug": slug }));
-        let deleting = ask(&gateway, "deleteContent", json!({ "content": middle }));
+        let moving = ask(&gateway, "moveContent", json!({ "contentId": middle, "slug": slug }));
+        let deleting = ask(&gateway, "deleteContent", json!({ "contentId": middle }));
         let (made, moved, deleted) = if round % 2 == 0 {
             let (made, moved) = tokio::join!(join_all(creations), moving);
             (made, Some(moved), None)
@@ -386,7 +388,7 @@ async fn bad_input_names_its_field_and_changes_nothing() {
     let gateway = Gateway::start().await;
     let folder = put(&gateway, "FOLDER", "en", None).await;
     let with =
-        |text: Value| json!({ "type": "PAGE", "slug": "new", "parent": folder, "text": text });
+        |text: Value| json!({ "type": "PAGE", "slug": "new", "parentId": folder, "text": text });
     for (input, field) in [
         (with(json!({ "title": "" })), "input.text.title"),
         (with(json!({ "title": "x".repeat(301) })), "input.text.title"),
@@ -394,8 +396,8 @@ async fn bad_input_names_its_field_and_changes_nothing() {
         (with(json!({ "title": "t", "body": "\u{0}" })), "input.text.body"),
         (with(json!({ "title": "t", "summary": "s" })), "input.text.summary"),
         (with(json!({ "title": "t", "subtitle": "s" })), "input.text.subtitle"),
-        (draft("BLOG_ENTRY", "new", Some(&folder)), "input.parent"),
-        (draft("BLOG_ENTRY", "new", None), "input.parent"),
+        (draft("BLOG_ENTRY", "new", Some(&folder)), "input.parentId"),
+        (draft("BLOG_ENTRY", "new", None), "input.parentId"),
     ] {
         let said = refused(&gateway, "createContent", input, "InvalidInput").await;
         assert_eq!(said["field"], field);
@@ -404,18 +406,18 @@ async fn bad_input_names_its_field_and_changes_nothing() {
     refused(&gateway, "createContent", nowhere, "NotFound").await;
     let page = create(&gateway, draft("PAGE", "page", Some(&folder))).await;
     let late =
-        json!({ "content": id(&page), "version": version(&page), "at": "1969-12-31T23:59:59Z" });
+        json!({ "contentId": id(&page), "version": version(&page), "at": "1969-12-31T23:59:59Z" });
     assert_eq!(
         refused(&gateway, "publishContent", late, "InvalidInput").await["field"],
         "input.at"
     );
-    let odd = json!({ "content": id(&page), "version": "$ne", "text": { "title": "t" } });
+    let odd = json!({ "contentId": id(&page), "version": "$ne", "text": { "title": "t" } });
     assert_eq!(
         refused(&gateway, "editContent", odd, "InvalidInput").await["field"],
         "input.version"
     );
     let before = super::contents(&gateway).await;
-    let input = json!({ "input": { "content": id(&page) } });
+    let input = json!({ "input": { "contentId": id(&page) } });
     let deletion = mutation("deleteContent");
     assert_eq!(gateway.anonymous().error_code(&deletion, input.clone()).await, "UNAUTHENTICATED");
     assert_eq!(gateway.merchant().error_code(&deletion, input).await, "FORBIDDEN");

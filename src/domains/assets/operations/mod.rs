@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     app::App,
+    domains::audiences::may_see,
     error::Error,
     graphql::{
         cx::Cx,
@@ -38,7 +39,7 @@ use crate::{
         node_id::NodeKind,
         page::{Page, Paging},
         refusals::{InvalidInput, NotFound, Stop},
-        requester::{Requester, Role},
+        requester::Requester,
     },
 };
 
@@ -62,12 +63,7 @@ pub async fn asset(cx: Cx<'_>, by: &AssetBy) -> Result<Option<AssetDocument>, Er
 /// Whether the caller may read it: it is complete, published by now, and open to everyone or to one of the
 /// caller's roles. Editors may read everything.
 fn may_read(asset: &AssetDocument, requester: &Requester, now: DateTime) -> bool {
-    let access = &asset.metadata.access;
-    let is_for = |role: &Role| access.iter().any(|name| name == role.name());
-    asset.whole().is_some()
-        && (requester.has(Role::Editor)
-            || (asset.published_at <= now
-                && (access.is_empty() || requester.roles.iter().any(is_for))))
+    asset.whole().is_some() && may_see(requester, &asset.metadata.access, asset.published_at <= now)
 }
 
 /// A page of assets that the caller may read.

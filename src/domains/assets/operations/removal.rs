@@ -21,13 +21,13 @@ pub async fn delete_asset(
     cx: Cx<'_>,
     input: DeleteAssetInput,
 ) -> Result<String, Stop<DeleteAssetResult>> {
-    let DeleteAssetInput { asset_id: asset, version } = input.checked()?.into_inner();
+    let DeleteAssetInput { asset_id: id, version } = input.checked()?.into_inner();
     let nonce = version.as_ref().map(|version| version.as_str());
-    if let Some(gone) = store::mark_deleting(&cx, &asset, nonce).await.decided()? {
+    if let Some(gone) = store::mark_deleting(&cx, &id, nonce).await.decided()? {
         settle(&cx, &gone).await;
-        return Ok(asset.0);
+        return Ok(id.0);
     }
-    Err(AssetConflict::with(find_visible(&cx, &asset).await?).into())
+    Err(AssetConflict::with(find_visible(&cx, &id).await?).into())
 }
 
 /// Applies an asset's outbox, and settles it. Failures are logged and left to the sweep: the asset's document

@@ -7,8 +7,9 @@ use super::super::documents::{AssetDocument, Attribute as Stored, FileFacts};
 use crate::{
     domains::comments::{Discussion, ParentKind},
     graphql::{
+        author::Author,
         node_id::NodeKind,
-        scalars::{DateTime, LocaleTag, Long, Slug},
+        scalars::{DateTime, LocaleTag, Long, Slug, int},
     },
 };
 
@@ -77,14 +78,10 @@ impl Asset {
         self.0.attributes.iter().map(Attribute::from).collect()
     }
 
-    /// Subject of the author's token.
-    async fn author(&self) -> &str {
-        &self.0.metadata.author.id
-    }
-
-    /// Name of the author that readers see.
-    async fn author_name(&self) -> &str {
-        &self.0.metadata.author.name
+    /// Author of the asset, with the name that readers see.
+    async fn author(&self) -> Author {
+        let author = &self.0.metadata.author;
+        Author::new(&author.id, Some(&author.name))
     }
 
     /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all
@@ -135,13 +132,13 @@ impl Asset {
     }
 
     /// Width in pixels; null unless the file is a picture.
-    async fn width(&self) -> Option<Long> {
-        self.file().and_then(|file| file.width).map(Long)
+    async fn width(&self) -> Option<i32> {
+        self.file().and_then(|file| file.width).map(int)
     }
 
     /// Height in pixels; null unless the file is a picture.
-    async fn height(&self) -> Option<Long> {
-        self.file().and_then(|file| file.height).map(Long)
+    async fn height(&self) -> Option<i32> {
+        self.file().and_then(|file| file.height).map(int)
     }
 }
 

@@ -33,21 +33,21 @@ pub(crate) async fn finish(
     product: ProductDocument,
 ) -> Result<ProductDocument, Error> {
     let product = match product.copying.clone() {
-        Some(mark) => look_again(app, attempt, &mark, product).await?,
+        Some(mark) => check_again(app, attempt, &mark, product).await?,
         None => product,
     };
     if product.outbox.is_empty() {
         return Ok(product);
     }
     for (person, work) in due_works(&product) {
-        people::operations::give_work(app, person, &work, attempt).await?;
+        people::operations::apply_work(app, person, &work, attempt).await?;
     }
     let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
     Ok(store::settle(app, &product.sku, &versions).await.decided()?.unwrap_or(product))
 }
 
 /// Reads the records of the product's copies again, corrects older copies and removes the mark.
-async fn look_again(
+async fn check_again(
     app: &App,
     attempt: &Attempt,
     mark: &Copying,
@@ -97,17 +97,17 @@ fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
 /// one by one.
 pub(crate) async fn finish_all(app: &App, skus: &[String]) -> Result<(), Error> {
     let attempt = app.begin().await?;
-    let (looked_at, mut rest): (Vec<_>, Vec<_>) =
+    let (checked, mut rest): (Vec<_>, Vec<_>) =
         store::list_unfinished(app, skus).await?.into_iter().partition(|one| one.copying.is_none());
     let mut works: BTreeMap<&str, Vec<Work>> = BTreeMap::new();
-    for (person, work) in looked_at.iter().flat_map(due_works) {
+    for (person, work) in checked.iter().flat_map(due_works) {
         works.entry(person).or_default().push(work);
     }
     let works: Vec<_> = works.into_iter().collect();
-    let together = people::operations::give_first_works(app, &works, &attempt).await?
-        && store::settle_all(app, &looked_at, &attempt).await?;
+    let together = people::operations::apply_first_works(app, &works, &attempt).await?
+        && store::settle_all(app, &checked, &attempt).await?;
     if !together {
-        rest.extend(looked_at);
+        rest.extend(checked);
     }
     for product in rest {
         let attempt = app.begin().await?;

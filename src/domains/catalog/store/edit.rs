@@ -99,13 +99,9 @@ pub(crate) async fn categorize(
 /// One product of a bulk import.
 #[derive(Debug, Clone)]
 pub(crate) struct Imported {
-    /// The SKU.
     pub(crate) sku: String,
-    /// Content.
     pub(crate) content: Content,
-    /// Prices.
     pub(crate) pricing: Pricing,
-    /// Copies of its categories.
     pub(crate) categories: Vec<CategoryCopy>,
     /// Contributors. With `None` those of the product stay.
     pub(crate) contributors: Option<Vec<Contributor>>,
@@ -113,7 +109,6 @@ pub(crate) struct Imported {
     pub(crate) origin: String,
     /// Generation, if the product doesn't exist yet.
     pub(crate) incarnation: String,
-    /// The new nonce.
     pub(crate) nonce: String,
 }
 
@@ -160,8 +155,8 @@ pub(crate) async fn unmark_all(
     renamed: &[String],
     token: &str,
 ) -> Result<(), Error> {
-    let looked_at = doc! { "$or": [{ "contributors": [] }, { "_id": { "$in": renamed } }] };
-    let filter = both(doc! { "_id": { "$in": skus }, "copying.token": token }, looked_at);
+    let is_checked = doc! { "$or": [{ "contributors": [] }, { "_id": { "$in": renamed } }] };
+    let filter = both(doc! { "_id": { "$in": skus }, "copying.token": token }, is_checked);
     let update = doc! { "$unset": { "copying": 1 } };
     app.collection::<ProductDocument>().update_many(filter, update, vec![]).await?;
     Ok(())

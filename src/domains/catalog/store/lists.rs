@@ -41,7 +41,7 @@ const SCORE: &str = "score";
 type Selection = (&'static str, Vec<SortKey>, Document);
 
 /// A product with its values of the list's sort keys.
-pub type Placed = (Vec<Bson>, StoredProduct);
+type Placed = (Vec<Bson>, StoredProduct);
 
 /// A page of products.
 ///

@@ -55,15 +55,11 @@ pub(super) async fn list_unfinished(
 /// The fields of a product that a cart copies.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Offer {
-    /// The SKU.
     #[serde(rename = "_id")]
     pub sku: String,
-    /// Type of the product.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The title.
     pub title: String,
-    /// The prices.
     pub pricing: Pricing,
     #[serde(rename = "deletedAt", default, skip_serializing_if = "Option::is_none")]
     deleted_at: Option<DateTime>,

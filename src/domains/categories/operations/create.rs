@@ -31,11 +31,11 @@ pub async fn create_category(
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "createCategory"], input.idempotency_key.as_ref(), &*input);
     let parent = input.parent_id.as_ref().map(|parent| parent.as_str());
-    plant(&cx, op, input.slug.clone(), names_of(&input.names), parent).await
+    create(&cx, op, input.slug.clone(), names_of(&input.names), parent).await
 }
 
 /// Creates a category from checked input; its `_id` is the op's id.
-pub(crate) async fn plant(
+pub(crate) async fn create(
     app: &App,
     op: Op,
     slug: Slug,
@@ -45,7 +45,7 @@ pub(crate) async fn plant(
     let tree = Categories::over(app);
     let inserted = match open_parent(&tree, parent).await {
         Ok((attempt, parent)) => {
-            let category = placed(op, slug, names, parent.as_ref(), &attempt);
+            let category = new_category(op, slug, names, parent.as_ref(), &attempt);
             match tree.insert(category.clone()).await.decided()? {
                 Some(()) => category,
                 None => inserted_before(&tree, &category, parent.as_ref()).await?,
@@ -75,7 +75,7 @@ async fn open_parent(
     Ok((attempt, Some(parent)))
 }
 
-fn placed(
+fn new_category(
     op: Op,
     slug: Slug,
     names: Names,

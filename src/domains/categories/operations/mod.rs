@@ -7,8 +7,8 @@ mod shape;
 use async_graphql::connection::Connection;
 use mongodb::bson::Bson;
 
+pub(super) use create::create;
 pub use create::create_category;
-pub(super) use create::plant;
 pub use names::{add_translation, remove_translation, rename_category};
 pub use shape::{change_category_slug, delete_category, move_category};
 
@@ -36,7 +36,14 @@ const DEPTH: usize = 16;
 /// One category.
 pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
     match by {
-        CategoryBy::Slug(slug) => only_of_slug(app, &slug).await,
+        CategoryBy::Slug(slug) => {
+            let mut found = store::list_of_slug(app, &slug, None).await?;
+            if found.len() > 1 {
+                let reason = "is that of several categories: ask by path";
+                return Err(Error::bad_input("by.slug", reason));
+            }
+            Ok(found.pop())
+        }
         CategoryBy::Path(path) => at_path(app, input::path("by.path", &path)?).await,
         CategoryBy::Id(id) => match input::id(NodeKind::Category, &id) {
             Ok(id) => store::find_shown(app, &id).await,
@@ -50,15 +57,6 @@ pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocume
 async fn at_path(app: &App, path: &str) -> Result<Option<CategoryDocument>, Error> {
     let found = store::list_at(app, path).await?;
     Ok(found.into_iter().max_by(|left, right| (left.cv, &left.id).cmp(&(right.cv, &right.id))))
-}
-
-/// The category with a slug that no other category has.
-async fn only_of_slug(app: &App, slug: &Slug) -> Result<Option<CategoryDocument>, Error> {
-    let mut found = store::list_of_slug(app, slug, None).await?;
-    if found.len() > 1 {
-        return Err(Error::bad_input("by.slug", "is that of several categories: ask by path"));
-    }
-    Ok(found.pop())
 }
 
 /// The refusal of a slug that another category has below that parent.

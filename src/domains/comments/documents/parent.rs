@@ -248,7 +248,7 @@ impl<const KIND: usize> Stored for ParentDocument<KIND> {
 /// A complete discussion. [`super::DiscussionSummary`] is the part that other rooms see.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OpenDiscussion {
+pub(crate) struct OpenDiscussion {
     /// Id of the discussion.
     pub id: String,
     /// How its comments are stored.
@@ -288,7 +288,7 @@ pub struct OpenDiscussion {
 
 /// A mark: an entry with this tag isn't applied again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub(crate) struct Taken {
     /// The tag: the comment's id, for an edit or a removal with its version.
     pub tag: String,
     /// When the attempt began that wrote the mark.
@@ -300,7 +300,7 @@ pub struct Taken {
 
 impl Taken {
     /// The mark of an attempt that began then.
-    pub fn of(tag: &str, at: DateTime) -> Self {
+    pub(crate) fn of(tag: &str, at: DateTime) -> Self {
         Self { tag: tag.to_owned(), at, void: false }
     }
 }
@@ -308,7 +308,7 @@ impl Taken {
 /// A change of layout under way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Migration {
+pub(crate) struct Migration {
     /// The previous layout; its store has the previous epoch.
     pub from: Layout,
     /// Server time of the commit.
@@ -324,18 +324,18 @@ pub struct Migration {
 
 impl OpenDiscussion {
     /// The mark of a tag.
-    pub fn taken(&self, tag: &str) -> Option<&Taken> {
+    pub(crate) fn taken(&self, tag: &str) -> Option<&Taken> {
         self.taken.iter().find(|taken| taken.tag == tag)
     }
 
     /// Ids of the comments with a mark.
-    pub fn taken_ids(&self) -> Vec<&str> {
+    pub(crate) fn taken_ids(&self) -> Vec<&str> {
         // Tags of edits and removals aren't ids: they contain a version.
         self.taken.iter().filter(|taken| !taken.void).map(|taken| taken.tag.as_str()).collect()
     }
 
     /// The migration, while not everything is copied.
-    pub fn uncopied(&self) -> Option<&Migration> {
+    pub(crate) fn uncopied(&self) -> Option<&Migration> {
         self.migration.as_ref().filter(|migration| migration.copied_at.is_none())
     }
 }

@@ -122,10 +122,8 @@ async fn replied_to(
 ) -> Result<CommentDocument, Stop<PostCommentResult>> {
     let (parent, id) = comment_of(global_id)?;
     let is_flat = discussed.layout == Layout::Paged;
-    let found = match parent == discussed.parent {
-        true => find(discussed, By::Id(&id)).await?,
-        false => None,
-    };
+    let is_here = parent == discussed.parent;
+    let found = if is_here { find(discussed, By::Id(&id)).await? } else { None };
     let comment = found.ok_or_else(|| no_comment(global_id))?;
     if (is_flat || comment.removed.is_some()) && find(discussed, By::Id(reply)).await?.is_none() {
         return Err(if is_flat {

@@ -5,7 +5,7 @@ use mongodb::bson::{Document, doc};
 
 use super::{
     super::documents::{AuthoredComment, CommentDocument, Layout, PageDocument},
-    CAP, posted, remove,
+    All, CAP, posted, remove,
 };
 use crate::{
     app::App,
@@ -20,11 +20,7 @@ use crate::{
 
 /// A page of the author's comments, newest first. Both collections are read in parallel; a comment may be in
 /// both.
-pub(in super::super) async fn list_authored(
-    app: &App,
-    author: &str,
-    page: &Page,
-) -> Result<Vec<CommentDocument>, Error> {
+pub(crate) async fn list_authored(app: &App, author: &str, page: &Page) -> All {
     let own = both(doc! { "author": author }, posted());
     let own = List { hint: Some("author"), ..page.list(own) };
     let copied = List { hint: Some("author"), ..page.list(doc! { "author": author }) };
@@ -35,7 +31,7 @@ pub(in super::super) async fn list_authored(
 }
 
 /// Writes copies of these comments, unless a copy of the same or a later version exists.
-pub(in super::super) async fn put_authored(
+pub(crate) async fn put_authored(
     app: &App,
     discussion: &str,
     comments: &[CommentDocument],
@@ -57,12 +53,12 @@ pub(in super::super) async fn put_authored(
 }
 
 /// Removes the copies of a discussion.
-pub(in super::super) async fn remove_authored(app: &App, discussion: &str) -> Result<(), Error> {
+pub(crate) async fn remove_authored(app: &App, discussion: &str) -> Result<(), Error> {
     remove::<AuthoredComment>(app, doc! { "discussion": discussion }).await
 }
 
 /// All stores with documents of their own, and their layouts.
-pub(in super::super) async fn list_stores(app: &App) -> Result<Vec<(String, Layout)>, Error> {
+pub(crate) async fn list_stores(app: &App) -> Result<Vec<(String, Layout)>, Error> {
     let each = || vec![doc! { "$group": { "_id": "$on" } }];
     let comments = app.collection::<CommentDocument>().aggregate(each()).await?;
     let pages = app.collection::<PageDocument>().aggregate(each()).await?;
@@ -74,7 +70,7 @@ pub(in super::super) async fn list_stores(app: &App) -> Result<Vec<(String, Layo
 }
 
 /// Pages with more than 100 comments or none, or whose fields contradict their comments.
-pub(in super::super) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>, Error> {
+pub(crate) async fn list_wrong_pages(app: &App) -> Result<Vec<Document>, Error> {
     let size = doc! { "$size": "$entries" };
     let wrong = doc! { "$or": [
         { "$gt": [size.clone(), CAP] },
@@ -92,7 +88,7 @@ pub(in super::super) async fn list_wrong_pages(app: &App) -> Result<Vec<Document
 }
 
 /// Every copy of a comment for the lists by author.
-pub(in super::super) async fn list_copies(app: &App) -> Result<Vec<AuthoredComment>, Error> {
+pub(crate) async fn list_copies(app: &App) -> Result<Vec<AuthoredComment>, Error> {
     let mut copies = Vec::new();
     let all = app.collection::<AuthoredComment>();
     all.for_each(|copy| {

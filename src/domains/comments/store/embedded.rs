@@ -8,7 +8,7 @@ use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, ParentKind, of_kind},
-    By, CAP, Change, Inserted, Part, Place,
+    All, By, CAP, Change, Found, Inserted, Part, Place,
     parents::{self, taking},
 };
 use crate::{
@@ -28,7 +28,7 @@ fn there(place: &Place<'_>) -> Document {
 }
 
 /// The comments of the store.
-async fn entries(place: &Place<'_>) -> Result<Vec<CommentDocument>, Error> {
+async fn entries(place: &Place<'_>) -> All {
     let found = parents::settled(place.app, &place.parent).await?;
     let own = found.filter(|discussed| discussed.id == place.discussion);
     Ok(own.map(|discussed| entries_of(place, discussed.discussion)).unwrap_or_default())
@@ -59,10 +59,7 @@ async fn update(
 }
 
 /// The comment of that id, which was just written.
-fn written(
-    entries: Option<Vec<CommentDocument>>,
-    id: &str,
-) -> Result<Option<CommentDocument>, Error> {
+fn written(entries: Option<Vec<CommentDocument>>, id: &str) -> Found<CommentDocument> {
     let Some(entries) = entries else { return Ok(None) };
     let comment = entries.into_iter().find(|comment| comment.id == id);
     comment.map(Some).ok_or_else(|| Error::internal("an embedded comment isn't where it was put"))
@@ -97,14 +94,11 @@ pub(super) async fn insert(
     Ok(if is_taken { Inserted::SlugTaken } else { Inserted::Refused })
 }
 
-pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Found<CommentDocument> {
     Ok(entries(place).await?.into_iter().find(|comment| by.is(comment)))
 }
 
-pub(super) async fn find_all(
-    place: &Place<'_>,
-    ids: &[String],
-) -> Result<Vec<CommentDocument>, Error> {
+pub(super) async fn find_all(place: &Place<'_>, ids: &[String]) -> All {
     let there = entries(place).await?.into_iter();
     Ok(there.filter(|comment| ids.contains(&comment.id)).collect())
 }
@@ -115,7 +109,7 @@ pub(super) async fn change(
     guard: Document,
     change: Change,
     attempt: &Attempt,
-) -> Result<Option<CommentDocument>, Error> {
+) -> Found<CommentDocument> {
     let comment = both(doc! { "id": id }, guard);
     let filter = both(there(place), doc! { "discussion.entries": { "$elemMatch": comment } });
     let mut change = change.at("discussion.entries.$[comment].");
@@ -125,11 +119,7 @@ pub(super) async fn change(
     written(update(place, filter, change, which, attempt).await?, id)
 }
 
-pub(super) async fn list(
-    place: &Place<'_>,
-    part: &Part<'_>,
-    read: Option<&OpenDiscussion>,
-) -> Result<Vec<CommentDocument>, Error> {
+pub(super) async fn list(place: &Place<'_>, part: &Part<'_>, read: Option<&OpenDiscussion>) -> All {
     Ok(part.of(match read {
         Some(discussion) => entries_of(place, discussion.clone()),
         None => entries(place).await?,
@@ -155,11 +145,7 @@ pub(super) async fn copy(
     if there.len() == wanted.len() { Ok(()) } else { Err(attempt.overdue()) }
 }
 
-pub(super) async fn list_due(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<CommentDocument>, Error> {
+pub(super) async fn list_due(app: &App, before: DateTime, limit: i64) -> All {
     let mut due = Vec::new();
     for kind in ParentKind::ALL {
         let touched = parents::list_touched_of(app, kind, before, limit).await?.into_iter();

@@ -35,9 +35,14 @@ use crate::{
     },
 };
 
+/// What a read or a guarded write of one document returns.
+type Found<T> = Result<Option<T>, Error>;
+/// What a read of comments returns.
+type All = Result<Vec<CommentDocument>, Error>;
+
 /// A discussion as it was read, with its document. It dereferences to the discussion.
 #[derive(Debug, Clone)]
-pub(super) struct Discussed<'a> {
+pub(crate) struct Discussed<'a> {
     /// The handles of this gateway.
     pub(super) app: &'a App,
     /// The discussed document.
@@ -56,7 +61,7 @@ impl Deref for Discussed<'_> {
 
 impl<'a> Discussed<'a> {
     /// The store that comments are posted to now.
-    pub(super) fn place(&self) -> Place<'a> {
+    pub(crate) fn place(&self) -> Place<'a> {
         Place {
             app: self.app,
             parent: self.parent.clone(),
@@ -67,13 +72,13 @@ impl<'a> Discussed<'a> {
     }
 
     /// The previous store, during a migration.
-    pub(super) fn before(&self) -> Option<Place<'a>> {
+    pub(crate) fn before(&self) -> Option<Place<'a>> {
         let layout = self.migration.as_ref()?.from;
         Some(Place { layout, epoch: self.epoch - 1, ..self.place() })
     }
 
     /// The previous store with its migration, while not everything is copied.
-    pub(super) fn uncopied_place(&self) -> Option<(&Migration, Place<'a>)> {
+    pub(crate) fn uncopied_place(&self) -> Option<(&Migration, Place<'a>)> {
         Some((self.uncopied()?, self.before()?))
     }
 }
@@ -81,7 +86,7 @@ impl<'a> Discussed<'a> {
 /// The store of a discussion's comments in one of its epochs. Once the next epoch has begun it is sealed, and
 /// nothing in it changes any more.
 #[derive(Debug, Clone)]
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// The handles of this gateway.
     pub(super) app: &'a App,
     /// The discussed document.
@@ -96,24 +101,24 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// The store of a comment that was found in that layout.
-    pub(super) fn of(app: &'a App, comment: &CommentDocument, layout: Layout) -> Option<Self> {
+    pub(crate) fn of(app: &'a App, comment: &CommentDocument, layout: Layout) -> Option<Self> {
         let (discussion, epoch) = comment.on.rsplit_once('.')?;
         let (discussion, epoch) = (discussion.to_owned(), epoch.parse().ok()?);
         Some(Self { app, parent: comment.parent.clone(), discussion, epoch, layout })
     }
 
     /// The value of `on` in the store's comments.
-    pub(super) fn on(&self) -> String {
+    pub(crate) fn on(&self) -> String {
         format!("{}.{}", self.discussion, self.epoch)
     }
 
     /// `_id` of a comment in this store.
-    pub(super) fn key(&self, id: &str) -> String {
+    pub(crate) fn key(&self, id: &str) -> String {
         format!("{id}.{}", self.epoch)
     }
 
     /// The comment as it is posted to this store; see [`CommentDocument::placed`].
-    pub(super) fn placed(
+    pub(crate) fn placed(
         &self,
         draft: &CommentDocument,
         name: &str,
@@ -124,19 +129,19 @@ impl<'a> Place<'a> {
     }
 
     /// Whether lists by author read it directly, without copies.
-    pub(super) fn lists_authors(&self) -> bool {
+    pub(crate) fn lists_authors(&self) -> bool {
         self.layout == Layout::PerDocument
     }
 }
 
 /// Maximum number of comments of a page, and of a discussion with embedded comments.
-pub(super) const CAP: i64 = 100;
+pub(crate) const CAP: i64 = 100;
 /// Comments that are copied at once.
-pub(super) const BATCH: usize = 100;
+pub(crate) const BATCH: usize = 100;
 
 /// Key of a lookup of one comment.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum By<'a> {
+pub(crate) enum By<'a> {
     /// By id.
     Id(&'a str),
     /// By slug.
@@ -144,7 +149,7 @@ pub(super) enum By<'a> {
 }
 
 impl By<'_> {
-    pub(super) fn is(self, comment: &CommentDocument) -> bool {
+    pub(crate) fn is(self, comment: &CommentDocument) -> bool {
         match self {
             Self::Id(id) => comment.id == id,
             Self::Slug(slug) => comment.slug == slug,
@@ -154,7 +159,7 @@ impl By<'_> {
 
 /// The comments of a list, within one discussion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Range {
+pub(crate) enum Range {
     /// All comments.
     All,
     /// Replies to the comment with that slug; of an empty slug, the comments that reply to none.
@@ -165,7 +170,7 @@ pub(super) enum Range {
 
 /// A list of comments: a range in an order. Replies have an order of time, and a subthread that of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listing(pub(super) Range, pub(super) CommentOrder);
+pub(crate) struct Listing(pub(super) Range, pub(super) CommentOrder);
 
 impl Listing {
     fn is_threaded(&self) -> bool {
@@ -173,12 +178,12 @@ impl Listing {
     }
 
     /// Whether an index of the layout serves it.
-    pub(super) fn is_served(&self, layout: Layout) -> bool {
+    pub(crate) fn is_served(&self, layout: Layout) -> bool {
         layout != Layout::Paged || self.0 == Range::All && !self.is_threaded()
     }
 
     /// The sort keys; in the layout `PER_DOCUMENT` an index covers them.
-    pub(super) fn order(&self, discussion: &str) -> Order {
+    pub(crate) fn order(&self, discussion: &str) -> Order {
         let keys = match self.1 {
             CommentOrder::Chronological => vec![("at", 1), ("id", 1)],
             CommentOrder::Newest => vec![("at", -1), ("id", -1)],
@@ -188,15 +193,16 @@ impl Listing {
     }
 
     /// The comment's values of the sort keys.
-    pub(super) fn position(&self, comment: &CommentDocument) -> Vec<Bson> {
-        match self.is_threaded() {
-            true => vec![Bson::from(&comment.sort_key)],
-            false => vec![comment.at.into(), Bson::from(&comment.id)],
+    pub(crate) fn position(&self, comment: &CommentDocument) -> Vec<Bson> {
+        if self.is_threaded() {
+            vec![Bson::from(&comment.sort_key)]
+        } else {
+            vec![comment.at.into(), Bson::from(&comment.id)]
         }
     }
 
     /// The page of this list.
-    pub(super) fn part<'a>(&'a self, page: &'a Page) -> Part<'a> {
+    pub(crate) fn part<'a>(&'a self, page: &'a Page) -> Part<'a> {
         let is_descending = (self.1 == CommentOrder::Newest) != page.is_backward();
         let from = page.from().map(<[Bson]>::to_vec);
         Part { listing: self, is_descending, from, limit: page.wanted(), which: Which::Posted }
@@ -205,7 +211,7 @@ impl Listing {
 
 /// The comments that a read is interested in.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Which<'a> {
+pub(crate) enum Which<'a> {
     /// All of the store.
     Stored,
     /// Those that are posted.
@@ -216,7 +222,7 @@ pub(super) enum Which<'a> {
 
 /// What is read of a list at once.
 #[derive(Debug)]
-pub(super) struct Part<'a> {
+pub(crate) struct Part<'a> {
     listing: &'a Listing,
     is_descending: bool,
     /// Position behind which it begins.
@@ -229,9 +235,10 @@ impl Part<'_> {
     /// The sort keys in the direction of the read.
     fn keys(&self) -> Vec<SortKey> {
         let direction = if self.is_descending { -1 } else { 1 };
-        match self.listing.is_threaded() {
-            true => vec![("sortKey", direction)],
-            false => vec![("at", direction), ("id", direction)],
+        if self.listing.is_threaded() {
+            vec![("sortKey", direction)]
+        } else {
+            vec![("at", direction), ("id", direction)]
         }
     }
 
@@ -260,14 +267,15 @@ impl Part<'_> {
     }
 
     fn rank<'c>(&self, comment: &'c CommentDocument) -> (i64, &'c str) {
-        match self.listing.is_threaded() {
-            true => (0, &comment.sort_key),
-            false => (comment.at.timestamp_millis(), &comment.id),
+        if self.listing.is_threaded() {
+            (0, &comment.sort_key)
+        } else {
+            (comment.at.timestamp_millis(), &comment.id)
         }
     }
 
     /// Those of `comments` that belong to it, in order.
-    pub(super) fn of(
+    pub(crate) fn of(
         &self,
         comments: impl IntoIterator<Item = CommentDocument>,
     ) -> Vec<CommentDocument> {
@@ -283,7 +291,7 @@ impl Part<'_> {
 
 /// A change of one comment, independent of its layout.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// Fields with their new values.
     pub(super) set: Document,
     /// Fields that are removed.
@@ -309,7 +317,7 @@ impl Change {
 
 /// Result of an insert.
 #[derive(Debug)]
-pub(super) enum Inserted {
+pub(crate) enum Inserted {
     /// It was inserted and isn't committed yet.
     Unposted(CommentDocument),
     /// It was inserted and committed.
@@ -352,7 +360,7 @@ macro_rules! of_layout {
 
 impl Place<'_> {
     /// Inserts a comment that is to be posted. `guard` is of the layout that commits it at once.
-    pub(super) async fn insert(
+    pub(crate) async fn insert(
         &self,
         discussion: &OpenDiscussion,
         comment: CommentDocument,
@@ -363,12 +371,12 @@ impl Place<'_> {
     }
 
     /// Finds one comment.
-    pub(super) async fn find(&self, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+    pub(crate) async fn find(&self, by: By<'_>) -> Found<CommentDocument> {
         by_layout!(self.layout, find(self, by))
     }
 
     /// Finds comments by their ids.
-    pub(super) async fn find_all(&self, ids: &[String]) -> Result<Vec<CommentDocument>, Error> {
+    pub(crate) async fn find_all(&self, ids: &[String]) -> All {
         by_layout!(self.layout, find_all(self, ids))
     }
 
@@ -379,35 +387,24 @@ impl Place<'_> {
         guard: Document,
         change: Change,
         attempt: &Attempt,
-    ) -> Result<Option<CommentDocument>, Error> {
+    ) -> Found<CommentDocument> {
         by_layout!(self.layout, change(self, id, guard, change, attempt))
     }
 
     /// Reads a list. An embedded one is in the discussion, if that was just read.
-    pub(super) async fn list(
-        &self,
-        part: &Part<'_>,
-        read: Option<&OpenDiscussion>,
-    ) -> Result<Vec<CommentDocument>, Error> {
+    pub(crate) async fn list(&self, part: &Part<'_>, read: Option<&OpenDiscussion>) -> All {
         by_layout!(self.layout, list(self, part, read))
     }
 
     /// The newest comments that the discussion counts with these marks, at most `limit`, newest first.
-    pub(super) async fn newest(
-        &self,
-        taken: &[&str],
-        limit: usize,
-    ) -> Result<Vec<CommentDocument>, Error> {
+    pub(crate) async fn newest(&self, taken: &[&str], limit: usize) -> All {
         let listing = &Listing(Range::All, CommentOrder::Newest);
         let which = Which::Counted(taken);
         self.list(&Part { listing, is_descending: true, from: None, limit, which }, None).await
     }
 
     /// The next comments by time, posted or not, after this one.
-    pub(super) async fn batch(
-        &self,
-        after: Option<&CommentDocument>,
-    ) -> Result<Vec<CommentDocument>, Error> {
+    pub(crate) async fn batch(&self, after: Option<&CommentDocument>) -> All {
         let listing = &Listing(Range::All, CommentOrder::Chronological);
         let (from, limit) = (after.map(|after| listing.position(after)), 2 * BATCH);
         let which = Which::Stored;
@@ -415,7 +412,7 @@ impl Place<'_> {
     }
 
     /// Inserts the `number`th batch of copies; copies that exist stay.
-    pub(super) async fn copy(
+    pub(crate) async fn copy(
         &self,
         number: i64,
         comments: Vec<CommentDocument>,
@@ -426,7 +423,7 @@ impl Place<'_> {
 
     /// Deletes a comment that isn't posted yet; an embedded one is committed by its insert. Returns whether
     /// there was one.
-    pub(super) async fn withdraw(&self, id: &str) -> Result<bool, Error> {
+    pub(crate) async fn withdraw(&self, id: &str) -> Result<bool, Error> {
         match self.layout {
             Layout::PerDocument => per_document::withdraw(self, id).await,
             Layout::Paged => paged::withdraw(self, id).await,
@@ -435,7 +432,7 @@ impl Place<'_> {
     }
 
     /// Seals the store: no comment in it changes any more. The raised epoch seals an embedded one.
-    pub(super) async fn seal(&self) -> Result<(), Error> {
+    pub(crate) async fn seal(&self) -> Result<(), Error> {
         let open = doc! { "on": self.on(), "sealed": { "$ne": true } };
         let seal = doc! { "$set": { "sealed": true } };
         of_layout!(self.layout, Own => {
@@ -446,17 +443,17 @@ impl Place<'_> {
 
     /// Removes the store with all its comments. Embedded ones are removed with the discussion's `migration`:
     /// see [`Discussed::close`].
-    pub(super) async fn remove(&self) -> Result<(), Error> {
+    pub(crate) async fn remove(&self) -> Result<(), Error> {
         of_layout!(self.layout, Own => remove::<Own>(self.app, doc! { "on": self.on() }).await, Ok(()))
     }
 
     /// Empties the outbox of a comment if it still holds this entry.
-    pub(super) async fn settle(
+    pub(crate) async fn settle(
         &self,
         id: &str,
         tag: &str,
         attempt: &Attempt,
-    ) -> Result<Option<CommentDocument>, Error> {
+    ) -> Found<CommentDocument> {
         let set = doc! { "settledAt": attempt.now() };
         let change = Change { set, unset: vec!["due"] };
         self.change(id, doc! { "due.tag": tag }, change, attempt).await
@@ -464,13 +461,13 @@ impl Place<'_> {
 
     /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. An edit
     /// also needs the comment to be posted after a time.
-    pub(super) async fn rewrite(
+    pub(crate) async fn rewrite(
         &self,
         old: &CommentDocument,
         new: &CommentDocument,
         posted_after: Option<DateTime>,
         attempt: &Attempt,
-    ) -> Result<Option<CommentDocument>, Error> {
+    ) -> Found<CommentDocument> {
         let mut unchanged = doc! {
             "version": old.version,
             "removed": { "$exists": false },
@@ -498,17 +495,12 @@ impl Place<'_> {
 }
 
 /// Comments in any store of this layout whose outbox entry is older than `before`, oldest first.
-pub(super) async fn list_due(
-    app: &App,
-    layout: Layout,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<CommentDocument>, Error> {
+pub(crate) async fn list_due(app: &App, layout: Layout, before: DateTime, limit: i64) -> All {
     by_layout!(layout, list_due(app, before, limit))
 }
 
 /// Removes all stores of a deleted discussion. Embedded ones go with the document.
-pub(super) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
+pub(crate) async fn remove_all(app: &App, discussion: &str) -> Result<(), Error> {
     let stores = || doc! { "on": starts_with(&format!("{discussion}.")) };
     remove::<CommentDocument>(app, stores()).await?;
     remove::<PageDocument>(app, stores()).await?;

@@ -7,7 +7,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, PageDocument},
-    By, CAP, Change, Inserted, Part, Place,
+    All, By, CAP, Change, Found, Inserted, Part, Place,
 };
 use crate::{
     app::App,
@@ -59,7 +59,7 @@ async fn push(
     place: &Place<'_>,
     comment: &CommentDocument,
     attempt: &Attempt,
-) -> Result<Option<CommentDocument>, Error> {
+) -> Found<CommentDocument> {
     let filter = doc! {
         "on": place.on(),
         "full": false,
@@ -100,7 +100,7 @@ async fn begin(
     last: Option<&PageDocument>,
     comment: &CommentDocument,
     attempt: &Attempt,
-) -> Result<Option<CommentDocument>, Error> {
+) -> Found<CommentDocument> {
     let number = last.map_or(0, |last| last.page + 1).max(discussion.first_page);
     let earliest = last.map_or(discussion.since, |last| next(last.until).max(discussion.since));
     let at = attempt.now().max(earliest);
@@ -174,7 +174,7 @@ pub(super) async fn insert(
     Err(attempt.overdue())
 }
 
-pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Found<CommentDocument> {
     let (field, value, hint) = match by {
         By::Id(id) => ("entries.id", id, "comment"),
         By::Slug(slug) => ("entries.slug", slug, "slug"),
@@ -184,10 +184,7 @@ pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Result<Option<Comment
     Ok(pages(place.app).list(list).await?.pop().and_then(|page| pick(page, by)))
 }
 
-pub(super) async fn find_all(
-    place: &Place<'_>,
-    ids: &[String],
-) -> Result<Vec<CommentDocument>, Error> {
+pub(super) async fn find_all(place: &Place<'_>, ids: &[String]) -> All {
     let filter = doc! { "on": place.on(), "entries.id": { "$in": ids } };
     let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
     let list = List { filter, limit, hint: Some("comment"), ..List::default() };
@@ -201,7 +198,7 @@ pub(super) async fn change(
     guard: Document,
     change: Change,
     attempt: &Attempt,
-) -> Result<Option<CommentDocument>, Error> {
+) -> Found<CommentDocument> {
     let comment = both(doc! { "id": id }, guard);
     let filter = doc! {
         "on": place.on(),
@@ -218,11 +215,7 @@ pub(super) async fn change(
     pick(page, By::Id(id)).map(Some).ok_or_else(gone)
 }
 
-pub(super) async fn list(
-    place: &Place<'_>,
-    part: &Part<'_>,
-    _: Option<&OpenDiscussion>,
-) -> Result<Vec<CommentDocument>, Error> {
+pub(super) async fn list(place: &Place<'_>, part: &Part<'_>, _: Option<&OpenDiscussion>) -> All {
     let direction = if part.is_descending { -1 } else { 1 };
     let mut from = part.from.clone();
     let mut found = Vec::new();
@@ -282,14 +275,9 @@ pub(super) async fn copy(
     Ok(())
 }
 
-pub(super) async fn list_due(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<CommentDocument>, Error> {
-    let filter = doc! { "entries.due.at": { "$lt": before } };
-    let list = List { filter, limit, hint: Some("due"), ..List::default() };
-    let entries = pages(app).list(list).await?.into_iter().flat_map(|page| page.entries);
+pub(super) async fn list_due(app: &App, before: DateTime, limit: i64) -> All {
+    let due = pages(app).list_older(("entries.due.at", "due"), before, limit).await?;
+    let entries = due.into_iter().flat_map(|page| page.entries);
     let is_due =
         |comment: &CommentDocument| comment.due.as_ref().is_some_and(|due| due.at < before);
     Ok(entries.filter(is_due).collect())

@@ -16,7 +16,7 @@ use super::{
             ParentKind, Rating, of_kind,
         },
     },
-    CAP, Discussed,
+    CAP, Discussed, Found,
 };
 use crate::{
     app::App,
@@ -30,17 +30,14 @@ use crate::{
 };
 
 /// Number of newest comments that a discussed document carries.
-pub(in super::super) const LATEST: usize = 10;
+pub(crate) const LATEST: usize = 10;
 /// The same for MongoDB.
 const SLICE: i32 = 10;
 /// Characters of a comment in the discussed document.
 const EXCERPT: usize = 280;
 
 /// The discussion, without a check of visibility.
-pub(in super::super) async fn settled<'a>(
-    app: &'a App,
-    parent: &Parent,
-) -> Result<Option<Discussed<'a>>, Error> {
+pub(crate) async fn settled<'a>(app: &'a App, parent: &Parent) -> Found<Discussed<'a>> {
     of_kind!(parent.kind, Own => {
         let found = app.collection::<Own>().get_settled(&parent.key).await?;
         Ok(found.and_then(|found| of(app, found)))
@@ -54,7 +51,7 @@ async fn write<'a>(
     guard: Document,
     update: impl Into<UpdateModifications>,
     attempt: &Attempt,
-) -> Result<Option<Discussed<'a>>, Error> {
+) -> Found<Discussed<'a>> {
     let filter = both(doc! { "_id": &parent.key }, guard);
     of_kind!(parent.kind, Own => {
         let write = app.collection::<Own>().guarded(filter, update).within(attempt);
@@ -65,13 +62,13 @@ async fn write<'a>(
 }
 
 /// Opens a discussion if there is none.
-pub(in super::super) async fn open_discussion<'a>(
+pub(crate) async fn open_discussion<'a>(
     app: &'a App,
     parent: &Parent,
     layout: Layout,
     seen: Document,
     attempt: &Attempt,
-) -> Result<Option<Discussed<'a>>, Error> {
+) -> Found<Discussed<'a>> {
     let guard = both(seen, doc! { "discussion": { "$exists": false } });
     let discussion = OpenDiscussion {
         id: app.ids().random(),
@@ -125,7 +122,7 @@ pub(super) fn taking(comments: &[&CommentDocument], attempt: &Attempt) -> (Docum
 }
 
 /// The excerpt of a comment for the discussed document.
-pub(in super::super) fn excerpt(comment: &CommentDocument) -> CommentExcerpt {
+pub(crate) fn excerpt(comment: &CommentDocument) -> CommentExcerpt {
     let CommentDocument { id, slug, author, author_name, text, stars, at, .. } = comment.clone();
     let end = text.char_indices().nth(EXCERPT).map(|(end, _)| end);
     let is_cut = end.is_some();
@@ -140,30 +137,26 @@ impl Discussed<'_> {
         guard: Document,
         update: impl Into<UpdateModifications>,
         attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Found<Self> {
         let guard = both(guard, doc! { "discussion.id": &self.id });
         write(self.app, &self.parent, guard, update, attempt).await
     }
 
     /// Commits the posts of comments, none of which is committed: counts them and adds them to the newest, if the
     /// epoch is still that of their store.
-    pub(in super::super) async fn take(
+    pub(crate) async fn take(
         &self,
         comments: &[&CommentDocument],
         seen: Document,
         attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Found<Self> {
         let (untaken, update) = taking(comments, attempt);
         let now = doc! { "discussion.epoch": self.epoch };
         self.write(both(both(seen, now), untaken), update, attempt).await
     }
 
     /// Marks a tag as void, unless it is already marked.
-    pub(in super::super) async fn void(
-        &self,
-        tag: &str,
-        attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) async fn void(&self, tag: &str, attempt: &Attempt) -> Found<Self> {
         let guard = doc! { "discussion.taken.tag": { "$ne": tag } };
         let void = doc! { "tag": tag, "at": attempt.now(), "void": true };
         let update = doc! { "$push": { "discussion.taken": void }, "$min": touch(attempt) };
@@ -172,12 +165,12 @@ impl Discussed<'_> {
 
     /// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
     /// and this number of comments; one of them replaces the removed comment.
-    pub(in super::super) async fn give(
+    pub(crate) async fn give(
         &self,
         comment: &CommentDocument,
         newest: &[CommentDocument],
         attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Found<Self> {
         let Some(due) = &comment.due else { return Ok(None) };
         let mut guard = doc! {
             "discussion.version": self.version,
@@ -222,12 +215,12 @@ impl Discussed<'_> {
     }
 
     /// Changes the layout: from now on comments are posted to a store of the next epoch.
-    pub(in super::super) async fn migrate(
+    pub(crate) async fn migrate(
         &self,
         to: Layout,
         seen: Document,
         attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Found<Self> {
         let mut guard = doc! {
             "discussion.epoch": self.epoch,
             "discussion.migration": { "$exists": false },
@@ -258,10 +251,7 @@ impl Discussed<'_> {
     }
 
     /// Notes that everything is copied.
-    pub(in super::super) async fn mark_copied(
-        &self,
-        attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) async fn mark_copied(&self, attempt: &Attempt) -> Found<Self> {
         let guard = doc! {
             "discussion.epoch": self.epoch,
             "discussion.migration.at": { "$exists": true },
@@ -272,7 +262,7 @@ impl Discussed<'_> {
     }
 
     /// Removes the note of a migration whose old store is gone, together with the comments of an embedded store.
-    pub(in super::super) async fn close(&self, attempt: &Attempt) -> Result<Option<Self>, Error> {
+    pub(crate) async fn close(&self, attempt: &Attempt) -> Found<Self> {
         let guard = doc! {
             "discussion.epoch": self.epoch,
             "discussion.migration.copiedAt": { "$exists": true },
@@ -285,11 +275,7 @@ impl Discussed<'_> {
     }
 
     /// Removes the marks with these tags, and sets `touchedAt` to the oldest work that is left.
-    pub(in super::super) async fn forget_taken(
-        &self,
-        tags: &[String],
-        attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) async fn forget_taken(&self, tags: &[String], attempt: &Attempt) -> Found<Self> {
         let told = doc! { "$in": ["$$this.tag", literal(tags)] };
         let left = filter(array("discussion.taken"), doc! { "$not": [told] });
         let told = doc! { "$min": "$discussion.taken.at" };
@@ -302,7 +288,7 @@ impl Discussed<'_> {
     }
 
     /// Notes that no work is left, if that is still the case.
-    pub(in super::super) async fn rest(&self, attempt: &Attempt) -> Result<Option<Self>, Error> {
+    pub(crate) async fn rest(&self, attempt: &Attempt) -> Found<Self> {
         let guard = doc! {
             "discussion.touchedAt": self.touched_at,
             "discussion.taken": [],
@@ -314,11 +300,7 @@ impl Discussed<'_> {
 
     /// Rewrites the derived values, if no post, edit, removal or migration was committed since the discussion was
     /// read.
-    pub(in super::super) async fn rebuild(
-        &self,
-        derived: &Derived,
-        attempt: &Attempt,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) async fn rebuild(&self, derived: &Derived, attempt: &Attempt) -> Found<Self> {
         let guard = doc! {
             "discussion.epoch": self.epoch,
             "discussion.version": self.version,
@@ -341,7 +323,7 @@ impl Discussed<'_> {
 }
 
 /// Discussions whose `touchedAt` is before `before`, oldest first.
-pub(in super::super) async fn list_touched(
+pub(crate) async fn list_touched(
     app: &App,
     before: DateTime,
     limit: i64,
@@ -378,7 +360,7 @@ fn of<const KIND: usize>(app: &App, found: ParentDocument<KIND>) -> Option<Discu
 }
 
 /// Every discussion.
-pub(in super::super) async fn for_each<'a>(
+pub(crate) async fn for_each<'a>(
     app: &'a App,
     mut each: impl FnMut(Discussed<'a>),
 ) -> Result<(), Error> {
@@ -409,7 +391,7 @@ fn seen<const KIND: usize>(
 }
 
 /// Reads the discussion for lists.
-pub(in super::super) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Seen<'a>, Error> {
+pub(crate) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Seen<'a>, Error> {
     of_kind!(parent.kind, Own => {
         if Own::IS_TIMED {
             return Ok(open(cx, parent).await?.1);
@@ -420,7 +402,7 @@ pub(in super::super) async fn find<'a>(cx: Cx<'a>, parent: &Parent) -> Result<Se
 }
 
 /// Which of these documents the caller can see, with one command per kind.
-pub(in super::super) async fn list_seen(
+pub(crate) async fn list_seen(
     cx: Cx<'_>,
     parents: &HashSet<&Parent>,
 ) -> Result<HashSet<Parent>, Error> {
@@ -449,10 +431,7 @@ async fn list_seen_of(
 }
 
 /// Reads the discussion and begins an attempt with that read.
-pub(in super::super) async fn open<'a>(
-    cx: Cx<'a>,
-    parent: &Parent,
-) -> Result<(Attempt, Seen<'a>), Error> {
+pub(crate) async fn open<'a>(cx: Cx<'a>, parent: &Parent) -> Result<(Attempt, Seen<'a>), Error> {
     of_kind!(parent.kind, Own => {
         let (attempt, found) = cx.collection::<Own>().open(cx.bounds(), &parent.key).await?;
         Ok((attempt, seen(cx, found, Some(attempt.now()))))
@@ -460,7 +439,7 @@ pub(in super::super) async fn open<'a>(
 }
 
 /// Like [`open`], whether or not the caller can see the document.
-pub(in super::super) async fn reopen<'a>(
+pub(crate) async fn reopen<'a>(
     app: &'a App,
     parent: &Parent,
 ) -> Result<(Attempt, Option<Discussed<'a>>), Error> {

@@ -4,7 +4,7 @@ use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, OpenDiscussion},
-    By, Change, Inserted, Part, Place, Range, Which, posted,
+    All, By, Change, Found, Inserted, Part, Place, Range, Which, posted,
 };
 use crate::{
     app::App,
@@ -23,15 +23,12 @@ fn comments(app: &App) -> Collection<CommentDocument> {
 }
 
 /// Inserts comments in bulk; comments that exist stay. Returns whether none existed.
-pub(in super::super) async fn insert_all(
-    app: &App,
-    bulk: &[CommentDocument],
-) -> Result<bool, Error> {
+pub(crate) async fn insert_all(app: &App, bulk: &[CommentDocument]) -> Result<bool, Error> {
     Ok(comments(app).insert_many(bulk.to_vec()).await?.is_empty())
 }
 
 /// Empties the outboxes of comments with a pending POST; returns whether all of them had one.
-pub(in super::super) async fn settle_all(
+pub(crate) async fn settle_all(
     place: &Place<'_>,
     bulk: &[&CommentDocument],
     attempt: &Attempt,
@@ -58,7 +55,7 @@ pub(super) async fn insert(
     Ok(there.map_or(Inserted::SlugTaken, Inserted::Exists))
 }
 
-pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
+pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Found<CommentDocument> {
     match by {
         By::Id(id) => comments(place.app).get_settled(&place.key(id)).await,
         By::Slug(slug) => {
@@ -69,14 +66,9 @@ pub(super) async fn find(place: &Place<'_>, by: By<'_>) -> Result<Option<Comment
     }
 }
 
-pub(super) async fn find_all(
-    place: &Place<'_>,
-    ids: &[String],
-) -> Result<Vec<CommentDocument>, Error> {
+pub(super) async fn find_all(place: &Place<'_>, ids: &[String]) -> All {
     let keys: Vec<_> = ids.iter().map(|id| place.key(id)).collect();
-    let limit = i64::try_from(keys.len()).unwrap_or(i64::MAX);
-    let filter = doc! { "_id": { "$in": keys } };
-    comments(place.app).list(List { filter, limit, ..List::default() }).await
+    comments(place.app).list(List::of_ids(&keys)).await
 }
 
 pub(super) async fn change(
@@ -85,16 +77,12 @@ pub(super) async fn change(
     guard: Document,
     change: Change,
     attempt: &Attempt,
-) -> Result<Option<CommentDocument>, Error> {
+) -> Found<CommentDocument> {
     let filter = both(doc! { "_id": place.key(id), "sealed": { "$ne": true } }, guard);
     comments(place.app).guarded(filter, change.at("")).within(attempt).apply().await.decided()
 }
 
-pub(super) async fn list(
-    place: &Place<'_>,
-    part: &Part<'_>,
-    _: Option<&OpenDiscussion>,
-) -> Result<Vec<CommentDocument>, Error> {
+pub(super) async fn list(place: &Place<'_>, part: &Part<'_>, _: Option<&OpenDiscussion>) -> All {
     let threaded = if part.listing.is_threaded() { "threaded" } else { "chronological" };
     let mut filter = doc! { "on": place.on() };
     let hint = match &part.listing.0 {
@@ -141,12 +129,6 @@ pub(super) async fn copy(
     Ok(())
 }
 
-pub(super) async fn list_due(
-    app: &App,
-    before: DateTime,
-    limit: i64,
-) -> Result<Vec<CommentDocument>, Error> {
-    let filter = doc! { "due.at": { "$lt": before } };
-    let (sort, hint) = (doc! { "due.at": 1 }, Some("due"));
-    comments(app).list(List { filter, sort, limit, hint, ..List::default() }).await
+pub(super) async fn list_due(app: &App, before: DateTime, limit: i64) -> All {
+    comments(app).list_older(("due.at", "due"), before, limit).await
 }

@@ -149,17 +149,16 @@ pub async fn below(
     Ok(page.connection(found, slug, Content::from))
 }
 
-/// Former versions, newest first.
+/// Former versions of the content with that `_id`, newest first.
 pub async fn revisions(
     app: &App,
-    content: &ID,
+    id: &str,
     paging: Paging,
 ) -> Result<Connection<String, ContentRevision>, Error> {
-    let id = id_or_none(content);
     let order =
         Order { list: format!("contentRevisions {id}"), keys: vec![("version.number", -1)] };
     let page = Page::new(app, order, paging)?;
-    let found = store::list_revisions(app, &page, &id).await?;
+    let found = store::list_revisions(app, &page, id).await?;
     Ok(page.connection(found, |found| vec![found.version.number.into()], ContentRevision::from))
 }
 

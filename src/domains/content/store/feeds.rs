@@ -169,13 +169,14 @@ async fn rank(
         .collection::<NodeDocument>()
         .rank(vec![
             doc! { "$match": words },
-            // Pages follow this order; only the best matches are read completely.
+            // Only the best matches are read completely. A page sorts them once more, in its own direction.
             doc! { "$sort": { "score": { "$meta": "textScore" }, "_id": 1 } },
             doc! { "$limit": BEST },
             doc! { "$project": {
                 "score": { "$meta": "textScore" }, "now": "$$NOW", "document": shape,
             } },
             doc! { "$match": rest.filter },
+            doc! { "$sort": rest.sort },
             doc! { "$limit": rest.limit },
         ])
         .await?;

@@ -1,20 +1,27 @@
 //! Content as clients see it. The fields that all content has are generated for each type.
 
-use async_graphql::{Context, Enum, ID, Interface, Object, Result};
+use async_graphql::{Context, Enum, ID, Interface, Object, Result, connection::Connection};
 use mongodb::bson;
 
 use super::{
     super::{
         documents::{self, Detail, NodeDocument},
-        markdown,
+        markdown, operations,
     },
-    parts::{ContentAuthor, ContentDraft, ReaderRole},
+    parts::{ContentDraft, ContentRevision, ReaderRole},
     photo::Photo,
 };
 use crate::{
-    domains::{assets::AssetDocument, comments::{Discussion, ParentKind}},
+    domains::{
+        assets::AssetDocument,
+        audiences::may_see,
+        comments::{Discussion, ParentKind},
+    },
     graphql::{
+        app,
+        author::Author,
         node_id::NodeKind,
+        page::paging,
         requester,
         requester::{Requester, Role, Who},
         scalars::{DateTime, LocaleTag, Slug},
@@ -51,11 +58,9 @@ impl Shown {
     /// roles; editors see everything.
     pub fn to(requester: &Requester, found: Timed<NodeDocument>) -> Option<Self> {
         let Timed { now, document: node } = found;
-        let may_read =
-            |name: &String| Role::from_name(name).is_some_and(|role| requester.has(role));
-        let access = &node.metadata.access;
-        let reads = node.shown(now).is_some() && (access.is_empty() || access.iter().any(may_read));
-        let sees = node.deleted_at.is_none() && (reads || requester.has(Role::Editor));
+        let is_published = node.shown(now).is_some();
+        let sees =
+            node.deleted_at.is_none() && may_see(requester, &node.metadata.access, is_published);
         sees.then(|| Self::written(node, now))
     }
 
@@ -118,6 +123,11 @@ impl Shown {
         desc = "Global id of the parent; null for a root."
     ),
     field(
+        name = "parent",
+        ty = "Result<Option<Content>>",
+        desc = "Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it."
+    ),
+    field(
         name = "redirected_from",
         ty = "Option<&str>",
         desc = "Former path by which the client asked for the content; null if it asked by the present path or by id. A client should redirect readers to `path`."
@@ -140,7 +150,11 @@ impl Shown {
         ty = "Vec<ReaderRole>",
         desc = "Roles that may read the content; an empty list permits everyone."
     ),
-    field(name = "author", ty = "ContentAuthor", desc = "Author of the content."),
+    field(
+        name = "author",
+        ty = "Author",
+        desc = "Author of the content, with the name that readers see."
+    ),
     field(name = "created_at", ty = "DateTime", desc = "Time at which the content was created."),
     field(
         name = "published_at",
@@ -161,6 +175,11 @@ impl Shown {
         name = "draft",
         ty = "Result<Option<ContentDraft>>",
         desc = "Draft that editors work on. Null, with an error, unless the caller is an editor. Who: editor."
+    ),
+    field(
+        name = "revisions",
+        ty = "Result<Option<Connection<String, ContentRevision>>>",
+        desc = "Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an editor. Null for a picture, which has none. Who: editor."
     )
 )]
 pub enum Content {
@@ -198,6 +217,13 @@ impl From<Shown> for Content {
     }
 }
 
+/// The parent with that `_id`, if the caller can see it.
+pub(super) async fn parent_of(context: &Context<'_>, id: Option<&str>) -> Result<Option<Content>> {
+    let Some(id) = id else { return Ok(None) };
+    let found = operations::by_id(app(context), requester(context), id).await?;
+    Ok(found.map(Content::from))
+}
+
 /// A type of content: the common fields and its own.
 macro_rules! content_type {
     ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
@@ -226,6 +252,11 @@ macro_rules! content_type {
             /// Global id of the parent; null for a root.
             async fn parent_id(&self) -> Option<ID> {
                 self.0.node.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+            }
+
+            /// Parent, as `content(by: { id: … })` returns it; null for a root, and if the caller can't see it.
+            async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
+                parent_of(context, self.0.node.metadata.parent_id.as_deref()).await
             }
 
             /// Former path by which the client asked for the content; null if it asked by the present path or
@@ -264,10 +295,10 @@ macro_rules! content_type {
                 ReaderRole::of(&self.0.node.metadata.access)
             }
 
-            /// Author of the content.
-            async fn author(&self) -> ContentAuthor {
+            /// Author of the content, with the name that readers see.
+            async fn author(&self) -> Author {
                 let author = &self.0.node.metadata.author;
-                ContentAuthor::of(&author.id, &author.name)
+                Author::new(&author.id, Some(&author.name))
             }
 
             /// Time at which the content was created.
@@ -299,6 +330,20 @@ macro_rules! content_type {
                 // resolved without the guard.
                 Who::Role(Role::Editor).check_requester(requester(context))?;
                 Ok(Some(ContentDraft(self.0.node.clone())))
+            }
+
+            /// Former versions, newest first; the last 50 are kept. Null, with an error, unless the caller is an
+            /// editor.
+            ///
+            /// Who: editor.
+            async fn revisions(
+                &self,
+                context: &Context<'_>,
+            ) -> Result<Option<Connection<String, ContentRevision>>> {
+                // Checked here for the same reason as the draft.
+                Who::Role(Role::Editor).check_requester(requester(context))?;
+                let (id, paging) = (&self.0.node.id, paging(context)?);
+                Ok(Some(operations::revisions(app(context), id, paging).await?))
             }
 
             $($own)*

@@ -1,9 +1,9 @@
-//! GraphQL types that all content shares: roles of readers, author, draft and former versions.
+//! GraphQL types that all content shares: roles of readers, draft and former versions.
 
 use async_graphql::{Enum, ID, Object, Result};
 
 use super::super::{
-    documents::{Author, NodeDocument, Revised, RevisionDocument},
+    documents::{NodeDocument, Revised, RevisionDocument},
     markdown,
 };
 use crate::graphql::{
@@ -57,31 +57,6 @@ impl ReaderRole {
 
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, role)| role.name() == name).map(|(own, _)| own)
-    }
-}
-
-/// Author of content.
-#[derive(Debug)]
-pub struct ContentAuthor(Author);
-
-impl ContentAuthor {
-    /// The author with this subject and this name.
-    pub(super) fn of(id: &str, name: &str) -> Self {
-        Self(Author { id: id.to_owned(), name: name.to_owned() })
-    }
-}
-
-/// Author of content.
-#[Object]
-impl ContentAuthor {
-    /// Subject of the author's token.
-    async fn id(&self) -> ID {
-        ID(self.0.id.clone())
-    }
-
-    /// Name of the author that readers see.
-    async fn name(&self) -> &str {
-        &self.0.name
     }
 }
 

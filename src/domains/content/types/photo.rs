@@ -1,18 +1,22 @@
 //! Pictures among content. They are assets.
 
-use async_graphql::{Context, ID, Object, Result};
+use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
-use super::parts::{ContentAuthor, ContentDraft, ReaderRole};
+use super::{
+    nodes::{Content, parent_of},
+    parts::{ContentDraft, ContentRevision, ReaderRole},
+};
 use crate::{
     domains::{
         assets::{AssetDocument, FileFacts},
         comments::{Discussion, ParentKind},
     },
     graphql::{
+        author::Author,
         node_id::NodeKind,
         requester,
         requester::{Role, Who},
-        scalars::{DateTime, LocaleTag, Long, Slug},
+        scalars::{DateTime, LocaleTag, Slug, int},
     },
 };
 
@@ -42,6 +46,11 @@ impl Photo {
     /// Global id of the parent; null for a root.
     pub(super) async fn parent_id(&self) -> Option<ID> {
         self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+    }
+
+    /// Folder or gallery that contains the picture; null for a root, and if the caller can't see it.
+    pub(super) async fn parent(&self, context: &Context<'_>) -> Result<Option<Content>> {
+        parent_of(context, self.0.metadata.parent_id.as_deref()).await
     }
 
     /// Always null: pictures have no former paths.
@@ -79,10 +88,10 @@ impl Photo {
         ReaderRole::of(&self.0.metadata.access)
     }
 
-    /// Author of the picture.
-    pub(super) async fn author(&self) -> ContentAuthor {
+    /// Author of the picture, with the name that readers see.
+    pub(super) async fn author(&self) -> Author {
         let author = &self.0.metadata.author;
-        ContentAuthor::of(&author.id, &author.name)
+        Author::new(&author.id, Some(&author.name))
     }
 
     /// Time at which the asset was created.
@@ -114,6 +123,17 @@ impl Photo {
         Ok(None)
     }
 
+    /// Always null, because pictures have no former versions. With an error unless the caller is an editor.
+    ///
+    /// Who: editor.
+    pub(super) async fn revisions(
+        &self,
+        context: &Context<'_>,
+    ) -> Result<Option<Connection<String, ContentRevision>>> {
+        Who::Role(Role::Editor).check_requester(requester(context))?;
+        Ok(None)
+    }
+
     /// URL of the file, relative to the address of this gateway.
     async fn url(&self) -> String {
         format!("/assets{}", self.0.metadata.path)
@@ -125,13 +145,13 @@ impl Photo {
     }
 
     /// Width in pixels; null if unknown.
-    async fn width(&self) -> Option<Long> {
-        self.file().and_then(|file| file.width).map(Long)
+    async fn width(&self) -> Option<i32> {
+        self.file().and_then(|file| file.width).map(int)
     }
 
     /// Height in pixels; null if unknown.
-    async fn height(&self) -> Option<Long> {
-        self.file().and_then(|file| file.height).map(Long)
+    async fn height(&self) -> Option<i32> {
+        self.file().and_then(|file| file.height).map(int)
     }
 }
 

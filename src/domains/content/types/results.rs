@@ -116,9 +116,9 @@ refusal! {
     /// The move would put content into itself or into one of its descendants.
     struct WouldContainItself as "WOULD_MAKE_CIRCLE" {
         /// Global id of the content that was to be moved.
-        pub content: ID,
+        pub content_id: ID,
         /// Global id of the new parent. It is the content itself or one of its descendants.
-        pub parent: ID,
+        pub parent_id: ID,
     }
 }
 

@@ -99,7 +99,7 @@ impl Call<'_> {
         attempt: &Attempt,
     ) -> Result<Option<OrderDocument>, Stop<AdjustOrderLineResult>> {
         let app = &self.cx;
-        let raise = self.begun(order, line, attempt)?;
+        let raise = self.new_raise(order, line, attempt)?;
         let payment = self.input.payment.as_ref();
         let payment = payment.map_or_else(|| order.payer.clone(), Payment::from);
         let amount = Money::new(raise.amount, order.currency);
@@ -116,7 +116,7 @@ impl Call<'_> {
 
     /// The record of a raise. Tag and payment id are derived from the revision as read, which writing the record
     /// raises. So no two tries share them.
-    fn begun(
+    fn new_raise(
         &self,
         order: &OrderDocument,
         line: &OrderLine,

@@ -79,7 +79,7 @@ async fn ordered(
     app: &App,
     cart: &CartDocument,
 ) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
-    let id = &begun(cart)?.id;
+    let id = &claimed(cart)?.id;
     match store::find(app, id).await?.filter(|order| !order.deleted) {
         Some(order) => Ok(order),
         None => Err(NotFound::of(NodeKind::Order, id).into()),
@@ -122,7 +122,7 @@ async fn carry_through(
     cart: &CartDocument,
     attempt: &Attempt,
 ) -> Result<OrderDocument, Stop<CheckoutCartResult>> {
-    let checkout = begun(cart)?;
+    let checkout = claimed(cart)?;
     if let Some(lack) = secure(app, cart, checkout, attempt).await? {
         let was_ours = undo(app, cart, checkout).await?;
         return Err(if was_ours { lack } else { attempt.overdue().into() });
@@ -255,7 +255,7 @@ pub(in super::super) async fn recover(
     cart: &CartDocument,
     attempt: &Attempt,
 ) -> Result<(), Error> {
-    let checkout = begun(cart)?;
+    let checkout = claimed(cart)?;
     match cart.state {
         CartState::Pending | CartState::Voiding => undo(app, cart, checkout).await.map(|_| ()),
         CartState::Paid => go_forward(app, cart, checkout, attempt).await.map(|_| ()),
@@ -263,7 +263,7 @@ pub(in super::super) async fn recover(
     }
 }
 
-fn begun(cart: &CartDocument) -> Result<&Checkout, Error> {
+fn claimed(cart: &CartDocument) -> Result<&Checkout, Error> {
     cart.checkout.as_ref().ok_or_else(|| Error::internal("a cart without its checkout"))
 }
 

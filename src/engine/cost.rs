@@ -3,7 +3,8 @@
 //! The cost is the number of objects that the response may hold. Each object counts one, and selections below
 //! a list count once for each element. The length of a connection is its `first` (or `last`). The length of a
 //! list that is requested by a list of keys is the number of keys. For other lists [`ASSUMED`] elements are
-//! assumed. A field of a root type counts [`ROOT`] more, because it sends one or several commands to MongoDB.
+//! assumed. A field of a root type, and a connection of each element of a list, counts [`COMMAND`] more, because it
+//! sends one or several commands to MongoDB.
 //! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
 
 use std::collections::{HashMap, HashSet};
@@ -25,8 +26,8 @@ use crate::{config::Config, error::Error, graphql::page};
 
 /// Assumed length of a list for which no argument gives a length.
 const ASSUMED: usize = 10;
-/// Additional cost of a field of a root type.
-const ROOT: usize = 10;
+/// Additional cost of a field that sends commands of its own: one of a root type, or a connection.
+const COMMAND: usize = 10;
 /// Maximum number of selections of a document, with fragments counted at each spread. Fragments within
 /// fragments can be short and expand to very many selections.
 const MOST_SELECTIONS: usize = 20_000;
@@ -279,22 +280,23 @@ impl<'a> Walk<'a, '_> {
             // Introspection, or a field that the library rejects.
             return self.set(below, "", depth + 1, None);
         };
-        let root = if depth == 1 { ROOT } else { 0 };
         let of = named(ty);
+        let is_page = of.ends_with("Connection");
+        let command = if depth == 1 || is_page { COMMAND } else { 0 };
         if !self.types.is_composite(of) {
-            return Ok(root);
+            return Ok(command);
         }
         let asked = self.asked_length(field);
         let is_list = matches!(ty.base, BaseType::List(_));
         let (times, inner) = if is_list {
             (length.or(asked).unwrap_or(ASSUMED), None)
-        } else if of.ends_with("Connection") {
+        } else if is_page {
             (1, Some(asked.unwrap_or(page::DEFAULT.unsigned_abs() as usize)))
         } else {
             (1, None)
         };
         let one = 1 + self.set(below, of, depth + 1, inner)?;
-        Ok(root.saturating_add(times.saturating_mul(one)))
+        Ok(command.saturating_add(times.saturating_mul(one)))
     }
 
     /// Number of elements that the arguments request. More than a page may have are refused later.

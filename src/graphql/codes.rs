@@ -86,13 +86,14 @@ impl UserError {
     /// Registers the interface with all refusals as its members. The library drops types that no field names, so
     /// this is done after all other types are registered.
     pub fn register(registry: &mut Registry) {
-        let name = Self::create_type_info(registry);
+        Self::create_type_info(registry);
+        let name = Self::type_name();
         let refusals = registry.implements.iter();
-        let refusals = refusals.filter(|(_, interfaces)| interfaces.contains(&name));
+        let refusals = refusals.filter(|(_, interfaces)| interfaces.contains(&*name));
         let refusals: Vec<_> = refusals.map(|(refusal, _)| refusal.clone()).collect();
         let exists = |refusal: &String| registry.types.contains_key(refusal);
         let refusals: Vec<_> = refusals.into_iter().filter(exists).collect();
-        if let Some(MetaType::Interface { possible_types, .. }) = registry.types.get_mut(&name) {
+        if let Some(MetaType::Interface { possible_types, .. }) = registry.types.get_mut(&*name) {
             possible_types.extend(refusals);
         }
     }

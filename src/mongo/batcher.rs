@@ -1,16 +1,19 @@
 //! Batches items of many requests, such as keys, into few commands.
 //!
-//! Items that arrive while a command is in flight are sent together in the next one. There is no delay if no
-//! command is in flight. A second command is sent in parallel if [enough](Source::ENOUGH) items are queued,
+//! Items that arrive while a command is in flight are sent together in the next one. If no command is in flight,
+//! an item is sent when the task that queued it has been polled: the items that one task queues in one poll, such
+//! as the references of a list, share a command. A second command is sent in parallel if [enough](Source::ENOUGH) items are queued,
 //! if one has waited too long, or if batches are too small to be worth waiting for; there are at most
 //! [`LANES`] commands. An item never joins a command that was already sent, so that an answer is never older
 //! than its item. Nothing is cached beyond that.
 
 use std::{
     collections::VecDeque,
+    future::poll_fn,
     mem,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::Poll,
     time::Duration,
 };
 
@@ -130,7 +133,11 @@ impl<S: Source> Batches<S> {
         value: S::Value,
         question: &Question,
     ) -> Result<S::Answer, Error> {
-        let answer = self.enqueue(value, question)?;
+        let (answer, is_worth_one) = self.enqueue(value, question)?;
+        if is_worth_one {
+            polled_again().await;
+            self.open_lane_if_worth_one();
+        }
         answered(answer).await
     }
 
@@ -149,12 +156,12 @@ impl<S: Source> Batches<S> {
         answered(receiver).await
     }
 
-    /// Queues an item, and opens a lane if the queue is worth another command.
+    /// Queues an item. Also returns whether the queue is worth another command.
     fn enqueue(
-        self: &Arc<Self>,
+        &self,
         value: S::Value,
         question: &Question,
-    ) -> Result<oneshot::Receiver<S::Answer>, Error> {
+    ) -> Result<(oneshot::Receiver<S::Answer>, bool), Error> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.queue();
         if queue.waiting.len() >= QUEUE {
@@ -164,10 +171,14 @@ impl<S: Source> Batches<S> {
         self.waiting.inc();
         // The first item in an empty queue hasn't waited yet.
         queue.is_moving |= queue.waiting.len() == 1;
+        Ok((receiver, queue.is_worth_one(S::ENOUGH)))
+    }
+
+    fn open_lane_if_worth_one(self: &Arc<Self>) {
+        let mut queue = self.queue();
         if queue.is_worth_one(S::ENOUGH) {
             self.open_lane(&mut queue);
         }
-        Ok(receiver)
     }
 
     /// Opens a lane if there may be another one and no lane is about to send the queue.
@@ -243,6 +254,19 @@ impl<S: Source> Batches<S> {
         let traced: Vec<_> = questions.filter(Question::is_traced).collect();
         self.source.span(&traced, batch.len())
     }
+}
+
+/// Completes when the task is polled again, which it is at once.
+async fn polled_again() {
+    let mut is_first = true;
+    poll_fn(|context| {
+        if mem::take(&mut is_first) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
 }
 
 async fn answered<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {

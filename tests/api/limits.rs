@@ -98,6 +98,10 @@ async fn the_cost_multiplies_by_lists_and_is_told() {
     }
     let within = "{ categories(first: 2) { nodes { names { locale } } } }";
     assert_eq!(cost(within, json!({})).await, 10 + 1 + 2 * (1 + 10));
+    // A connection of each element of a list is a command for each.
+    let nested = "{ categories(first: 3) { nodes { id } } comments(subjectId: \"x\", first: 20) {
+        nodes { replies(first: 1) { nodes { id } } } } }";
+    assert_eq!(cost(nested, json!({})).await, 10 + 1 + 3 + 10 + 1 + 20 * (1 + 10 + 1 + 1));
     let (code, limit, message) = refused(&client, nodes, ids(991)).await;
     assert_eq!((code.as_str(), limit.as_str()), ("QUERY_TOO_COMPLEX", "max_cost"), "{message}");
     assert_eq!(message, "the operation may cost 1001, more than 1000");

@@ -37,7 +37,7 @@ const CANCEL: &str = "mutation($id: ID!) { cancelTransfer(input: { transferId: $
     __typename ... on Transfer { id state failureReason } ... on UserError { code message }
     ... on TransferNotCancellable { state } } }";
 const REVERSE: &str = "mutation($id: ID!) { reverseTransfer(input: { transferId: $id }) {
-    __typename ... on Transfer { id state kind sourceId destinationId reverses
+    __typename ... on Transfer { id state kind sourceId destinationId reversesId reverses { id }
         amount { minorUnits } }
     ... on UserError { code message } ... on TransferNotCancellable { state } } }";
 const STATUS: &str =
@@ -45,10 +45,12 @@ const STATUS: &str =
 pub(crate) const TRANSFERS: &str = "query($state: TransferState!, $first: Int, $after: String) {
     transfers(state: $state, first: $first, after: $after) {
         edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }";
-const STATEMENT: &str = "query($id: ID!, $first: Int, $after: String) {
-    statement(account: $id, first: $first, after: $after) {
-        nodes { effect { minorUnits } counterpartyId transfer { id state kind } }
-        pageInfo { hasNextPage endCursor } } }";
+const STATEMENT: &str =
+    "query($id: ID!, $first: Int, $after: String, $last: Int, $before: String) { account(id: $id) {
+    statement(first: $first, after: $after, last: $last, before: $before) {
+        nodes { effect { minorUnits } counterpartyId
+            transfer { id state kind source { id } destination { id } } }
+        pageInfo { hasNextPage endCursor hasPreviousPage startCursor } } } }";
 
 /// Opens an account of that caller's.
 pub(crate) async fn open(client: &Client, currency: &str) -> String {
@@ -420,7 +422,7 @@ async fn a_transfer_is_reversed_once() {
     assert_eq!(service.field(REVERSE, id.clone()).await["code"], "INSUFFICIENT_FUNDS");
     assert_eq!(gateway.snapshot().await, before);
     let back = service.field(REVERSE, json!({ "id": onward["id"] })).await;
-    assert_eq!((&back["kind"], &back["reverses"]), (&json!("REVERSAL"), &onward["id"]));
+    assert_eq!((&back["kind"], &back["reversesId"]), (&json!("REVERSAL"), &onward["id"]));
     assert_settled(&gateway).await;
 
     // Who asks while another's run of it is under way waits for that.
@@ -428,7 +430,7 @@ async fn a_transfer_is_reversed_once() {
     assert_one_arrived(&futures_util::future::join_all(all).await);
     assert_settled(&gateway).await;
     let reversed = service.field(REVERSE, id.clone()).await;
-    assert_eq!((&reversed["state"], &reversed["reverses"]), (&json!("DONE"), &sent["id"]));
+    assert_eq!((&reversed["state"], &reversed["reverses"]["id"]), (&json!("DONE"), &sent["id"]));
     assert_eq!((balance(&gateway, &from).await, balance(&gateway, &to).await), (100, 0));
     // A reversal is a transfer like any other, and can itself be reversed.
     let forth = service.field(REVERSE, json!({ "id": reversed["id"] })).await;
@@ -456,8 +458,12 @@ async fn a_statement_shows_what_each_transfer_did() {
     let response = anna.run(STATEMENT, json!({ "id": mine, "first": 2 })).await;
     let mut names = commands(&response);
     names.sort();
-    assert_eq!(names, ["find accounts", "find transfers"]);
-    let page = &response["data"]["statement"];
+    // The account, its statement, and the accounts of all its transfers.
+    assert_eq!(names, ["find accounts", "find accounts", "find transfers"]);
+    let page = &response["data"]["account"]["statement"];
+    let transfer = &page["nodes"][0]["transfer"];
+    assert_eq!(transfer["source"]["id"], json!(mine));
+    assert_eq!(transfer["destination"], Value::Null, "another's account");
     let effects = |page: &Value| -> Vec<i64> {
         let nodes = page["nodes"].as_array().expect("a list");
         nodes.iter().map(|node| node["effect"]["minorUnits"].as_i64().expect("a number")).collect()
@@ -466,20 +472,32 @@ async fn a_statement_shows_what_each_transfer_did() {
     assert_eq!(page["nodes"][0]["counterpartyId"], json!(other));
     assert_eq!(page["pageInfo"]["hasNextPage"], true);
     let after = &page["pageInfo"]["endCursor"];
+    let of = |found: Value| found["statement"].clone();
     let response = anna.run(STATEMENT, json!({ "id": mine, "first": 2, "after": after })).await;
-    assert_eq!(effects(&response["data"]["statement"]), [-7, -6]);
+    assert_eq!(effects(&response["data"]["account"]["statement"]), [-7, -6]);
     let sent = response["extensions"]["docgate"]["commands"].as_array().expect("commands");
     let list = sent.iter().find(|sent| sent["collection"] == "transfers").expect("the list");
     assert_looked_at_one_page(list);
-    let rest =
-        json!({ "id": mine, "after": response["data"]["statement"]["pageInfo"]["endCursor"] });
-    let tail = anna.field(STATEMENT, rest).await;
+    let next = &response["data"]["account"]["statement"]["pageInfo"]["endCursor"];
+    let tail = of(anna.field(STATEMENT, json!({ "id": mine, "after": next })).await);
     assert_eq!(effects(&tail), [-5, -4, -3, -2, -1, 100]);
     assert_eq!(tail["pageInfo"]["hasNextPage"], false);
     assert_eq!(
-        effects(&bert.field(STATEMENT, json!({ "id": other })).await),
+        effects(&of(bert.field(STATEMENT, json!({ "id": other })).await)),
         [9, 8, 7, 6, 5, 4, 3, 2, 1]
     );
+    // From the end.
+    let last = of(anna.field(STATEMENT, json!({ "id": mine, "last": 2 })).await);
+    assert_eq!(effects(&last), [-1, 100]);
+    let (info, before) = (&last["pageInfo"], &last["pageInfo"]["startCursor"]);
+    assert_eq!((&info["hasPreviousPage"], &info["hasNextPage"]), (&json!(true), &json!(false)));
+    let further = json!({ "id": mine, "last": 20, "before": before });
+    let further = of(anna.field(STATEMENT, further).await);
+    assert_eq!(effects(&further), [-9, -8, -7, -6, -5, -4, -3, -2]);
+    let info = &further["pageInfo"];
+    assert_eq!((&info["hasPreviousPage"], &info["hasNextPage"]), (&json!(false), &json!(true)));
+    let both = json!({ "id": mine, "first": 1, "last": 1 });
+    assert_eq!(anna.error_code(STATEMENT, both).await, "BAD_USER_INPUT");
     // A cursor belongs to its list.
     let foreign = json!({ "id": other, "after": after });
     assert_eq!(bert.error_code(STATEMENT, foreign).await, "BAD_USER_INPUT");
@@ -541,7 +559,7 @@ async fn a_balance_can_be_followed() {
     let anna = gateway.shopper("anna");
     let account = open(&anna, "EUR").await;
     let query =
-        "subscription($id: ID!) { balanceChanged(account: $id) { balance { minorUnits } } }";
+        "subscription($id: ID!) { balanceChanged(accountId: $id) { balance { minorUnits } } }";
     let mut live = anna.follow(query, json!({ "id": account })).await;
     let shown = |message: Value| message["data"]["balanceChanged"]["balance"]["minorUnits"].clone();
     assert_eq!(shown(live.next().await), 0);

@@ -42,7 +42,8 @@ async fn a_repeat_of_an_upload_does_not_bring_back_what_was_deleted() {
         let found = client.field(query, json!({ "by": by })).await;
         assert_eq!(found["nodes"], json!([]), "{by}");
     }
-    let gone = crate::content::ask(&gateway, "deleteContent", json!({ "contentId": gallery })).await;
+    let gone =
+        crate::content::ask(&gateway, "deleteContent", json!({ "contentId": gallery })).await;
     assert_eq!(gone["__typename"], "DeletedContent", "{gone:#}");
     // When ops are forgotten the stone goes.
     let_time_pass(&gateway).await;

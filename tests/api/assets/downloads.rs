@@ -178,7 +178,8 @@ async fn what_one_may_not_read_does_not_exist() {
     let gateway = Gateway::start().await;
     let folder = parent(&gateway, "/inside", "folder", &["analyst"]).await;
     let sent = file("a", "text/plain", "x");
-    let inherits = uploaded(&gateway, json!({ "slug": "inherits", "parentId": folder }), &sent).await;
+    let inherits =
+        uploaded(&gateway, json!({ "slug": "inherits", "parentId": folder }), &sent).await;
     assert_eq!(inherits["access"], json!(["analyst"]));
     let open = json!({ "slug": "open", "parentId": folder, "access": [] });
     uploaded(&gateway, open, &sent).await;

@@ -33,7 +33,7 @@ async fn a_file_becomes_an_asset_that_any_tool_reads() {
         assert_eq!(asset["sha256"], hex::encode(Sha256::digest(&bytes)));
         assert_eq!(asset["mediaType"], "application/octet-stream");
         assert_eq!(asset["title"], format!("Noise of {length}.BIN"));
-        assert_eq!(asset["author"], "the-editor");
+        assert_eq!(asset["author"], json!({ "id": "the-editor", "name": "the-editor" }));
         assert_eq!(Door::open(&gateway).bytes(&path, &[]).await, (200, bytes.clone()));
 
         // As the driver's own bucket reads it.

@@ -79,11 +79,9 @@ async fn is_seen(client: &Client, on: &str, id: &str, layout: &str) -> bool {
     }
     let mut seen = Vec::new();
     for (variable, field, fields) in asked {
-        let query = format!("query($subjectId: ID! {variable}) {{ found: {field} {fields} }}");
-        let mut variables = json!({ "subjectId": on });
-        if !variable.is_empty() {
-            variables["id"] = json!(id);
-        }
+        let variable = if variable.is_empty() { "$subjectId: ID!" } else { variable };
+        let query = format!("query({variable}) {{ found: {field} {fields} }}");
+        let variables = json!({ "subjectId": on, "id": id });
         let found = client.field(&query, variables).await;
         seen.push(found != Value::Null && found != json!([null]));
     }

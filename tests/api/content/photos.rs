@@ -112,7 +112,10 @@ async fn pictures_go_along_with_what_they_lie_in() {
     let gallery = put(&gateway, "GALLERY", "gallery", Some(&top)).await;
     upload(&gateway, "/top/gallery/one", PIXEL).await;
     ask(&gateway, "moveContent", json!({ "contentId": top, "slug": "moved" })).await;
-    assert_eq!(listed_by(&anyone, &json!({ "parentId": gallery }), 10).await, ["/moved/gallery/one"]);
+    assert_eq!(
+        listed_by(&anyone, &json!({ "parentId": gallery }), 10).await,
+        ["/moved/gallery/one"]
+    );
     let recent = listed_by(&anyone, &json!({ "below": "/moved" }), 10).await;
     assert_eq!(recent, ["/moved/gallery/one", "/moved/gallery", "/moved"]);
     assert_eq!(listed_by(&anyone, &json!({ "below": "/top" }), 10).await, [""; 0]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     SEEN, ask, at, by_id, create, draft, editor, id, listed, listed_by, publish, put, site,
 };
-use crate::support::{Gateway, commands};
+use crate::support::{Client, Gateway, commands};
 
 /// So many milliseconds from the gateway's next question for the server's clock on.
 async fn moment(gateway: &Gateway, millis: i64) -> String {

@@ -180,7 +180,7 @@ async fn every_room_is_followed_in_the_same_way() {
     let account = crate::shop::account(&gateway, "anna", 100).await;
     let mut socket = gateway.session(Some(&token("anna", &[]))).await;
     let query =
-        "subscription($id: ID!) { balanceChanged(account: $id) { balance { minorUnits } } }";
+        "subscription($id: ID!) { balanceChanged(accountId: $id) { balance { minorUnits } } }";
     socket.subscribe("1", query, json!({ "id": account })).await;
     let shown = |answer: &serde_json::Value| {
         answer["data"]["balanceChanged"]["balance"]["minorUnits"].as_i64().expect("a balance")

@@ -49,7 +49,7 @@ async fn an_end_is_told() {
     assert_eq!(socket.hear().await, json!({ "id": "1", "type": "complete" }));
     // The field's own refusal is an answer.
     socket
-        .subscribe("1", "subscription { balanceChanged(account: \"x\") { id } }", json!({}))
+        .subscribe("1", "subscription { balanceChanged(accountId: \"x\") { id } }", json!({}))
         .await;
     assert_eq!(socket.next("1").await["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
     assert_eq!(socket.hear().await, json!({ "id": "1", "type": "complete" }));

@@ -58,7 +58,7 @@ async fn queries_and_mutations_come_as_one_event() {
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_of_the_request_are_events_too() {
     let gateway = Gateway::start().await;
-    for text in ["{ nothing }", "{", "subscription { balanceChanged(account: \"x\") { id } }"] {
+    for text in ["{ nothing }", "{", "subscription { balanceChanged(accountId: \"x\") { id } }"] {
         let mut events = gateway.anonymous().events(text, json!({})).await;
         let answer = next(events.event().await);
         assert!(answer["errors"][0]["extensions"]["code"].is_string(), "{answer:#}");

@@ -390,9 +390,9 @@ async fn what_the_destination_can_no_longer_take_comes_back() {
     assert_eq!((&back["code"], &back["accountId"]), (&json!("ACCOUNT_FULL"), &json!(filling)));
     assert_status(&base, "b", "RETURNED", "DESTINATION_FULL").await;
     assert_eq!((balance(&base, &from).await, balance(&base, &filling).await), (30, 21));
-    let statement = "query($id: ID!) { statement(account: $id) {
-        nodes { effect { minorUnits } transfer { state } } } }";
-    let lines = anna.field(statement, json!({ "id": from })).await;
+    let statement = "query($id: ID!) { account(id: $id) { statement {
+        nodes { effect { minorUnits } transfer { state } } } } }";
+    let lines = anna.field(statement, json!({ "id": from })).await["statement"].take();
     assert_eq!(lines["nodes"][0]["effect"]["minorUnits"], 0, "{lines}");
     assert_settled(&slow).await;
     assert_settled(&base).await;

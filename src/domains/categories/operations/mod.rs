@@ -89,7 +89,7 @@ pub async fn subtree(
     let order = Order { list: format!("categorySubtree {path}"), keys: vec![("path", 1)] };
     let page = Page::new(app, order, paging)?;
     // It sorts before everything below it.
-    let itself = include_self && path != TOP;
+    let itself = include_self && path != TOP && (page.from().is_none() || page.is_backward());
     let found = store::list_subtree(app, &page, path, itself).await?;
     Ok(page.connection(found, |found| vec![Bson::from(found.path.as_str())], Category))
 }

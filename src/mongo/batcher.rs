@@ -1,19 +1,20 @@
 //! Batches items of many requests, such as keys, into few commands.
 //!
-//! Items that arrive while a command is in flight are sent together in the next one. If no command is in flight,
-//! an item is sent when the task that queued it has been polled: the items that one task queues in one poll, such
-//! as the references of a list, share a command. A second command is sent in parallel if [enough](Source::ENOUGH) items are queued,
+//! Items that arrive while a command is in flight are sent together in the next one. There is no delay if no
+//! command is in flight, except that the items of one request which are queued in one poll are sent
+//! [together]. A second command is sent in parallel if [enough](Source::ENOUGH) items are queued,
 //! if one has waited too long, or if batches are too small to be worth waiting for; there are at most
 //! [`LANES`] commands. An item never joins a command that was already sent, so that an answer is never older
 //! than its item. Nothing is cached beyond that.
 
 use std::{
+    cell::RefCell,
     collections::VecDeque,
     future::poll_fn,
     mem,
     panic::AssertUnwindSafe,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    task::Poll,
     time::Duration,
 };
 
@@ -105,6 +106,11 @@ impl<W> Queue<W> {
     fn is_worth_one(&self, many: usize) -> bool {
         self.waiting.len() >= self.enough(many)
     }
+
+    /// Whether there may be another lane, and none is about to send the queue.
+    fn may_open_lane(&self) -> bool {
+        self.lanes == self.sent && self.lanes < LANES
+    }
 }
 
 impl<S: Source> Batches<S> {
@@ -133,11 +139,7 @@ impl<S: Source> Batches<S> {
         value: S::Value,
         question: &Question,
     ) -> Result<S::Answer, Error> {
-        let (answer, is_worth_one) = self.enqueue(value, question)?;
-        if is_worth_one {
-            polled_again().await;
-            self.open_lane_if_worth_one();
-        }
+        let answer = self.enqueue(value, question)?;
         answered(answer).await
     }
 
@@ -156,12 +158,13 @@ impl<S: Source> Batches<S> {
         answered(receiver).await
     }
 
-    /// Queues an item. Also returns whether the queue is worth another command.
+    /// Queues an item. If the queue is worth another command, a lane is opened: at once, or at the end of the
+    /// poll that [`together`] surrounds.
     fn enqueue(
-        &self,
+        self: &Arc<Self>,
         value: S::Value,
         question: &Question,
-    ) -> Result<(oneshot::Receiver<S::Answer>, bool), Error> {
+    ) -> Result<oneshot::Receiver<S::Answer>, Error> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.queue();
         if queue.waiting.len() >= QUEUE {
@@ -171,19 +174,18 @@ impl<S: Source> Batches<S> {
         self.waiting.inc();
         // The first item in an empty queue hasn't waited yet.
         queue.is_moving |= queue.waiting.len() == 1;
-        Ok((receiver, queue.is_worth_one(S::ENOUGH)))
-    }
-
-    fn open_lane_if_worth_one(self: &Arc<Self>) {
-        let mut queue = self.queue();
-        if queue.is_worth_one(S::ENOUGH) {
-            self.open_lane(&mut queue);
+        let is_worth_one = queue.is_worth_one(S::ENOUGH) && queue.may_open_lane();
+        drop(queue);
+        if is_worth_one {
+            let batches: Arc<Self> = Arc::clone(self);
+            at_the_end(batches);
         }
+        Ok(receiver)
     }
 
-    /// Opens a lane if there may be another one and no lane is about to send the queue.
+    /// Opens a lane if there may be another one.
     fn open_lane(self: &Arc<Self>, queue: &mut Queue<Waiting<S>>) {
-        if queue.lanes == queue.sent && queue.lanes < LANES {
+        if queue.may_open_lane() {
             queue.lanes += 1;
             tokio::spawn(Arc::clone(self).lane());
         }
@@ -256,17 +258,65 @@ impl<S: Source> Batches<S> {
     }
 }
 
-/// Completes when the task is polled again, which it is at once.
-async fn polled_again() {
-    let mut is_first = true;
-    poll_fn(|context| {
-        if mem::take(&mut is_first) {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+/// A batcher with a queue that is worth another command.
+trait Open {
+    /// Opens a lane, unless another one has sent the queue meanwhile.
+    fn open(self: Arc<Self>);
+}
+
+impl<S: Source> Open for Batches<S> {
+    fn open(self: Arc<Self>) {
+        let mut queue = self.queue();
+        if queue.is_worth_one(S::ENOUGH) {
+            self.open_lane(&mut queue);
         }
-        Poll::Ready(())
+    }
+}
+
+thread_local! {
+    /// The batchers that open a lane at the end of the poll under way, if [`together`] surrounds it.
+    static QUEUED: RefCell<Option<Vec<Arc<dyn Open>>>> = const { RefCell::new(None) };
+}
+
+/// Opens a lane at the end of the poll under way, or at once if there is none.
+fn at_the_end(batches: Arc<dyn Open>) {
+    let left = QUEUED.with_borrow_mut(|queued| match queued {
+        Some(queued) => {
+            queued.push(batches);
+            None
+        }
+        None => Some(batches),
+    });
+    if let Some(batches) = left {
+        batches.open();
+    }
+}
+
+/// Runs a future so that the items that it queues in one poll are sent together. The references of a list,
+/// which are all queued before the first one has to wait, are then one command.
+pub async fn together<T>(future: impl Future<Output = T>) -> T {
+    /// The batchers of the surrounding poll, which are there again at the end, also if the poll panics.
+    struct Outer(Option<Vec<Arc<dyn Open>>>);
+
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            let outer = self.0.take();
+            let is_inside = outer.is_some();
+            let queued = QUEUED.replace(outer).into_iter().flatten();
+            if is_inside {
+                queued.for_each(at_the_end);
+            } else {
+                queued.for_each(Open::open);
+            }
+        }
+    }
+
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let _outer = Outer(QUEUED.replace(Some(Vec::new())));
+        future.as_mut().poll(context)
     })
-    .await;
+    .await
 }
 
 async fn answered<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {

@@ -42,6 +42,7 @@ mod raw_writes;
 mod sessions;
 pub mod watch;
 
+pub use batcher::together;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::Outcome;

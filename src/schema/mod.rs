@@ -26,6 +26,7 @@ use crate::{
     },
     error::Error,
     metrics::operations::OperationType,
+    mongo::together,
 };
 
 /// Query fields of all rooms, and those that belong to no room.
@@ -155,11 +156,11 @@ impl GatewaySchema {
                 direct.map(|direct| direct.execute(operation, request, as_text).boxed())
             };
             if let Some(answer) = answer {
-                return self.complete(Some(asked), answer.await, true);
+                return self.complete(Some(asked), together(answer).await, true);
             }
         }
         let (library, request, asked) = self.for_library(*prepared);
-        let response = Box::pin(library.execute(request)).await;
+        let response = together(Box::pin(library.execute(request))).await;
         self.complete(asked.as_ref(), response, false)
     }
 

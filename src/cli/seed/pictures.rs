@@ -54,7 +54,7 @@ pub(super) async fn hang(
             let slug = format!("{}-{}", picture.slug(), at + 1);
             let input = json!({
                 "file": null,
-                "parent": gallery,
+                "parentId": gallery,
                 "slug": slug,
                 "title": picture.title(),
                 "tags": ["picture", picture.place.0.to_lowercase(), picture.hour.0],

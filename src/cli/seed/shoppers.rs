@@ -56,7 +56,8 @@ pub(super) async fn arrive(
                 let mut random = Random::new(1_000 + number as u64);
                 let subject =
                     if number == 0 { SHOPPER.to_owned() } else { format!("shopper-{number}") };
-                let who = someone(&subject, &[]);
+                let name = name(&mut Random::new(7_000 + number as u64));
+                let who = Requester::new(&subject, Some(&name), Vec::new());
                 let account = open_account(door, &who, &format!("demo-account-{number}")).await?;
                 for deposit in 0..random.between(1, 3) {
                     let variables = json!({
@@ -67,7 +68,7 @@ pub(super) async fn arrive(
                     door.ask(service, DEPOSIT, variables).await?;
                 }
                 bar.inc(1);
-                Ok::<_, Failure>(Shopper { who, name: name(&mut random), account })
+                Ok::<_, Failure>(Shopper { who, name, account })
             }
         })
         .buffered(AT_ONCE)
@@ -130,7 +131,7 @@ const OPEN_CART: &str = "mutation($policy: CartPolicy!, $op: ID) {
     }
 }";
 
-const ADD: &str = "mutation($cart: ID!, $sku: ID!, $quantity: Long!, $op: ID!) {
+const ADD: &str = "mutation($cart: ID!, $sku: ID!, $quantity: Int!, $op: ID!) {
     addCartLine(input: {cartId: $cart, sku: $sku, quantity: $quantity, idempotencyKey: $op}) {
         __typename ... on UserError { code message }
     }
@@ -144,13 +145,13 @@ const CHECKOUT: &str = "mutation(
     $cart: ID!, $shipping: ShippingAddressInput!, $account: ID!, $op: ID!
 ) {
     checkoutCart(input: {
-        cartId: $cart, shipping: $shipping, payment: {account: $account}, idempotencyKey: $op
+        cartId: $cart, shipping: $shipping, payment: {accountId: $account}, idempotencyKey: $op
     }) {
         ... on Order { id lines { sku } } ... on UserError { code message }
     }
 }";
 
-const ADJUST: &str = "mutation($order: ID!, $sku: ID!, $quantity: Long!, $op: ID!) {
+const ADJUST: &str = "mutation($order: ID!, $sku: ID!, $quantity: Int!, $op: ID!) {
     adjustOrderLine(input: {orderId: $order, sku: $sku, quantity: $quantity, idempotencyKey: $op}) {
         __typename ... on UserError { code message }
     }

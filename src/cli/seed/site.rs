@@ -153,12 +153,12 @@ async fn put(door: &Door, parent: Option<&str>, piece: Piece) -> Result<String, 
     let place = parent.unwrap_or_default();
     input["idempotencyKey"] =
         json!(format!("demo-{place}-{}", input["slug"].as_str().unwrap_or_default()));
-    input["parent"] = json!(parent);
+    input["parentId"] = json!(parent);
     let made = door.ask(&editor, CREATE, json!({ "input": input })).await?;
     let made = &made["createContent"];
     let id = made["id"].as_str().unwrap_or_default().to_owned();
     if let Some(at) = at {
-        let input = json!({ "content": id, "version": made["draft"]["version"], "at": at });
+        let input = json!({ "contentId": id, "version": made["draft"]["version"], "at": at });
         door.ask(&editor, PUBLISH, json!({ "input": input })).await?;
     }
     Ok(id)

@@ -26,16 +26,16 @@ use crate::{
 };
 
 const OPEN: &str = "mutation($on: ID!, $layout: DiscussionLayout!) {
-    openDiscussion(input: {on: $on, layout: $layout}) {
+    openDiscussion(input: {subjectId: $on, layout: $layout}) {
         __typename ... on UserError { code message }
     }
 }";
 
 const FIND: &str = "query($path: String!) { content(by: {path: $path}) { id } }";
 
-const POST: &str = "mutation($on: ID!, $parent: String, $text: String!, $op: ID!) {
-    postComment(input: {on: $on, parentSlug: $parent, text: $text, idempotencyKey: $op}) {
-        ... on Comment { slug } ... on UserError { code message }
+const POST: &str = "mutation($on: ID!, $parent: ID, $text: String!, $op: ID!) {
+    postComment(input: {subjectId: $on, replyToId: $parent, text: $text, idempotencyKey: $op}) {
+        ... on Comment { id } ... on UserError { code message }
     }
 }";
 
@@ -95,13 +95,13 @@ pub(super) async fn talk(
     let threads = [(&merchant, of(short), SHORT, SAID), (&editor, entry, BLOG, THOUGHT)];
     for (who, on, count, phrases) in threads {
         open(door, who, &on, "EMBEDDED").await?;
-        let mut slugs: Vec<String> = Vec::new();
+        let mut posted: Vec<String> = Vec::new();
         let mut random = Random::new(3_000);
         for number in 0..count {
-            let to =
-                (number > 3 && random.chance(60)).then(|| slugs[random.below(slugs.len())].clone());
+            let to = (number > 3 && random.chance(60))
+                .then(|| posted[random.below(posted.len())].clone());
             let said = phrases.pick(&mut random);
-            slugs.push(post(door, &on, shoppers, number, said, to).await?);
+            posted.push(post(door, &on, shoppers, number, said, to).await?);
             bar.inc(1);
         }
     }
@@ -140,7 +140,7 @@ async fn open(door: &Door, who: &Requester, on: &ID, layout: &str) -> Result<(),
     Ok(())
 }
 
-/// Posts a comment; returns its slug.
+/// Posts a comment; returns its id.
 async fn post(
     door: &Door,
     on: &ID,
@@ -153,7 +153,7 @@ async fn post(
     let op = format!("demo-comment-{}-{number}", on.0);
     let variables = json!({ "on": on, "parent": to, "text": said, "op": op });
     let who = &random.favour(shoppers).who;
-    Ok(text(&door.ask(who, POST, variables).await?["postComment"]["slug"]))
+    Ok(text(&door.ask(who, POST, variables).await?["postComment"]["id"]))
 }
 
 /// Comments over one year. Some start a thread, most reply to a recent comment.

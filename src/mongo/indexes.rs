@@ -100,11 +100,7 @@ impl Index {
                 None => (key, Bson::Int32(1)),
             },
         };
-        self.keys
-            .split(' ')
-            .map(|key| value(key))
-            .map(|(field, key)| (field.to_owned(), key))
-            .collect()
+        self.keys.split(' ').map(value).map(|(field, key)| (field.to_owned(), key)).collect()
     }
 
     fn model(&self) -> IndexModel {

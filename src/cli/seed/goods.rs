@@ -1,14 +1,12 @@
 //! Categories, people, products with their contributors, and stock.
 
+use docgate_demo::{people::Cast, products::Product, tree::Category};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{
     MERCHANT, Steps,
     door::{Door, someone},
-    people::Cast,
-    products::Product,
-    tree::Category,
 };
 use crate::{
     app::App,

@@ -1,20 +1,15 @@
-//! The demo's shop, identical on every machine. Categories and products are imported; everything else is
-//! created through the schema, as by clients.
+//! Fills the demo's shop with the data of the crate `docgate-demo`. Categories, products and one discussion are
+//! imported; everything else is created through the schema, as by clients.
 
 mod cut;
 mod door;
 mod goods;
-mod people;
 mod pictures;
-mod products;
-mod random;
 mod shoppers;
 mod site;
 mod talk;
-mod texts;
-mod tree;
-mod words;
 
+use docgate_demo::{people::Cast, products, random::Random, tree};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use mongodb::Database;
 
@@ -24,12 +19,10 @@ use crate::{
     config::Config,
 };
 use door::Door;
-use people::Cast;
-use random::Random;
 use shoppers::Visits;
 
 pub(super) use cut::Cut;
-pub(super) use products::FIRST_SKU;
+pub(super) use docgate_demo::products::FIRST_SKU;
 
 /// Subject of the demo's shopper.
 pub(super) const SHOPPER: &str = "shopper";

@@ -3,6 +3,11 @@
 
 use std::time::Duration;
 
+use docgate_demo::{
+    products::Product,
+    random::Random,
+    words::{GIVEN, PLACES, SURNAME_ENDS, SURNAME_STARTS},
+};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
@@ -10,9 +15,6 @@ use super::{
     SHOPPER, Steps,
     door::{Door, someone},
     goods::{AT_ONCE, text},
-    products::Product,
-    random::Random,
-    words::{GIVEN, PLACES, SURNAME_ENDS, SURNAME_STARTS},
 };
 use crate::{
     app::App,

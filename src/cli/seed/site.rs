@@ -1,6 +1,10 @@
 //! The shop's site: pages, galleries, and two blogs in three languages.
 
 use async_graphql::ID;
+use docgate_demo::{
+    random::Random,
+    texts::{BLOGS, Blog, GALLERY, LANGUAGES, PAGES},
+};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
@@ -9,8 +13,6 @@ use super::{
     door::{Door, someone},
     goods::AT_ONCE,
     pictures::EDITOR,
-    random::Random,
-    texts::{BLOGS, Blog, GALLERY, LANGUAGES, PAGES},
 };
 use crate::{
     cli::failure::Failure,

@@ -1,6 +1,11 @@
 //! Discussions of the shop's products and of its blog, one in each layout, one of them long, and reviews.
 
 use async_graphql::ID;
+use docgate_demo::{
+    phrases::{REMARKS, THOUGHTS},
+    products::Product,
+    random::Random,
+};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use mongodb::bson::DateTime;
 use serde_json::json;
@@ -10,10 +15,7 @@ use super::{
     door::{Door, someone},
     goods::{AT_ONCE, text},
     pictures::EDITOR,
-    products::Product,
-    random::Random,
     shoppers::Shopper,
-    words::{NOUNS, PLACES},
 };
 use crate::{
     app::{App, rfc3339},
@@ -81,7 +83,7 @@ pub(super) async fn talk(
     let paged = of(paged);
     open(door, &merchant, &paged, "PAGED").await?;
     let posts = (0..PAGED).map(|number| {
-        let said = SAID.pick(&mut Random::new(5_500 + number as u64));
+        let said = REMARKS.pick(&mut Random::new(5_500 + number as u64));
         post(door, &paged, shoppers, number, said, None)
     });
     stream::iter(posts)
@@ -92,7 +94,7 @@ pub(super) async fn talk(
     let editor = someone(EDITOR, &[Role::Editor]);
     let entry = door.ask(&editor, FIND, json!({ "path": ENTRY })).await?;
     let entry = ID(text(&entry["content"]["id"]));
-    let threads = [(&merchant, of(short), SHORT, SAID), (&editor, entry, BLOG, THOUGHT)];
+    let threads = [(&merchant, of(short), SHORT, REMARKS), (&editor, entry, BLOG, THOUGHTS)];
     for (who, on, count, phrases) in threads {
         open(door, who, &on, "EMBEDDED").await?;
         let mut posted: Vec<String> = Vec::new();
@@ -121,7 +123,7 @@ pub(super) async fn talk(
                 for shopper in shoppers.iter().cycle().skip(first).take(count) {
                     let stars = 5 - random.below(5).min(random.below(5)).min(random.below(4));
                     let variables =
-                        json!({ "sku": product.sku, "stars": stars, "text": SAID.pick(&mut random) });
+                        json!({ "sku": product.sku, "stars": stars, "text": REMARKS.pick(&mut random) });
                     door.ask(&shopper.who, REVIEW, variables).await?;
                 }
                 bar.inc(1);
@@ -171,69 +173,10 @@ fn long_discussion(sku: &str) -> Vec<ImportComment> {
             key: Some(key(number)),
             author: format!("shopper-{}", random.below(400)),
             at: rfc3339(DateTime::from_millis(at)),
-            text: SAID.pick(&mut random),
+            text: REMARKS.pick(&mut random),
             stars: None,
             reply_to: reply_to.map(|number| ReplyTo::Key(key(number))),
         });
     }
     all
-}
-
-/// Beginnings and endings of comments.
-struct Phrases {
-    openings: &'static [&'static str],
-    endings: &'static [&'static str],
-}
-
-/// Phrases about products.
-const SAID: Phrases = Phrases {
-    openings: &[
-        "I came to this by way of {place} and stayed for the {noun}.",
-        "Bought it for my brother, kept it myself.",
-        "Has anyone else noticed the {noun} halfway through?",
-        "Better than the last one, and the last one was good.",
-        "I don't see what all the praise is about.",
-        "It arrived in {place} in two days, well packed.",
-        "My third copy. The first two are with friends.",
-        "A little worn at the edges, like everything from {place}.",
-        "You have to give it time.",
-        "The description says little about the {noun}, which is the best of it.",
-    ],
-    endings: &[
-        "",
-        " Worth every cent.",
-        " Would buy it again.",
-        " Half a star less for the cover.",
-        " Ask in the shop in {place}, they know more.",
-        " And no, the {noun} is not a mistake.",
-        " I agree with what was said above.",
-        " Can somebody tell me where to find the earlier edition?",
-    ],
-};
-
-/// Phrases about a blog entry.
-const THOUGHT: Phrases = Phrases {
-    openings: &[
-        "I had wondered about the {noun} for years.",
-        "We do it the other way round in {place}, and it holds as well.",
-        "Thank you for writing this down.",
-        "My father built his own, and it is still in use.",
-        "The part about the {noun} made me laugh.",
-        "Is there a picture of it anywhere?",
-    ],
-    endings: &[
-        "",
-        " Please write more of this.",
-        " How long did it take?",
-        " I will try it on Sunday.",
-        " Greetings from {place}.",
-    ],
-};
-
-impl Phrases {
-    fn pick(&self, random: &mut Random) -> String {
-        let said = [random.pick(self.openings), random.pick(self.endings)].concat();
-        said.replace("{place}", random.pick(PLACES))
-            .replace("{noun}", &random.pick(NOUNS).to_lowercase())
-    }
 }

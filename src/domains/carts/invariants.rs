@@ -41,9 +41,13 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     }));
 
     report.rule("carts: one line per SKU, 0 <= held <= quantity, all within the bounds");
-    unsound.into_iter().for_each(|what| report.broken(what));
+    for what in unsound {
+        report.broken(what);
+    }
     report.rule("carts: what is reserved equals what active carts hold; closed ones hold nothing");
-    unequal.into_iter().for_each(|what| report.broken(what));
+    for what in unequal {
+        report.broken(what);
+    }
     Ok(())
 }
 

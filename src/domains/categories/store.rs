@@ -40,17 +40,12 @@ pub(super) async fn list_at(app: &App, path: &str) -> Result<Vec<CategoryDocumen
     Ok(found.into_iter().map(|found| found.document).collect())
 }
 
-/// Up to two categories with that slug, either below a parent or, with `Some(None)`, at the root; with `None`,
-/// anywhere.
-pub(super) async fn list_of_slug(
-    app: &App,
-    slug: &Slug,
-    parent: Option<Option<&str>>,
-) -> Result<Vec<CategoryDocument>, Error> {
-    let mut filter = doc! { "slug": slug.as_str() };
-    if let Some(parent) = parent {
-        filter.insert("parentId", parent);
-    }
+/// Up to two categories with that slug, wherever they are.
+pub(super) async fn list_of_slug(app: &App, slug: &Slug) -> Result<Vec<CategoryDocument>, Error> {
+    list_two(app, doc! { "slug": slug.as_str() }).await
+}
+
+async fn list_two(app: &App, filter: Document) -> Result<Vec<CategoryDocument>, Error> {
     app.collection().list(List { filter, limit: 2, hint: Some("slug"), ..List::default() }).await
 }
 
@@ -60,7 +55,7 @@ pub(super) async fn find_below(
     parent: Option<&str>,
     slug: &Slug,
 ) -> Result<Option<CategoryDocument>, Error> {
-    Ok(list_of_slug(app, slug, Some(parent)).await?.pop())
+    Ok(list_two(app, doc! { "slug": slug.as_str(), "parentId": parent }).await?.pop())
 }
 
 /// The categories directly below a path, from the index alone.

@@ -320,7 +320,7 @@ refusal! {
         /// Global id of the category that was to be moved.
         pub category_id: ID,
         /// Global id of the new parent. It is the category itself or one of its descendants.
-        pub parent_id: ID,
+        pub new_parent_id: ID,
     }
 }
 

@@ -149,9 +149,7 @@ impl CommentsSubscription {
         let (collection, key) = operations::followed(&subject_id);
         let read = move || {
             let (app, requester, id) = (app.clone(), requester.clone(), subject_id.clone());
-            async move {
-                Ok(operations::discussion(Cx { app: &app, requester: &requester }, &id).await?)
-            }
+            async move { operations::discussion(Cx { app: &app, requester: &requester }, &id).await }
         };
         let discussions = follow(context, collection, key, read, Discussion::newest);
         let mut before: Option<Discussion> = None;

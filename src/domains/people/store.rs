@@ -92,10 +92,8 @@ pub(super) async fn set_address(
     id: &str,
     address: Option<&PersonAddress>,
 ) -> Outcome<PersonDocument> {
-    let update = match address {
-        Some(address) => doc! { "$set": { "address": stored(address) } },
-        None => doc! { "$unset": { "address": 1 } },
-    };
+    let set = |address| doc! { "$set": { "address": stored(address) } };
+    let update = address.map_or_else(|| doc! { "$unset": { "address": 1 } }, set);
     app.collection().guarded(doc! { "_id": id }, update).apply().await
 }
 

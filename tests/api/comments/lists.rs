@@ -64,15 +64,11 @@ async fn threads_are_listed_in_pages_of_any_size() {
                 (Some("a.a"), vec!["a.a.a", "a.a.b"]),
                 (Some("c"), vec![]),
             ] {
-                let found = match to {
-                    Some(to) => {
-                        all(&anyone, REPLIES, json!({ "commentId": slug(to) }), first).await
-                    }
-                    None => {
-                        let top = json!({ "subjectId": on, "topLevel": true });
-                        all(&anyone, COMMENTS, top, first).await
-                    }
-                };
+                let (list, of) = to.map_or_else(
+                    || (COMMENTS, json!({ "subjectId": on, "topLevel": true })),
+                    |to| (REPLIES, json!({ "commentId": slug(to) })),
+                );
+                let found = all(&anyone, list, of, first).await;
                 assert_eq!(of_texts(&found), level, "{layout} {first} {to:?}");
             }
         }

@@ -26,7 +26,7 @@ const OPEN: &str = "mutation($input: OpenDiscussionInput!) { openDiscussion(inpu
 const MIGRATE: &str =
     "mutation($input: MigrateDiscussionInput!) { migrateDiscussion(input: $input) {
     __typename ... on Discussion { layout commentCount } ... on UserError { code message }
-    ... on InvalidInput { field } ... on DiscussionFull { comments } } }";
+    ... on InvalidInput { field } ... on DiscussionFull { commentCount } } }";
 const COMMENT: &str = "fragment C on Comment {
     id subjectId slug parentId depth author { id name } text stars postedAt editedAt removedBy version }";
 const REFUSED: &str = "... on UserError { code message } ... on InvalidInput { field reason }";
@@ -107,16 +107,16 @@ async fn read(
     size: i32,
     is_backward: bool,
 ) -> Vec<Value> {
-    let (paging, page_info) = match is_backward {
-        false => ("first: $size, after: $cursor", "more: hasNextPage cursor: endCursor"),
-        true => ("last: $size, before: $cursor", "more: hasPreviousPage cursor: startCursor"),
+    let (paging, page_info) = if is_backward {
+        ("last: $size, before: $cursor", "more: hasPreviousPage cursor: startCursor")
+    } else {
+        ("first: $size, after: $cursor", "more: hasNextPage cursor: endCursor")
     };
     let is_of_comment = field.starts_with("comment(");
-    let own = match is_of_comment {
-        true => "$commentId: ID!",
-        false => {
-            "$subjectId: ID!, $order: CommentOrder = CHRONOLOGICAL, $topLevel: Boolean = false"
-        }
+    let own = if is_of_comment {
+        "$commentId: ID!"
+    } else {
+        "$subjectId: ID!, $order: CommentOrder = CHRONOLOGICAL, $topLevel: Boolean = false"
     };
     let (field, end) = (field.replace("PAGING", paging), if is_of_comment { "}" } else { "" });
     let query = format!(
@@ -132,10 +132,7 @@ async fn read(
         let response = client.run(&query, variables).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         let data = &response["data"];
-        let page = match is_of_comment {
-            true => &data["comment"]["page"],
-            false => &data["comments"],
-        };
+        let page = if is_of_comment { &data["comment"]["page"] } else { &data["comments"] };
         let edges = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}"));
         let sent = commands(&response);
         for read in ["find products", "find comments", "find commentPages"] {

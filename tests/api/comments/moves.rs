@@ -184,7 +184,7 @@ async fn what_cant_move_is_refused_and_changes_nothing() {
     let before = gateway.snapshot().await;
     let refused = migrate(&gateway, &on, "EMBEDDED").await;
     assert_eq!(
-        (&refused["code"], &refused["comments"]),
+        (&refused["code"], &refused["commentCount"]),
         (&json!("DISCUSSION_FULL"), &json!(101)),
         "{refused:#}"
     );

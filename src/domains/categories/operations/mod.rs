@@ -37,7 +37,7 @@ const DEPTH: usize = 16;
 pub async fn category(app: &App, by: CategoryBy) -> Result<Option<CategoryDocument>, Error> {
     match by {
         CategoryBy::Slug(slug) => {
-            let mut found = store::list_of_slug(app, &slug, None).await?;
+            let mut found = store::list_of_slug(app, &slug).await?;
             if found.len() > 1 {
                 let reason = "is that of several categories: ask by path";
                 return Err(Error::bad_input("by.slug", reason));

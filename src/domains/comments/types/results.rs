@@ -14,7 +14,7 @@ refusal! {
     /// The discussion holds as many comments as its layout permits.
     struct DiscussionFull as "DISCUSSION_FULL" {
         /// Number of comments in the discussion, including removed ones.
-        pub comments: i32,
+        pub comment_count: i32,
     }
 }
 

@@ -182,6 +182,7 @@ input! {
 }
 
 /// Roles that may read content, at most 20.
+#[expect(clippy::ptr_arg, reason = "a check takes the field's type")]
 fn roles(field: &str, roles: &mut Vec<ReaderRole>) -> Result<(), InvalidInput> {
     input::at_most(field, roles, 20)
 }

@@ -118,7 +118,7 @@ refusal! {
         /// Global id of the content that was to be moved.
         pub content_id: ID,
         /// Global id of the new parent. It is the content itself or one of its descendants.
-        pub parent_id: ID,
+        pub new_parent_id: ID,
     }
 }
 

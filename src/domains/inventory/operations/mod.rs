@@ -228,8 +228,8 @@ impl Holder<'_> {
         let applying = |(sku, quantity): &(&str, i64)| {
             store::applying(sku, self.name, self.tag, *quantity, to)
         };
-        let applied = stocks(self.app).change_each(lines.iter().map(applying), self.attempt).await;
-        if let Ok(true) = applied {
+        let changes = lines.iter().map(applying);
+        if let Ok(true) = stocks(self.app).change_each(changes, self.attempt).await {
             return Ok(());
         }
         let applies = lines.iter().map(|(sku, quantity)| self.apply(sku, *quantity, to));

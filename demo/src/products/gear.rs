@@ -1,7 +1,7 @@
 //! Instruments and audio gear: products whose facts are key and value pairs.
 
 use super::{Product, Workshop, texts};
-use crate::cli::seed::{
+use crate::{
     random::Random,
     words::{BRANDS, FINISHES, SERIES},
 };

@@ -2,7 +2,7 @@
 //! person.
 
 /// The plural of a noun: `Fox` to `Foxes`.
-pub(super) fn plural(noun: &str) -> String {
+pub fn plural(noun: &str) -> String {
     if noun == "Wolf" {
         return "Wolves".to_owned();
     }
@@ -16,19 +16,19 @@ pub(super) fn plural(noun: &str) -> String {
 }
 
 /// A noun with its article: `an Owl`.
-pub(super) fn one(noun: &str) -> String {
+pub fn one(noun: &str) -> String {
     let is_open = noun.starts_with(['A', 'E', 'I', 'O', 'U', 'a', 'e', 'i', 'o', 'u'])
         || noun.eq_ignore_ascii_case("hour");
     format!("{} {noun}", if is_open { "an" } else { "a" })
 }
 
 /// The same at the start of a title: `An Owl`.
-pub(super) fn one_first(noun: &str) -> String {
+pub fn one_first(noun: &str) -> String {
     one(noun).replacen('a', "A", 1)
 }
 
 /// Given names.
-pub(super) const GIVEN: &[&str] = &[
+pub const GIVEN: &[&str] = &[
     "Ada",
     "Adrian",
     "Agnes",
@@ -156,7 +156,7 @@ pub(super) const GIVEN: &[&str] = &[
 ];
 
 /// First halves of surnames.
-pub(super) const SURNAME_STARTS: &[&str] = &[
+pub const SURNAME_STARTS: &[&str] = &[
     "Alder", "Ambr", "Arken", "Ashen", "Bellam", "Birk", "Brann", "Calder", "Carrow", "Cosgar",
     "Dahlen", "Dorn", "Drav", "Eichen", "Elster", "Falken", "Farn", "Fenn", "Gallow", "Garth",
     "Grenn", "Halden", "Harrow", "Hasel", "Heron", "Holl", "Ivar", "Jast", "Kaldor", "Kessel",
@@ -167,7 +167,7 @@ pub(super) const SURNAME_STARTS: &[&str] = &[
 ];
 
 /// Second halves of surnames.
-pub(super) const SURNAME_ENDS: &[&str] = &[
+pub const SURNAME_ENDS: &[&str] = &[
     "acre", "angen", "beck", "berg", "bourne", "brink", "by", "castel", "dahl", "dottir", "elle",
     "ette", "feld", "ford", "gaard", "grave", "holm", "hurst", "ier", "inga", "ini", "kamp",
     "land", "ley", "lund", "mann", "mere", "mont", "nova", "oni", "oux", "quist", "ridge", "sen",
@@ -175,7 +175,7 @@ pub(super) const SURNAME_ENDS: &[&str] = &[
 ];
 
 /// Adjectives in titles.
-pub(super) const ADJECTIVES: &[&str] = &[
+pub const ADJECTIVES: &[&str] = &[
     "Amber",
     "Ancient",
     "Blue",
@@ -261,7 +261,7 @@ pub(super) const ADJECTIVES: &[&str] = &[
 ];
 
 /// Nouns in titles.
-pub(super) const NOUNS: &[&str] = &[
+pub const NOUNS: &[&str] = &[
     "Anchor",
     "Archive",
     "Arrow",
@@ -404,7 +404,7 @@ pub(super) const NOUNS: &[&str] = &[
 ];
 
 /// Invented places.
-pub(super) const PLACES: &[&str] = &[
+pub const PLACES: &[&str] = &[
     "Alderney Point",
     "Arlen",
     "Ashcombe",
@@ -448,7 +448,7 @@ pub(super) const PLACES: &[&str] = &[
 ];
 
 /// Record labels.
-pub(super) const LABELS: &[&str] = &[
+pub const LABELS: &[&str] = &[
     "Amber Groove",
     "Blackthorn Records",
     "Blue Lantern",
@@ -475,7 +475,7 @@ pub(super) const LABELS: &[&str] = &[
 ];
 
 /// Brands of instruments and audio equipment.
-pub(super) const BRANDS: &[&str] = &[
+pub const BRANDS: &[&str] = &[
     "Aldane",
     "Borealis",
     "Cremont",
@@ -503,7 +503,7 @@ pub(super) const BRANDS: &[&str] = &[
 ];
 
 /// Suffixes of product lines.
-pub(super) const SERIES: &[&str] = &[
+pub const SERIES: &[&str] = &[
     "Artist",
     "Atelier",
     "Classic",
@@ -525,7 +525,7 @@ pub(super) const SERIES: &[&str] = &[
 ];
 
 /// Colours and finishes.
-pub(super) const FINISHES: &[&str] = &[
+pub const FINISHES: &[&str] = &[
     "black",
     "cherry",
     "cream",
@@ -542,7 +542,7 @@ pub(super) const FINISHES: &[&str] = &[
 ];
 
 /// Subjects of non-fiction books.
-pub(super) const TOPICS: &[&str] = &[
+pub const TOPICS: &[&str] = &[
     "Bees",
     "Bread",
     "Bridges",
@@ -594,7 +594,7 @@ pub(super) const TOPICS: &[&str] = &[
 ];
 
 /// German nouns with their article in the genitive.
-pub(super) const GERMAN_GENITIVES: &[&str] = &[
+pub const GERMAN_GENITIVES: &[&str] = &[
     "der Ferne",
     "der Fähre",
     "der Insel",
@@ -622,7 +622,7 @@ pub(super) const GERMAN_GENITIVES: &[&str] = &[
 ];
 
 /// German nouns at the start of a title.
-pub(super) const GERMAN_HEADS: &[&str] = &[
+pub const GERMAN_HEADS: &[&str] = &[
     "Am Rand",
     "Das Archiv",
     "Das Ende",
@@ -646,7 +646,7 @@ pub(super) const GERMAN_HEADS: &[&str] = &[
 ];
 
 /// French nouns with their article in the genitive.
-pub(super) const FRENCH_GENITIVES: &[&str] = &[
+pub const FRENCH_GENITIVES: &[&str] = &[
     "de l’aube",
     "de l’automne",
     "de l’hiver",
@@ -674,7 +674,7 @@ pub(super) const FRENCH_GENITIVES: &[&str] = &[
 ];
 
 /// French nouns at the start of a title.
-pub(super) const FRENCH_HEADS: &[&str] = &[
+pub const FRENCH_HEADS: &[&str] = &[
     "Au bord",
     "L’atelier",
     "L’écho",

@@ -1,7 +1,7 @@
 //! Sentences of descriptions. `{place}`, `{noun}`, `{a noun}`, `{genre}`, `{name}`, `{topic}` are
 //! filled in.
 
-use crate::cli::seed::{
+use crate::{
     random::Random,
     words::{NOUNS, PLACES, TOPICS, one},
 };

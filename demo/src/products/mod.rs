@@ -11,47 +11,47 @@ use std::collections::HashSet;
 use super::{people::Cast, random::Random, tree::Category};
 
 /// A SKU that every demo has: the first album.
-pub(in crate::cli) const FIRST_SKU: &str = "ALB-00001";
+pub const FIRST_SKU: &str = "ALB-00001";
 
 /// One product, before it is in the catalog.
 #[derive(Debug, Default)]
-pub(super) struct Product {
-    pub(super) sku: String,
+pub struct Product {
+    pub sku: String,
     /// `album`, `film`, `book`, `instrument` or `audio`.
-    pub(super) kind: &'static str,
-    pub(super) title: String,
-    pub(super) description: String,
-    pub(super) language: &'static str,
-    pub(super) asin: String,
+    pub kind: &'static str,
+    pub title: String,
+    pub description: String,
+    pub language: &'static str,
+    pub asin: String,
     /// Day on which it came out.
-    pub(super) issued: String,
+    pub issued: String,
     /// In grams.
-    pub(super) weight: i64,
+    pub weight: i64,
     /// Width, height and depth in millimetres.
-    pub(super) size: [i32; 3],
+    pub size: [i32; 3],
     /// List price in cents.
-    pub(super) list: i64,
+    pub list: i64,
     /// What it is sold for, in cents.
-    pub(super) retail: i64,
-    pub(super) genres: Vec<String>,
-    pub(super) label: Option<String>,
+    pub retail: i64,
+    pub genres: Vec<String>,
+    pub label: Option<String>,
     /// Title and seconds of each piece.
-    pub(super) tracks: Vec<(String, i32)>,
-    pub(super) certificate: Option<&'static str>,
-    pub(super) aspect_ratio: Option<&'static str>,
-    pub(super) isbn: Option<String>,
-    pub(super) pages: Option<i32>,
-    pub(super) properties: Vec<(&'static str, String)>,
+    pub tracks: Vec<(String, i32)>,
+    pub certificate: Option<&'static str>,
+    pub aspect_ratio: Option<&'static str>,
+    pub isbn: Option<String>,
+    pub pages: Option<i32>,
+    pub properties: Vec<(&'static str, String)>,
     /// Paths of its categories.
-    pub(super) categories: Vec<String>,
+    pub categories: Vec<String>,
     /// How many are on the shelf.
-    pub(super) stock: i64,
+    pub stock: i64,
     /// Positions in the cast, with what they did.
-    pub(super) credits: Vec<(usize, &'static str)>,
+    pub credits: Vec<(usize, &'static str)>,
 }
 
 /// How many of each kind a shop of `products` has: albums, films, books, gear.
-pub(super) fn shares(products: usize) -> [usize; 4] {
+pub fn shares(products: usize) -> [usize; 4] {
     let (albums, films, books) = (products * 36 / 100, products * 24 / 100, products * 28 / 100);
     [albums, films, books, products - albums - films - books]
 }
@@ -65,7 +65,7 @@ struct Workshop<'a> {
 }
 
 /// Every product of a shop of that size, the same ones each time.
-pub(super) fn products(count: usize, cast: &Cast, tree: &[Category]) -> Vec<Product> {
+pub fn products(count: usize, cast: &Cast, tree: &[Category]) -> Vec<Product> {
     let mut workshop = Workshop { random: Random::new(1959), cast, tree, titles: HashSet::new() };
     let [albums, films, books, gear] = shares(count);
     let mut all = Vec::with_capacity(count);
@@ -155,7 +155,7 @@ fn asin(random: &mut Random) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::seed::tree::categories;
+    use crate::tree::categories;
 
     fn shop(count: usize) -> (Cast, Vec<Product>) {
         let [albums, films, books, _] = shares(count);

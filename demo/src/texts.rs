@@ -1,38 +1,38 @@
 //! What the site says, in English, German and French.
 
 /// The languages, in the order of every text below.
-pub(super) const LANGUAGES: [&str; 3] = ["en", "de", "fr"];
+pub const LANGUAGES: [&str; 3] = ["en", "de", "fr"];
 
 /// One text in each language.
 type Text = [&'static str; 3];
 
 /// One page.
-pub(super) struct Page {
-    pub(super) slug: &'static str,
-    pub(super) title: Text,
-    pub(super) body: Text,
+pub struct Page {
+    pub slug: &'static str,
+    pub title: Text,
+    pub body: Text,
     /// Roles that may read it; none: everyone.
-    pub(super) access: &'static [&'static str],
+    pub access: &'static [&'static str],
 }
 
 /// One blog.
-pub(super) struct Blog {
-    pub(super) slug: &'static str,
-    pub(super) title: Text,
-    pub(super) subtitle: Text,
-    pub(super) topics: &'static [Topic],
+pub struct Blog {
+    pub slug: &'static str,
+    pub title: Text,
+    pub subtitle: Text,
+    pub topics: &'static [Topic],
     /// What its entries are made of, by language.
-    pub(super) sentences: [&'static [&'static str]; 3],
+    pub sentences: [&'static [&'static str]; 3],
 }
 
 /// What an entry is about.
-pub(super) struct Topic {
-    pub(super) slug: &'static str,
-    pub(super) tag: &'static str,
-    pub(super) title: Text,
+pub struct Topic {
+    pub slug: &'static str,
+    pub tag: &'static str,
+    pub title: Text,
 }
 
-pub(super) const PAGES: &[Page] = &[
+pub const PAGES: &[Page] = &[
     Page {
         slug: "welcome",
         title: ["Welcome", "Willkommen", "Bienvenue"],
@@ -76,9 +76,9 @@ pub(super) const PAGES: &[Page] = &[
 ];
 
 /// What galleries are called.
-pub(super) const GALLERY: Text = ["Pictures", "Bilder", "Photos"];
+pub const GALLERY: Text = ["Pictures", "Bilder", "Photos"];
 
-pub(super) const BLOGS: &[Blog] = &[
+pub const BLOGS: &[Blog] = &[
     Blog {
         slug: "workshop",
         title: ["The workshop's diary", "Tagebuch der Werkstatt", "Journal de l'atelier"],

@@ -1,11 +1,11 @@
 //! Pseudo-random numbers that are the same on every run and machine.
 
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
-pub(super) struct Random(u64);
+/// `SplitMix64` (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+pub struct Random(u64);
 
 impl Random {
     /// The sequence of `seed`.
-    pub(super) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -18,34 +18,34 @@ impl Random {
     }
 
     /// A number below `end`.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         // The distribution is slightly uneven for ends that don't divide 2^64, which doesn't matter here.
         usize::try_from(self.next() % (end.max(1) as u64)).unwrap_or(0)
     }
 
     /// A number from `first` to `last`.
-    pub(super) fn between(&mut self, first: i64, last: i64) -> i64 {
+    pub fn between(&mut self, first: i64, last: i64) -> i64 {
         let span = usize::try_from(last - first + 1).unwrap_or(1);
         first + i64::try_from(self.below(span)).unwrap_or(0)
     }
 
     /// True in `percent` of a hundred cases.
-    pub(super) fn chance(&mut self, percent: usize) -> bool {
+    pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// A random element.
-    pub(super) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
 
     /// A reference to a random element.
-    pub(super) fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
     /// A random element. The first ones are chosen far more often than the last ones.
-    pub(super) fn favour<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub fn favour<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         let (left, right) = (self.below(from.len()), self.below(from.len()));
         &from[left.min(right)]
     }

@@ -1,7 +1,7 @@
 //! Books, most of them in English, some in German and French.
 
 use super::{Product, Workshop, texts};
-use crate::cli::seed::{
+use crate::{
     random::Random,
     tree::Category,
     words::{

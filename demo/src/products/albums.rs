@@ -1,7 +1,7 @@
 //! Albums.
 
 use super::{Product, Workshop, texts};
-use crate::cli::seed::{
+use crate::{
     random::Random,
     words::{ADJECTIVES, LABELS, NOUNS, PLACES, one, one_first, plural},
 };

@@ -1,7 +1,7 @@
 //! Films.
 
 use super::{Product, Workshop, texts};
-use crate::cli::seed::{
+use crate::{
     random::Random,
     words::{ADJECTIVES, FRENCH_GENITIVES, FRENCH_HEADS, NOUNS, PLACES, one_first},
 };

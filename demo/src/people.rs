@@ -8,22 +8,22 @@ use super::{
 };
 
 /// The people of the shop by profession. Each contributed to a few works, the first ones to more.
-pub(super) struct Cast {
+pub struct Cast {
     /// All names, without duplicates.
-    pub(super) names: Vec<String>,
+    pub names: Vec<String>,
     /// Positions of the artists of albums.
-    pub(super) artists: Vec<usize>,
+    pub artists: Vec<usize>,
     /// Positions of the authors of books.
-    pub(super) authors: Vec<usize>,
+    pub authors: Vec<usize>,
     /// Positions of the directors of films.
-    pub(super) directors: Vec<usize>,
+    pub directors: Vec<usize>,
     /// Positions of the actors in films.
-    pub(super) actors: Vec<usize>,
+    pub actors: Vec<usize>,
 }
 
 impl Cast {
     /// A cast large enough for this many products.
-    pub(super) fn of(random: &mut Random, albums: usize, films: usize, books: usize) -> Self {
+    pub fn of(random: &mut Random, albums: usize, films: usize, books: usize) -> Self {
         let (artists, authors) = (albums / 8 + 4, books / 6 + 4);
         let (directors, actors) = (films / 8 + 3, films / 5 + 6);
         let names = names(random, artists + authors + directors + actors);
@@ -44,7 +44,7 @@ impl Cast {
     }
 
     /// The name of a person.
-    pub(super) fn name(&self, person: usize) -> &str {
+    pub fn name(&self, person: usize) -> &str {
         &self.names[person]
     }
 }

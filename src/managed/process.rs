@@ -202,6 +202,8 @@ impl Mongod {
             command.args(["--wiredTigerCacheSizeGB", "0.25"]);
             command.args(["--setParameter", "enableTestCommands=1"]);
             command.args(["--setParameter", "notablescan=1"]);
+            // On a busy machine every other operation would be logged as a slow one.
+            command.args(["--slowms", "60000"]);
             // Each test has a database of its own, and each collection and index a file. Idle files are
             // closed before there are too many.
             let closing = "file_manager=(close_idle_time=20,close_scan_interval=5)";

@@ -4,8 +4,11 @@ use futures_util::future::join_all;
 use mongodb::bson::{DateTime, doc};
 use serde_json::{Value, json};
 
-use super::{COMMENTS, LAYOUTS, all, discussed, does, id_of, of_texts, post, posted, shown, texts};
-use crate::support::{Client, Gateway, short_bounds};
+use super::{
+    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, of_texts, post, posted,
+    short_bounds, shown, texts,
+};
+use crate::support::{Client, Gateway};
 
 async fn edit(client: &Client, comment: &Value, text: &str) -> Value {
     let input = json!({ "commentId": comment["id"], "version": comment["version"], "text": text });
@@ -18,7 +21,7 @@ async fn remove(client: &Client, id: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edit_is_everywhere() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
@@ -74,7 +77,11 @@ async fn an_edit_is_everywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_the_window_nothing_is_edited() {
-    let gateway = Gateway::with(|config| config.comment_edit_seconds = 2).await;
+    let gateway = Gateway::with(|config| {
+        few_rooms(config);
+        config.comment_edit_seconds = 2;
+    })
+    .await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
@@ -95,7 +102,7 @@ async fn after_the_window_nothing_is_edited() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_removed_keeps_its_place() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     for layout in ["PER_DOCUMENT", "EMBEDDED"] {
         let on = discussed(&gateway, layout, layout).await;
         let (anna, moderator) = (gateway.shopper("anna"), gateway.user("mod", &["moderator"]));
@@ -135,7 +142,7 @@ async fn what_is_removed_keeps_its_place() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removal_makes_room_among_the_newest() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");

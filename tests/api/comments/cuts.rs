@@ -4,8 +4,8 @@ use docgate::graphql::node_id::NodeKind;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
 
-use super::{discussed, migrate, mutation, posted, shown, texts};
-use crate::support::{Client, Gateway, cuts, short_bounds};
+use super::{discussed, migrate, mutation, posted, short_bounds, shown, texts};
+use crate::support::{Client, Gateway, cuts};
 
 /// A discussed product of one's own.
 struct Subject {

@@ -8,8 +8,8 @@ use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::{LAYOUTS, discussed, does, migrate, posted, shown, texts};
-use crate::support::{Client, Gateway, proxy::Cut, short_bounds};
+use super::{LAYOUTS, discussed, does, few_rooms, migrate, posted, short_bounds, shown, texts};
+use crate::support::{Client, Gateway, proxy::Cut};
 
 /// Hides a product, or shows it again.
 pub async fn hide(gateway: &Gateway, sku: &str, is_hidden: bool) {
@@ -215,7 +215,7 @@ async fn newest(gateway: &Gateway, sku: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_isnt_settled_yet_is_among_the_newest() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     let anna = gateway.shopper("anna");
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
@@ -239,7 +239,11 @@ async fn what_isnt_settled_yet_is_among_the_newest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
-    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let base = Gateway::with(|config| {
+        few_rooms(config);
+        config.flow_run_millis = 20_000;
+    })
+    .await;
     let on = discussed(&base, "a", "PER_DOCUMENT").await;
     let (slow, remover) = tokio::join!(base.sibling_behind_proxy(), base.sibling_behind_proxy());
     let input = json!({ "subjectId": on, "text": "slow" });
@@ -265,7 +269,7 @@ async fn a_comment_that_is_taken_while_another_goes_is_among_the_newest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_of_nothing_are_reported() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     let on = discussed(&gateway, "a", "PAGED").await;
     posted(&gateway.shopper("anna"), &on, "copied", None).await;
     gateway.assert_sound().await;

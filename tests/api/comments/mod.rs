@@ -16,7 +16,9 @@ mod seen;
 use docgate::graphql::node_id::NodeKind;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, key};
+use docgate::config::Config;
+
+use crate::support::{self, Client, Gateway, commands, key};
 
 pub const LAYOUTS: [&str; 3] = ["PER_DOCUMENT", "PAGED", "EMBEDDED"];
 
@@ -30,6 +32,17 @@ const MIGRATE: &str =
 const COMMENT: &str = "fragment C on Comment {
     id subjectId slug parentId depth author { id name } text stars postedAt editedAt removedBy version }";
 const REFUSED: &str = "... on UserError { code message } ... on InvalidInput { field reason }";
+
+/// Only products and their discussions: the sweeps and checks of the other rooms would find nothing.
+pub fn few_rooms(config: &mut Config) {
+    config.rooms = ["catalog", "categories", "comments", "people"].map(String::from).into();
+}
+
+/// The same with short bounds.
+pub fn short_bounds(config: &mut Config) {
+    few_rooms(config);
+    support::short_bounds(config);
+}
 
 /// A product with a discussion in that layout; answers the product's global id.
 pub async fn discussed(gateway: &Gateway, sku: &str, layout: &str) -> String {

@@ -5,13 +5,14 @@ use mongodb::bson::doc;
 use serde_json::{Value, json};
 
 use super::{
-    COMMENTS, LAYOUTS, all, discussed, does, id_of, of_texts, open, post, posted, shown, texts,
+    COMMENTS, LAYOUTS, all, discussed, does, few_rooms, id_of, of_texts, open, post, posted,
+    short_bounds, shown, texts,
 };
-use crate::support::{Gateway, short_bounds};
+use crate::support::Gateway;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_posted_is_there_in_every_layout() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
@@ -47,7 +48,7 @@ async fn what_is_posted_is_there_in_every_layout() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discussion_is_opened_once_and_by_who_may() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     let on = discussed(&gateway, "a", "PAGED").await;
     let before = gateway.snapshot().await;
     assert_eq!(open(&gateway.merchant(), &on, "PAGED").await["__typename"], "Discussion");
@@ -65,7 +66,7 @@ async fn a_discussion_is_opened_once_and_by_who_may() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_op_id_posts_one_comment() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         let anna = gateway.shopper("anna");
@@ -91,7 +92,7 @@ async fn an_op_id_posts_one_comment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cant_be_posted_is_refused_and_changes_nothing() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     let on = discussed(&gateway, "a", "PER_DOCUMENT").await;
     gateway.product("silent", 100, "EUR").await;
     let silent = docgate::graphql::node_id::NodeKind::Product.id("silent").0;
@@ -140,7 +141,7 @@ async fn what_cant_be_posted_is_refused_and_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_embedded_discussion_takes_a_hundred() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     let on = discussed(&gateway, "a", "EMBEDDED").await;
     let posting = (0..120).map(|number| {
         let (client, on) = (gateway.shopper(&format!("s{number}")), on.clone());

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{
-    LAYOUTS, discussed, does,
+    LAYOUTS, discussed, does, few_rooms,
     late::{hold, stored},
     migrate,
     newest::assert_carried,
@@ -64,7 +64,7 @@ fn damages() -> [(&'static str, Document); 7] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_discussion_that_was_damaged_from_outside_is_repaired() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     let each = LAYOUTS.into_iter().flat_map(|layout| {
         damages().into_iter().map(move |(name, set)| (layout, format!("{layout}-{name}"), set))
     });
@@ -152,6 +152,7 @@ async fn a_repair_that_was_overtaken_reads_again() {
 
 /// What is held back isn't given up while a repair runs.
 fn long_bounds(config: &mut Config) {
+    few_rooms(config);
     config.flow_run_millis = 20_000;
     config.flow_command_millis = 10_000;
 }

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{
-    LAYOUTS, discussed, does, id_of,
+    LAYOUTS, discussed, does, few_rooms, id_of,
     late::{hide, hold},
     migrate, mutation, open, posted, shown,
 };
@@ -17,7 +17,7 @@ async fn review(client: &Client, sku: &str, stars: i32, text: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rating_counts_each_author_once() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     for layout in LAYOUTS {
         let on = discussed(&gateway, layout, layout).await;
         assert_eq!(shown(&gateway, layout).await["rating"], Value::Null);
@@ -65,7 +65,7 @@ async fn a_rating_counts_each_author_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_reviews_at_once_one_counts() {
-    let gateway = Gateway::start().await;
+    let gateway = Gateway::with(few_rooms).await;
     for layout in LAYOUTS {
         discussed(&gateway, layout, layout).await;
         let all = (0..40).map(|number| {
@@ -87,7 +87,11 @@ async fn the_first_review_opens_the_discussion() {
         (DiscussionLayout::Paged, "PAGED", "EMBEDDED"),
         (DiscussionLayout::Embedded, "EMBEDDED", "PER_DOCUMENT"),
     ] {
-        let gateway = Gateway::with(|config| config.discussion_layout = configured).await;
+        let gateway = Gateway::with(|config| {
+            few_rooms(config);
+            config.discussion_layout = configured;
+        })
+        .await;
         gateway.product("silent", 100, "EUR").await;
         let before = gateway.snapshot().await;
         let anna = gateway.shopper("anna");
@@ -126,7 +130,11 @@ async fn the_first_review_opens_the_discussion() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_review_that_is_overtaken_goes_where_the_discussion_is() {
-    let base = Gateway::with(|config| config.flow_run_millis = 20_000).await;
+    let base = Gateway::with(|config| {
+        few_rooms(config);
+        config.flow_run_millis = 20_000;
+    })
+    .await;
     for is_hidden in [false, true] {
         let sku = if is_hidden { "hidden" } else { "opened" };
         base.product(sku, 100, "EUR").await;

@@ -492,9 +492,9 @@ async fn a_statement_shows_what_each_transfer_did() {
         [9, 8, 7, 6, 5, 4, 3, 2, 1]
     );
     // From the end.
-    let last = of(anna.field(STATEMENT, json!({ "id": mine, "last": 2 })).await);
-    assert_eq!(effects(&last), [-1, 100]);
-    let (info, start) = (&last["pageInfo"], &last["pageInfo"]["startCursor"]);
+    let oldest = of(anna.field(STATEMENT, json!({ "id": mine, "last": 2 })).await);
+    assert_eq!(effects(&oldest), [-1, 100]);
+    let (info, start) = (&oldest["pageInfo"], &oldest["pageInfo"]["startCursor"]);
     assert_eq!((&info["hasPreviousPage"], &info["hasNextPage"]), (&json!(true), &json!(false)));
     let further = json!({ "id": mine, "last": 20, "before": start });
     let further = of(anna.field(STATEMENT, further).await);

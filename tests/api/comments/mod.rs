@@ -171,8 +171,8 @@ const SUBTHREAD: &str = "comment(by: { id: $commentId }) { page: subthread(PAGIN
 
 /// Texts of all comments by time.
 pub async fn texts(gateway: &Gateway, on: &str) -> Vec<String> {
-    let all = all(&gateway.anonymous(), COMMENTS, json!({ "subjectId": on }), 100).await;
-    of_texts(&all)
+    let variables = json!({ "subjectId": on });
+    of_texts(&read(&gateway.anonymous(), COMMENTS, &variables, 100, false).await)
 }
 
 pub fn of_texts(comments: &[Value]) -> Vec<String> {

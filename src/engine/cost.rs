@@ -3,8 +3,7 @@
 //! The cost is the number of objects that the response may hold. Each object counts one, and selections below
 //! a list count once for each element. The length of a connection is its `first` (or `last`). The length of a
 //! list that is requested by a list of keys is the number of keys. For other lists [`ASSUMED`] elements are
-//! assumed. A field of a root type, and a connection of each element of a list, counts [`COMMAND`] more, because it
-//! sends one or several commands to MongoDB.
+//! assumed. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB.
 //! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
 
 use std::collections::{HashMap, HashSet};

@@ -1,10 +1,10 @@
-//! Declared refusals: a declaration gives the type with its `code` and `message`, the value of the enum `ErrorCode`,
-//! and the member of the interface `UserError`. So no list of the refusals of all rooms is needed.
+//! Declared refusals. One declaration gives the type with its `code` and `message`, the value of the enum
+//! `ErrorCode`, and the member of the interface `UserError`. So no list of the refusals of all rooms is needed.
 //!
 //! ```text
 //! refusal! {
 //!     /// The cart can't be changed in its present state.
-//!     pub struct CartNotActive as "CART_NOT_ACTIVE" {
+//!     struct CartNotActive as "CART_NOT_ACTIVE" {
 //!         /// State of the cart.
 //!         pub cart_state: CartState,
 //!     }

@@ -30,7 +30,7 @@ pub const ARGUMENTS: [(&str, &str, &str); 4] = [
     (
         "after",
         "String",
-        "Cursor behind which the page begins, such as `endCursor` of the previous page.",
+        "Cursor after which the page begins, such as `endCursor` of the previous page.",
     ),
     (
         "last",
@@ -49,7 +49,7 @@ pub const ARGUMENTS: [(&str, &str, &str); 4] = [
 pub struct Paging {
     /// Page size, read forwards.
     pub first: Option<i32>,
-    /// Cursor behind which the page begins.
+    /// Cursor after which the page begins.
     pub after: Option<String>,
     /// Page size, read backwards.
     pub last: Option<i32>,
@@ -64,12 +64,13 @@ pub struct Paging {
 pub fn paging(context: &Context<'_>) -> async_graphql::Result<Paging> {
     let number = |name| context.param_value::<Option<i32>>(name, None);
     let cursor = |name| context.param_value::<Option<String>>(name, None);
-    let located = |error: async_graphql::ServerError| async_graphql::Error::new(error.message);
+    // The library adds the place in the request again.
+    let field_error = |error: async_graphql::ServerError| async_graphql::Error::new(error.message);
     Ok(Paging {
-        first: number("first").map_err(located)?.1,
-        after: cursor("after").map_err(located)?.1,
-        last: number("last").map_err(located)?.1,
-        before: cursor("before").map_err(located)?.1,
+        first: number("first").map_err(field_error)?.1,
+        after: cursor("after").map_err(field_error)?.1,
+        last: number("last").map_err(field_error)?.1,
+        before: cursor("before").map_err(field_error)?.1,
     })
 }
 
@@ -134,8 +135,8 @@ impl Page {
         List { filter, sort: keyset::sort(keys), limit: self.size + 1, ..List::default() }
     }
 
-    /// Sort keys beyond which the page begins, in the direction in which it is read; `None` at the end of the
-    /// list.
+    /// Sort keys beyond which the page begins, in the direction in which it is read; `None` if it begins at an end
+    /// of the list.
     pub fn from(&self) -> Option<&[Bson]> {
         self.from.as_deref()
     }

@@ -70,7 +70,7 @@ impl Conflict {
     }
 
     /// The given version isn't the current one.
-    pub fn stale_nonce(current: impl Into<String>) -> Self {
+    pub fn stale_version(current: impl Into<String>) -> Self {
         Self::because(CHANGED, Some(ID(current.into())))
     }
 }

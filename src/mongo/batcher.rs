@@ -177,8 +177,7 @@ impl<S: Source> Batches<S> {
         let is_worth_one = queue.is_worth_one(S::ENOUGH) && queue.may_open_lane();
         drop(queue);
         if is_worth_one {
-            let batches: Arc<Self> = Arc::clone(self);
-            at_the_end(batches);
+            at_the_end(Arc::<Self>::clone(self));
         }
         Ok(receiver)
     }
@@ -293,27 +292,21 @@ fn at_the_end(batches: Arc<dyn Open>) {
 }
 
 /// Runs a future so that the items that it queues in one poll are sent together. The references of a list,
-/// which are all queued before the first one has to wait, are then one command.
+/// which are all queued before the first one has to wait, are then one command. It isn't nested.
 pub async fn together<T>(future: impl Future<Output = T>) -> T {
-    /// The batchers of the surrounding poll, which are there again at the end, also if the poll panics.
-    struct Outer(Option<Vec<Arc<dyn Open>>>);
+    /// Opens the lanes when it is dropped, also if the poll panics.
+    struct End;
 
-    impl Drop for Outer {
+    impl Drop for End {
         fn drop(&mut self) {
-            let outer = self.0.take();
-            let is_inside = outer.is_some();
-            let queued = QUEUED.replace(outer).into_iter().flatten();
-            if is_inside {
-                queued.for_each(at_the_end);
-            } else {
-                queued.for_each(Open::open);
-            }
+            QUEUED.take().into_iter().flatten().for_each(Open::open);
         }
     }
 
     let mut future = pin!(future);
     poll_fn(|context| {
-        let _outer = Outer(QUEUED.replace(Some(Vec::new())));
+        let _end = End;
+        QUEUED.set(Some(Vec::new()));
         future.as_mut().poll(context)
     })
     .await

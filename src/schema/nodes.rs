@@ -133,11 +133,6 @@ impl NodesQuery {
 /// that isn't a global id is treated as the id of an object that doesn't exist.
 pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Option<Node>, Error> {
     let Some((kind, _)) = node_id::decode(id) else { return Ok(None) };
-    let key = input::id(kind, id);
-    if key.is_err() && kind != NodeKind::Comment {
-        return Ok(None);
-    }
-    let key = key.unwrap_or_default();
     if !domains::has_nodes(app.config(), kind) {
         return Ok(None);
     }
@@ -165,6 +160,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
             found.map(|comment| Comment::from(comment).into())
         }
         NodeKind::Content => {
+            let Ok(key) = input::id(kind, id) else { return Ok(None) };
             let found = content::operations::by_id(app, requester, &key).await?;
             found.map(|shown| Content::from(shown).into())
         }
@@ -177,6 +173,7 @@ pub(super) async fn find(app: &App, requester: &Requester, id: &ID) -> Result<Op
             found.map(|person| Person(person).into())
         }
         NodeKind::Product => {
+            let Ok(key) = input::id(kind, id) else { return Ok(None) };
             let found = catalog::operations::product(app, &key).await?;
             found.map(|product| Product::of(product, None).into())
         }

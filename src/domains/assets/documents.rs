@@ -235,7 +235,7 @@ impl Stored for AssetDocument {
             "outbox.at",
             "the sweep of blobs that are still to be removed",
         ),
-        Index::of_field("deleted", "deletedAt", "the sweep of stones"),
+        Index::of_field("deleted", "deletedAt", "the sweep that removes tombstones"),
         Index::of_field("deleting", "deleting", "the sweep of deletions that were cut"),
         comments::TOUCHED,
     ];

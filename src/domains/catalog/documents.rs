@@ -21,7 +21,8 @@ pub struct ProductDocument {
     #[serde(rename = "_id")]
     pub sku: String,
     /// Generation: distinguishes this product from an earlier one under the same SKU.
-    pub incarnation: String,
+    #[serde(rename = "incarnation")]
+    pub generation: String,
     /// What `updateProduct` replaces as a whole.
     #[serde(flatten)]
     pub content: Content,

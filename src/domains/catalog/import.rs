@@ -210,6 +210,6 @@ fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, I
     let contributors = parts.map(|parts| found.contributors(parts)).transpose()?;
     let ids = app.ids();
     let origin = ids.op(&["importProduct"], None, line).input;
-    let (incarnation, nonce) = (ids.random(), ids.random());
-    Ok(Imported { sku, content, pricing, categories, contributors, origin, incarnation, nonce })
+    let (generation, nonce) = (ids.random(), ids.random());
+    Ok(Imported { sku, content, pricing, categories, contributors, origin, generation, nonce })
 }

@@ -32,7 +32,7 @@ view! {
     #[derive(Debug, yoke::Yokeable)]
     pub struct ProductView<'a> {
         "_id" => pub sku: &'a str,
-        "incarnation" => pub incarnation: &'a str,
+        "incarnation" => pub generation: &'a str,
         "type" => pub kind: &'a str,
         "title" => pub title: &'a str,
         "titleKey" => pub title_key: &'a str,

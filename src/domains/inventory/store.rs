@@ -344,20 +344,20 @@ pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockD
 
 /// Marks the SKU as deleted with this generation of its product, guarded by nothing being reserved. From then
 /// on the deletion is due in the catalog.
-pub(super) fn delete(app: &App, sku: &str, incarnation: &str) -> Guarded<StockDocument> {
+pub(super) fn delete(app: &App, sku: &str, generation: &str) -> Guarded<StockDocument> {
     let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
     stocks(app).set(
         unreserved,
         doc! {
-            "deleting": true, "deleted": literal(incarnation), "deletionDue": "$$NOW",
+            "deleting": true, "deleted": literal(generation), "deletionDue": "$$NOW",
         },
     )
 }
 
 /// Settles the deletion of this generation: it was applied to the catalog.
-pub(super) fn settle_deletion(app: &App, sku: &str, incarnation: &str) -> Guarded<StockDocument> {
+pub(super) fn settle_deletion(app: &App, sku: &str, generation: &str) -> Guarded<StockDocument> {
     let update = doc! { "$unset": { "deletionDue": 1 } };
-    stocks(app).guarded(doc! { "_id": sku, "deleted": incarnation }, update)
+    stocks(app).guarded(doc! { "_id": sku, "deleted": generation }, update)
 }
 
 /// Opens the stock of a deleted product for another product under the same SKU. A refusal means that another

@@ -15,9 +15,9 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let due = ("deletionDue", "deletion_due");
     let due = stocks(app).list_older(due, sweep.quiet(), LIMIT).await;
     let follow = |stock: StockDocument| async move {
-        let incarnation = stock.deleted.unwrap_or_default();
+        let generation = stock.deleted.unwrap_or_default();
         let attempt = app.begin().await?;
-        operations::follow_deletion(app, &stock.sku, &incarnation, &attempt).await.map(|()| true)
+        operations::follow_deletion(app, &stock.sku, &generation, &attempt).await.map(|()| true)
     };
     sweep.each(due, |stock| stock.sku.clone(), follow).await;
     let forgotten = store::forgotten(sweep.forgotten());

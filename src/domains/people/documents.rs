@@ -72,7 +72,7 @@ impl Stored for PersonDocument {
     const INDEXES: &'static [Index] = &[
         Index::plain("name", "nameKey _id", "people by the beginning of their name"),
         Index::of_field("outbox", "outbox.at", "the sweep of names that are still to be spread"),
-        Index::of_field("stones", "works.stoneAt", "the sweep that takes the stones of works"),
+        Index::of_field("stones", "works.stoneAt", "the sweep that removes tombstones of works"),
     ];
 }
 

@@ -71,7 +71,7 @@ fn new_product(
         content.shipping.map(|shipping| [coordinate(pricing.retail), coordinate(shipping.weight)]);
     ProductDocument {
         sku: input.sku.0,
-        incarnation: app.ids().random(),
+        generation: app.ids().random(),
         content,
         pricing,
         plane,
@@ -108,7 +108,7 @@ pub async fn update_product(
         return Ok(finish(&cx, &attempt, product).await?);
     }
     if product.nonce != *version {
-        return Err(Conflict::stale_nonce(product.nonce).into());
+        return Err(Conflict::stale_version(product.nonce).into());
     }
     demand_room(&product)?;
     Err(attempt.overdue().into())

@@ -28,8 +28,8 @@ pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Erro
 }
 
 /// Generation of the product with the SKU, also while it is being removed.
-pub async fn incarnation(app: &App, sku: &str) -> Result<Option<String>, Error> {
-    Ok(store::find(app, sku).await?.map(|product| product.incarnation))
+pub async fn generation(app: &App, sku: &str) -> Result<Option<String>, Error> {
+    Ok(store::find(app, sku).await?.map(|product| product.generation))
 }
 
 /// Deletes this generation of the product. If it is already gone, nothing changes.
@@ -39,13 +39,13 @@ pub async fn incarnation(app: &App, sku: &str) -> Result<Option<String>, Error> 
 pub async fn delete(
     app: &App,
     sku: &str,
-    incarnation: &str,
+    generation: &str,
     attempt: &Attempt,
 ) -> Result<(), Error> {
-    if let Some(deleted) = store::mark_deleted(app, sku, incarnation, attempt).await.decided()? {
+    if let Some(deleted) = store::mark_deleted(app, sku, generation, attempt).await.decided()? {
         return finish(app, attempt, deleted).await.map(|_| ());
     }
-    match store::find(app, sku).await?.filter(|product| product.incarnation == incarnation) {
+    match store::find(app, sku).await?.filter(|product| product.generation == generation) {
         Some(product) if product.deleted_at.is_none() => Err(attempt.overdue()),
         Some(product) => finish(app, attempt, product).await.map(|_| ()),
         None => Ok(()),

@@ -108,7 +108,7 @@ pub(crate) struct Imported {
     /// Digest of the line.
     pub(crate) origin: String,
     /// Generation, if the product doesn't exist yet.
-    pub(crate) incarnation: String,
+    pub(crate) generation: String,
     pub(crate) nonce: String,
 }
 
@@ -131,7 +131,7 @@ pub(crate) async fn import(
                     Some(contributors) => literal(stored(&contributors)),
                     None => array("contributors"),
                 },
-                "incarnation": { "$ifNull": ["$incarnation", literal(&product.incarnation)] },
+                "incarnation": { "$ifNull": ["$incarnation", literal(&product.generation)] },
                 "nonce": literal(&product.nonce),
                 "origin": literal(&product.origin),
                 "v": 1,

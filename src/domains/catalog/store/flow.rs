@@ -142,7 +142,7 @@ pub(crate) async fn settle_all(
 pub(crate) async fn mark_deleted(
     app: &App,
     sku: &str,
-    incarnation: &str,
+    generation: &str,
     attempt: &Attempt,
 ) -> Outcome<ProductDocument> {
     let update = doc! { "$set": {
@@ -153,7 +153,7 @@ pub(crate) async fn mark_deleted(
         "version": next_version(),
         "outbox": works_due(everyone()),
     } };
-    let guard = both(there(sku), doc! { "incarnation": incarnation });
+    let guard = both(there(sku), doc! { "incarnation": generation });
     change(app, guard, vec![update], attempt).await
 }
 

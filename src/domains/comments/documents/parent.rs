@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommentDocument, CommentExcerpt, Layout, Rating};
 use crate::{
+    domains::audiences::may_see,
     graphql::{
         input::is_key,
         node_id::{self, NodeKind},
@@ -234,9 +235,7 @@ impl<const KIND: usize> ParentDocument<KIND> {
             }
         };
         let access = self.metadata.as_ref().map_or(&[][..], |metadata| &metadata.access);
-        let is_open = access.is_empty()
-            || requester.roles.iter().any(|role| access.iter().any(|name| name == role.name()));
-        is_there && (requester.has(Role::Editor) || is_published && is_open)
+        is_there && may_see(requester, access, is_published)
     }
 }
 

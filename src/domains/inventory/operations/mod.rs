@@ -53,19 +53,19 @@ pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error>
     }
     let Some(product) = catalog::operations::product(app, &sku).await? else { return Ok(None) };
     let stock = found.unwrap_or_else(|| StockDocument::empty(&sku));
-    let is_its_own = !stock.deleting || is_left_over(&stock, product.get().incarnation);
+    let is_its_own = !stock.deleting || is_left_over(&stock, product.get().generation);
     Ok(Some(stock).filter(|_| is_its_own))
 }
 
 /// Whether the stock was closed for another generation than this one.
-fn is_left_over(stock: &StockDocument, incarnation: &str) -> bool {
-    stock.deleting && stock.deleted.as_deref() != Some(incarnation)
+fn is_left_over(stock: &StockDocument, generation: &str) -> bool {
+    stock.deleting && stock.deleted.as_deref() != Some(generation)
 }
 
 /// Opens stock that was closed for an earlier generation than the product's. Returns whether it was.
 async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<bool, Error> {
     let product = catalog::operations::product(app, &stock.sku).await?;
-    let is_another = product.is_some_and(|product| is_left_over(stock, product.get().incarnation));
+    let is_another = product.is_some_and(|product| is_left_over(stock, product.get().generation));
     if is_another {
         store::reopen(app, stock, attempt).await?;
     }
@@ -83,13 +83,13 @@ pub async fn delete_product(
         let attempt = cx.begin().await?;
         // A product that is deleted and not removed yet takes the same path, since the first call may have
         // been interrupted.
-        let incarnation = catalog::operations::incarnation(&cx, sku).await?;
-        Ok((attempt, incarnation.ok_or_else(|| NotFound::new("product", sku))?))
+        let generation = catalog::operations::generation(&cx, sku).await?;
+        Ok((attempt, generation.ok_or_else(|| NotFound::new("product", sku))?))
     };
-    decide(read, |attempt: Attempt, incarnation: String| async move {
-        if !store::delete(&cx, sku, &incarnation).within(&attempt).held().await? {
+    decide(read, |attempt: Attempt, generation: String| async move {
+        if !store::delete(&cx, sku, &generation).within(&attempt).held().await? {
             match store::find(&cx, sku).await? {
-                None if close_unstocked(&cx, sku, &incarnation, &attempt).await? => {}
+                None if close_unstocked(&cx, sku, &generation, &attempt).await? => {}
                 Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
                     return Err(InUse::because("carts or checkouts hold some of it").into());
                 }
@@ -98,7 +98,7 @@ pub async fn delete_product(
                 _ => return Ok(Step::Again),
             }
         }
-        follow_deletion(&cx, sku, &incarnation, &attempt).await?;
+        follow_deletion(&cx, sku, &generation, &attempt).await?;
         Ok(Step::Done(DeletedProduct { sku: sku.into() }))
     })
     .await
@@ -109,12 +109,12 @@ pub async fn delete_product(
 async fn close_unstocked(
     app: &App,
     sku: &str,
-    incarnation: &str,
+    generation: &str,
     attempt: &Attempt,
 ) -> Result<bool, Error> {
     let closed = StockDocument {
         deleting: true,
-        deleted: Some(incarnation.to_owned()),
+        deleted: Some(generation.to_owned()),
         deletion_due: Some(attempt.now()),
         ..StockDocument::empty(sku)
     };
@@ -125,11 +125,11 @@ async fn close_unstocked(
 pub(super) async fn follow_deletion(
     app: &App,
     sku: &str,
-    incarnation: &str,
+    generation: &str,
     attempt: &Attempt,
 ) -> Result<(), Error> {
-    catalog::operations::delete(app, sku, incarnation, attempt).await?;
-    store::settle_deletion(app, sku, incarnation).held().await.map(|_was_due| ())
+    catalog::operations::delete(app, sku, generation, attempt).await?;
+    store::settle_deletion(app, sku, generation).held().await.map(|_was_due| ())
 }
 
 /// One step of a flow that reserves stock for a holder, or applies what it reserved.

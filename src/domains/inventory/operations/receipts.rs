@@ -84,9 +84,9 @@ pub(in super::super) async fn book(
         let product = catalog::operations::product(app, sku);
         let (product, moved) = tokio::try_join!(product, moved)?;
         let product = product.ok_or(Refused::NoProduct)?;
-        Ok((attempt, (product.get().incarnation.to_owned(), moved)))
+        Ok((attempt, (product.get().generation.to_owned(), moved)))
     };
-    decide(read, |attempt: Attempt, (incarnation, moved): (String, Option<_>)| async move {
+    decide(read, |attempt: Attempt, (generation, moved): (String, Option<_>)| async move {
         if let (Once::Op { op, .. }, Some(ReceiptDocument { input, .. })) = (once, moved) {
             if input.as_ref() != Some(&op.input) {
                 return Err(Refused::OtherInput);
@@ -108,7 +108,7 @@ pub(in super::super) async fn book(
             let inserted = stocks(app).insert(first.clone()).await.decided()?;
             return Ok(Step::or_again(inserted.map(|()| first)));
         };
-        if is_left_over(&stock, &incarnation) {
+        if is_left_over(&stock, &generation) {
             store::reopen(app, &stock, &attempt).await?;
             return Ok(Step::Again);
         }

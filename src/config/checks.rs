@@ -1,0 +1,245 @@
+//! Checks of the configuration. All faults are reported together, each as a sentence.
+
+use std::time::Duration;
+
+use mongodb::{error::ErrorKind, options::ConnectionString};
+
+use super::{BUFFER, Config, DocumentsMode, PaymentProvider};
+
+impl Config {
+    /// Faults of the settings that a command on the database needs.
+    pub(super) fn database_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.mongodb_uri.is_empty() {
+            faults.push("mongodb_uri is missing: set DOCGATE_MONGODB_URI, such as mongodb://localhost:27017/?replicaSet=rs0".to_owned());
+        } else if let Some(reason) = uri_fault(&self.mongodb_uri) {
+            faults.push(format!("mongodb_uri can't be used: {reason}"));
+        }
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if !(1..=48).contains(&self.database.len()) || !self.database.bytes().all(fits) {
+            faults.push("database must be 1 to 48 letters, digits or underscores".to_owned());
+        }
+        faults
+    }
+
+    /// Faults of the other settings that a gateway needs, each as a sentence.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut demand = |holds: bool, fault: &str| {
+            if !holds {
+                faults.push(fault.to_owned());
+            }
+        };
+        demand(
+            self.secret.len() >= 32,
+            "secret needs 32 bytes or more: set DOCGATE_SECRET to a long random text and keep it",
+        );
+        self.demand_of_tokens(&mut demand);
+        demand(
+            oxilangtag::LanguageTag::parse(self.site_locale.as_str()).is_ok(),
+            "site_locale isn't a BCP 47 language tag",
+        );
+        demand(
+            self.site_url.as_deref().is_none_or(|url| is_web_address(url) && !url.ends_with('/')),
+            "site_url must begin with https:// or http:// and not end with /",
+        );
+        demand(
+            self.payments != PaymentProvider::Http
+                || (self.payments_url.is_some() && self.payments_signing_secret.is_some()),
+            "payments = \"http\" needs payments_url and payments_signing_secret",
+        );
+        demand(
+            self.payments_url.as_deref().is_none_or(is_web_address),
+            "payments_url isn't a URL that begins with https:// or http://",
+        );
+        demand(
+            self.payments_signing_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
+            "payments_signing_secret needs 32 bytes or more",
+        );
+        demand(
+            self.flow_run_millis > 0 && self.flow_command_millis > 0 && self.sweep_millis > 0,
+            "flow_run_millis, flow_command_millis and sweep_millis must be above zero",
+        );
+        demand(
+            self.flow_command_millis <= self.flow_run_millis,
+            "flow_command_millis can't be above flow_run_millis",
+        );
+        demand(
+            Duration::from_secs(self.flow_ops_seconds) > self.bound() * 4,
+            "flow_ops_seconds must be longer than four times the grace period (flow_run_millis + flow_command_millis + flow_skew_millis)",
+        );
+        demand(
+            self.reservation_seconds > self.cart_idle_seconds,
+            "reservation_seconds must be longer than cart_idle_seconds",
+        );
+        demand(
+            self.reservations_per_sku >= 2 && self.reservations_per_sku <= 10_000,
+            "reservations_per_sku must be between 2 and 10000",
+        );
+        self.demand_of_assets(&mut demand);
+        demand(
+            (1..=1_000_000).contains(&self.live_connections)
+                && (1..=10_000).contains(&self.live_operations)
+                && self.live_reservations <= 1_000_000,
+            "live_connections must be between 1 and 1000000, live_operations between 1 and 10000, and live_reservations not above 1000000",
+        );
+        demand(
+            self.live_init_millis > 0
+                && self.live_ping_millis > 0
+                && self.live_reservation_millis > 0,
+            "live_init_millis, live_ping_millis and live_reservation_millis must be above zero",
+        );
+        self.demand_of_bytes(&mut demand);
+        demand(
+            self.receive_millis > 0 && self.idle_millis > 0 && self.request_millis > 0,
+            "receive_millis, idle_millis and request_millis must be above zero",
+        );
+        demand(
+            self.max_connections > 0 && self.max_requests > 0 && self.max_batch > 0,
+            "max_connections, max_requests and max_batch must be above zero",
+        );
+        demand(
+            self.requests_per_second == 0 || self.requests_burst > 0,
+            "requests_burst must be above zero where requests_per_second is",
+        );
+        demand((1..=60).contains(&self.max_depth), "max_depth must be between 1 and 60");
+        demand(
+            self.max_root_fields > 0 && self.max_cost > 0,
+            "max_root_fields and max_cost must be above zero",
+        );
+        let is_origin = |origin: &String| {
+            let scheme = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            scheme.is_some_and(|rest| !rest.is_empty() && !rest.contains('/')) || origin == "*"
+        };
+        demand(
+            self.cors_origins.iter().all(is_origin),
+            "cors_origins must be origins such as https://shop.example, without a path, or *",
+        );
+        demand(
+            self.documents_mode == DocumentsMode::Off || self.documents.is_some(),
+            "documents_mode needs documents: a folder of .graphql files or a manifest",
+        );
+        faults.extend(self.observability_faults());
+        faults
+    }
+
+    fn observability_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !self.otlp_endpoint.as_deref().is_none_or(is_web_address) {
+            faults.push("otlp_endpoint must be a URL, such as http://localhost:4318".to_owned());
+        }
+        if !(0.0..=1.0).contains(&self.otlp_sample_ratio) {
+            faults.push("otlp_sample_ratio must be between 0 and 1".to_owned());
+        }
+        if self.admin_listen == Some(self.listen) && self.listen.port() != 0 {
+            faults.push("admin_listen must be another address or port than listen".to_owned());
+        }
+        faults
+    }
+
+    /// Checks the settings for tokens.
+    fn demand_of_tokens(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(
+            self.auth_hs256_secret.is_some()
+                || self.auth_rs256_public_key.is_some()
+                || self.auth_es256_public_key.is_some()
+                || self.auth_eddsa_public_key.is_some()
+                || self.auth_jwks_file.is_some()
+                || self.auth_jwks_url.is_some(),
+            "no key for tokens: set auth_hs256_secret, auth_rs256_public_key, auth_es256_public_key, auth_eddsa_public_key, auth_jwks_file or auth_jwks_url",
+        );
+        demand(
+            self.auth_hs256_secret.as_ref().is_none_or(|secret| secret.len() >= 32),
+            "auth_hs256_secret needs 32 bytes or more",
+        );
+        demand(
+            self.auth_jwks_url.as_deref().is_none_or(is_web_address),
+            "auth_jwks_url isn't a URL that begins with https:// or http://",
+        );
+        demand(
+            self.auth_jwks_refresh_seconds > 0 && self.auth_jwks_cooldown_seconds > 0,
+            "auth_jwks_refresh_seconds and auth_jwks_cooldown_seconds must be above zero",
+        );
+        demand(self.auth_leeway_seconds <= 3_600, "auth_leeway_seconds can't be above 3600");
+        demand(!self.auth_roles_claim.is_empty(), "auth_roles_claim can't be empty");
+        demand(
+            self.auth_cookie.as_deref().is_none_or(is_cookie_name),
+            "auth_cookie isn't the name of a cookie: letters, digits and !#$%&'*+-.^_`|~ are expected",
+        );
+    }
+
+    /// Checks the settings for bytes of requests.
+    fn demand_of_bytes(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(self.body_bytes >= 1024, "body_bytes must be 1024 or more");
+        demand(
+            (8 << 10..=1 << 20).contains(&self.head_bytes),
+            "head_bytes must be between 8192 and 1048576",
+        );
+        demand(
+            (1..=100).contains(&self.client_share_percent),
+            "client_share_percent must be between 1 and 100",
+        );
+        let share = self.max_received_bytes.saturating_mul(self.client_share_percent) / 100;
+        let needed = self.body_bytes.saturating_add(2 * self.head_bytes.max(BUFFER));
+        demand(
+            share >= needed,
+            &format!(
+                "a client's share of max_received_bytes ({} % of {} bytes: {share}) must hold one request, which \
+                 can take {needed} bytes with these body_bytes and head_bytes",
+                self.client_share_percent, self.max_received_bytes
+            ),
+        );
+    }
+
+    /// Checks the settings for assets.
+    fn demand_of_assets(&self, demand: &mut impl FnMut(bool, &str)) {
+        demand(
+            (1..=1 << 40).contains(&self.asset_bytes)
+                && (1..=1_000).contains(&self.asset_files)
+                && self.max_transfers > 0,
+            "asset_bytes must be between 1 and 2^40, asset_files between 1 and 1000, and max_transfers above zero",
+        );
+        demand(
+            self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
+            "asset_types must be media types such as image/png, image/* or */*",
+        );
+        let shortest = Duration::from_millis(self.receive_millis) * 2 + self.bound();
+        demand(
+            Duration::from_secs(self.asset_stall_seconds) > shortest,
+            &format!(
+                "asset_stall_seconds is {}, which must be more than {} seconds: 2 × receive_millis + \
+                 flow_run_millis + flow_command_millis + flow_skew_millis, divided by 1000",
+                self.asset_stall_seconds,
+                shortest.as_secs_f64()
+            ),
+        );
+        demand(
+            (self.asset_stall_seconds..=7 * 86_400).contains(&self.asset_transfer_seconds),
+            "asset_transfer_seconds must be between asset_stall_seconds and a week",
+        );
+    }
+}
+
+fn is_web_address(text: &str) -> bool {
+    reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
+}
+
+/// Whether a name is a `token` as defined by
+/// [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2), which RFC 6265 requires for cookies.
+fn is_cookie_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(fits)
+}
+
+/// Why a connection string can't be parsed, if so. The driver's message may end with a part of the string,
+/// and so of the password; that part is left out.
+fn uri_fault(uri: &str) -> Option<String> {
+    let fault = ConnectionString::parse(uri).err()?;
+    let ErrorKind::InvalidArgument { message, .. } = fault.kind.as_ref() else {
+        return Some("it isn't a connection string of MongoDB".to_owned());
+    };
+    match message.rsplit_once(": ") {
+        Some((what, repeated)) if uri.contains(repeated) => Some(what.to_owned()),
+        _ => Some(message.clone()),
+    }
+}

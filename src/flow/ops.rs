@@ -73,12 +73,17 @@ impl Op {
         }
     }
 
-    /// Tag of the next try: the op, and the number of its tries that were aborted. The repeat of an interrupted
-    /// try has the same tag and finds its reservation. An aborted tag is never used again.
+    /// Tag of the next try: `{id}/{input}/{number}`, where the number is one more than that of the last try that
+    /// was aborted. The repeat of an interrupted try has the same tag and finds its reservation. A call with the
+    /// same idempotency key and another input has another tag: it must not commit what the first one reserved.
     pub fn tag(&self, ops: &[OpRecord]) -> String {
-        let prefix = format!("{}/", self.id);
-        let aborted = |record: &&OpRecord| record.void && record.tag.starts_with(&prefix);
-        format!("{prefix}{}", ops.iter().filter(aborted).count())
+        let prefix = format!("{}/{}/", self.id, self.input);
+        let number = |record: &OpRecord| {
+            let number = record.tag.strip_prefix(&prefix)?.split('/').next()?;
+            number.parse::<u64>().ok().filter(|_| record.void)
+        };
+        let next = ops.iter().filter_map(number).max().map_or(0, |last| last + 1);
+        format!("{prefix}{next}")
     }
 
     /// Guard of a commit: the op isn't applied, its tag isn't void, and there is room for its record.

@@ -252,6 +252,22 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     assert_eq!(other_input.is_applied(&stored.ops), Err(OtherInput));
     assert_eq!(someone_elses.is_applied(&stored.ops), Ok(false));
 
+    // The next try has a number that no aborted one had, even if the records of earlier ones have expired.
+    let void = |number: u32| OpRecord {
+        tag: format!("{}/{}/{number}", op.id, op.input),
+        id: None,
+        input: None,
+        void: true,
+        at: run.now(),
+        kept: None,
+    };
+    let tag = |number: u32| format!("{}/{}/{number}", op.id, op.input);
+    assert_eq!(op.tag(&[]), tag(0));
+    assert_eq!(op.tag(&[void(1)]), tag(2));
+    let with_quantity = OpRecord { tag: format!("{}/7", tag(4)), ..void(0) };
+    assert_eq!(op.tag(&[void(0), with_quantity, void(1)]), tag(5));
+    assert_eq!(other_input.tag(&[void(1)]), format!("{}/{}/0", op.id, other_input.input));
+
     let abort = |tag: String| {
         let things = things.clone();
         async move { things.abort("a", &tag, bounds).await.expect("an outcome") }

@@ -155,6 +155,15 @@ async fn settle_active(
     let line = cart.lines.iter().find(|line| line.sku == sku);
     let surplus = entry.quantity - line.map_or(0, |line| line.held);
     let mut returned = false;
+    if surplus < 0 {
+        tracing::error!(
+            event = "cart_holds_too_little",
+            cart = %cart.id,
+            sku,
+            missing = -surplus,
+            "a cart's line holds more stock than is reserved for it; `docgate check` has details"
+        );
+    }
     if surplus > 0 {
         returned = abort_reserves(app, entry, cart).await?
             && inventory::return_surplus(app, sku, entry, surplus).await?;

@@ -112,6 +112,93 @@ async fn what_was_taken_and_never_decided_returns_and_the_op_can_be_repeated() {
     sibling.assert_sound().await;
 }
 
+/// A call reserves and is cut before its commit. The same idempotency key with another quantity must not commit
+/// what that call reserved as its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_quantity_under_the_key_of_a_cut_call_reserves_its_own() {
+    type Call = fn(&str, i64) -> (String, Value);
+    let adding: Call = |id, quantity| Client::adding(id, "a", quantity, Some("cut"));
+    let setting: Call = |id, quantity| Client::setting(id, "a", 1 + quantity, Some("cut"));
+    for call in [adding, setting] {
+        let gateway = Gateway::behind_proxy(short_bounds).await;
+        gateway.stocked("a", 20).await;
+        let shopper = gateway.shopper("someone");
+        let id = shopper.open_cart(RESERVE).await;
+        shopper.add(&id, "a", 1).await;
+        let proxy = gateway.proxy.as_ref().expect("a proxy");
+        proxy.count_only(|seen| seen.command != "find");
+        proxy.cut_all_from(1, Cut::BeforeForwarding);
+        let (query, variables) = call(&id, 3);
+        assert_eq!(shopper.error_code(&query, variables).await, "UNAVAILABLE");
+        proxy.heal();
+        assert_eq!(gateway.available("a").await, 16);
+
+        let sibling = gateway.sibling().await;
+        let other = sibling.shopper("someone");
+        assert_eq!(line(&other.does(call(&id, 5)).await, "a"), (6, 6));
+        assert_eq!(gateway.available("a").await, 11, "three are still reserved for the cut call");
+        let repeated = other.does(call(&id, 3)).await;
+        assert_eq!(repeated["__typename"], "Conflict", "{repeated:#}");
+        sibling.sweep().await;
+        sibling.assert_sound().await;
+        assert_eq!(gateway.available("a").await, 14);
+        assert_eq!(line(&other.cart(&id).await, "a"), (6, 6));
+        other.does(Client::removing(&id, "a", None)).await;
+        assert_eq!(gateway.available("a").await, 20);
+        sibling.assert_sound().await;
+    }
+}
+
+/// The same beside each other: the first call's commit comes after the second call's.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_quantity_beside_a_slow_call_reserves_its_own() {
+    let gateway = Gateway::behind_proxy(short_bounds).await;
+    gateway.stocked("a", 20).await;
+    let shopper = gateway.shopper("someone");
+    let id = shopper.open_cart(RESERVE).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "carts" && seen.command != "find");
+    proxy.cut(0, Cut::Hold);
+    let (query, variables) = Client::adding(&id, "a", 3, Some("once"));
+    let slow = tokio::spawn({
+        let shopper = shopper.clone();
+        async move { shopper.does((query, variables)).await }
+    });
+    proxy.reached().await;
+    proxy.heal();
+    let sibling = gateway.sibling().await;
+    let quick = sibling.shopper("someone");
+    let cart = quick.does(Client::adding(&id, "a", 5, Some("once"))).await;
+    assert_eq!(line(&cart, "a"), (5, 5));
+    proxy.release().await;
+    assert_eq!(slow.await.expect("an answer")["__typename"], "Conflict");
+    assert_eq!(gateway.available("a").await, 15);
+    sibling.assert_sound().await;
+    sibling.sweep().await;
+    sibling.assert_sound().await;
+}
+
+/// A repeat of a call whose commit is there returns the stock that the call still owes, without a sweep.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_of_a_lowering_that_was_cut_returns_the_stock() {
+    let gateway = Gateway::behind_proxy(short_bounds).await;
+    gateway.stocked("a", 10).await;
+    let shopper = gateway.shopper("someone");
+    let id = shopper.open_cart(RESERVE).await;
+    shopper.add(&id, "a", 7).await;
+    let proxy = gateway.proxy.as_ref().expect("a proxy");
+    proxy.count_only(|seen| seen.collection == "inventory" && seen.command == "update");
+    proxy.cut_all_from(0, Cut::BeforeForwarding);
+    let call = Client::setting(&id, "a", 2, Some("cut"));
+    assert_eq!(shopper.error_code(&call.0, call.1.clone()).await, "UNAVAILABLE");
+    proxy.heal();
+    let sibling = gateway.sibling().await;
+    assert_eq!(gateway.available("a").await, 3);
+    assert_eq!(line(&sibling.shopper("someone").does(call).await, "a"), (2, 2));
+    assert_eq!(gateway.available("a").await, 8);
+    sibling.assert_sound().await;
+}
+
 /// A cart of its own with a SKU of its own, of which ten are there and `quantity` in the cart.
 async fn prepared(gateway: &Gateway, n: usize, quantity: i64) -> (String, String) {
     let sku = format!("sku-{n}");

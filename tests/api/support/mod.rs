@@ -191,8 +191,7 @@ impl Gateway {
         let direct = SocketAddr::from(([127, 0, 0, 1], port));
         let proxy = if with_proxy { Some(Proxy::start(&direct.to_string()).await) } else { None };
         let target = proxy.as_ref().map_or(direct, Proxy::address);
-        let options =
-            "directConnection=true&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=3000";
+        let options = "directConnection=true&heartbeatFrequencyMS=500&serverMonitoringMode=poll&serverSelectionTimeoutMS=3000";
         config.mongodb_uri = format!("mongodb://{target}/?{options}");
         let (app_name, metrics) = (fresh_name(), Metrics::default());
         let watched = connect::watched(&config.mongodb_uri, &app_name, own.name(), metrics.pool());

@@ -116,6 +116,8 @@ impl Call<'_> {
         let read = || open(self.cx, self.cart_id);
         decide(read, |attempt: Attempt, cart: CartDocument| async move {
             if self.op.is_applied(&cart.ops)? {
+                // The earlier call may have been interrupted before it returned stock.
+                carry_out_outbox(&self.cx, &cart, &attempt).await?;
                 return Ok(Step::Done(cart));
             }
             if cart.state != CartState::Active {

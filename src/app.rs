@@ -54,11 +54,11 @@ impl fmt::Debug for App {
 impl App {
     /// A gateway over `database`, without connection metrics.
     pub fn new(config: Config, database: Database) -> Self {
-        Self::watched(config, database, Metrics::default())
+        Self::with_metrics(config, database, Metrics::default())
     }
 
     /// A gateway over `database`, with its metrics in `metrics`.
-    pub fn watched(config: Config, database: Database, metrics: Metrics) -> Self {
+    pub fn with_metrics(config: Config, database: Database, metrics: Metrics) -> Self {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);

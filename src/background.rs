@@ -85,7 +85,7 @@ pub async fn run(app: App, stop: CancellationToken) {
 async fn pass(app: &App) -> Result<(), Error> {
     let run = app.begin().await?;
     let holder = app.name().to_owned();
-    let lease = Lease::take(app.collection(), "sweeps", holder, &run, app.bounds()).await?;
+    let lease = Lease::acquire(app.collection(), "sweeps", holder, &run, app.bounds()).await?;
     let Some(lease) = lease else { return Ok(()) };
     let swept = sweep_all(app).await;
     // The lease is released even if a sweep failed: correctness never depends on it.

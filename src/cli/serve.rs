@@ -102,7 +102,8 @@ impl Serve {
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
         };
         let client = database.client().clone();
-        let served = self.serve_on(App::watched(config, database, metrics), listeners, stop).await;
+        let served =
+            self.serve_on(App::with_metrics(config, database, metrics), listeners, stop).await;
         connect::close(client).await;
         served
     }

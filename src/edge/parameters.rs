@@ -185,8 +185,8 @@ impl Parameters {
         }
     }
 
-    /// Whether the request has a document, or something that may stand for one.
-    pub(super) fn name_a_text(&self) -> bool {
+    /// Whether the request has a document, or may refer to one.
+    pub(super) fn has_document(&self) -> bool {
         self.query.is_some() || self.document_id.is_some() || self.extensions.is_some()
     }
 

@@ -120,7 +120,7 @@ impl Demo {
         let metrics = Metrics::default();
         let database = options::open(&config, &metrics).await?;
         let client = database.client().clone();
-        let app = App::watched(config, database, metrics);
+        let app = App::with_metrics(config, database, metrics);
         let ran = self.run_over(app, mongod, home, listeners, stop).await;
         connect::close(client).await;
         ran

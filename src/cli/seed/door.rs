@@ -11,7 +11,7 @@ use crate::{
     cli::failure::Failure,
     graphql::{
         requester::{Requester, Role},
-        upload::{Files, Piece, mark},
+        upload::{Files, Piece, placeholder},
     },
     schema::GatewaySchema,
 };
@@ -35,7 +35,7 @@ impl File {
     fn sent(&self) -> Files {
         let name = Some(self.name.clone());
         let pieces = [
-            Piece::File { place: 0, name, media_type: None },
+            Piece::File { position: 0, name, media_type: None },
             Piece::Bytes(self.bytes.clone().into()),
             Piece::End,
         ];
@@ -70,7 +70,7 @@ impl Door {
         mut variables: Value,
         file: File,
     ) -> Result<Value, Failure> {
-        variables["input"]["file"] = mark(0).into();
+        variables["input"]["file"] = placeholder(0).into();
         self.ask_with(who, query, variables, Some(file)).await
     }
 

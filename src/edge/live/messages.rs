@@ -17,7 +17,7 @@ pub(super) const PROTOCOLS: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
 pub(super) enum Protocol {
     /// `graphql-transport-ws`.
     Transport,
-    /// `graphql-ws`, which the library of the same name no longer speaks.
+    /// `graphql-ws`, which the library of the same name no longer supports.
     Legacy,
 }
 
@@ -33,7 +33,7 @@ impl Protocol {
 }
 
 /// A message of a client.
-pub(super) enum Said {
+pub(super) enum ClientMessage {
     /// Initialises the connection; the payload may hold the token.
     Init(Map<String, Value>),
     /// Starts an operation.
@@ -58,7 +58,7 @@ struct Envelope<'a> {
 }
 
 /// Parses a message of a client. The error becomes the reason of the close frame.
-pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
+pub(super) fn read(protocol: Protocol, text: &str) -> Result<ClientMessage, String> {
     use Protocol::{Legacy, Transport};
     // serde would also deserialise the struct from an array.
     if !text.trim_start().starts_with('{') {
@@ -67,31 +67,31 @@ pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
     let Envelope { kind, id, payload } =
         serde_json::from_str(text).map_err(|fault| format!("not a message: {fault}"))?;
     let id = || id.filter(|id| !id.is_empty()).ok_or(format!("{kind} without an id"));
-    let said = match (protocol, kind.as_str()) {
-        (_, "connection_init") => Said::Init(object(payload)?.unwrap_or_default()),
+    let message = match (protocol, kind.as_str()) {
+        (_, "connection_init") => ClientMessage::Init(object(payload)?.unwrap_or_default()),
         (Transport, "subscribe") | (Legacy, "start") => {
             let payload = payload.ok_or(format!("{kind} without a payload"))?;
             let parameters = Parameters::read("payload", payload.get().as_bytes());
             let parameters = parameters.map_err(|fault| fault.to_string())?;
-            if !parameters.name_a_text() {
+            if !parameters.has_document() {
                 return Err("payload: query is missing".to_owned());
             }
-            Said::Start { id: id()?, parameters }
+            ClientMessage::Start { id: id()?, parameters }
         }
-        (Transport, "complete") | (Legacy, "stop") => Said::Stop { id: id()? },
+        (Transport, "complete") | (Legacy, "stop") => ClientMessage::Stop { id: id()? },
         (Transport, "ping") => {
             // Parsed to ensure that only an object is sent back.
             object(payload)?;
-            Said::Ping(payload.map(ToOwned::to_owned))
+            ClientMessage::Ping(payload.map(ToOwned::to_owned))
         }
         (Transport, "pong") => {
             object(payload)?;
-            Said::Pong
+            ClientMessage::Pong
         }
-        (Legacy, "connection_terminate") => Said::Terminate,
-        _ => return Err("a type that clients don't send".to_owned()),
+        (Legacy, "connection_terminate") => ClientMessage::Terminate,
+        _ => return Err("a type of message that clients don't send".to_owned()),
     };
-    Ok(said)
+    Ok(message)
 }
 
 fn object(payload: Option<&RawValue>) -> Result<Option<Map<String, Value>>, String> {
@@ -142,8 +142,8 @@ pub(super) fn next(protocol: Protocol, id: &str, answer: &Answer) -> String {
     message(kind, Some(id), Some(answer))
 }
 
-/// The operation couldn't start; no `complete` follows. The older sub-protocol has such a message too, but
-/// here it gets a response and `complete`, as its own server sends them.
+/// The operation couldn't start; no `complete` follows. In the older sub-protocol the gateway sends a response and
+/// `complete` instead, like the reference server.
 pub(super) fn error(id: &str, answer: &Answer) -> String {
     message("error", Some(id), Some(&answer.errors))
 }

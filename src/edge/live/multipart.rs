@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream, stream::BoxStream};
 use serde::Serialize;
 use serde_json::{Value, json as object};
 
-use super::{End, Event, body, events, json, refusal, told};
+use super::{End, Event, body, error_response, events, json, refusal};
 use crate::{
     edge::{Edge, auth::Caller, shares::Client},
     error::Error,
@@ -19,7 +19,7 @@ use crate::{
 // The boundary is sent directly after each part, because a client recognises the end of a part only by the
 // next boundary.
 const BEGIN: &str = "\r\n--graphql";
-const BEAT: &str = "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql";
+const HEARTBEAT: &str = "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql";
 const END: &str = "--\r\n";
 
 /// A part other than a heartbeat.
@@ -39,14 +39,14 @@ pub(in crate::edge) fn respond(
     caller: &Caller,
     client: Client,
 ) -> Response {
-    let place = match edge.live.admit(client) {
-        Ok(place) => place,
-        Err(full) => return refusal(full),
+    let permit = match edge.live.admit(client) {
+        Ok(permit) => permit,
+        Err(reached) => return refusal(reached),
     };
     let chunks = events(edge, answers, caller).map(|event| match event {
         Event::Answer(answer) => part(&Part { payload: Some(&answer), errors: None }),
         Event::End(End::Complete) => END.to_owned(),
-        Event::End(End::TokenEnded) => fault(object!(told(Error::BadToken).errors)),
+        Event::End(End::TokenEnded) => fault(object!(error_response(Error::BadToken).errors)),
         Event::End(End::Stopping) => fault(stopping()),
     });
     let chunks = stream::iter([BEGIN.to_owned()]).chain(chunks);
@@ -55,7 +55,7 @@ pub(in crate::edge) fn respond(
         (CACHE_CONTROL.as_str(), "no-cache, no-transform"),
         ("x-accel-buffering", "no"),
     ];
-    (head, body(&edge.live, place, BEAT, chunks)).into_response()
+    (head, body(&edge.live, permit, HEARTBEAT, chunks)).into_response()
 }
 
 fn part(part: &Part) -> String {

@@ -9,7 +9,7 @@ use axum::{
 };
 use futures_util::{StreamExt, stream::BoxStream};
 
-use super::{End, Event, body, events, json, refusal, told};
+use super::{End, Event, body, error_response, events, json, refusal};
 use crate::{
     edge::{Edge, auth::Caller, shares::Client},
     error::Error,
@@ -17,7 +17,7 @@ use crate::{
 
 /// The heartbeat, a comment:
 /// <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
-pub(super) const BEAT: &str = ":\n\n";
+pub(super) const HEARTBEAT: &str = ":\n\n";
 const COMPLETE: &str = "event: complete\ndata:\n\n";
 
 /// Sends the responses as events. If the token expires, the last event says so. During shutdown the stream
@@ -28,19 +28,19 @@ pub(in crate::edge) fn respond(
     caller: &Caller,
     client: Client,
 ) -> Response {
-    let place = match edge.live.admit(client) {
-        Ok(place) => place,
-        Err(full) => return refusal(full),
+    let permit = match edge.live.admit(client) {
+        Ok(permit) => permit,
+        Err(reached) => return refusal(reached),
     };
     let chunks = events(edge, answers, caller).map(|event| match event {
         Event::Answer(answer) => next(&json(&answer)),
         Event::End(End::Complete) => COMPLETE.to_owned(),
-        Event::End(End::TokenEnded) => next(&json(&told(Error::BadToken))) + COMPLETE,
+        Event::End(End::TokenEnded) => next(&json(&error_response(Error::BadToken))) + COMPLETE,
         Event::End(End::Stopping) => String::new(),
     });
     // Some browsers ignore a response until its first byte arrives.
-    let chunks = futures_util::stream::iter([BEAT.to_owned()]).chain(chunks);
-    event_stream(body(&edge.live, place, BEAT, chunks))
+    let chunks = futures_util::stream::iter([HEARTBEAT.to_owned()]).chain(chunks);
+    event_stream(body(&edge.live, permit, HEARTBEAT, chunks))
 }
 
 /// The event with a response.

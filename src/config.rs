@@ -28,8 +28,8 @@ pub struct Config {
     pub mongodb_uri: String,
     /// Database that holds the collections.
     pub database: String,
-    /// Key from which ids and cursors are derived, 32 bytes or more. A change alters the meaning of repeated
-    /// idempotency keys and invalidates old cursors.
+    /// Key from which ids and cursors are derived, 32 bytes or more. After a change, old cursors are invalid and
+    /// earlier idempotency keys aren't recognised.
     pub secret: String,
 
     /// Shared secret for HS256 tokens, 32 bytes or more.
@@ -122,7 +122,7 @@ pub struct Config {
     pub asset_files: usize,
     /// Time limit of an upload or a download, in seconds. A replaced file is kept for the same time.
     pub asset_transfer_seconds: u64,
-    /// Time without progress after which an upload is given up, in seconds.
+    /// Time without progress after which an upload is aborted, in seconds.
     pub asset_stall_seconds: u64,
     /// Maximum number of concurrent uploads and downloads of one gateway.
     pub max_transfers: usize,
@@ -137,8 +137,8 @@ pub struct Config {
     pub live_operations: usize,
     /// Time limit for `connection_init` on a WebSocket, in milliseconds.
     pub live_init_millis: u64,
-    /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts nothing
-    /// for twice as long is disconnected.
+    /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts no data for two
+    /// intervals is disconnected.
     pub live_ping_millis: u64,
     /// Maximum number of event streams that are reserved but not yet opened.
     pub live_reservations: usize,
@@ -407,7 +407,7 @@ impl Config {
         faults.extend(config.database_faults());
         faults.extend(config.faults());
         faults.extend(further(&config));
-        config.unless(faults)
+        config.without(faults)
     }
 
     /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
@@ -420,23 +420,23 @@ impl Config {
         let (config, mut faults) = read::read(file, flags)?;
         faults.extend(config.database_faults());
         faults.extend(further(&config));
-        config.unless(faults)
+        config.without(faults)
     }
 
     /// Like [`Self::load`], for a command that only reads some keys: any key may be missing, but present keys
     /// must parse.
     pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
         let (config, faults) = read::read(file, flags)?;
-        config.unless(faults)
+        config.without(faults)
     }
 
-    fn unless(self, faults: Vec<String>) -> Result<Self, Faults> {
+    fn without(self, faults: Vec<String>) -> Result<Self, Faults> {
         if faults.is_empty() { Ok(self) } else { Err(Faults(faults)) }
     }
 
     /// The grace period: the time after the start of an attempt from which none of its writes can be applied
     /// any more.
-    pub fn bound(&self) -> Duration {
+    pub fn grace_period(&self) -> Duration {
         Duration::from_millis(
             self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
         )

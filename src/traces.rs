@@ -157,7 +157,7 @@ fn command_span(
     )
 }
 
-/// The span of background work after a response. It has a trace of its own, linked to that of the response,
+/// The span of background work after a response. It has a separate trace, linked to that of the response,
 /// because it must not lengthen the request.
 pub fn behind(what: &'static str) -> Span {
     if !is_traced() {

@@ -102,8 +102,8 @@ impl Exchange {
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
         let body = self.edge.receive(&self.head, body).await?;
-        let most = self.edge.app.config().max_batch;
-        match Body::read(&body, most).map_err(with_status)? {
+        let max = self.edge.app.config().max_batch;
+        match Body::read(&body, max).map_err(with_status)? {
             Body::One(parameters) => self.answer(parameters, None, &caller, accepted).await,
             Body::Batch(all) => {
                 let accepted = Accepted { stream: None, ..accepted };
@@ -357,9 +357,9 @@ impl Edge {
 
     /// Receives the body within the time limit.
     pub(super) async fn receive(&self, head: &Parts, body: HttpBody) -> Result<Bytes, Refusal> {
-        let most = self.app.config().body_bytes;
+        let max = self.app.config().body_bytes;
         let counted = ReceivedBytes::of(head);
-        let received = receive::whole(body, most, counted.as_deref());
+        let received = receive::whole(body, max, counted.as_deref());
         let timed_out = |_elapsed| {
             let error = Error::bad_input("body", "didn't come in time");
             Err((StatusCode::REQUEST_TIMEOUT, error))

@@ -20,10 +20,10 @@ use crate::error::Error;
 /// was read, however short it is.
 ///
 /// # Errors
-/// The body is larger than `most` bytes, ends early, or exceeds the limit on received bytes.
+/// The body is larger than `max` bytes, ends early, or exceeds the limit on received bytes.
 pub(super) async fn whole(
     mut body: Body,
-    most: usize,
+    max: usize,
     counted: Option<&ReceivedBytes>,
 ) -> Result<Bytes, Refusal> {
     let mut all = BytesMut::new();
@@ -32,8 +32,8 @@ pub(super) async fn whole(
             (StatusCode::BAD_REQUEST, Error::bad_input("body", "can't be read"))
         })?;
         let Ok(piece) = frame.into_data() else { continue };
-        if all.len() + piece.len() > most {
-            let error = Error::bad_input("body", format!("is larger than {most} bytes"));
+        if all.len() + piece.len() > max {
+            let error = Error::bad_input("body", format!("is larger than {max} bytes"));
             return Err((StatusCode::PAYLOAD_TOO_LARGE, error));
         }
         keep(counted, piece.len())?;

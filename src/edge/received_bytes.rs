@@ -33,7 +33,7 @@ struct State {
     peer: Option<Client>,
 }
 
-/// What the connection is receiving.
+/// The data that the connection is receiving.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The head of a request.
@@ -70,7 +70,7 @@ impl ReceivedBytes {
     /// Adds bytes that were read.
     ///
     /// # Errors
-    /// The limit is exceeded in a phase in which nothing else checks it.
+    /// The limit is exceeded, in a phase without another check.
     pub(super) fn read(&self, bytes: usize) -> Result<(), LimitReached> {
         let mut state = self.state();
         state.buffered += bytes;

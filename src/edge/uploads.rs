@@ -89,7 +89,7 @@ pub(super) async fn read(
 async fn text(
     parts: &mut Parts,
     name: &'static str,
-    most: usize,
+    max: usize,
     received: Option<&ReceivedBytes>,
 ) -> Result<Vec<u8>, Refusal> {
     let part = parts.next().await.map_err(|fault| with_status(unreadable(fault)))?;
@@ -101,8 +101,8 @@ async fn text(
     while let Some(bytes) =
         parts.bytes(&mut part).await.map_err(|fault| with_status(unreadable(fault)))?
     {
-        if text.len() + bytes.len() > most {
-            let reason = format!("is larger than {most} bytes");
+        if text.len() + bytes.len() > max {
+            let reason = format!("is larger than {max} bytes");
             return Err((StatusCode::PAYLOAD_TOO_LARGE, Error::bad_input(name, reason)));
         }
         receive::keep(received, bytes.len())?;
@@ -116,7 +116,7 @@ async fn text(
 fn with_placeholders(
     operations: &[u8],
     map: &[u8],
-    most: usize,
+    max: usize,
 ) -> Result<(Parameters, BTreeMap<String, usize>), Error> {
     if operations.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         let reason = "is a list: with files, a request has one operation";
@@ -132,8 +132,8 @@ fn with_placeholders(
             "isn't an object of lists of paths, such as {\"0\": [\"variables.file\"]}",
         )
     })?;
-    if map.len() > most {
-        let reason = format!("names {} files: at most {most} go with a request", map.len());
+    if map.len() > max {
+        let reason = format!("names {} files: at most {max} go with a request", map.len());
         return Err(Error::bad_input("map", reason));
     }
     let mut operations = Value::Object(operations);

@@ -333,7 +333,7 @@ impl<'a> Walk<'a, '_> {
 
 fn page_length(number: &Number) -> usize {
     let length = number.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
-    length.min(page::MOST.unsigned_abs() as usize)
+    length.min(page::MAX.unsigned_abs() as usize)
 }
 
 /// Checks that a counted number doesn't exceed its limit.

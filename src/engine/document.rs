@@ -1,4 +1,4 @@
-//! A parsed GraphQL document: its operations, each with what is known without variables, and its fragments.
+//! A parsed GraphQL document: its fragments, and its operations with their variable-independent properties.
 //!
 //! A document is first stored as the client wrote it, so that the library can validate it. [`flattened`] returns
 //! the form that is executed.

@@ -23,7 +23,7 @@ pub(super) struct Flattened {
     /// Whether no fragment and no directive is left: the selected fields depend neither on the request nor on
     /// the type of an object.
     pub(super) is_static: bool,
-    /// Whether no directive is left: nothing depends on the request except its variables.
+    /// Whether no directive is left: only the variables depend on the request.
     pub(super) is_unconditional: bool,
 }
 

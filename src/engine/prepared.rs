@@ -64,8 +64,7 @@ impl PreparedOperation {
         &self.operation().definition.node
     }
 
-    /// The operation, if it can be executed directly: nothing in it depends on the request except its
-    /// variables.
+    /// The operation, if it can be executed directly: only its variables depend on the request.
     pub fn unconditional(&self) -> Option<&OperationDefinition> {
         self.operation().is_unconditional.then(|| self.definition())
     }
@@ -271,7 +270,7 @@ impl PreparedOperations {
             self.measure(types, &document.fragments, operation, variables, &mut seen)?.cost
         };
         let is_validated = is_known && types.admits(&operation.node, &request.variables);
-        // The flattened operation may not use everything that the client's document uses.
+        // The flattened operation may not contain all variables and fragments of the client's document.
         let original = Some(&request.query).filter(|_| is_known && !is_validated);
         let original = original.and_then(|text| PreparedDocument::parse(types, text));
         let original = original.and_then(|document| {

@@ -31,10 +31,10 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The same limits for a decider that holds up to `most` op records.
+    /// The same limits for a decider that holds up to `max` op records.
     #[must_use]
-    pub fn remembering(self, most: usize) -> Self {
-        Self { most_ops: most, ..self }
+    pub fn remembering(self, max: usize) -> Self {
+        Self { most_ops: max, ..self }
     }
 
     /// The grace period: the time after which no write of an attempt can still be applied.

@@ -46,7 +46,7 @@ fn formatter(
         .ok()
 }
 
-/// The locale of a tag. For a tag that only BCP 47 knows, such as `zh-min-nan`, it is the language alone.
+/// The locale of a tag. For a tag that CLDR doesn't support, such as `zh-min-nan`, it is the language alone.
 fn supported(tag: &LocaleTag) -> Locale {
     let whole = tag.as_str().parse();
     whole.or_else(|_| tag.language().parse()).unwrap_or(Locale::UNKNOWN)

@@ -184,13 +184,13 @@ pub fn within(field: &str, value: i64, range: RangeInclusive<i64>) -> Result<i64
     Err(InvalidInput::new(field, reason))
 }
 
-/// Validates the length of a list: it can have at most `most` elements.
+/// Validates the length of a list: it can have at most `max` elements.
 ///
 /// # Errors
 /// `InvalidInput` with the name of the field.
-pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInput> {
-    if list.len() <= most {
+pub fn at_most<T>(field: &str, list: &[T], max: usize) -> Result<(), InvalidInput> {
+    if list.len() <= max {
         return Ok(());
     }
-    Err(InvalidInput::new(field, format!("takes at most {most} elements")))
+    Err(InvalidInput::new(field, format!("takes at most {max} elements")))
 }

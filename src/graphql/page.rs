@@ -22,7 +22,7 @@ use crate::{
 /// Default page size.
 pub(crate) const DEFAULT: i32 = 20;
 /// Maximum page size.
-pub(crate) const MOST: i32 = 100;
+pub(crate) const MAX: i32 = 100;
 
 /// The arguments of every connection: name, type and description.
 pub const ARGUMENTS: [(&str, &str, &str); 4] = [
@@ -112,8 +112,8 @@ impl Page {
             return Err(Error::bad_input("before", "needs `last`"));
         }
         let size = size.unwrap_or(DEFAULT);
-        if !(1..=MOST).contains(&size) {
-            return Err(Error::bad_input(name, format!("must be between 1 and {MOST}")));
+        if !(1..=MAX).contains(&size) {
+            return Err(Error::bad_input(name, format!("must be between 1 and {MAX}")));
         }
         let signature = app.ids().signature(&["cursor", &order.list]);
         let (name, cursor) = if is_backward { ("before", before) } else { ("after", after) };
@@ -161,7 +161,7 @@ impl Page {
     /// documents of the page and need more.
     #[must_use]
     pub fn further(&self, from: Vec<Bson>) -> Self {
-        Self { from: Some(from), size: MOST.into(), ..self.clone() }
+        Self { from: Some(from), size: MAX.into(), ..self.clone() }
     }
 
     /// Number of documents to read: the page size plus one.

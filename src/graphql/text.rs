@@ -15,7 +15,7 @@ pub fn is_ignorable(c: char) -> bool {
 
 /// Whether at least one character is displayed.
 pub fn is_visible(text: &str) -> bool {
-    // Unicode classifies the empty Braille pattern as a symbol, but nothing is displayed for it.
+    // Unicode classifies the empty Braille pattern as a symbol, but it isn't displayed.
     let is_shown = |c: char| !c.is_whitespace() && !c.is_control() && c != '\u{2800}';
     text.chars().any(|c| is_shown(c) && !is_ignorable(c))
 }
@@ -38,7 +38,7 @@ pub(super) fn is_line(text: &str) -> bool {
     !text.contains(['\n', '\r', '\t', '\u{2028}', '\u{2029}'])
 }
 
-/// Why the characters of a text aren't permitted; `None` if they are.
+/// The fault of a text's characters; `None` if all of them are permitted.
 pub(super) fn fault(text: &str) -> Option<&'static str> {
     if text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         return Some("holds control characters");

@@ -137,10 +137,10 @@ impl Files {
         self.take(field, Upload::default()).await
     }
 
-    /// Reads and discards the rest of the body, up to `most` bytes, so that the client can read its answer.
-    pub async fn discard(&self, most: usize) {
+    /// Reads and discards the rest of the body, up to `max` bytes, so that the client can read its answer.
+    pub async fn discard(&self, max: usize) {
         let mut pieces = self.pieces.lock().await;
-        let mut left = most;
+        let mut left = max;
         while let Some(Ok(piece)) = pieces.next().await {
             let Piece::Bytes(bytes) = piece else { continue };
             let Some(rest) = left.checked_sub(bytes.len()) else { return };

@@ -145,7 +145,7 @@ pub(super) fn send_within<T: Send + 'static>(
     let since = Instant::now();
     let sent = tokio::spawn(call);
     // Dropping the handle detaches the task, and the call runs to completion. There is no `async` block here,
-    // because its state would hold the future twice: where it is created and where it is awaited.
+    // because its state would contain two copies of the future: one from its creation, one for its await.
     tokio::time::timeout(time_limit, sent).map(move |reply| {
         observe::record(collection, command, since);
         let is_read = matches!(command, "find" | "aggregate");

@@ -121,9 +121,9 @@ fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
         let error = Error::bad_input("content-encoding", "a file can't be encoded");
         return Err(Problem::Error(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
     }
-    let most = edge.app.config().asset_bytes;
-    if headers.typed_get::<ContentLength>().is_some_and(|length| length.0 > most) {
-        return Err(too_large(format!("the file is larger than {most} bytes")));
+    let max = edge.app.config().asset_bytes;
+    if headers.typed_get::<ContentLength>().is_some_and(|length| length.0 > max) {
+        return Err(too_large(format!("the file is larger than {max} bytes")));
     }
     Ok(())
 }

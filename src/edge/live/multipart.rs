@@ -32,7 +32,7 @@ struct Part<'a> {
     errors: Option<Value>,
 }
 
-/// Sends each response as a part. If the token expires or the gateway shuts down, the last part says so.
+/// Sends each response as a part. If the token expires or the gateway shuts down, the last part reports it.
 pub(in crate::edge) fn respond(
     edge: &Edge,
     answers: BoxStream<'static, Answer>,

@@ -168,8 +168,8 @@ async fn close(mut socket: WebSocket, end: End) {
 /// The longest prefix of a reason that fits into a close frame.
 /// <https://datatracker.ietf.org/doc/html/rfc6455#section-5.5>
 fn short(reason: &str) -> &str {
-    const MOST: usize = 123;
-    let end = (0..=MOST.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
+    const MAX: usize = 123;
+    let end = (0..=MAX.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
     &reason[..end.unwrap_or_default()]
 }
 

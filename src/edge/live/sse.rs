@@ -20,7 +20,7 @@ use crate::{
 pub(super) const HEARTBEAT: &str = ":\n\n";
 const COMPLETE: &str = "event: complete\ndata:\n\n";
 
-/// Sends the responses as events. If the token expires, the last event says so. During shutdown the stream
+/// Sends the responses as events. If the token expires, the last event reports it. During shutdown the stream
 /// ends without `complete`, so that the client reconnects.
 pub(in crate::edge) fn respond(
     edge: &Edge,

@@ -169,7 +169,7 @@ macro_rules! fields_of_branch {
 }
 pub(crate) use fields_of_branch;
 
-/// Filter of everything below a path, `/` being the whole tree. `/` sorts directly before `0`, so everything
+/// Filter of all documents below a path, `/` being the whole tree. `/` sorts directly before `0`, so everything
 /// that begins with `/music/jazz/` is one range, and `/music/jazzy` is outside of it.
 pub fn below(field: &str, path: &str) -> Document {
     let path = if path == "/" { "" } else { path };

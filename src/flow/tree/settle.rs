@@ -59,8 +59,8 @@ impl<T: Branch> Tree<T> {
         let id = |branch: &T| branch.id().to_owned();
         let complete = |branch| async move { self.settle(branch).await.map(|_| true) };
         sweep.each(self.list_older("copying", before).await, id, complete).await;
-        // The writes of a deletion this old can't be applied any more, and no client was told that it
-        // succeeded.
+        // The writes of a deletion this old can't be applied any more, and no client got a success
+        // response.
         let unmark = |branch: T| async move {
             let Some(mark) = branch.deleting() else { return Ok(false) };
             self.unmark_deleting(branch.id(), &mark.by).await.decided().map(|_| true)

@@ -2,7 +2,7 @@
 //! <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>, and the older `graphql-ws`,
 //! <https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md>
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -134,18 +134,18 @@ pub(super) fn pong(payload: Option<Box<RawValue>>) -> String {
 }
 
 /// A response of an operation.
-pub(super) fn next(protocol: Protocol, id: &str, answer: &Answer) -> String {
+pub(super) fn next(protocol: Protocol, id: &str, response: &GraphqlResponse) -> String {
     let kind = match protocol {
         Protocol::Transport => "next",
         Protocol::Legacy => "data",
     };
-    message(kind, Some(id), Some(answer))
+    message(kind, Some(id), Some(response))
 }
 
 /// The operation couldn't start; no `complete` follows. In the older sub-protocol the gateway sends a response and
 /// `complete` instead, like the reference server.
-pub(super) fn error(id: &str, answer: &Answer) -> String {
-    message("error", Some(id), Some(&answer.errors))
+pub(super) fn error(id: &str, response: &GraphqlResponse) -> String {
+    message("error", Some(id), Some(&response.errors))
 }
 
 /// The operation has ended.

@@ -13,7 +13,7 @@ pub(super) mod sse;
 
 use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::{
     body::{Body, Bytes},
     http::StatusCode,
@@ -68,10 +68,10 @@ pub(super) fn client_timeout(config: &Config) -> Duration {
 }
 
 /// An event of a followed operation.
-#[expect(clippy::large_enum_variant, reason = "nearly all of them are answers")]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are responses")]
 enum Event {
     /// A response.
-    Answer(Answer),
+    Response(GraphqlResponse),
     /// The end.
     End(End),
 }
@@ -89,7 +89,7 @@ enum End {
 /// The responses of an operation while they are permitted, followed by the reason for the end.
 fn events(
     edge: &Edge,
-    mut answers: BoxStream<'static, Answer>,
+    mut responses: BoxStream<'static, GraphqlResponse>,
     caller: &Caller,
 ) -> impl Stream<Item = Event> + Send + use<> {
     let closing = edge.closing.clone();
@@ -101,7 +101,7 @@ fn events(
                 biased;
                 () = closing.cancelled() => Event::End(End::Stopping),
                 () = &mut token_ended => Event::End(End::TokenEnded),
-                answer = answers.next() => answer.map_or(Event::End(End::Complete), Event::Answer),
+                response = responses.next() => response.map_or(Event::End(End::Complete), Event::Response),
             };
             let is_over = matches!(event, Event::End(_));
             yield event;
@@ -153,7 +153,7 @@ fn body(
 }
 
 /// A GraphQL response that holds only an error.
-fn error_response(error: Error) -> Answer {
+fn error_response(error: Error) -> GraphqlResponse {
     errors::finish(refused(error), "")
 }
 
@@ -173,6 +173,6 @@ fn too_many(what: &'static str) -> Refusal {
 }
 
 /// Serialises a response to JSON.
-fn json(answer: &impl serde::Serialize) -> String {
-    serde_json::to_string(answer).unwrap_or_default()
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Subscriptions over multipart HTTP, the protocol of Apollo's clients and router:
 //! <https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol>
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::{
     http::header::{CACHE_CONTROL, CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -26,7 +26,7 @@ const END: &str = "--\r\n";
 #[derive(Serialize)]
 struct Part<'a> {
     /// The response of the operation; none if the transport ended it.
-    payload: Option<&'a Answer>,
+    payload: Option<&'a GraphqlResponse>,
     /// Errors of the transport, which end the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Value>,
@@ -35,7 +35,7 @@ struct Part<'a> {
 /// Sends each response as a part. If the token expires or the gateway shuts down, the last part reports it.
 pub(in crate::edge) fn respond(
     edge: &Edge,
-    answers: BoxStream<'static, Answer>,
+    responses: BoxStream<'static, GraphqlResponse>,
     caller: &Caller,
     client: Client,
 ) -> Response {
@@ -43,8 +43,8 @@ pub(in crate::edge) fn respond(
         Ok(permit) => permit,
         Err(reached) => return refusal(reached),
     };
-    let chunks = events(edge, answers, caller).map(|event| match event {
-        Event::Answer(answer) => part(&Part { payload: Some(&answer), errors: None }),
+    let chunks = events(edge, responses, caller).map(|event| match event {
+        Event::Response(response) => part(&Part { payload: Some(&response), errors: None }),
         Event::End(End::Complete) => END.to_owned(),
         Event::End(End::TokenEnded) => fault(object!(error_response(Error::BadToken).errors)),
         Event::End(End::Stopping) => fault(stopping()),

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::http::StatusCode;
 use futures_util::{
     Stream, StreamExt,
@@ -210,7 +210,7 @@ impl Drop for Open {
 struct Message<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<&'a Answer>,
+    payload: Option<&'a GraphqlResponse>,
 }
 
 impl Open {
@@ -249,7 +249,7 @@ impl Open {
             self.edge.live.reservations.ended(&self.token, id);
         }
         match event {
-            Event::Answer(answer) => next(id, &answer),
+            Event::Response(response) => next(id, &response),
             Event::End(End::Complete) => complete(id),
             Event::End(End::TokenEnded) => {
                 next(id, &error_response(Error::BadToken)) + &complete(id)
@@ -259,8 +259,8 @@ impl Open {
     }
 }
 
-fn next(id: &str, answer: &Answer) -> String {
-    sse::next(&json(&Message { id, payload: Some(answer) }))
+fn next(id: &str, response: &GraphqlResponse) -> String {
+    sse::next(&json(&Message { id, payload: Some(response) }))
 }
 
 fn complete(id: &str) -> String {

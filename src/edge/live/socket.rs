@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::{Response as Answer, Value};
+use async_graphql::{Response as GraphqlResponse, Value};
 use axum::{
     extract::{
         FromRequestParts, WebSocketUpgrade,
@@ -135,7 +135,7 @@ async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, pe
         received,
         caller: None,
         token_ended: Box::pin(std::future::pending()),
-        answers: SelectAll::new(),
+        responses: SelectAll::new(),
         running: HashMap::new(),
     };
     let Err(end) = session.serve(by_header).await;
@@ -174,7 +174,7 @@ fn short(reason: &str) -> &str {
 }
 
 /// A response of the operation with this id; none at its end.
-type Answered = (Arc<str>, Option<Answer>);
+type OperationResponse = (Arc<str>, Option<GraphqlResponse>);
 
 /// A socket with a negotiated sub-protocol.
 struct Session<'a> {
@@ -187,7 +187,7 @@ struct Session<'a> {
     caller: Option<Caller>,
     /// Completes when the caller's token has expired.
     token_ended: Pin<Box<dyn Future<Output = ()> + Send>>,
-    answers: SelectAll<Abortable<BoxStream<'static, Answered>>>,
+    responses: SelectAll<Abortable<BoxStream<'static, OperationResponse>>>,
     /// Handles that stop the operations, by the client's id.
     running: HashMap<Arc<str>, AbortHandle>,
 }
@@ -195,7 +195,7 @@ struct Session<'a> {
 /// The next event of a session.
 enum Next {
     Message(Option<Result<Message, axum::Error>>),
-    Answer(Answered),
+    Response(OperationResponse),
     Ping,
 }
 
@@ -218,7 +218,7 @@ impl Session<'_> {
                 () = &mut self.token_ended => return Err(TOKEN_ENDED),
                 () = sleep_until(init_until), if self.caller.is_none() => return Err(INIT_TIMEOUT),
                 message = self.socket.recv() => Next::Message(message),
-                Some(answered) = self.answers.next() => Next::Answer(answered),
+                Some(response) = self.responses.next() => Next::Response(response),
                 _ = pings.tick() => Next::Ping,
             };
             match next {
@@ -237,7 +237,7 @@ impl Session<'_> {
                         }
                     }
                 }
-                Next::Answer(answered) => self.answer(answered).await?,
+                Next::Response(response) => self.send_response(response).await?,
                 Next::Ping if !is_alive => return Err(End::Gone),
                 Next::Ping => {
                     is_alive = false;
@@ -307,27 +307,28 @@ impl Session<'_> {
         }
         let id: Arc<str> = id.into();
         let call = Call { parameters, caller, address: self.address };
-        let (answers, end) = (self.edge.follow(call), once(std::future::ready(None)));
+        let (responses, end) = (self.edge.follow(call), once(std::future::ready(None)));
         let key = Arc::clone(&id);
-        let answers = answers.map(Some).chain(end).map(move |answer| (Arc::clone(&key), answer));
+        let responses =
+            responses.map(Some).chain(end).map(move |response| (Arc::clone(&key), response));
         let (abort, aborted) = AbortHandle::new_pair();
-        self.answers.push(Abortable::new(answers.boxed(), aborted));
+        self.responses.push(Abortable::new(responses.boxed(), aborted));
         self.running.insert(id, abort);
         Ok(())
     }
 
-    async fn answer(&mut self, (id, answer): Answered) -> Result<(), End> {
-        let Some(answer) = answer else {
+    async fn send_response(&mut self, (id, response): OperationResponse) -> Result<(), End> {
+        let Some(response) = response else {
             self.running.remove(&id);
             return self.send(messages::complete(&id)).await;
         };
-        if self.protocol == Protocol::Transport && was_rejected(&answer) {
+        if self.protocol == Protocol::Transport && was_rejected(&response) {
             if let Some(running) = self.running.remove(&id) {
                 running.abort();
             }
-            return self.send(messages::error(&id, &answer)).await;
+            return self.send(messages::error(&id, &response)).await;
         }
-        self.send(messages::next(self.protocol, &id, &answer)).await
+        self.send(messages::next(self.protocol, &id, &response)).await
     }
 
     /// Sends a WebSocket ping, which every client library answers.
@@ -397,8 +398,8 @@ fn bearer(payload: &Map<String, Json>) -> Option<Result<String, Error>> {
 }
 
 /// Whether the operation was rejected before its execution.
-fn was_rejected(answer: &Answer) -> bool {
-    answer.data == Value::Null
-        && !answer.errors.is_empty()
-        && answer.errors.iter().all(|error| error.path.is_empty())
+fn was_rejected(response: &GraphqlResponse) -> bool {
+    response.data == Value::Null
+        && !response.errors.is_empty()
+        && response.errors.iter().all(|error| error.path.is_empty())
 }

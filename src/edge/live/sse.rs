@@ -1,7 +1,7 @@
 //! Server-sent events with one connection per operation: the "distinct connections mode" of
 //! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::{
     body::Body,
     http::header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -24,7 +24,7 @@ const COMPLETE: &str = "event: complete\ndata:\n\n";
 /// ends without `complete`, so that the client reconnects.
 pub(in crate::edge) fn respond(
     edge: &Edge,
-    answers: BoxStream<'static, Answer>,
+    responses: BoxStream<'static, GraphqlResponse>,
     caller: &Caller,
     client: Client,
 ) -> Response {
@@ -32,8 +32,8 @@ pub(in crate::edge) fn respond(
         Ok(permit) => permit,
         Err(reached) => return refusal(reached),
     };
-    let chunks = events(edge, answers, caller).map(|event| match event {
-        Event::Answer(answer) => next(&json(&answer)),
+    let chunks = events(edge, responses, caller).map(|event| match event {
+        Event::Response(response) => next(&json(&response)),
         Event::End(End::Complete) => COMPLETE.to_owned(),
         Event::End(End::TokenEnded) => next(&json(&error_response(Error::BadToken))) + COMPLETE,
         Event::End(End::Stopping) => String::new(),

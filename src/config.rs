@@ -2,6 +2,7 @@
 //! all faults are reported together.
 
 mod checks;
+mod defaults;
 mod read;
 
 use std::{
@@ -276,97 +277,6 @@ pub enum LogFormat {
 
 /// Maximum size of a connection's read buffer in bytes, unless `head_bytes` is larger.
 pub const BUFFER: usize = 64 << 10;
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            mongodb_uri: String::new(),
-            database: "docgate".into(),
-            secret: String::new(),
-            auth_hs256_secret: None,
-            auth_rs256_public_key: None,
-            auth_es256_public_key: None,
-            auth_eddsa_public_key: None,
-            auth_jwks_file: None,
-            auth_jwks_url: None,
-            auth_jwks_refresh_seconds: 600,
-            auth_jwks_cooldown_seconds: 30,
-            auth_issuer: None,
-            auth_audience: None,
-            auth_leeway_seconds: 30,
-            auth_roles_claim: "roles".into(),
-            auth_cookie: None,
-            roles: BTreeMap::new(),
-            rooms: Vec::new(),
-            site_locale: "en".into(),
-            site_url: None,
-            payments: PaymentProvider::Ledger,
-            payments_merchant: "merchant".into(),
-            payments_url: None,
-            payments_signing_secret: None,
-            payments_timeout_millis: 5_000,
-            flow_run_millis: 10_000,
-            flow_command_millis: 5_000,
-            flow_skew_millis: 1_000,
-            flow_ops_seconds: 3_600,
-            comment_edit_seconds: 900,
-            discussion_layout: DiscussionLayout::PerDocument,
-            cart_idle_seconds: 1_800,
-            reservation_seconds: 3_600,
-            cart_keep_expired: true,
-            reservations_per_sku: 1_000,
-            coalesce_counts: true,
-            asset_bytes: 4 << 30,
-            asset_types: vec!["*/*".into()],
-            asset_files: 10,
-            asset_transfer_seconds: 3_600,
-            asset_stall_seconds: 300,
-            max_transfers: 256,
-            federation: false,
-            live_connections: 10_000,
-            live_operations: 100,
-            live_init_millis: 10_000,
-            live_ping_millis: 12_000,
-            live_reservations: 1_000,
-            live_reservation_millis: 30_000,
-            body_bytes: 1 << 20,
-            head_bytes: 32 << 10,
-            max_received_bytes: 256 << 20,
-            receive_millis: 10_000,
-            idle_millis: 75_000,
-            request_millis: 30_000,
-            max_connections: 10_000,
-            client_share_percent: 25,
-            max_requests: 1_024,
-            requests_per_second: 200,
-            requests_burst: 1_000,
-            forwarded_hops: 0,
-            max_batch: 1,
-            max_tokens: 4_000,
-            max_depth: 25,
-            max_aliases: 100,
-            max_root_fields: 20,
-            max_directives: 50,
-            max_cost: 10_000,
-            report_cost: true,
-            introspection: false,
-            cors_origins: Vec::new(),
-            documents: None,
-            documents_mode: DocumentsMode::Off,
-            background: true,
-            sweep_millis: 2_000,
-            development: false,
-            log_format: LogFormat::Pretty,
-            explorer: true,
-            log_requests: false,
-            slow_request_millis: 1_000,
-            otlp_endpoint: None,
-            otlp_sample_ratio: 1.0,
-            admin_listen: None,
-        }
-    }
-}
 
 /// All faults of a configuration, displayed as one message.
 #[derive(Debug)]

@@ -37,7 +37,7 @@ struct Inner {
     hub: Hub,
     ids: Ids,
     metrics: Metrics,
-    /// Background work (mutations whose client hung up, settling). A shutdown waits for it.
+    /// Background work, such as mutations of disconnected clients. A shutdown waits for it.
     tasks: TaskTracker,
     /// Name of this process among the gateways.
     name: String,
@@ -54,11 +54,11 @@ impl fmt::Debug for App {
 impl App {
     /// A gateway over `database`, without connection metrics.
     pub fn new(config: Config, database: Database) -> Self {
-        Self::watched(config, database, Metrics::default())
+        Self::with_metrics(config, database, Metrics::default())
     }
 
     /// A gateway over `database`, with its metrics in `metrics`.
-    pub fn watched(config: Config, database: Database, metrics: Metrics) -> Self {
+    pub fn with_metrics(config: Config, database: Database, metrics: Metrics) -> Self {
         let ids = Ids::new(&config.secret);
         let hub = Hub::new(database.clone(), metrics.streams().clone());
         let limit = Duration::from_millis(config.request_millis);
@@ -108,7 +108,7 @@ impl App {
         &self.inner.counters
     }
 
-    /// This machine's clock, for values that are only counted. Flows use the server's clock.
+    /// This machine's clock, for values on which no outcome depends. Flows use the server's clock.
     pub fn clock(&self) -> DateTime {
         #[expect(clippy::disallowed_methods, reason = "no outcome depends on it")]
         DateTime::now()
@@ -168,13 +168,13 @@ impl App {
         }
     }
 
-    /// Begins an attempt that has nothing to read first.
+    /// Begins an attempt without a first read of a document.
     pub async fn begin(&self) -> Result<Attempt, Error> {
         Attempt::begin(self.bounds(), &self.inner.loader).await
     }
 
-    /// Runs `work` in the background; a shutdown waits for it. An error is logged, and the sweep finishes the
-    /// rest.
+    /// Runs `work` in the background; a shutdown waits for it. After an error, which is logged, the sweep finishes
+    /// the work.
     pub fn behind(
         &self,
         what: &'static str,
@@ -228,7 +228,7 @@ impl Ids {
     /// Whether `id` is [`Self::derived`] of `parts`. The check takes the same time for every wrong id.
     pub fn verifies(&self, parts: &[&str], id: &str) -> bool {
         let Ok(given) = BASE64.decode(id) else { return false };
-        given.len() == 16 && self.fed(parts).verify_truncated_left(&given).is_ok()
+        given.len() == 16 && self.hashed(parts).verify_truncated_left(&given).is_ok()
     }
 
     /// A short signature of `parts`, for tokens that come back from clients.
@@ -237,13 +237,13 @@ impl Ids {
     }
 
     fn mac(&self, parts: &[&str]) -> [u8; 32] {
-        self.fed(parts).finalize().into_bytes().into()
+        self.hashed(parts).finalize().into_bytes().into()
     }
 
-    fn fed(&self, parts: &[&str]) -> Hmac<Sha256> {
+    fn hashed(&self, parts: &[&str]) -> Hmac<Sha256> {
         let mut mac = self.key.clone();
         for part in parts {
-            // Lengths keep ("ab", "c") and ("a", "bc") apart.
+            // The lengths distinguish ("ab", "c") from ("a", "bc").
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part.as_bytes());
         }
@@ -251,7 +251,7 @@ impl Ids {
     }
 
     /// The op of one call of a flow. `scope` is the owner of the idempotency key (a subject or a capability) and the
-    /// operation; `input` is what the digest is made of. Without an idempotency key, every call is its own op.
+    /// operation; the digest is computed from `input`. Without an idempotency key, every call is a separate op.
     pub fn op(&self, scope: &[&str], idempotency_key: Option<&str>, input: &impl Serialize) -> Op {
         let id = match idempotency_key {
             Some(idempotency_key) => {

@@ -1,4 +1,4 @@
-//! Runs each room's sweeps, one gateway at a time, and stops them cleanly.
+//! Runs the sweeps of the rooms, in one gateway at a time.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ pub async fn sweep_room(app: &App, room: &Room) -> Result<u64, Error> {
     sweep_from(app, room, &app.begin().await?).await
 }
 
-/// Sweeps what has been untouched for long enough at the beginning of `attempt`.
+/// Runs the sweep of one room for flows that are old enough at the beginning of `attempt`.
 async fn sweep_from(app: &App, room: &Room, attempt: &Attempt) -> Result<u64, Error> {
     let mut sweep = Sweep::begin(attempt, app.bounds());
     if let Some(run) = room.sweep {
@@ -83,9 +83,9 @@ pub async fn run(app: App, stop: CancellationToken) {
 }
 
 async fn pass(app: &App) -> Result<(), Error> {
-    let run = app.begin().await?;
+    let attempt = app.begin().await?;
     let holder = app.name().to_owned();
-    let lease = Lease::take(app.collection(), "sweeps", holder, &run, app.bounds()).await?;
+    let lease = Lease::acquire(app.collection(), "sweeps", holder, &attempt, app.bounds()).await?;
     let Some(lease) = lease else { return Ok(()) };
     let swept = sweep_all(app).await;
     // The lease is released even if a sweep failed: correctness never depends on it.

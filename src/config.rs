@@ -2,6 +2,7 @@
 //! all faults are reported together.
 
 mod checks;
+mod defaults;
 mod read;
 
 use std::{
@@ -28,8 +29,8 @@ pub struct Config {
     pub mongodb_uri: String,
     /// Database that holds the collections.
     pub database: String,
-    /// Key from which ids and cursors are derived, 32 bytes or more. A change alters the meaning of repeated
-    /// idempotency keys and invalidates old cursors.
+    /// Key from which ids and cursors are derived, 32 bytes or more. After a change, old cursors are invalid and
+    /// earlier idempotency keys aren't recognised.
     pub secret: String,
 
     /// Shared secret for HS256 tokens, 32 bytes or more.
@@ -122,7 +123,7 @@ pub struct Config {
     pub asset_files: usize,
     /// Time limit of an upload or a download, in seconds. A replaced file is kept for the same time.
     pub asset_transfer_seconds: u64,
-    /// Time without progress after which an upload is given up, in seconds.
+    /// Time without progress after which an upload is aborted, in seconds.
     pub asset_stall_seconds: u64,
     /// Maximum number of concurrent uploads and downloads of one gateway.
     pub max_transfers: usize,
@@ -137,8 +138,8 @@ pub struct Config {
     pub live_operations: usize,
     /// Time limit for `connection_init` on a WebSocket, in milliseconds.
     pub live_init_millis: u64,
-    /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts nothing
-    /// for twice as long is disconnected.
+    /// Interval between two heartbeats to a client, in milliseconds. A client that sends or accepts no data for two
+    /// intervals is disconnected.
     pub live_ping_millis: u64,
     /// Maximum number of event streams that are reserved but not yet opened.
     pub live_reservations: usize,
@@ -277,97 +278,6 @@ pub enum LogFormat {
 /// Maximum size of a connection's read buffer in bytes, unless `head_bytes` is larger.
 pub const BUFFER: usize = 64 << 10;
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            mongodb_uri: String::new(),
-            database: "docgate".into(),
-            secret: String::new(),
-            auth_hs256_secret: None,
-            auth_rs256_public_key: None,
-            auth_es256_public_key: None,
-            auth_eddsa_public_key: None,
-            auth_jwks_file: None,
-            auth_jwks_url: None,
-            auth_jwks_refresh_seconds: 600,
-            auth_jwks_cooldown_seconds: 30,
-            auth_issuer: None,
-            auth_audience: None,
-            auth_leeway_seconds: 30,
-            auth_roles_claim: "roles".into(),
-            auth_cookie: None,
-            roles: BTreeMap::new(),
-            rooms: Vec::new(),
-            site_locale: "en".into(),
-            site_url: None,
-            payments: PaymentProvider::Ledger,
-            payments_merchant: "merchant".into(),
-            payments_url: None,
-            payments_signing_secret: None,
-            payments_timeout_millis: 5_000,
-            flow_run_millis: 10_000,
-            flow_command_millis: 5_000,
-            flow_skew_millis: 1_000,
-            flow_ops_seconds: 3_600,
-            comment_edit_seconds: 900,
-            discussion_layout: DiscussionLayout::PerDocument,
-            cart_idle_seconds: 1_800,
-            reservation_seconds: 3_600,
-            cart_keep_expired: true,
-            reservations_per_sku: 1_000,
-            coalesce_counts: true,
-            asset_bytes: 4 << 30,
-            asset_types: vec!["*/*".into()],
-            asset_files: 10,
-            asset_transfer_seconds: 3_600,
-            asset_stall_seconds: 300,
-            max_transfers: 256,
-            federation: false,
-            live_connections: 10_000,
-            live_operations: 100,
-            live_init_millis: 10_000,
-            live_ping_millis: 12_000,
-            live_reservations: 1_000,
-            live_reservation_millis: 30_000,
-            body_bytes: 1 << 20,
-            head_bytes: 32 << 10,
-            max_received_bytes: 256 << 20,
-            receive_millis: 10_000,
-            idle_millis: 75_000,
-            request_millis: 30_000,
-            max_connections: 10_000,
-            client_share_percent: 25,
-            max_requests: 1_024,
-            requests_per_second: 200,
-            requests_burst: 1_000,
-            forwarded_hops: 0,
-            max_batch: 1,
-            max_tokens: 4_000,
-            max_depth: 25,
-            max_aliases: 100,
-            max_root_fields: 20,
-            max_directives: 50,
-            max_cost: 10_000,
-            report_cost: true,
-            introspection: false,
-            cors_origins: Vec::new(),
-            documents: None,
-            documents_mode: DocumentsMode::Off,
-            background: true,
-            sweep_millis: 2_000,
-            development: false,
-            log_format: LogFormat::Pretty,
-            explorer: true,
-            log_requests: false,
-            slow_request_millis: 1_000,
-            otlp_endpoint: None,
-            otlp_sample_ratio: 1.0,
-            admin_listen: None,
-        }
-    }
-}
-
 /// All faults of a configuration, displayed as one message.
 #[derive(Debug)]
 pub struct Faults(Vec<String>);
@@ -407,7 +317,7 @@ impl Config {
         faults.extend(config.database_faults());
         faults.extend(config.faults());
         faults.extend(further(&config));
-        config.unless(faults)
+        config.without(faults)
     }
 
     /// Like [`Self::load`], for a command that only uses the database: other settings of a gateway may be
@@ -420,23 +330,23 @@ impl Config {
         let (config, mut faults) = read::read(file, flags)?;
         faults.extend(config.database_faults());
         faults.extend(further(&config));
-        config.unless(faults)
+        config.without(faults)
     }
 
     /// Like [`Self::load`], for a command that only reads some keys: any key may be missing, but present keys
     /// must parse.
     pub fn load_keys(file: Option<&Path>, flags: impl Serialize) -> Result<Self, Faults> {
         let (config, faults) = read::read(file, flags)?;
-        config.unless(faults)
+        config.without(faults)
     }
 
-    fn unless(self, faults: Vec<String>) -> Result<Self, Faults> {
+    fn without(self, faults: Vec<String>) -> Result<Self, Faults> {
         if faults.is_empty() { Ok(self) } else { Err(Faults(faults)) }
     }
 
     /// The grace period: the time after the start of an attempt from which none of its writes can be applied
     /// any more.
-    pub fn bound(&self) -> Duration {
+    pub fn grace_period(&self) -> Duration {
         Duration::from_millis(
             self.flow_run_millis + self.flow_command_millis + self.flow_skew_millis,
         )

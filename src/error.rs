@@ -1,12 +1,11 @@
-//! The error type: what a caller may be told, and what is only logged.
+//! The error type. Its own text may be sent to clients; the text of the inner error is only logged.
 //!
-//! Expected refusals (a cart that isn't active, stock that is short) are *values*, see `graphql::refusals`.
-//! This type is for failures that a caller couldn't foresee. Every variant has a stable code. The text of the
-//! inner error is logged and never sent.
+//! Expected refusals, such as those of an inactive cart or of insufficient stock, are *values*; see
+//! `graphql::refusals`. This type is for unforeseen failures. Every variant has a stable code.
 
 use std::borrow::Cow;
 
-/// Why an operation couldn't be carried out at all.
+/// The failure of an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The field requires a signed-in caller, and the request carried no token.
@@ -14,24 +13,24 @@ pub enum Error {
     Unauthenticated,
     /// The request carried an invalid token.
     #[error(
-        "the token doesn't hold: it has expired, isn't valid yet, or isn't one of this gateway's"
+        "the token is invalid: it has expired, isn't valid yet, or wasn't issued for this gateway"
     )]
     BadToken,
     /// The request carried a token that can't be checked, because the keys of its issuer aren't available.
     #[error("the token can't be checked at the moment; try again")]
     KeysUnavailable,
     /// The caller is known, but lacks the role that the field requires.
-    #[error("this field asks for the role {0}")]
+    #[error("this field requires the role {0}")]
     Forbidden(&'static str),
     /// An argument is invalid. `field` is the path of the argument as the client wrote it.
     #[error("{field}: {reason}")]
     BadInput {
         /// Path of the invalid argument, such as `by.category.path`.
         field: Cow<'static, str>,
-        /// What is wrong with it, in words that are safe to show.
+        /// The reason, in words that are safe to show.
         reason: Cow<'static, str>,
     },
-    /// The caller has to slow down; nothing was written.
+    /// The caller exceeded a rate or a limit; nothing was written.
     #[error("{0}")]
     RateLimited(&'static str),
     /// The document exceeds a limit of one request.
@@ -39,20 +38,20 @@ pub enum Error {
     TooComplex {
         /// The name of the limit, such as the configuration key `max_depth`.
         limit: &'static str,
-        /// What exceeds it, such as "is nested more than 25 levels deep".
+        /// The violation, such as "is nested more than 25 levels deep".
         reason: String,
     },
     /// A read exceeded the time limit of a request.
-    #[error("the request took longer than it may")]
+    #[error("the request exceeded its time limit")]
     Timeout(#[source] Source),
     /// The document of a persisted query isn't known here. The client has to send it along with its hash.
     #[error("PersistedQueryNotFound")]
     PersistedQueryNotFound,
-    /// The document isn't a trusted one, and only trusted documents are executed.
+    /// The document isn't trusted, and only trusted documents are executed.
     #[error("only trusted documents are executed here")]
     UntrustedDocument,
-    /// The gateway is at its limit of concurrent work; nothing was begun.
-    #[error("too many requests are under way: come again in a moment")]
+    /// The gateway is at its limit of concurrent work; the operation wasn't started.
+    #[error("too many requests are running; try again in a moment")]
     Overloaded,
     /// MongoDB didn't answer a read on which no write depends.
     #[error("it couldn't be read at the moment; try again")]
@@ -61,10 +60,10 @@ pub enum Error {
     /// may still be. Repeating it with the same idempotency key is safe.
     #[error("the outcome is not known; repeating with the same idempotency key is safe")]
     Unavailable(#[source] Source),
-    /// Like `Unavailable`, for additions to counts: nothing tells whether they were applied.
-    #[error("it is not known whether this was counted; sent again it may be counted twice")]
+    /// Like `Unavailable`, for additions to counts, which aren't idempotent.
+    #[error("it is not known whether this was counted; a repeat may count it twice")]
     Uncounted(#[source] Source),
-    /// Everything else: a defect of the program or of its set-up.
+    /// Any other failure: a defect of the program or of its set-up.
     #[error("internal error")]
     Internal(#[source] Source),
 }
@@ -81,7 +80,7 @@ impl Error {
         Self::BadInput { field: field.into(), reason: reason.into() }
     }
 
-    /// A defect: something happened that can't happen.
+    /// A defect of the program or of its set-up.
     pub fn internal(what: impl Into<Source>) -> Self {
         Self::Internal(what.into())
     }
@@ -124,19 +123,19 @@ impl Error {
         )
     }
 
-    /// The same error for a read on which no write depends: no outcome is unknown.
+    /// The same error for a read on which no write depends. Its outcome isn't in question.
     #[must_use]
-    pub fn unread(self) -> Self {
+    pub fn for_read(self) -> Self {
         match self {
             Self::Unavailable(source) => Self::Unread(source),
             error => error,
         }
     }
 
-    /// The same error for a mutation: something may have been written before the read that failed, so the
-    /// outcome is unknown.
+    /// The same error for a mutation: it may have written before the read that failed, so that the outcome is
+    /// unknown.
     #[must_use]
-    pub fn in_doubt(self) -> Self {
+    pub fn for_mutation(self) -> Self {
         match self {
             Self::Timeout(source) | Self::Unread(source) => Self::Unavailable(source),
             error => error,
@@ -151,7 +150,7 @@ impl Error {
             mongodb::error::ErrorKind::Command(command) if command.code == MAX_TIME_EXPIRED => {
                 Self::Timeout(error.into())
             }
-            _ => Self::from(error).unread(),
+            _ => Self::from(error).for_read(),
         }
     }
 }

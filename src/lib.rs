@@ -1,6 +1,6 @@
 //! docgate: a GraphQL API gateway over MongoDB.
 //!
-//! Imports run one way:
+//! Imports go in one direction only:
 //!
 //! ```text
 //! main → cli → edge, background → schema → domains → engine → graphql → app → flow → mongo, managed

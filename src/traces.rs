@@ -60,12 +60,12 @@ pub fn operation() -> Span {
     )
 }
 
-/// Renames the span of an operation once it is known what the operation is.
-pub fn call(operation: &Span, name: &'static str) {
+/// Renames the span of an operation after the operation was parsed.
+pub fn rename(operation: &Span, name: &'static str) {
     operation.context().span().update_name(name);
 }
 
-/// The span of parsing a document. A document that isn't known yet is validated together with the execution.
+/// The span of parsing a document. A new document is validated in the span of the execution.
 pub fn parse() -> Span {
     span!("parse")
 }
@@ -75,21 +75,25 @@ pub fn execute() -> Span {
     span!("execute")
 }
 
-/// The span of a MongoDB command that a request sends for itself. `database` is only called if its name is
+/// The span of a MongoDB command that a request doesn't share. `database` is only called if its name is
 /// needed.
 pub fn command(database: impl FnOnce() -> String, collection: &str, command: &'static str) -> Span {
-    if is_traced() { sent(&Span::current(), database, collection, command) } else { Span::none() }
+    if !is_traced() {
+        return Span::none();
+    }
+    command_span(&Span::current(), database, collection, command)
 }
 
-/// The span of one item of a command that a request may share with others: from the request to the answer.
+/// The span of one item of a batch, from its submission to its answer. A request may share the command of the
+/// batch with other requests.
 ///
-/// The command itself has one span. It is a child of the first of its items that is traced, and linked to the
-/// others. It thus belongs to one trace and is sampled with it. Each item tells how long it waited for its
-/// command and how many items shared the command.
+/// The command itself has one span. It is a child of the first traced item and linked to the others, so that it
+/// belongs to one trace and is sampled with it. The span of each item records how long the item was queued and
+/// how many items shared the command.
 #[derive(Debug, Clone, Default)]
-pub struct Question(Option<(Span, Instant)>);
+pub struct ItemSpan(Option<(Span, Instant)>);
 
-impl Question {
+impl ItemSpan {
     /// Begins the span.
     pub fn new(collection: &str, command: &'static str) -> Self {
         let begin = || {
@@ -110,29 +114,29 @@ impl Question {
     }
 }
 
-/// The span of a MongoDB command that is sent now for this many items; `traced` are those that have spans.
+/// The span of a MongoDB command that is sent now for `count` items; `traced` are the spans of these items.
 pub fn shared_command(
     database: impl FnOnce() -> String,
     collection: &str,
     command: &'static str,
-    traced: &[Question],
-    questions: usize,
+    traced: &[ItemSpan],
+    count: usize,
 ) -> Span {
-    let mut asked = traced.iter().filter_map(|question| question.0.as_ref());
-    for (span, since) in asked.clone() {
+    let mut items = traced.iter().filter_map(|item| item.0.as_ref());
+    for (span, since) in items.clone() {
         span.record("docgate.queued_millis", since.elapsed().as_secs_f64() * 1_000.0);
-        span.record("docgate.questions", questions);
+        span.record("docgate.questions", count);
     }
-    let Some((first, _)) = asked.next() else { return Span::none() };
-    let span = sent(first, database, collection, command);
-    span.record("docgate.questions", questions);
-    for (other, _) in asked {
+    let Some((first, _)) = items.next() else { return Span::none() };
+    let span = command_span(first, database, collection, command);
+    span.record("docgate.questions", count);
+    for (other, _) in items {
         span.follows_from(other);
     }
     span
 }
 
-fn sent(
+fn command_span(
     parent: &Span,
     database: impl FnOnce() -> String,
     collection: &str,
@@ -153,7 +157,7 @@ fn sent(
     )
 }
 
-/// The span of background work after a response. It has a trace of its own, linked to that of the response,
+/// The span of background work after a response. It has a separate trace, linked to that of the response,
 /// because it must not lengthen the request.
 pub fn behind(what: &'static str) -> Span {
     if !is_traced() {
@@ -175,7 +179,7 @@ fn is_on() -> bool {
     tracing::span_enabled!(target: TARGET, Level::INFO)
 }
 
-/// Whether the current work belongs to something that has a span. Sweeps and leases don't.
+/// Whether the current work belongs to an enabled span. The work of sweeps and leases doesn't.
 fn is_traced() -> bool {
     is_on() && !Span::current().is_disabled()
 }

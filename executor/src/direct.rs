@@ -1,5 +1,5 @@
-//! Executes a prepared operation directly, without what the library does before: taking ownership of the
-//! operation, and looking in every selection for limits and for fields to skip.
+//! Executes a prepared operation directly. This avoids two steps of the library: copying the operation, and visiting
+//! every selection for limits and skipped fields.
 
 use std::{
     borrow::Cow,
@@ -26,11 +26,11 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Root<T> {
     fields: Arc<T>,
-    surroundings: Arc<OnceLock<Surroundings>>,
+    environment: Arc<OnceLock<Environment>>,
 }
 
 /// The environment that the library passes to every resolver. It is only available in a resolver.
-struct Surroundings {
+struct Environment {
     schema: SchemaEnv,
     /// Without any extension.
     extensions: Extensions,
@@ -38,23 +38,23 @@ struct Surroundings {
     sessions: [Arc<Data>; 2],
 }
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Surroundings").finish_non_exhaustive()
+        formatter.debug_struct("Environment").finish_non_exhaustive()
     }
 }
 
 impl<T> Clone for Root<T> {
     fn clone(&self) -> Self {
-        let (fields, surroundings) = (&self.fields, &self.surroundings);
-        Self { fields: Arc::clone(fields), surroundings: Arc::clone(surroundings) }
+        let (fields, environment) = (&self.fields, &self.environment);
+        Self { fields: Arc::clone(fields), environment: Arc::clone(environment) }
     }
 }
 
 impl<T: ObjectType> Root<T> {
     /// The root for direct execution; `None` until the library has resolved one of its fields.
     pub fn direct(&self) -> Option<Direct<'_, T>> {
-        Some(Direct { fields: &self.fields, surroundings: self.surroundings.get()? })
+        Some(Direct { fields: &self.fields, environment: self.environment.get()? })
     }
 }
 
@@ -62,7 +62,7 @@ impl<T: ObjectType> Root<T> {
 #[derive(Debug, Clone, Copy)]
 pub struct Direct<'a, T> {
     fields: &'a T,
-    surroundings: &'a Surroundings,
+    environment: &'a Environment,
 }
 
 fn as_text() -> Data {
@@ -82,7 +82,7 @@ impl<T: ObjectType> Direct<'_, T> {
         request: &mut Request,
         as_text: bool,
     ) -> Response {
-        let Surroundings { schema, extensions, sessions } = self.surroundings;
+        let Environment { schema, extensions, sessions } = self.environment;
         // Resolvers read only its variables.
         let head = OperationDefinition {
             ty: operation.ty,
@@ -123,7 +123,7 @@ impl<T: ObjectType> Direct<'_, T> {
 
 impl<T: ObjectType> ContainerType for Root<T> {
     async fn resolve_field(&self, context: &Context<'_>) -> ServerResult<Option<Value>> {
-        self.surroundings.get_or_init(|| Surroundings {
+        self.environment.get_or_init(|| Environment {
             schema: context.schema_env.clone(),
             extensions: context.query_env.extensions.clone(),
             sessions: [Arc::default(), Arc::new(as_text())],

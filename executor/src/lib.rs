@@ -1,9 +1,9 @@
 //! async-graphql with another implementation of resolving objects.
 //!
-//! The crate has the library's own name, because the library's macros look up their crate by it. It
-//! re-exports the library, except for two functions of [`resolver_utils`]: most fields are resolved at once,
-//! and for these an allocation, a task and a wake-up per field are most of the work. [`direct`] adds a
-//! shorter path for prepared operations, which can return [`text`].
+//! The crate has the library's own name, because the library's macros refer to it. It re-exports the library,
+//! except for two functions of [`resolver_utils`]. Most fields are resolved at once, and the library's allocation,
+//! task and wake-up for each field would cost more than the field. [`direct`] adds a shorter path for prepared
+//! operations, which can return [`text`].
 
 pub mod direct;
 pub mod text;
@@ -34,7 +34,7 @@ pub mod resolver_utils {
 
     use crate::text::{AsText, Object};
 
-    /// Resolves an object. Its fields are begun in their order, and those that have to wait run concurrently.
+    /// Resolves an object. Its fields are started in their order, and fields that have to wait run concurrently.
     /// As in the library, the key of a failed field is missing.
     ///
     /// A selection with fragments is left to the library: only the library can see the object behind an
@@ -54,15 +54,15 @@ pub mod resolver_utils {
         let selections = &ctx.item.node.items;
         let next = AtomicUsize::new(0);
         // The futures are large, and therefore boxed where they are created.
-        let begin = || maybe_done(run(ctx, root, &next).boxed());
-        let mut first = begin();
+        let start = || maybe_done(run(ctx, root, &next).boxed());
+        let mut first = start();
         poll_once(&mut first).await;
         if let Some(whole) = Pin::new(&mut first).take_output() {
             return Ok(whole.into_value());
         }
         let mut runs = vec![first];
         while next.load(Relaxed) < selections.len() {
-            let mut run = begin();
+            let mut run = start();
             poll_once(&mut run).await;
             runs.push(run);
         }
@@ -74,8 +74,8 @@ pub mod resolver_utils {
         Ok(object.into_value())
     }
 
-    /// Like [`resolve_container`], but one field after the other: each is begun when the previous one is
-    /// done.
+    /// Like [`resolve_container`], but one field after the other: each is started after the previous one has
+    /// completed.
     ///
     /// # Errors
     /// A fragment is unknown.
@@ -98,8 +98,8 @@ pub mod resolver_utils {
         poll_fn(|waker| Ready(future.poll_unpin(waker).is_ready())).await;
     }
 
-    /// Resolves one field after the other, from the first that isn't begun. While a field has to wait, the
-    /// next run resolves the fields after it.
+    /// Resolves one field after the other, from the first that isn't started. While a field has to wait, the next
+    /// run resolves the fields after it.
     async fn run<'a, T: ContainerType + ?Sized>(
         ctx: &ContextSelectionSet<'a>,
         root: &'a T,
@@ -133,7 +133,7 @@ pub mod resolver_utils {
         Ok(value.unwrap_or_default())
     }
 
-    /// Adds the path of a failed field to its error, which an interface doesn't.
+    /// Adds the path of a failed field to its error, because interfaces don't.
     struct Located<'b, T: ?Sized>(&'b T);
 
     impl<T: ContainerType + ?Sized> ContainerType for Located<'_, T> {

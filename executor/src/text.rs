@@ -1,8 +1,8 @@
 //! Objects that are written as JSON as soon as their fields are resolved.
 //!
-//! Most responses are only needed as text, and maps of their fields would be created, filled and taken apart
-//! for nothing. If a response is wanted [as text](AsText), an object is a [`Value::Binary`] that holds its
-//! JSON. No other value of a response is one.
+//! Most responses are only needed as text, so that maps of their fields aren't needed. If a response is requested
+//! [as text](AsText), each object is a [`Value::Binary`] that contains its JSON. Responses have no other binary
+//! values.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use upstream::{
     indexmap::{IndexMap, map::Entry},
 };
 
-/// Marks, in the data of an operation, that the response is wanted as text.
+/// Data of an operation whose response is requested as text.
 #[derive(Debug)]
 pub(crate) struct AsText;
 

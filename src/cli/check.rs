@@ -41,7 +41,7 @@ pub(super) struct Check {
 
 /// Maximum number of sweep passes with `--repair`. If it is reached, flows are interrupted faster than they
 /// are finished.
-const PASSES: u32 = 10;
+const MAX_PASSES: u32 = 10;
 
 impl Check {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
@@ -57,11 +57,11 @@ impl Check {
             Ok(domains::check(&app).await?)
         });
         let report = checked.await?;
-        self.tell(&report);
+        self.print(&report);
         Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn tell(&self, report: &Report) {
+    fn print(&self, report: &Report) {
         for (rule, broken) in &report.rules {
             let sign = if broken.is_empty() { '✓' } else { '✗' };
             terminal::say(format_args!("{sign} {rule}"));
@@ -80,24 +80,24 @@ impl Check {
     }
 }
 
-/// Sweeps until a pass finds nothing that began two grace periods after the previous one. Sweeps skip flows
-/// that were changed recently, including those that a sweep itself changed.
+/// Sweeps until a pass finishes no flow. Between two passes there are two grace periods, because sweeps skip flows
+/// that were changed recently, also by a sweep.
 async fn sweep(app: &App) -> Result<(), Failure> {
-    let quiet = Duration::from_millis(app.bounds().two_grace_periods_millis().unsigned_abs());
-    let quiet = quiet + Duration::from_secs(1);
+    let pause = Duration::from_millis(app.bounds().two_grace_periods_millis().unsigned_abs());
+    let pause = pause + Duration::from_secs(1);
     let mut finished = background::sweep_all(app).await?.finished;
-    for _ in 1..PASSES {
-        let seconds = quiet.as_secs();
+    for _ in 1..MAX_PASSES {
+        let seconds = pause.as_secs();
         terminal::remark(format_args!(
             "{finished} flows finished; waiting {seconds} s for flows that may still be running"
         ));
-        tokio::time::sleep(quiet).await;
+        tokio::time::sleep(pause).await;
         finished = background::sweep_all(app).await?.finished;
         if finished == 0 {
             return Ok(());
         }
     }
-    terminal::remark(format_args!("after {PASSES} passes some flows are still unfinished"));
+    terminal::remark(format_args!("after {MAX_PASSES} passes some flows are still unfinished"));
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The failure of a command: one sentence and an exit code.
+//! The failure of a command: a sentence and an exit code.
 
 use std::{fmt, process::ExitCode};
 
@@ -28,8 +28,8 @@ impl Failure {
     }
 
     /// Adds a hint on how to solve the problem.
-    pub(super) fn and(self, way_out: &str) -> Self {
-        Self { sentence: format!("{} ({way_out})", self.sentence), ..self }
+    pub(super) fn with_hint(self, hint: &str) -> Self {
+        Self { sentence: format!("{} ({hint})", self.sentence), ..self }
     }
 
     /// The exit code.

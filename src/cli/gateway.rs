@@ -13,7 +13,7 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|fault| {
         let reason = match fault.kind() {
             io::ErrorKind::AddrInUse => "it is taken by another process".to_owned(),
-            io::ErrorKind::PermissionDenied => "this user may not".to_owned(),
+            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
             io::ErrorKind::AddrNotAvailable => "this machine doesn't have that address".to_owned(),
             _ => fault.to_string(),
         };
@@ -62,7 +62,7 @@ pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: Canc
     }
     ended.cancel();
     if let Some(admin) = admin
-        && tokio::time::timeout(LAST_ANSWER, admin).await.is_err()
+        && tokio::time::timeout(LAST_RESPONSE, admin).await.is_err()
     {
         tracing::debug!(
             event = "admin_connections_unfinished",
@@ -72,17 +72,17 @@ pub(super) async fn serve(app: App, edge: Edge, listeners: Listeners, stop: Canc
 }
 
 /// How long the last responses to operators may take.
-const LAST_ANSWER: Duration = Duration::from_millis(500);
+const LAST_RESPONSE: Duration = Duration::from_millis(500);
 
 /// A token that the first SIGINT (Ctrl-C) or SIGTERM cancels. The second signal ends the process at once.
 pub(super) fn stop_on_signals() -> Result<CancellationToken, Failure> {
     let stop = CancellationToken::new();
-    let told = stop.clone();
+    let token = stop.clone();
     let mut signals = Signals::new()
         .map_err(|fault| Failure::trouble(format!("signals can't be received: {fault}")))?;
     tokio::spawn(async move {
         signals.next().await;
-        told.cancel();
+        token.cancel();
         signals.next().await;
         process::exit(130);
     });
@@ -124,6 +124,6 @@ impl Signals {
 
     async fn next(&mut self) {
         // Without a handler the console ends the process.
-        let _unheard = tokio::signal::ctrl_c().await;
+        let _ended = tokio::signal::ctrl_c().await;
     }
 }

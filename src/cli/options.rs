@@ -53,7 +53,7 @@ impl Source {
 }
 
 /// How long commands other than `serve` wait for the primary.
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const PRIMARY_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Waits for the primary, runs `work` on the database and closes the client.
 pub(super) async fn on_database<T>(
@@ -63,7 +63,7 @@ pub(super) async fn on_database<T>(
     let database = open(config, &Metrics::default()).await?;
     let client = database.client().clone();
     let worked = async {
-        wait_for_primary(config, &database, PATIENCE).await?;
+        wait_for_primary(config, &database, PRIMARY_TIMEOUT).await?;
         work(database).await
     };
     let worked = worked.await;
@@ -74,12 +74,12 @@ pub(super) async fn on_database<T>(
 /// Opens the database and counts its connections. The caller has to close the client before the command ends.
 pub(super) async fn open(config: &Config, metrics: &Metrics) -> Result<Database, Failure> {
     let (uri, database) = (&config.mongodb_uri, &config.database);
-    let opened = connect::watched(uri, "docgate", database, metrics.pool()).await;
-    opened.map_err(|fault| unopened(&fault))
+    let opened = connect::with_metrics(uri, "docgate", database, metrics.pool()).await;
+    opened.map_err(|fault| unusable(&fault))
 }
 
-/// Why the client can't be created.
-fn unopened(fault: &mongodb::error::Error) -> Failure {
+/// The failure to create the client.
+fn unusable(fault: &mongodb::error::Error) -> Failure {
     let reason = match fault.kind.as_ref() {
         ErrorKind::DnsResolve { .. } => {
             let sentence =
@@ -113,8 +113,8 @@ pub(super) async fn wait_for_primary(
     });
     waited.await.map_err(|error| {
         let (hosts, limit) = (hosts(&config.mongodb_uri), limit.as_secs());
-        let said = super::failure::sentence(&error);
-        Failure::trouble(format!("no primary within {limit} s at {hosts}. {said}"))
+        let reason = super::failure::sentence(&error);
+        Failure::trouble(format!("no primary within {limit} s at {hosts}. {reason}"))
     })
 }
 

@@ -81,7 +81,7 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         if self.health_check {
-            return self.ask().await;
+            return self.check_health().await;
         }
         let config = self.source.served(&self)?;
         let traces = logging::begin_with_traces(&config, logging::GATEWAY)?;
@@ -102,7 +102,8 @@ impl Serve {
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
         };
         let client = database.client().clone();
-        let served = self.serve_on(App::watched(config, database, metrics), listeners, stop).await;
+        let served =
+            self.serve_on(App::with_metrics(config, database, metrics), listeners, stop).await;
         connect::close(client).await;
         served
     }
@@ -150,12 +151,12 @@ impl Serve {
 
     /// Queries the gateway on this machine. Other faults of the configuration are left to that gateway to
     /// report.
-    async fn ask(&self) -> Result<ExitCode, Failure> {
+    async fn check_health(&self) -> Result<ExitCode, Failure> {
         let config = Config::load_keys(self.source.config.as_deref(), self)
             .map_err(|faults| Failure::unready(faults.to_string()))?;
-        let address = here(config.admin_listen.unwrap_or(config.listen));
-        let asked = tokio::time::timeout(Duration::from_secs(3), ask_ready(address)).await;
-        match asked {
+        let address = local(config.admin_listen.unwrap_or(config.listen));
+        let response = tokio::time::timeout(Duration::from_secs(3), is_ready(address)).await;
+        match response {
             Ok(Ok(true)) => Ok(ExitCode::SUCCESS),
             Ok(Ok(false)) => Err(Failure::unready(format!("the gateway on {address} isn't ready"))),
             Ok(Err(fault)) => {
@@ -170,10 +171,10 @@ impl Serve {
 /// some fail.
 async fn warn_of_indexes(config: &Config, database: &Database) -> Result<(), Failure> {
     let plan = indexes::plan(database, &collections(config)).await?;
-    let lacking =
+    let incomplete =
         plan.iter().filter(|planned| matches!(planned.step, Step::Create | Step::Differs));
     let names: Vec<String> =
-        lacking.map(|planned| format!("{}.{}", planned.collection, planned.name)).collect();
+        incomplete.map(|planned| format!("{}.{}", planned.collection, planned.name)).collect();
     if !names.is_empty() {
         tracing::warn!(
             event = "indexes_missing",
@@ -186,7 +187,7 @@ async fn warn_of_indexes(config: &Config, database: &Database) -> Result<(), Fai
 }
 
 /// The address of `listen` from this machine.
-fn here(listen: SocketAddr) -> SocketAddr {
+fn local(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -195,7 +196,7 @@ fn here(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-async fn ask_ready(address: SocketAddr) -> io::Result<bool> {
+async fn is_ready(address: SocketAddr) -> io::Result<bool> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /health/ready HTTP/1.0\r\nHost: {address}\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;

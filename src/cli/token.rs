@@ -100,9 +100,9 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
         _ => return Err(EXPECTED),
     };
     let number: u64 = text[..text.len() - 1].parse().map_err(|_| EXPECTED)?;
-    let most = 3_650 * 86_400;
+    let max = 3_650 * 86_400;
     match number.checked_mul(seconds) {
-        Some(seconds) if (1..=most).contains(&seconds) => Ok(Duration::from_secs(seconds)),
+        Some(seconds) if (1..=max).contains(&seconds) => Ok(Duration::from_secs(seconds)),
         _ => Err("one second to 3650 days are expected"),
     }
 }

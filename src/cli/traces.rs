@@ -18,7 +18,7 @@ use crate::config::Config;
 /// Time limit for sending the remaining traces at shutdown.
 const FLUSH: Duration = Duration::from_secs(5);
 /// Time limit of one request to the collector.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The exporter of traces.
 pub(super) struct Traces(SdkTracerProvider);
@@ -32,7 +32,7 @@ impl Traces {
         };
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .map_err(|fault| unusable(&fault))?;
         let exporter = SpanExporter::builder()
@@ -40,7 +40,7 @@ impl Traces {
             .with_http_client(Sender { client, runtime: Handle::current() })
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
-            .with_timeout(PATIENCE)
+            .with_timeout(TIMEOUT)
             .build()
             .map_err(|fault| unusable(&fault))?;
         let kept = Sampler::TraceIdRatioBased(config.otlp_sample_ratio);

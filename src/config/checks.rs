@@ -65,7 +65,7 @@ impl Config {
             "flow_command_millis can't be above flow_run_millis",
         );
         demand(
-            Duration::from_secs(self.flow_ops_seconds) > self.bound() * 4,
+            Duration::from_secs(self.flow_ops_seconds) > self.grace_period() * 4,
             "flow_ops_seconds must be longer than four times the grace period (flow_run_millis + flow_command_millis + flow_skew_millis)",
         );
         demand(
@@ -203,7 +203,7 @@ impl Config {
             self.asset_types.iter().all(|of| of.split('/').count() == 2 && !of.contains(' ')),
             "asset_types must be media types such as image/png, image/* or */*",
         );
-        let shortest = Duration::from_millis(self.receive_millis) * 2 + self.bound();
+        let shortest = Duration::from_millis(self.receive_millis) * 2 + self.grace_period();
         demand(
             Duration::from_secs(self.asset_stall_seconds) > shortest,
             &format!(
@@ -231,7 +231,7 @@ fn is_cookie_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(fits)
 }
 
-/// Why a connection string can't be parsed, if so. The driver's message may end with a part of the string,
+/// The fault of a connection string, if any. The driver's message may end with a part of the string,
 /// and so of the password; that part is left out.
 fn uri_fault(uri: &str) -> Option<String> {
     let fault = ConnectionString::parse(uri).err()?;

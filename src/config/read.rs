@@ -83,13 +83,13 @@ fn from(
 }
 
 fn in_file(file: &Path) -> Result<Given, String> {
-    let cant = |reason: &str| format!("the file {} can't be read: {reason}", file.display());
-    let text = fs::read_to_string(file).map_err(|fault| cant(&unread(&fault)))?;
+    let unreadable = |reason: &str| format!("the file {} can't be read: {reason}", file.display());
+    let text = fs::read_to_string(file).map_err(|fault| unreadable(&unread(&fault)))?;
     let values = toml::from_str(&text).map_err(|fault: toml::de::Error| {
         let before = fault.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         // The line's content isn't repeated, because it may hold a secret.
-        cant(&format!("line {line} isn't TOML: {}", fault.message().replace('\n', ", ")))
+        unreadable(&format!("line {line} isn't TOML: {}", fault.message().replace('\n', ", ")))
     })?;
     Ok(from(values, &Source::File(file.to_owned())).collect())
 }
@@ -136,7 +136,7 @@ fn list(text: &str) -> Value {
     values.filter(|value| !value.is_empty()).collect()
 }
 
-/// Why a key can't have this value, if so. The value isn't repeated, because it may be a secret.
+/// The fault of a key's value, if any. The value isn't repeated, because it may be a secret.
 fn fault(defaults: &Map<String, Value>, key: &str, value: &Value) -> Option<String> {
     let Some(default) = defaults.get(key) else {
         return Some(format!("{key} is no configuration key"));
@@ -162,7 +162,7 @@ fn expected<'a>(default: &Value, unfit: &'a str) -> &'a str {
     }
 }
 
-/// Why a file can't be read, in plain words.
+/// The reason why a file can't be read, in plain words.
 pub fn unread(fault: &io::Error) -> String {
     match fault.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_stand_between_commas() {
+    fn lists_are_separated_by_commas() {
         let both = serde_json::json!(["https://a.example", "https://b.example:81"]);
         for text in [
             "https://a.example,https://b.example:81",

@@ -65,9 +65,9 @@ impl<T: Node> Tree<T> {
         settled(self.find(id).await?, id)
     }
 
-    /// Returns a branch for the holder of the tree's lock; see [`Self::take_up`].
+    /// Returns a branch for the holder of the tree's lock; see [`Self::find_for_change`].
     pub async fn get_locked(&self, id: &str) -> Result<T, Unsettled> {
-        settled(self.take_up(id).await?, id)
+        settled(self.find_for_change(id).await?, id)
     }
 
     /// Runs `work` under the tree's lease. `work` gets the attempt whose deadline bounds its writes. The lease
@@ -102,10 +102,10 @@ impl<T: Node> Tree<T> {
         let Some((mut pass, branch)) = Pass::begin(self, changed.id()).await? else {
             return Ok(changed);
         };
-        if !pass.go_on(self, Some(until)).await? {
+        if !pass.run(self, Some(until)).await? {
             let tree = self.clone();
             self.handles.behind(T::FAN_OUT, async move {
-                pass.go_on(&tree, None).await?;
+                pass.run(&tree, None).await?;
                 Ok(())
             });
         }
@@ -145,7 +145,7 @@ impl<T: Node> Tree<T> {
 /// unknown whether the branch exists: that is answered with a temporary error and not with a refusal.
 pub fn settled<T: Node>(found: Option<T>, id: &str) -> Result<T, Unsettled> {
     match found {
-        Some(found) if !found.is_copying() && !found.is_going() => Ok(found),
+        Some(found) if !found.is_copying() && !found.is_being_removed() => Ok(found),
         Some(found) if found.is_copying() || found.deleting().is_some() => {
             Err(Error::unavailable("it is just being created or deleted").into())
         }

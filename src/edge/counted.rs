@@ -13,56 +13,56 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{door, intake::Intake, shares::Full};
+use super::{admission, received_bytes::ReceivedBytes, shares::LimitReached};
 
 /// Error of a connection that exceeded the limit on received bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("the limit on received bytes is exceeded: {0:?}")]
-struct TooMuch(Full);
+struct TooManyBytes(LimitReached);
 
 /// Whether a connection ended because it exceeded the limit on received bytes.
-pub(super) fn is_too_much(fault: &io::Error) -> bool {
-    fault.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<TooMuch>)
+pub(super) fn is_over_limit(fault: &io::Error) -> bool {
+    fault.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<TooManyBytes>)
 }
 
 /// A TCP stream that counts the received bytes.
-pub(super) struct Counted {
+pub(super) struct CountedStream {
     stream: TcpStream,
-    intake: Arc<Intake>,
+    received: Arc<ReceivedBytes>,
     /// Whether a response has been written in part.
     is_writing: bool,
 }
 
-impl Counted {
-    pub(super) fn new(stream: TcpStream, intake: Arc<Intake>) -> Self {
-        Self { stream, intake, is_writing: false }
+impl CountedStream {
+    pub(super) fn new(stream: TcpStream, received: Arc<ReceivedBytes>) -> Self {
+        Self { stream, received, is_writing: false }
     }
 
-    /// The error for a client that exceeded its limit. The client is told the reason if that is possible
-    /// without waiting.
-    fn refuse(&self, full: Full) -> io::Error {
-        if self.intake.awaits_head() && !self.is_writing {
-            door::refuse(&self.stream, full);
+    /// The error for a client that exceeded its limit. The client gets a response if that is possible without
+    /// waiting.
+    fn reject(&self, reached: LimitReached) -> io::Error {
+        if self.received.awaits_head() && !self.is_writing {
+            admission::reject(&self.stream, reached);
         }
-        io::Error::other(TooMuch(full))
+        io::Error::other(TooManyBytes(reached))
     }
 }
 
-impl AsyncRead for Counted {
+impl AsyncRead for CountedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.intake.reading();
+        self.received.before_read();
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let bytes = buffer.filled().len() - before;
-        Poll::Ready(self.intake.read(bytes).map_err(|full| self.refuse(full)))
+        Poll::Ready(self.received.read(bytes).map_err(|reached| self.reject(reached)))
     }
 }
 
-impl AsyncWrite for Counted {
+impl AsyncWrite for CountedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -16,50 +16,54 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
-use super::intake::Intake;
+use super::received_bytes::ReceivedBytes;
 
 /// Maximum number of bytes that are drained.
-const MOST: usize = 256 << 10;
+const MAX: usize = 256 << 10;
 /// Maximum time for draining.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Holds the body of a connection's request that wasn't read to the end.
+/// The rest of a request body that wasn't read to its end.
 #[derive(Default)]
-pub(super) struct Unread(Mutex<Option<Incoming>>);
+pub(super) struct UnreadBody(Mutex<Option<Incoming>>);
 
-impl Unread {
+impl UnreadBody {
     /// Wraps the body of a request. If it is dropped before its end, the rest is kept here.
-    pub(super) fn watch(self: &Arc<Self>, body: Incoming, intake: &Arc<Intake>) -> Watched {
-        Watched { body: Some(body), unread: Arc::clone(self), intake: Arc::clone(intake) }
+    pub(super) fn track(
+        self: &Arc<Self>,
+        body: Incoming,
+        received: &Arc<ReceivedBytes>,
+    ) -> TrackedBody {
+        TrackedBody { body: Some(body), unread: Arc::clone(self), received: Arc::clone(received) }
     }
 
     /// Reads the rest of the body, up to the limits.
-    pub(super) async fn read(&self) {
-        let Some(mut body) = self.left().take() else { return };
+    pub(super) async fn drain(&self) {
+        let Some(mut body) = self.rest().take() else { return };
         let mut read = 0;
         let all = async {
             while let Some(Ok(frame)) = body.frame().await
-                && read < MOST
+                && read < MAX
             {
                 read += frame.data_ref().map_or(0, Bytes::len);
             }
         };
-        let _late = timeout(PATIENCE, all).await;
+        let _late = timeout(TIMEOUT, all).await;
     }
 
-    fn left(&self) -> MutexGuard<'_, Option<Incoming>> {
+    fn rest(&self) -> MutexGuard<'_, Option<Incoming>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request body that counts its bytes and returns its rest to [`Unread`] when it is dropped.
-pub(super) struct Watched {
+/// A request body that counts its bytes and moves its rest to [`UnreadBody`] when it is dropped.
+pub(super) struct TrackedBody {
     body: Option<Incoming>,
-    unread: Arc<Unread>,
-    intake: Arc<Intake>,
+    unread: Arc<UnreadBody>,
+    received: Arc<ReceivedBytes>,
 }
 
-impl Body for Watched {
+impl Body for TrackedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -70,7 +74,7 @@ impl Body for Watched {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let frame = ready!(Pin::new(body).poll_frame(context));
         if let Some(bytes) = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) {
-            self.intake.given_out(bytes.len());
+            self.received.handed_out(bytes.len());
         }
         Poll::Ready(frame)
     }
@@ -84,10 +88,10 @@ impl Body for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
         if let Some(body) = self.body.take().filter(|body| !body.is_end_stream()) {
-            *self.unread.left() = Some(body);
+            *self.unread.rest() = Some(body);
         }
     }
 }

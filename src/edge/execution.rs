@@ -19,12 +19,12 @@ use super::{
     observed::Observed,
     parameters::Parameters,
     refusal::refused,
-    shares::{Client, Held},
+    shares::{Client, Permit},
 };
 use crate::{
     app::App,
     error::Error,
-    graphql::{errors, subscription::Unseen},
+    graphql::{errors, subscription::MissedChanges},
     mongo::{explain, observe},
     schema::Prepared,
     traces,
@@ -93,31 +93,31 @@ impl Edge {
     ) -> BoxStream<'static, Response> {
         if ready.prepared.is_subscription() {
             let Ready { prepared, observed, .. } = ready;
-            let unseen = Arc::new(Unseen::default());
-            let prepared = prepared.with(Arc::clone(&unseen));
-            let mut followed = observed.follow();
-            let finish = move |answer| {
-                let mut answer = errors::finish(answer, &id);
-                unseen.tell(&mut answer);
-                followed.answered(&id, &answer);
-                answer
+            let missed = Arc::new(MissedChanges::default());
+            let prepared = prepared.with(Arc::clone(&missed));
+            let mut observed = observed.follow();
+            let finish = move |response| {
+                let mut response = errors::finish(response, &id);
+                missed.add_to(&mut response);
+                observed.answered(&id, &response);
+                response
             };
             return self.schema.execute_stream(prepared).map(finish).boxed();
         }
         let edge = self.clone();
-        let answer = async move {
+        let response = async move {
             match edge.execute(ready, &id, is_explained).await {
                 Ok((mut response, cost)) => {
                     if let Some(Cost { estimated, limit }) = cost {
-                        let told = value!({ "estimated": estimated, "limit": limit });
-                        response.extensions.insert("cost".to_owned(), told);
+                        let cost = value!({ "estimated": estimated, "limit": limit });
+                        response.extensions.insert("cost".to_owned(), cost);
                     }
                     response
                 }
                 Err(error) => errors::finish(refused(error), &id),
             }
         };
-        stream::once(answer).boxed()
+        stream::once(response).boxed()
     }
 
     /// Parses the document of a request.
@@ -150,15 +150,15 @@ impl Edge {
         let is_known = prepared.is_known();
         let cost = Cost { estimated: prepared.cost(), limit: self.schema.limits().cost };
         let log = is_explained.then(observe::Log::default);
-        let ran = match self.limits.begin(client) {
-            Ok(room) => {
-                let run = self.run(prepared, &observed, (room, time), log.clone());
+        let result = match self.limits.begin(client) {
+            Ok(permit) => {
+                let run = self.run(prepared, &observed, (permit, time), log.clone());
                 run.instrument(observed.span()).await
             }
-            Err(full) => Err(full),
+            Err(reached) => Err(reached),
         };
-        let (response, sent) = match ran {
-            Ok(ran) => ran,
+        let (response, sent) = match result {
+            Ok(result) => result,
             Err(error) => {
                 observed.refused(id, &error);
                 return Err(error);
@@ -168,8 +168,8 @@ impl Edge {
         observed.answered(id, &response, sent);
         if let Some(log) = log {
             let commands = commands(&self.app, &log).await;
-            let told = value!({ "commands": commands, "knownText": is_known });
-            response.extensions.insert("docgate".to_owned(), told);
+            let extension = value!({ "commands": commands, "knownText": is_known });
+            response.extensions.insert("docgate".to_owned(), extension);
         }
         Ok((response, Some(cost).filter(|_| self.app.config().report_cost)))
     }
@@ -179,31 +179,31 @@ impl Edge {
         &self,
         prepared: Box<Prepared>,
         observed: &Observed,
-        (room, time): (Held, Duration),
+        (permit, time): (Permit, Duration),
         log: Option<observe::Log>,
     ) -> Result<(Response, u64), Error> {
-        let must_end = prepared.is_mutation();
-        let is_counting = must_end && prepared.is_counting();
+        let is_mutation = prepared.is_mutation();
+        let is_counting = is_mutation && prepared.is_counting();
         let schema = self.schema.clone();
         let execution = async move {
-            let _room = room;
+            let _permit = permit;
             match log {
                 Some(log) => observe::collect(log, schema.execute(prepared)).await,
                 None => schema.execute(prepared).await,
             }
         };
         // Boxed, because the surrounding futures move it several times.
-        let execution = observed.watch(Box::pin(execution)).instrument(traces::execute());
-        if must_end {
-            // A mutation runs in its own task: a disconnected client drops its handler, which must not stop a
-            // flow halfway. Shutdown waits for the task. The commands of a query have their own tasks anyway.
+        let execution = observed.count_commands(Box::pin(execution)).instrument(traces::execute());
+        if is_mutation {
+            // A mutation runs in its own task, because a disconnected client drops its handler, which must not
+            // stop a flow halfway. Shutdown waits for the task. The commands of a query have their own tasks.
             let executed = timeout(time, self.app.tasks().spawn(execution)).await;
             let mut executed = match executed {
                 Ok(executed) => executed.map_err(Error::internal)?,
                 Err(elapsed) if is_counting => return Err(Error::Uncounted(elapsed.into())),
                 Err(elapsed) => return Err(Error::unavailable(elapsed)),
             };
-            errors::in_doubt(&mut executed.0);
+            errors::mark_unknown_outcomes(&mut executed.0);
             Ok(executed)
         } else {
             let executed = timeout(time, AssertUnwindSafe(execution).catch_unwind()).await;
@@ -213,21 +213,21 @@ impl Edge {
     }
 }
 
-/// The commands of a request. Reads are sent again with `explain`.
-async fn commands(app: &App, log: &Mutex<Vec<observe::Sent>>) -> Vec<async_graphql::Value> {
+/// The commands of a request. Each read is sent again with `explain`.
+async fn commands(app: &App, log: &Mutex<Vec<observe::SentCommand>>) -> Vec<async_graphql::Value> {
     let sent = log.lock().map(|sent| sent.clone()).unwrap_or_default();
     let mut commands = Vec::new();
     for sent in sent {
-        let figures = match sent.read {
-            Some(read) => explain::figures(app.database(), read).await.ok(),
+        let statistics = match sent.read {
+            Some(read) => explain::statistics(app.database(), read).await.ok(),
             None => None,
         };
         commands.push(value!({
             "collection": sent.collection,
             "command": sent.command,
-            "keysExamined": (figures.map(|figures| figures.keys_examined)),
-            "docsExamined": (figures.map(|figures| figures.docs_examined)),
-            "returned": (figures.map(|figures| figures.returned)),
+            "keysExamined": (statistics.map(|found| found.keys_examined)),
+            "docsExamined": (statistics.map(|found| found.docs_examined)),
+            "returned": (statistics.map(|found| found.returned)),
             "millis": ((sent.took.as_secs_f64() * 1_000_000.0).round() / 1000.0),
         }));
     }

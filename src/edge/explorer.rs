@@ -81,7 +81,7 @@ pub(super) async fn part(
     if name != "tokens.json" {
         return file(&format!("explorer/{name}"));
     }
-    if !is_asked_by_address(&headers) {
+    if !has_local_host(&headers) {
         return StatusCode::NO_CONTENT.into_response();
     }
     match edge.demo.as_deref().map(serde_json::to_string) {
@@ -93,7 +93,7 @@ pub(super) async fn part(
 /// Whether the `Host` header is an IP address or `localhost`. This prevents DNS rebinding: a page of another
 /// site can point its own host name to this server and read the response, but it can't do so with an address
 /// or `localhost`.
-fn is_asked_by_address(headers: &HeaderMap) -> bool {
+fn has_local_host(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, port)| {
         if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Caching of feeds and of redirects to moved feeds.
-const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=60");
+const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=60");
 
 pub(super) async fn feed(
     State(edge): State<Edge>,
@@ -38,8 +38,8 @@ pub(super) async fn feed(
         Err(error) => Err(with_status(error)),
     };
     match answered {
-        Ok(Some(Found::Feed(xml))) => written(xml, &head.headers),
-        Ok(Some(Found::Moved(path))) => moved(&path),
+        Ok(Some(Found::Feed(xml))) => feed_response(xml, &head.headers),
+        Ok(Some(Found::Moved(path))) => redirect(&path),
         Ok(None) => StatusCode::NOT_FOUND.into_response(),
         Err((status, error)) => {
             if status.is_server_error() {
@@ -54,7 +54,7 @@ pub(super) async fn feed(
 
 async fn find(edge: &Edge, path: &str, client: Client) -> Result<Option<Found>, Refusal> {
     let Some(path) = path.strip_suffix(".atom") else { return Ok(None) };
-    let _room = edge.limits.begin(client).map_err(with_status)?;
+    let _permit = edge.limits.begin(client).map_err(with_status)?;
     let site = edge.app.config().site_url.as_deref().unwrap_or_default();
     let path = format!("/{path}");
     match timeout(edge.limits.time, atom::feed(&edge.app, site, &path)).await {
@@ -66,12 +66,12 @@ async fn find(edge: &Edge, path: &str, client: Client) -> Result<Option<Found>, 
     }
 }
 
-fn written(xml: String, asked: &HeaderMap) -> Response {
+fn feed_response(xml: String, request: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", BASE64.encode(&Sha256::digest(&xml)[..16]));
     let mut head = HeaderMap::new();
-    head.insert(CACHE_CONTROL, KEEP);
+    head.insert(CACHE_CONTROL, CACHE);
     head.extend(HeaderValue::from_str(&tag).map(|tag| (ETAG, tag)));
-    if is_known(asked, &tag) {
+    if is_known(request, &tag) {
         return (StatusCode::NOT_MODIFIED, head).into_response();
     }
     head.insert(CONTENT_TYPE, HeaderValue::from_static("application/atom+xml; charset=utf-8"));
@@ -80,9 +80,9 @@ fn written(xml: String, asked: &HeaderMap) -> Response {
 }
 
 /// Redirects to the feed of content that has moved.
-fn moved(path: &str) -> Response {
+fn redirect(path: &str) -> Response {
     let mut head = HeaderMap::new();
-    head.insert(CACHE_CONTROL, KEEP);
+    head.insert(CACHE_CONTROL, CACHE);
     head.extend(HeaderValue::try_from(format!("/feeds{path}.atom")).map(|to| (LOCATION, to)));
     (StatusCode::MOVED_PERMANENTLY, head).into_response()
 }

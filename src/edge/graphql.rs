@@ -17,13 +17,13 @@ use super::{
     Edge,
     auth::Caller,
     execution::{Cost, Ready},
-    intake::Intake,
     live,
     negotiation::{Accepted, Format, Stream, is_known},
     parameters::{Body, Parameters, is_json},
     receive,
+    received_bytes::ReceivedBytes,
     refusal::{Refusal, SOON, advise, refused, with_status},
-    response_writer::written,
+    response_writer::serialized,
     server::Peer,
     shares::Client,
     uploads,
@@ -40,7 +40,7 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 const EXPLAIN: &str = "x-docgate-explain";
 /// Headers that a page of another site can't send without a CORS preflight. A GET that is authenticated by a
 /// cookie must carry one of them.
-const NOT_SIMPLE: [&str; 3] =
+const CSRF_HEADERS: [&str; 3] =
     ["x-docgate-csrf", "apollo-require-preflight", "x-apollo-operation-name"];
 
 /// The state of one HTTP request.
@@ -102,8 +102,8 @@ impl Exchange {
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
         let body = self.edge.receive(&self.head, body).await?;
-        let most = self.edge.app.config().max_batch;
-        match Body::read(&body, most).map_err(with_status)? {
+        let max = self.edge.app.config().max_batch;
+        match Body::read(&body, max).map_err(with_status)? {
             Body::One(parameters) => self.answer(parameters, None, &caller, accepted).await,
             Body::Batch(all) => {
                 let accepted = Accepted { stream: None, ..accepted };
@@ -135,9 +135,10 @@ impl Exchange {
         let accepted = Accepted::of(&self.head.headers);
         self.format = accepted.format();
         let caller = self.edge.caller(&self.head).await.map_err(with_status)?;
-        if caller.by_cookie && !NOT_SIMPLE.iter().any(|name| self.head.headers.contains_key(*name))
+        if caller.by_cookie
+            && !CSRF_HEADERS.iter().any(|name| self.head.headers.contains_key(*name))
         {
-            let reason = format!("one of {} must go with a cookie", NOT_SIMPLE.join(", "));
+            let reason = format!("one of {} must accompany a cookie", CSRF_HEADERS.join(", "));
             return Err((StatusCode::FORBIDDEN, Error::bad_input("headers", reason)));
         }
         let query = self.head.uri.query().unwrap_or_default();
@@ -155,18 +156,18 @@ impl Exchange {
         accepted: Accepted,
     ) -> Result<Answer, Refusal> {
         let headers = &self.head.headers;
-        let is_asked_about = headers.contains_key(header::AUTHORIZATION)
-            || NOT_SIMPLE.iter().any(|name| headers.contains_key(*name));
-        if !is_asked_about {
-            let names = NOT_SIMPLE.join(", ");
+        let has_header = headers.contains_key(header::AUTHORIZATION)
+            || CSRF_HEADERS.iter().any(|name| headers.contains_key(*name));
+        if !has_header {
+            let names = CSRF_HEADERS.join(", ");
             let reason =
-                format!("one of {names} or Authorization must go with multipart/form-data");
+                format!("one of {names} or Authorization must accompany multipart/form-data");
             return Err((StatusCode::FORBIDDEN, Error::bad_input("headers", reason)));
         }
         let client = self.edge.client(caller, &self.head);
-        let _room = self.edge.limits.begin_transfer(client).map_err(with_status)?;
-        let intake = Intake::of(&self.head);
-        let (parameters, files) = uploads::read(&self.edge, body, boundary, intake).await?;
+        let _permit = self.edge.limits.begin_transfer(client).map_err(with_status)?;
+        let received = ReceivedBytes::of(&self.head);
+        let (parameters, files) = uploads::read(&self.edge, body, boundary, received).await?;
         let accepted = Accepted { stream: None, ..accepted };
         let answer = self.answer(parameters, Some(files.clone()), caller, accepted).await;
         uploads::discard(&self.edge, &files).await;
@@ -196,7 +197,7 @@ impl Exchange {
         ready.time = time;
         let prepared = &ready.prepared;
         if prepared.is_mutation() && self.head.method != Method::POST {
-            let error = Error::bad_input("query", "a mutation isn't run by GET: send it by POST");
+            let error = Error::bad_input("query", "a mutation can't be sent by GET: use POST");
             return Err(self.refuse(ready, (StatusCode::METHOD_NOT_ALLOWED, error)));
         }
         let is_explained = self.edge.is_explained(&self.head.headers, caller);
@@ -211,28 +212,28 @@ impl Exchange {
             return Ok(Answer::Stream(respond(&self.edge, answers, caller, client)));
         }
         let max_age = prepared.max_age();
-        ready.prepared.answer_as_text();
+        ready.prepared.respond_as_text();
         self.is_operation = true;
         let executed = self.edge.execute(ready, &self.id, is_explained).await;
         let (response, cost) = executed.map_err(with_status)?;
-        let mut answer = self.written(&response, cost);
+        let mut answer = self.serialized(&response, cost);
         if let Some(max_age) = max_age
             && response.errors.is_empty()
         {
-            answer.caching = keep(max_age, caller);
+            answer.caching = cache_control(max_age, caller);
         }
         Ok(Answer::Whole(answer))
     }
 
     /// Serialises a response.
-    fn written(&self, response: &Response, cost: Option<Cost>) -> Whole {
+    fn serialized(&self, response: &Response, cost: Option<Cost>) -> Whole {
         let is_executed = response.data != Value::Null
             || response.errors.iter().any(|error| !error.path.is_empty());
         let status = match self.format {
             Format::GraphqlResponse if !is_executed => StatusCode::BAD_REQUEST,
             _ => StatusCode::OK,
         };
-        match written(response, is_executed, cost) {
+        match serialized(response, is_executed, cost) {
             Ok(body) => Whole { body, status, caching: NO_STORE },
             Err(fault) => {
                 tracing::error!(
@@ -263,7 +264,7 @@ impl Exchange {
 
     fn refusal(&self, (status, error): Refusal) -> Whole {
         let response = errors::finish(refused(error), &self.id);
-        Whole { status, ..self.written(&response, None) }
+        Whole { status, ..self.serialized(&response, None) }
     }
 
     /// A document error has status 200 with `application/json`, and its own status with the newer media type.
@@ -291,7 +292,7 @@ impl Exchange {
         let mut response = HttpResponse::new(HttpBody::empty());
         *response.status_mut() = status;
         let head = response.headers_mut();
-        head.reserve(HEADERS);
+        head.reserve(MAX_HEADERS);
         let content_type = HeaderValue::from_static(self.format.content_type());
         head.insert(header::CONTENT_TYPE, content_type);
         head.insert(header::CACHE_CONTROL, caching);
@@ -321,19 +322,19 @@ impl Exchange {
 }
 
 /// Maximum number of headers of a response.
-const HEADERS: usize = 6;
+const MAX_HEADERS: usize = 6;
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The `Cache-Control` value for a response: `private` for an authenticated caller, otherwise `public`.
-fn keep(max_age: Duration, caller: &Caller) -> HeaderValue {
-    let by = if caller.requester.subject.is_some() { "private" } else { "public" };
-    let text = format!("{by}, max-age={}", max_age.as_secs());
+fn cache_control(max_age: Duration, caller: &Caller) -> HeaderValue {
+    let scope = if caller.requester.subject.is_some() { "private" } else { "public" };
+    let text = format!("{scope}, max-age={}", max_age.as_secs());
     HeaderValue::try_from(text).unwrap_or(NO_STORE)
 }
 
 fn not_acceptable() -> Refusal {
-    let reason = "must admit application/json, application/graphql-response+json, or for \
+    let reason = "must include application/json, application/graphql-response+json, or for \
                   subscriptions text/event-stream or multipart/mixed;subscriptionSpec=1.0";
     (StatusCode::NOT_ACCEPTABLE, Error::bad_input("accept", reason))
 }
@@ -356,14 +357,14 @@ impl Edge {
 
     /// Receives the body within the time limit.
     pub(super) async fn receive(&self, head: &Parts, body: HttpBody) -> Result<Bytes, Refusal> {
-        let most = self.app.config().body_bytes;
-        let intake = Intake::of(head);
-        let received = receive::whole(body, most, intake.as_deref());
-        let late = |_elapsed| {
+        let max = self.app.config().body_bytes;
+        let counted = ReceivedBytes::of(head);
+        let received = receive::whole(body, max, counted.as_deref());
+        let timed_out = |_elapsed| {
             let error = Error::bad_input("body", "didn't come in time");
             Err((StatusCode::REQUEST_TIMEOUT, error))
         };
-        tokio::time::timeout(self.limits.receive, received).await.unwrap_or_else(late)
+        tokio::time::timeout(self.limits.receive, received).await.unwrap_or_else(timed_out)
     }
 
     /// The client's address.
@@ -382,13 +383,13 @@ impl Edge {
 
 /// The request's id: the client's own if it is valid, otherwise a new one.
 pub(super) fn request_id(edge: &Edge, headers: &HeaderMap) -> String {
-    let sound = |id: &&str| {
+    let is_valid = |id: &&str| {
         (1..=64).contains(&id.len())
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
     };
     headers
         .get(&REQUEST_ID)
         .and_then(|id| id.to_str().ok())
-        .filter(sound)
+        .filter(is_valid)
         .map_or_else(|| edge.app.ids().random(), str::to_owned)
 }

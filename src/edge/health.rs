@@ -9,9 +9,9 @@ use super::Edge;
 use crate::{app::App, mongo::connect};
 
 /// Time limit of a probe, and of the ping to the primary.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a result is reused, so that frequent probes cause no load on the primary.
-const FRESH: Duration = Duration::from_secs(1);
+const REUSE: Duration = Duration::from_secs(1);
 
 /// The last known state of the primary.
 #[derive(Default)]
@@ -21,14 +21,14 @@ pub(super) struct Readiness {
 }
 
 impl Readiness {
-    async fn look(&self, app: &App) -> bool {
+    async fn check(&self, app: &App) -> bool {
         let mut known = self.known.lock().await;
         if let Some((at, is_ready)) = *known
-            && at.elapsed() < FRESH
+            && at.elapsed() < REUSE
         {
             return is_ready;
         }
-        let answered = timeout(PATIENCE, connect::ping(app.database())).await;
+        let answered = timeout(TIMEOUT, connect::ping(app.database())).await;
         let is_ready = matches!(answered, Ok(Ok(())));
         *known = Some((Instant::now(), is_ready));
         is_ready
@@ -42,7 +42,7 @@ pub(super) async fn live() -> &'static str {
 
 /// Readiness: the primary responds.
 pub(super) async fn ready(State(edge): State<Edge>) -> (StatusCode, &'static str) {
-    match timeout(PATIENCE, edge.readiness.look(&edge.app)).await {
+    match timeout(TIMEOUT, edge.readiness.check(&edge.app)).await {
         Ok(true) => (StatusCode::OK, "ready\n"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "MongoDB's primary doesn't answer\n"),
     }

@@ -10,11 +10,11 @@ use std::{
 use axum::http::HeaderMap;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use super::shares::{Client, Clients, Held, Shares};
+use super::shares::{Client, Clients, Permit, Shares};
 use crate::{config::Config, error::Error, graphql::requester::Requester};
 
 /// Interval in which the rates of inactive clients are removed.
-const FORGET: Duration = Duration::from_secs(60);
+const CLEANUP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The limits of one gateway.
 pub(super) struct Limits {
@@ -22,7 +22,7 @@ pub(super) struct Limits {
     rates: Option<DefaultKeyedRateLimiter<Client>>,
     clients: Clients,
     hops: usize,
-    under_way: Arc<Shares>,
+    requests: Arc<Shares>,
     transfers: Arc<Shares>,
     /// Bytes of requests that were received and not yet finished.
     received: Arc<Shares>,
@@ -45,7 +45,7 @@ impl Limits {
             rates: quota.map(RateLimiter::keyed),
             clients: Clients::default(),
             hops: config.forwarded_hops,
-            under_way: shares(config.max_requests),
+            requests: shares(config.max_requests),
             transfers: shares(config.max_transfers),
             received: shares(config.max_received_bytes),
             time: Duration::from_millis(config.request_millis),
@@ -61,28 +61,28 @@ impl Limits {
     pub(super) fn admit(&self, client: Client) -> Result<(), Error> {
         let Some(rates) = &self.rates else { return Ok(()) };
         let admitted = rates.check_key(&client);
-        admitted.map_err(|_| Error::RateLimited("too many requests: come again in a second"))
+        admitted.map_err(|_| Error::RateLimited("too many requests; try again in a second"))
     }
 
-    /// Takes one of the places for concurrent requests, released when it is dropped.
+    /// Acquires a permit for a concurrent request.
     ///
     /// # Errors
-    /// `Overloaded` if none is left, `RateLimited` if the client's share is used up.
-    pub(super) fn begin(&self, client: Client) -> Result<Held, Error> {
-        Ok(self.under_way.take(Some(client))?)
+    /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
+    pub(super) fn begin(&self, client: Client) -> Result<Permit, Error> {
+        Ok(self.requests.acquire(Some(client))?)
     }
 
-    /// Takes one of the places for concurrent uploads and downloads, released when it is dropped.
+    /// Acquires a permit for a concurrent upload or download.
     ///
     /// # Errors
-    /// `Overloaded` if none is left, `RateLimited` if the client's share is used up.
-    pub(super) fn begin_transfer(&self, client: Client) -> Result<Held, Error> {
-        Ok(self.transfers.take(Some(client))?)
+    /// `Overloaded` if the limit is reached, `RateLimited` if the client's share is used up.
+    pub(super) fn begin_transfer(&self, client: Client) -> Result<Permit, Error> {
+        Ok(self.transfers.acquire(Some(client))?)
     }
 
     /// Starts counting the bytes of a connection.
-    pub(super) fn receive_from(&self, peer: Option<Client>) -> Held {
-        self.received.none(peer)
+    pub(super) fn receive_from(&self, peer: Option<Client>) -> Permit {
+        self.received.empty(peer)
     }
 
     /// The client of a request: the subject of a valid token, otherwise the address.
@@ -106,10 +106,10 @@ impl Limits {
     }
 
     /// Removes the rates of inactive clients at intervals.
-    pub(super) async fn forget(&self) {
+    pub(super) async fn forget_inactive(&self) {
         let Some(rates) = &self.rates else { return };
         loop {
-            tokio::time::sleep(FORGET).await;
+            tokio::time::sleep(CLEANUP_INTERVAL).await;
             rates.retain_recent();
             rates.shrink_to_fit();
         }

@@ -14,7 +14,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 pub(super) async fn metrics(State(edge): State<Edge>) -> impl IntoResponse {
     let (app, metrics) = (&edge.app, edge.app.metrics());
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    metrics.streams().tell_subscribers(app.hub().subscribers());
+    metrics.streams().set_subscribers(app.hub().subscribers());
     metrics.tasks().awaited.set(number(app.tasks().len()));
     let runtime = tokio::runtime::Handle::current().metrics();
     metrics.tasks().all.set(number(runtime.num_alive_tasks()));

@@ -1,9 +1,10 @@
 //! The HTTP layer: routes, and the steps of a request before it reaches the schema.
 
+mod admission;
 mod assets;
 pub mod auth;
+mod connection;
 mod counted;
-mod door;
 mod drain;
 mod execution;
 mod explorer;
@@ -11,7 +12,6 @@ mod feeds;
 mod graphiql;
 mod graphql;
 mod health;
-mod intake;
 mod limits;
 mod live;
 mod metrics;
@@ -20,6 +20,7 @@ mod negotiation;
 mod observed;
 mod parameters;
 mod receive;
+mod received_bytes;
 mod refusal;
 mod repoll;
 mod response_writer;
@@ -28,7 +29,6 @@ mod shares;
 mod traces;
 mod trusted_documents;
 mod uploads;
-mod visit;
 
 use std::{sync::Arc, time::Duration};
 
@@ -61,8 +61,8 @@ pub struct Edge {
     live: Arc<live::Live>,
     observer: Arc<observed::Observer>,
     readiness: Arc<health::Readiness>,
-    /// Cancelled during shutdown, after the listener is closed. Streams without an end of their own then end.
-    /// A client that reconnects at once doesn't reach the same gateway.
+    /// Cancelled during shutdown, after the listener is closed. Long-lived streams then end. A client that
+    /// reconnects at once doesn't reach the same gateway.
     closing: CancellationToken,
 }
 
@@ -130,8 +130,8 @@ impl Edge {
     fn routes(self) -> Routes {
         let config = self.app.config();
         // The fast path bypasses the router, and with it the layers for CORS and traces.
-        let is_plain = config.cors_origins.is_empty() && config.otlp_endpoint.is_none();
-        let operations = is_plain.then(|| Arc::new(self.clone()));
+        let has_layers = !config.cors_origins.is_empty() || config.otlp_endpoint.is_some();
+        let operations = (!has_layers).then(|| Arc::new(self.clone()));
         Routes { operations, others: self.router() }
     }
 
@@ -180,19 +180,19 @@ impl Edge {
         server.serve(listener, Duration::ZERO).await.wait().await;
     }
 
-    /// Serves on `listener` until `stop`. Then it waits for running requests, and for flows whose clients
-    /// have disconnected, one grace period each.
+    /// Serves on `listener` until `stop`. Then it waits for running requests, and for flows of disconnected
+    /// clients, for one grace period each.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) {
         let closing = self.closing.clone();
         let app = self.app.clone();
         let tasks = app.tasks().clone();
         let grace = app.bounds().grace_period();
         let (limits, documents) = (Arc::clone(&self.limits), Arc::clone(&self.documents));
-        let kept = Arc::clone(&limits);
-        let upkeep = async move { tokio::join!(kept.forget(), documents.keep_fresh()) };
+        let rates = Arc::clone(&limits);
+        let upkeep = async move { tokio::join!(rates.forget_inactive(), documents.keep_current()) };
         let upkeep = tokio::spawn(upkeep);
         let server = server::Server::new(self.routes(), limits, app.config(), stop, closing);
-        let connections = server.serve(listener, FAREWELL).await;
+        let connections = server.serve(listener, LINGER).await;
         upkeep.abort();
         if tokio::time::timeout(grace, connections.wait()).await.is_err() {
             tracing::warn!(
@@ -212,7 +212,7 @@ impl Edge {
 
 /// During shutdown, how long clients with open connections may send one more request. Its response announces
 /// that the connection closes.
-const FAREWELL: Duration = Duration::from_secs(1);
+const LINGER: Duration = Duration::from_secs(1);
 
 /// The pages for browsers: explorer and GraphiQL.
 fn pages() -> Router<Edge> {
@@ -285,8 +285,8 @@ async fn get_graphql(State(edge): State<Edge>, request: Request) -> Response {
         return live::socket::upgrade(edge, &mut head).await;
     }
     let accepts = head.headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
-    let asks = head.uri.query().is_some_and(|query| !query.is_empty());
-    if !asks && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+    let has_query = head.uri.query().is_some_and(|query| !query.is_empty());
+    if !has_query && accepts.is_some_and(|accepts| accepts.contains("text/html")) {
         return Redirect::to("/").into_response();
     }
     graphql::get(Arc::new(edge), head).await

@@ -1,8 +1,8 @@
 //! Incremental parsing of multipart bodies with bounded memory.
 //!
 //! multer reads all available data before it parses them, and buffers the preamble and the head of each part
-//! without a limit. Here it receives one chunk at a time, only when its buffer yields nothing, and up to a
-//! maximum number of bytes until it yields something.
+//! without a limit. Here it receives one chunk at a time, and only when its buffer contains no further result.
+//! Between two results it receives at most a maximum number of bytes.
 
 use std::{
     future::poll_fn,
@@ -20,7 +20,7 @@ use multer::{Field, Multipart};
 use crate::error::Error;
 
 /// Maximum size of a part's head and of the preamble, in bytes.
-const HEAD: usize = 16 << 10;
+const MAX_HEAD: usize = 16 << 10;
 
 /// The parts of a multipart body.
 pub(super) struct Parts {
@@ -40,12 +40,12 @@ impl Parts {
     /// The next part. The bytes of the previous part must have been read.
     pub(super) async fn next(&mut self) -> multer::Result<Option<Field<'static>>> {
         let Self { inner, gate } = self;
-        gate.given(|context| inner.poll_next_field(context)).await
+        gate.poll_parser(|context| inner.poll_next_field(context)).await
     }
 
     /// The next bytes of a part.
     pub(super) async fn bytes(&self, part: &mut Field<'static>) -> multer::Result<Option<Bytes>> {
-        self.gate.given(|context| part.poll_next_unpin(context)).await.transpose()
+        self.gate.poll_parser(|context| part.poll_next_unpin(context)).await.transpose()
     }
 }
 
@@ -54,10 +54,10 @@ impl Parts {
 struct Gate {
     /// Whether the parser may receive a chunk.
     is_open: AtomicBool,
-    /// Whether the parser asked for a chunk while none was available.
+    /// Whether the parser requested a chunk while none was available.
     is_waiting: AtomicBool,
-    /// Bytes that the parser received since it last yielded something.
-    taken: AtomicUsize,
+    /// Bytes that the parser received since its last result.
+    received: AtomicUsize,
 }
 
 impl Gate {
@@ -72,14 +72,14 @@ impl Gate {
             if !gate.is_open.swap(false, Relaxed) {
                 return Poll::Pending;
             }
-            if gate.taken.load(Relaxed) >= HEAD {
-                let reason = format!("has more than {HEAD} bytes before a part or in its head");
+            if gate.received.load(Relaxed) >= MAX_HEAD {
+                let reason = format!("has more than {MAX_HEAD} bytes before a part or in its head");
                 return Poll::Ready(Some(Err(Error::bad_input("body", reason))));
             }
             let piece = body.poll_next_unpin(context);
             match &piece {
                 Poll::Ready(Some(Ok(bytes))) => {
-                    gate.taken.fetch_add(bytes.len(), Relaxed);
+                    gate.received.fetch_add(bytes.len(), Relaxed);
                 }
                 Poll::Ready(_) => {}
                 Poll::Pending => gate.is_waiting.store(true, Relaxed),
@@ -88,20 +88,20 @@ impl Gate {
         })
     }
 
-    /// What the parser yields, first from its buffer, then from the next chunk.
-    async fn given<T>(&self, mut read: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+    /// The next result of the parser, first from its buffer, then from the next chunk.
+    async fn poll_parser<T>(&self, mut read: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
         poll_fn(|context| {
             self.is_open.store(false, Relaxed);
-            let mut given = read(context);
-            if given.is_pending() {
+            let mut result = read(context);
+            if result.is_pending() {
                 self.is_open.store(true, Relaxed);
                 self.is_waiting.store(false, Relaxed);
-                given = read(context);
+                result = read(context);
             }
-            match given {
-                Poll::Ready(given) => {
-                    self.taken.store(0, Relaxed);
-                    Poll::Ready(given)
+            match result {
+                Poll::Ready(result) => {
+                    self.received.store(0, Relaxed);
+                    Poll::Ready(result)
                 }
                 Poll::Pending => {
                     // The parser received a chunk and needs another one.

@@ -12,7 +12,7 @@ pub(super) enum Format {
     /// `application/json`: status 200 for every well-formed request.
     #[default]
     Json,
-    /// `application/graphql-response+json`: the status tells whether the operation was executed.
+    /// `application/graphql-response+json`: the status shows whether the operation was executed.
     GraphqlResponse,
 }
 

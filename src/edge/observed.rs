@@ -12,7 +12,7 @@ use crate::{
     app::App,
     error::Error,
     metrics::{
-        operations::{Following, Operation, Operations},
+        operations::{OpenSubscription, Operation, Operations},
         request,
     },
     schema::{GatewaySchema, Prepared},
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Maximum length of an operation's name in logs and traces, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// Observes the operations of one gateway.
 pub(super) struct Observer {
@@ -57,15 +57,15 @@ impl Observer {
             Arc::clone(self.operations.of(prepared.operation_type(), prepared.first_field()));
         let name = prepared.name();
         if !span.is_disabled() {
-            traces::call(&span, operation.type_name());
+            traces::rename(&span, operation.type_name());
             span.record("graphql.operation.type", operation.type_name());
-            span.record("graphql.operation.name", name.as_ref().map(cut));
+            span.record("graphql.operation.name", name.as_ref().map(truncated));
             span.record("docgate.field", operation.field());
             span.record("docgate.known_text", prepared.is_known());
             span.record("docgate.request_id", id);
         }
-        let by = Arc::clone(self);
-        Ok((prepared, Observed { by, operation, name, since, span, is_answered: false }))
+        let observer = Arc::clone(self);
+        Ok((prepared, Observed { observer, operation, name, since, span, is_answered: false }))
     }
 
     /// Records a request that was rejected before it became an operation.
@@ -90,9 +90,9 @@ impl Observer {
     }
 }
 
-/// A running operation. If it is dropped before its response, it counts as abandoned by its client.
+/// A running operation. If it is dropped before its response, it is counted as abandoned by its client.
 pub(super) struct Observed {
-    by: Arc<Observer>,
+    observer: Arc<Observer>,
     operation: Arc<Operation>,
     /// The name that the client gave to the operation.
     name: Option<Name>,
@@ -108,11 +108,11 @@ impl Observed {
     }
 
     /// Executes the operation; returns the result and the number of commands.
-    pub(super) fn watch<F: Future>(
+    pub(super) fn count_commands<F: Future>(
         &self,
         execution: F,
     ) -> impl Future<Output = (F::Output, u64)> + use<F> {
-        request::watch(self.by.app.metrics().refusals().clone(), execution)
+        request::count_commands(self.observer.app.metrics().refusals().clone(), execution)
     }
 
     /// Records the response.
@@ -126,9 +126,9 @@ impl Observed {
     }
 
     /// Starts recording the responses of a subscription.
-    pub(super) fn follow(self) -> Followed {
-        let following = self.operation.follow();
-        Followed { observed: self, following }
+    pub(super) fn follow(self) -> ObservedSubscription {
+        let metrics = self.operation.follow();
+        ObservedSubscription { observed: self, metrics }
     }
 
     fn end(&mut self, id: &str, code: Option<&str>, commands: Option<u64>) {
@@ -151,7 +151,7 @@ impl Observed {
                 tracing::$level!(
                     event = $event,
                     request_id = id,
-                    operation = self.name.as_ref().map(cut),
+                    operation = self.name.as_ref().map(truncated),
                     operation_type = self.operation.type_name(),
                     field = self.operation.field(),
                     outcome,
@@ -161,9 +161,9 @@ impl Observed {
                 )
             };
         }
-        if took >= self.by.slow {
+        if took >= self.observer.slow {
             line!(warn, event = "operation_slow", "slow operation");
-        } else if self.by.logs_all {
+        } else if self.observer.logs_all {
             line!(info, event = "operation_finished", "operation");
         } else {
             line!(debug, event = "operation_finished", "operation");
@@ -174,21 +174,21 @@ impl Observed {
 impl Drop for Observed {
     fn drop(&mut self) {
         if !self.is_answered {
-            self.operation.given_up();
+            self.operation.abandoned();
         }
     }
 }
 
 /// An open subscription.
-pub(super) struct Followed {
+pub(super) struct ObservedSubscription {
     observed: Observed,
-    following: Following,
+    metrics: OpenSubscription,
 }
 
-impl Followed {
+impl ObservedSubscription {
     /// Records a response. The first one decides the outcome of the operation.
     pub(super) fn answered(&mut self, id: &str, response: &Response) {
-        self.following.answered();
+        self.metrics.answered();
         if !self.observed.is_answered {
             self.observed.end(id, code(response), None);
             // A subscription may last for days, so its span ends with the first response.
@@ -206,7 +206,7 @@ fn code(response: &Response) -> Option<&str> {
     }
 }
 
-/// A name cut to the maximum length. Names in GraphQL are ASCII, so bytes are characters.
-fn cut(name: &Name) -> &str {
-    name.get(..LONGEST_NAME).unwrap_or(name)
+/// A name truncated to the maximum length. Names in GraphQL are ASCII, so bytes are characters.
+fn truncated(name: &Name) -> &str {
+    name.get(..MAX_NAME).unwrap_or(name)
 }

@@ -61,18 +61,18 @@ impl Body {
     ///
     /// # Errors
     /// `BadInput` naming what can't be read.
-    pub(super) fn read(body: &[u8], most: usize) -> Result<Self, Error> {
+    pub(super) fn read(body: &[u8], max: usize) -> Result<Self, Error> {
         match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'[') => {
-                if most == 1 {
+                if max == 1 {
                     return Err(Error::bad_input(
                         "body",
                         "is a list: batches are switched off here",
                     ));
                 }
                 let all: Vec<Map<String, Value>> = json("body", body)?;
-                if !(1..=most).contains(&all.len()) {
-                    let reason = format!("is a list of {}: 1 to {most} requests", all.len());
+                if !(1..=max).contains(&all.len()) {
+                    let reason = format!("is a list of {}: 1 to {max} requests", all.len());
                     return Err(Error::bad_input("body", reason));
                 }
                 let read = |one| Parameters::of_object("body", one);
@@ -84,7 +84,7 @@ impl Body {
 }
 
 /// Maximum number of values in one JSON text. Parsed values take many times the memory of plain text.
-const MOST_VALUES: usize = 10_000;
+const MAX_VALUES: usize = 10_000;
 /// Length in bytes up to which a text isn't counted, because it can't have many more values.
 const SHORT: usize = 16 << 10;
 
@@ -93,8 +93,8 @@ const SHORT: usize = 16 << 10;
 /// # Errors
 /// `BadInput` naming `field` if there are too many.
 pub(super) fn check_values(field: &'static str, text: &[u8]) -> Result<(), Error> {
-    if text.len() > SHORT && values(text) > MOST_VALUES {
-        return Err(Error::bad_input(field, format!("has more than {MOST_VALUES} values")));
+    if text.len() > SHORT && values(text) > MAX_VALUES {
+        return Err(Error::bad_input(field, format!("has more than {MAX_VALUES} values")));
     }
     Ok(())
 }
@@ -185,8 +185,8 @@ impl Parameters {
         }
     }
 
-    /// Whether the request has a document, or something that may stand for one.
-    pub(super) fn name_a_text(&self) -> bool {
+    /// Whether the request has a document, or may refer to one.
+    pub(super) fn has_document(&self) -> bool {
         self.query.is_some() || self.document_id.is_some() || self.extensions.is_some()
     }
 

@@ -9,7 +9,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
 use super::{
-    intake::Intake,
+    received_bytes::ReceivedBytes,
     refusal::{Refusal, with_status},
 };
 use crate::error::Error;
@@ -20,11 +20,11 @@ use crate::error::Error;
 /// was read, however short it is.
 ///
 /// # Errors
-/// The body is larger than `most` bytes, ends early, or exceeds the limit on received bytes.
+/// The body is larger than `max` bytes, ends early, or exceeds the limit on received bytes.
 pub(super) async fn whole(
     mut body: Body,
-    most: usize,
-    intake: Option<&Intake>,
+    max: usize,
+    counted: Option<&ReceivedBytes>,
 ) -> Result<Bytes, Refusal> {
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -32,11 +32,11 @@ pub(super) async fn whole(
             (StatusCode::BAD_REQUEST, Error::bad_input("body", "can't be read"))
         })?;
         let Ok(piece) = frame.into_data() else { continue };
-        if all.len() + piece.len() > most {
-            let error = Error::bad_input("body", format!("is larger than {most} bytes"));
+        if all.len() + piece.len() > max {
+            let error = Error::bad_input("body", format!("is larger than {max} bytes"));
             return Err((StatusCode::PAYLOAD_TOO_LARGE, error));
         }
-        keep(intake, piece.len())?;
+        keep(counted, piece.len())?;
         if all.is_empty() && body.is_end_stream() {
             return Ok(piece);
         }
@@ -49,7 +49,7 @@ pub(super) async fn whole(
 ///
 /// # Errors
 /// The limit on received bytes is exceeded.
-pub(super) fn keep(intake: Option<&Intake>, bytes: usize) -> Result<(), Refusal> {
-    let kept = intake.map_or(Ok(()), |intake| intake.keep(bytes));
-    kept.map_err(|full| with_status(full.into()))
+pub(super) fn keep(counted: Option<&ReceivedBytes>, bytes: usize) -> Result<(), Refusal> {
+    let kept = counted.map_or(Ok(()), |counted| counted.keep(bytes));
+    kept.map_err(|reached| with_status(reached.into()))
 }

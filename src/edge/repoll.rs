@@ -1,7 +1,7 @@
 //! Polls a future again at once if it was woken during its poll.
 //!
-//! hyper's connection and the body that it reads are parts of one task and wake each other. Through the
-//! scheduler, each such wake-up would wake another worker thread for every request with a body.
+//! hyper's connection and the body that it reads are parts of one task and wake each other. Through the scheduler,
+//! each such wake-up would wake another worker thread, for every request with a body.
 
 use std::{
     future::{Future, poll_fn},
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// Maximum number of polls in a row, so that other tasks get their turn.
-const TIMES: usize = 8;
+const MAX_POLLS: usize = 8;
 
 /// Not being polled: a wake-up goes to the task.
 const IDLE: u8 = 0;
@@ -26,12 +26,12 @@ const POLLED: u8 = 1;
 /// Being polled, and to be polled again.
 const WOKEN: u8 = 2;
 
-struct Bell {
+struct RepollWaker {
     task: Waker,
     state: AtomicU8,
 }
 
-impl Wake for Bell {
+impl Wake for RepollWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -44,22 +44,24 @@ impl Wake for Bell {
 }
 
 /// Runs `future` to completion.
-pub(super) async fn at_once<F: Future>(future: F) -> F::Output {
+pub(super) async fn repoll<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let mut bell: Option<(Arc<Bell>, Waker)> = None;
+    let mut current: Option<(Arc<RepollWaker>, Waker)> = None;
     poll_fn(|context| {
-        if bell.as_ref().is_some_and(|(bell, _)| !bell.task.will_wake(context.waker())) {
-            bell = None;
+        let is_current = |(own, _): &(Arc<RepollWaker>, Waker)| own.task.will_wake(context.waker());
+        if !current.as_ref().is_some_and(is_current) {
+            current = None;
         }
-        let (bell, waker) = bell.get_or_insert_with(|| {
-            let bell = Arc::new(Bell { task: context.waker().clone(), state: AtomicU8::new(IDLE) });
-            (Arc::clone(&bell), bell.into())
+        let (own, waker) = current.get_or_insert_with(|| {
+            let (task, state) = (context.waker().clone(), AtomicU8::new(IDLE));
+            let own = Arc::new(RepollWaker { task, state });
+            (Arc::clone(&own), own.into())
         });
-        for _ in 0..TIMES {
-            bell.state.store(POLLED, Release);
+        for _ in 0..MAX_POLLS {
+            own.state.store(POLLED, Release);
             let polled = future.as_mut().poll(&mut Context::from_waker(waker));
-            let was = bell.state.swap(IDLE, AcqRel);
-            if polled.is_ready() || was == POLLED {
+            let before = own.state.swap(IDLE, AcqRel);
+            if polled.is_ready() || before == POLLED {
                 return polled;
             }
         }
@@ -98,27 +100,27 @@ mod tests {
     }
 
     #[test]
-    fn who_is_woken_while_polled_is_polled_again() {
+    fn a_future_that_is_woken_during_its_poll_is_polled_again() {
         let count = Arc::new(Wakes::default());
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
-        let mut few = pin!(at_once(waking(TIMES - 1)));
+        let mut few = pin!(repoll(waking(MAX_POLLS - 1)));
         assert!(few.as_mut().poll(&mut context).is_ready());
         assert_eq!(count.0.load(Relaxed), 0);
         // The task yields to others and then continues.
-        let mut many = pin!(at_once(waking(TIMES)));
+        let mut many = pin!(repoll(waking(MAX_POLLS)));
         assert!(many.as_mut().poll(&mut context).is_pending());
         assert_eq!(count.0.load(Relaxed), 1);
         assert!(many.as_mut().poll(&mut context).is_ready());
     }
 
     #[test]
-    fn who_is_woken_later_wakes_its_task() {
+    fn a_later_wake_up_wakes_the_task() {
         let count = Arc::new(Wakes::default());
         let waker = Waker::from(Arc::clone(&count));
         let left = Arc::new(std::sync::Mutex::new(None::<Waker>));
         let seen = Arc::clone(&left);
-        let mut future = pin!(at_once(poll_fn(move |context| -> Poll<()> {
+        let mut future = pin!(repoll(poll_fn(move |context| -> Poll<()> {
             *seen.lock().expect("no panic while locked") = Some(context.waker().clone());
             Poll::Pending
         })));

@@ -8,13 +8,13 @@ use serde::Serialize;
 use super::execution::Cost;
 
 /// Serialises a response to JSON. Without execution there is no `data`.
-pub(super) fn written(
+pub(super) fn serialized(
     response: &Response,
     is_executed: bool,
     cost: Option<Cost>,
 ) -> serde_json::Result<Vec<u8>> {
-    let known = if let Value::Binary(text) = &response.data { text.len() } else { 0 };
-    let mut body = Vec::with_capacity(known + AROUND);
+    let data_length = if let Value::Binary(text) = &response.data { text.len() } else { 0 };
+    let mut body = Vec::with_capacity(data_length + OVERHEAD);
     body.push(b'{');
     if is_executed {
         begin(&mut body, "data");
@@ -24,8 +24,8 @@ pub(super) fn written(
         begin(&mut body, "errors");
         serde_json::to_writer(&mut body, &response.errors)?;
     }
-    let extensions = Extensions { cost, more: &response.extensions };
-    if !extensions.are_none() {
+    let extensions = Extensions { cost, others: &response.extensions };
+    if !extensions.is_empty() {
         begin(&mut body, "extensions");
         serde_json::to_writer(&mut body, &extensions)?;
     }
@@ -44,18 +44,18 @@ fn begin(object: &mut Vec<u8>, name: &str) {
 }
 
 /// Typical size of a response without its data, in bytes.
-const AROUND: usize = 128;
+const OVERHEAD: usize = 128;
 
 #[derive(Serialize)]
 struct Extensions<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Cost>,
     #[serde(flatten)]
-    more: &'a BTreeMap<String, Value>,
+    others: &'a BTreeMap<String, Value>,
 }
 
 impl Extensions<'_> {
-    fn are_none(&self) -> bool {
-        self.cost.is_none() && self.more.is_empty()
+    fn is_empty(&self) -> bool {
+        self.cost.is_none() && self.others.is_empty()
     }
 }

@@ -13,38 +13,38 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Routes,
-    counted::Counted,
-    door::{self, BRIEF_HEAD, BRIEF_VISIT, Door, Place},
-    intake::Intake,
+    admission::{self, Admission, ConnectionLimit, SINGLE_HEAD_TIMEOUT, SINGLE_TIMEOUT},
+    connection::{self, Connection},
+    counted::CountedStream,
     limits::Limits,
     live,
-    repoll::at_once,
-    visit::{self, Visit},
+    received_bytes::ReceivedBytes,
+    repoll::repoll,
 };
 use crate::config::{self, Config};
 
-/// The address of the client's end of a connection, and the account of its bytes.
+/// The address of the client's end of a connection, and the count of its bytes.
 #[derive(Clone)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    pub(super) intake: Arc<Intake>,
+    pub(super) received: Arc<ReceivedBytes>,
 }
 
 /// Pause after a failed `accept`, for example because no file descriptors are left.
 const PAUSE: Duration = Duration::from_millis(100);
 /// During shutdown, time for reading data that have just arrived.
-const MOMENT: Duration = Duration::from_millis(100);
+const LAST_READ: Duration = Duration::from_millis(100);
 
 /// Serves the connections of one listener.
 pub(super) struct Server {
     pub(super) routes: Routes,
     pub(super) limits: Arc<Limits>,
-    door: Door,
+    connection_limit: ConnectionLimit,
     http: http1::Builder,
     /// For connections that get a single response.
-    brief: http1::Builder,
+    single_http: http1::Builder,
     /// How long a client may accept no data.
-    patience: Duration,
+    client_timeout: Duration,
     /// The gateway is about to stop. Each next response announces that its connection closes.
     pub(super) stopping: CancellationToken,
     /// The listener is closed, and idle connections are being closed.
@@ -64,56 +64,56 @@ impl Server {
         http.timer(TokioTimer::new());
         http.max_header_size(config.head_bytes).max_buf_size(config.head_bytes.max(config::BUFFER));
         http.header_read_timeout(Duration::from_millis(config.idle_millis));
-        let mut brief = http.clone();
-        brief.keep_alive(false).header_read_timeout(BRIEF_HEAD);
+        let mut single_http = http.clone();
+        single_http.keep_alive(false).header_read_timeout(SINGLE_HEAD_TIMEOUT);
         Arc::new(Self {
             routes,
             limits,
-            door: Door::of(config),
+            connection_limit: ConnectionLimit::of(config),
             http,
-            brief,
-            patience: live::patience(config),
+            single_http,
+            client_timeout: live::client_timeout(config),
             stopping: stop,
             closing,
             connections: TaskTracker::new(),
         })
     }
 
-    /// Accepts connections until `stopping`, and for `farewell` longer. During that time each response
+    /// Accepts connections until `stopping`, and for the time `linger` after it. In this time each response
     /// announces that its connection closes. Connections that are idle afterwards are closed; the others
     /// finish their request.
     pub(super) async fn serve(
         self: Arc<Self>,
         listener: TcpListener,
-        farewell: Duration,
+        linger: Duration,
     ) -> TaskTracker {
         tokio::select! {
-            never = self.welcome(&listener) => match never {},
+            never = self.accept_all(&listener) => match never {},
             () = self.stopping.cancelled() => {}
         }
         self.connections.close();
-        let all_left = async {
+        let all_closed = async {
             self.connections.wait().await;
-            sleep(MOMENT.min(farewell)).await;
+            sleep(LAST_READ.min(linger)).await;
         };
         tokio::select! {
-            never = self.welcome(&listener) => match never {},
-            () = sleep(farewell) => {}
-            () = all_left => {}
+            never = self.accept_all(&listener) => match never {},
+            () = sleep(linger) => {}
+            () = all_closed => {}
         }
-        while let Some(Ok((stream, address))) = self.take(&listener).now_or_never() {
-            self.let_in(stream, address);
+        while let Some(Ok((stream, address))) = self.accept(&listener).now_or_never() {
+            self.start(stream, address);
         }
         drop(listener);
-        let _all_left = timeout(MOMENT.min(farewell), self.connections.wait()).await;
+        let _all_closed = timeout(LAST_READ.min(linger), self.connections.wait()).await;
         self.closing.cancel();
         self.connections.clone()
     }
 
-    async fn welcome(self: &Arc<Self>, listener: &TcpListener) -> Infallible {
+    async fn accept_all(self: &Arc<Self>, listener: &TcpListener) -> Infallible {
         loop {
-            match self.take(listener).await {
-                Ok((stream, address)) => self.let_in(stream, address),
+            match self.accept(listener).await {
+                Ok((stream, address)) => self.start(stream, address),
                 Err(fault) => {
                     tracing::warn!(event = "accept_failed", %fault, "a connection could not be accepted");
                     sleep(PAUSE).await;
@@ -124,38 +124,46 @@ impl Server {
 
     /// Accepts the next connection. On Linux the kernel disconnects a client that accepts no data for too
     /// long.
-    async fn take(&self, listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+    async fn accept(&self, listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
         let (stream, address) = listener.accept().await?;
         // Nagle's algorithm would delay a response until the previous one is acknowledged.
         stream.set_nodelay(true)?;
         #[cfg(target_os = "linux")]
-        socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.patience))?;
+        socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.client_timeout))?;
         Ok((stream, address))
     }
 
-    fn let_in(self: &Arc<Self>, stream: TcpStream, address: SocketAddr) {
+    /// Starts serving a connection, or rejects it.
+    fn start(self: &Arc<Self>, stream: TcpStream, address: SocketAddr) {
         let peer = self.limits.peer(address.ip());
-        match self.door.let_in(peer) {
-            Ok(place) => {
-                let intake = Intake::new(self.limits.receive_from(peer), peer);
-                let stream = Counted::new(stream, Arc::clone(&intake));
-                let visit = Visit::new(Arc::clone(self), Peer { address, intake }, place.refused);
-                self.connections.spawn(Arc::clone(self).converse(stream, visit, place));
+        match self.connection_limit.admit(peer) {
+            Ok(admission) => {
+                let received = ReceivedBytes::new(self.limits.receive_from(peer), peer);
+                let stream = CountedStream::new(stream, Arc::clone(&received));
+                let peer = Peer { address, received };
+                let connection = Connection::new(Arc::clone(self), peer, admission.over_limit);
+                self.connections.spawn(Arc::clone(self).run(stream, connection, admission));
             }
-            Err(full) => door::refuse(&stream, full),
+            Err(reached) => admission::reject(&stream, reached),
         }
     }
 
     /// Serves the requests of a connection until it ends.
-    async fn converse(self: Arc<Self>, stream: Counted, visit: Visit, place: Place) {
-        let (http, most) = match place.refused {
+    async fn run(
+        self: Arc<Self>,
+        stream: CountedStream,
+        connection: Connection,
+        admission: Admission,
+    ) {
+        let (http, time_limit) = match admission.over_limit {
             None => (&self.http, None),
-            Some(_) => (&self.brief, Some(BRIEF_VISIT)),
+            Some(_) => (&self.single_http, Some(SINGLE_TIMEOUT)),
         };
-        let address = visit.address();
-        let connection = http.serve_connection(TokioIo::new(stream), visit::service(visit));
+        let address = connection.address();
+        let service = connection::service(connection);
+        let connection = http.serve_connection(TokioIo::new(stream), service);
         let mut connection = pin!(connection.with_upgrades());
-        let ended = at_once(async {
+        let ended = repoll(async {
             tokio::select! {
                 biased;
                 ended = connection.as_mut() => ended,
@@ -165,8 +173,8 @@ impl Server {
                 }
             }
         });
-        let ended = match most {
-            Some(most) => timeout(most, ended).await.unwrap_or(Ok(())),
+        let ended = match time_limit {
+            Some(limit) => timeout(limit, ended).await.unwrap_or(Ok(())),
             None => ended.await,
         };
         if let Err(fault) = ended {
@@ -177,6 +185,6 @@ impl Server {
                 "a connection ended with an error"
             );
         }
-        drop(place);
+        drop(admission);
     }
 }

@@ -1,7 +1,7 @@
 //! Limits of the gateway as a whole, and the share of each that one client may use.
 //!
-//! Connections, requests, file transfers, event streams and bytes are all counted here. A client that has
-//! used up its share is refused, while others are still admitted.
+//! Connections, requests, file transfers, event streams and bytes are all counted by this mechanism. A client that
+//! has used up its share is refused; other clients are still admitted.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -45,21 +45,21 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Which limit is reached.
+/// The error for a limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
+pub(super) enum LimitReached {
     /// The total.
-    All,
+    Total,
     /// The client's share.
     Share,
 }
 
-impl From<Full> for Error {
-    fn from(full: Full) -> Self {
-        match full {
-            Full::All => Self::Overloaded,
-            Full::Share => Self::RateLimited(
-                "this client has as much under way as it may: come again in a moment",
+impl From<LimitReached> for Error {
+    fn from(reached: LimitReached) -> Self {
+        match reached {
+            LimitReached::Total => Self::Overloaded,
+            LimitReached::Share => Self::RateLimited(
+                "this client has reached its share of the limit; try again in a moment",
             ),
         }
     }
@@ -67,75 +67,79 @@ impl From<Full> for Error {
 
 /// A limit with a share for each client.
 pub(super) struct Shares {
-    all: usize,
+    total: usize,
     /// Maximum of one client.
-    each: usize,
-    taken: Mutex<Taken>,
+    share: usize,
+    usage: Mutex<Usage>,
 }
 
 #[derive(Default)]
-struct Taken {
-    all: usize,
-    /// Use by client, without zeros.
-    by: HashMap<Client, usize>,
+struct Usage {
+    total: usize,
+    /// Usage by client, without zeros.
+    by_client: HashMap<Client, usize>,
 }
 
 impl Shares {
-    /// A limit of `all`, of which one client may use `percent` per cent, but at least one.
-    pub(super) fn of(all: usize, percent: usize) -> Arc<Self> {
-        Arc::new(Self { all, each: share(all, percent), taken: Mutex::default() })
+    /// A limit of `total`, of which one client may use `percent` per cent, but at least one.
+    pub(super) fn of(total: usize, percent: usize) -> Arc<Self> {
+        Arc::new(Self { total, share: share(total, percent), usage: Mutex::default() })
     }
 
-    /// Takes one unit, released when it is dropped. Without a client only the total is checked.
+    /// Acquires a permit for one unit. Without a client only the total is checked.
     ///
     /// # Errors
     /// The limit is reached; nothing has changed.
-    pub(super) fn take(self: &Arc<Self>, client: Option<Client>) -> Result<Held, Full> {
-        let mut taken = self.taken();
-        taken.add(client, 1);
-        if let Err(full) = self.check(&taken, client) {
-            taken.remove(client, 1);
-            return Err(full);
+    pub(super) fn acquire(
+        self: &Arc<Self>,
+        client: Option<Client>,
+    ) -> Result<Permit, LimitReached> {
+        let mut usage = self.usage();
+        usage.add(client, 1);
+        if let Err(reached) = self.check(&usage, client) {
+            usage.remove(client, 1);
+            return Err(reached);
         }
-        Ok(Held { of: Arc::clone(self), client, many: 1 })
+        Ok(Permit { of: Arc::clone(self), client, units: 1 })
     }
 
-    /// A hold on no units yet.
-    pub(super) fn none(self: &Arc<Self>, client: Option<Client>) -> Held {
-        Held { of: Arc::clone(self), client, many: 0 }
+    /// A permit for no units yet; see [`Permit::resize`].
+    pub(super) fn empty(self: &Arc<Self>, client: Option<Client>) -> Permit {
+        Permit { of: Arc::clone(self), client, units: 0 }
     }
 
-    fn check(&self, taken: &Taken, client: Option<Client>) -> Result<(), Full> {
-        let own = client.and_then(|client| taken.by.get(&client)).copied().unwrap_or_default();
-        match (taken.all > self.all, own > self.each) {
-            (true, _) => Err(Full::All),
-            (false, true) => Err(Full::Share),
+    fn check(&self, usage: &Usage, client: Option<Client>) -> Result<(), LimitReached> {
+        let own = client.and_then(|client| usage.by_client.get(&client));
+        let own = own.copied().unwrap_or_default();
+        match (usage.total > self.total, own > self.share) {
+            (true, _) => Err(LimitReached::Total),
+            (false, true) => Err(LimitReached::Share),
             (false, false) => Ok(()),
         }
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// `percent` per cent of `all`, at least one.
-pub(super) fn share(all: usize, percent: usize) -> usize {
-    all.saturating_mul(percent).div_ceil(100).max(1)
+/// `percent` per cent of `total`, at least one.
+pub(super) fn share(total: usize, percent: usize) -> usize {
+    total.saturating_mul(percent).div_ceil(100).max(1)
 }
 
-impl Taken {
-    fn add(&mut self, client: Option<Client>, many: usize) {
-        self.all += many;
+impl Usage {
+    fn add(&mut self, client: Option<Client>, units: usize) {
+        self.total += units;
         if let Some(client) = client {
-            *self.by.entry(client).or_default() += many;
+            *self.by_client.entry(client).or_default() += units;
         }
     }
 
-    fn remove(&mut self, client: Option<Client>, many: usize) {
-        self.all = self.all.saturating_sub(many);
-        if let Some(Entry::Occupied(mut own)) = client.map(|client| self.by.entry(client)) {
-            *own.get_mut() = own.get().saturating_sub(many);
+    fn remove(&mut self, client: Option<Client>, units: usize) {
+        self.total = self.total.saturating_sub(units);
+        if let Some(Entry::Occupied(mut own)) = client.map(|client| self.by_client.entry(client)) {
+            *own.get_mut() = own.get().saturating_sub(units);
             if *own.get() == 0 {
                 own.remove();
             }
@@ -143,45 +147,45 @@ impl Taken {
     }
 }
 
-/// Units held by a client, released when they are dropped.
-pub(super) struct Held {
+/// The permit of a client to use units of a limit. The units are released when it is dropped.
+pub(super) struct Permit {
     of: Arc<Shares>,
     client: Option<Client>,
-    many: usize,
+    units: usize,
 }
 
-impl Held {
-    /// Changes the number of units. They are counted even if the limit is exceeded, because the bytes are
-    /// already there.
+impl Permit {
+    /// Changes the number of units. They are counted even if the limit is exceeded, because the bytes have
+    /// already arrived.
     ///
     /// # Errors
     /// The limit is exceeded.
-    pub(super) fn resize(&mut self, many: usize) -> Result<(), Full> {
-        if many == 0 && self.many == 0 {
+    pub(super) fn resize(&mut self, units: usize) -> Result<(), LimitReached> {
+        if units == 0 && self.units == 0 {
             return Ok(());
         }
-        let mut taken = self.of.taken();
-        taken.remove(self.client, self.many);
-        taken.add(self.client, many);
-        self.many = many;
-        self.of.check(&taken, self.client)
+        let mut usage = self.of.usage();
+        usage.remove(self.client, self.units);
+        usage.add(self.client, units);
+        self.units = units;
+        self.of.check(&usage, self.client)
     }
 
     /// Transfers the units to another client.
     pub(super) fn pass_to(&mut self, client: Option<Client>) {
-        if self.many > 0 && self.client != client {
-            let mut taken = self.of.taken();
-            taken.remove(self.client, self.many);
-            taken.add(client, self.many);
+        if self.units > 0 && self.client != client {
+            let mut usage = self.of.usage();
+            usage.remove(self.client, self.units);
+            usage.add(client, self.units);
         }
         self.client = client;
     }
 }
 
-impl Drop for Held {
+impl Drop for Permit {
     fn drop(&mut self) {
-        if self.many > 0 {
-            self.of.taken().remove(self.client, self.many);
+        if self.units > 0 {
+            self.of.usage().remove(self.client, self.units);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Resolution of documents that clients refer to by id or hash: trusted documents, and documents sent before
+//! Documents that clients refer to by id or hash: trusted documents, and documents that a client sent earlier
 //! (automatic persisted queries).
 
 use std::{
@@ -22,15 +22,15 @@ use crate::{
 };
 
 /// Maximum size of the cache of documents that clients sent with their hash, in bytes.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Expected number of them; it only sets the initial allocation.
 const EXPECTED: usize = 256;
 /// Interval in which the trusted documents are checked for changes.
-const LOOK: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum number of characters of a logged untrusted document.
-const LONGEST_LOGGED: usize = 4 << 10;
+const MAX_LOGGED_TEXT: usize = 4 << 10;
 /// Maximum number of untrusted documents that are logged, each once.
-const MOST_LOGGED: usize = 10_000;
+const MAX_LOGGED: usize = 10_000;
 
 /// Error: the trusted documents can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -55,11 +55,11 @@ pub(super) struct Documents {
 struct Trusted {
     by_id: HashMap<String, Arc<str>>,
     texts: HashSet<Arc<str>>,
-    seen: Seen,
+    files: FileStates,
 }
 
 /// Size and modification time of each file.
-type Seen = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
+type FileStates = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
 #[derive(Debug, Clone)]
 struct ByLength;
@@ -84,7 +84,7 @@ impl Documents {
             mode: config.documents_mode,
             path: config.documents.clone(),
             trusted: RwLock::new(Arc::new(trusted)),
-            sent: Cache::with_weighter(EXPECTED, MOST_BYTES, ByLength),
+            sent: Cache::with_weighter(EXPECTED, MAX_BYTES, ByLength),
             logged: RwLock::default(),
         })
     }
@@ -135,8 +135,8 @@ impl Documents {
     fn log(&self, text: &str) {
         let digest: [u8; 32] = Sha256::digest(text).into();
         let mut logged = self.logged.write().unwrap_or_else(PoisonError::into_inner);
-        if logged.len() < MOST_LOGGED && logged.insert(digest) {
-            let end = text.char_indices().nth(LONGEST_LOGGED).map_or(text.len(), |(end, _)| end);
+        if logged.len() < MAX_LOGGED && logged.insert(digest) {
+            let end = text.char_indices().nth(MAX_LOGGED_TEXT).map_or(text.len(), |(end, _)| end);
             let text = &text[..end];
             tracing::warn!(
                 event = "untrusted_document",
@@ -152,13 +152,13 @@ impl Documents {
     }
 
     /// Reloads the trusted documents whenever their files change. If that fails, the last good ones are kept.
-    pub(super) async fn keep_fresh(&self) {
+    pub(super) async fn keep_current(&self) {
         let Some(path) = &self.path else { return };
         let mut failed = None;
         loop {
-            tokio::time::sleep(LOOK).await;
-            let Ok(seen) = seen(path) else { continue };
-            if seen == self.trusted().seen || failed.as_ref() == Some(&seen) {
+            tokio::time::sleep(CHECK_INTERVAL).await;
+            let Ok(files) = file_states(path) else { continue };
+            if files == self.trusted().files || failed.as_ref() == Some(&files) {
                 continue;
             }
             match read(path) {
@@ -168,8 +168,8 @@ impl Documents {
                         documents = trusted.texts.len(),
                         "the trusted documents were reloaded"
                     );
-                    let mut kept = self.trusted.write().unwrap_or_else(PoisonError::into_inner);
-                    *kept = Arc::new(trusted);
+                    let mut current = self.trusted.write().unwrap_or_else(PoisonError::into_inner);
+                    *current = Arc::new(trusted);
                 }
                 Err(fault) => {
                     tracing::error!(
@@ -177,20 +177,20 @@ impl Documents {
                         %fault,
                         "the trusted documents could not be reloaded; the previous ones are kept"
                     );
-                    failed = Some(seen);
+                    failed = Some(files);
                 }
             }
         }
     }
 }
 
-/// The present size and modification time of each file.
-fn seen(path: &Path) -> io::Result<Seen> {
-    let look = |path: PathBuf| {
+/// The current size and modification time of each file.
+fn file_states(path: &Path) -> io::Result<FileStates> {
+    let state = |path: PathBuf| {
         let known = fs::metadata(&path)?;
         Ok((path, (known.len(), known.modified().ok())))
     };
-    files(path)?.into_iter().map(look).collect()
+    files(path)?.into_iter().map(state).collect()
 }
 
 /// The manifest itself, or the `.graphql` files of the folder and its subfolders.
@@ -231,10 +231,10 @@ struct Operation {
 
 fn read(path: &Path) -> Result<Trusted, DocumentsError> {
     let fault = |reason: String| DocumentsError { path: path.to_owned(), reason };
-    let seen = seen(path).map_err(|error| fault(unread(&error)))?;
-    let mut trusted = Trusted { seen, ..Trusted::default() };
+    let files = file_states(path).map_err(|error| fault(unread(&error)))?;
+    let mut trusted = Trusted { files, ..Trusted::default() };
     if path.is_dir() {
-        for file in trusted.seen.keys().cloned().collect::<Vec<_>>() {
+        for file in trusted.files.keys().cloned().collect::<Vec<_>>() {
             let text = fs::read_to_string(&file);
             let name = file.strip_prefix(path).unwrap_or(&file);
             let text =
@@ -272,7 +272,7 @@ fn no_manifest(fault: &serde_json::Error) -> String {
     }
 }
 
-/// The message for an unparsable GraphQL document, in plain words.
+/// The message for a GraphQL document that can't be parsed.
 fn no_document(fault: &parser::Error) -> String {
     let at = fault.positions().next();
     let at = at.map(|at| format!(" (line {}, column {})", at.line, at.column)).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! <https://github.com/jaydenseric/graphql-multipart-request-spec>
 //!
 //! The operation reads the files while they arrive. They must therefore follow `operations` and `map`, as the
-//! specification requires, and have the order in which they are used.
+//! specification requires, in the order in which the operation uses them.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -17,20 +17,20 @@ use tokio::time::timeout;
 
 use super::{
     Edge,
-    intake::Intake,
     multipart::Parts,
     parameters::{Parameters, check_values},
     receive,
+    received_bytes::ReceivedBytes,
     refusal::{Refusal, with_status},
 };
 use crate::{
     error::Error,
-    graphql::upload::{Files, Piece, cut_short, mark},
+    graphql::upload::{Files, Piece, cut_short, placeholder},
 };
 
-/// Maximum number of bytes of a request that are still read after its response, so that the client gets to
-/// read it.
-const DISCARDED: usize = 1 << 20;
+/// Maximum number of bytes of a request that are read and discarded after its operation, so that the client can
+/// read the response.
+const MAX_DISCARDED: usize = 1 << 20;
 
 /// The boundary between the parts, if the body is multipart.
 pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
@@ -39,28 +39,28 @@ pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The chunks of a body, each within a time limit.
-pub(super) fn arriving(
+pub(super) fn chunks(
     body: Body,
-    patience: Duration,
+    time_limit: Duration,
 ) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
     let mut body = body.into_data_stream();
     async_stream::try_stream! {
         loop {
-            match timeout(patience, body.next()).await {
+            match timeout(time_limit, body.next()).await {
                 Ok(None) => return,
                 Ok(Some(Ok(bytes))) => yield bytes,
-                Ok(Some(Err(_hung_up))) => Err(cut_short())?,
-                Err(_elapsed) => Err(late())?,
+                Ok(Some(Err(_disconnected))) => Err(cut_short())?,
+                Err(_elapsed) => Err(timed_out())?,
             }
         }
     }
 }
 
-fn late() -> Error {
+fn timed_out() -> Error {
     Error::bad_input("body", "didn't come in time")
 }
 
-/// Parses the request and its map. The files are still to come.
+/// Parses the request and its map. The files follow in the body.
 ///
 /// # Errors
 /// They can't be read, or there are too many files.
@@ -68,55 +68,55 @@ pub(super) async fn read(
     edge: &Edge,
     body: Body,
     boundary: String,
-    intake: Option<Arc<Intake>>,
+    received: Option<Arc<ReceivedBytes>>,
 ) -> Result<(Parameters, Files), Refusal> {
-    let intake = intake.as_deref();
+    let received = received.as_deref();
     let config = edge.app.config();
-    let mut parts = Parts::of(arriving(body, edge.limits.receive), boundary);
+    let mut parts = Parts::of(chunks(body, edge.limits.receive), boundary);
     let texts = async {
-        let operations = text(&mut parts, "operations", config.body_bytes, intake).await?;
-        let map = text(&mut parts, "map", config.body_bytes, intake).await?;
+        let operations = text(&mut parts, "operations", config.body_bytes, received).await?;
+        let map = text(&mut parts, "map", config.body_bytes, received).await?;
         Ok((operations, map))
     };
     let texts = timeout(edge.limits.receive, texts).await;
-    let (operations, map) = texts.unwrap_or(Err((StatusCode::REQUEST_TIMEOUT, late())))?;
-    let (parameters, places) =
-        marked(&operations, &map, config.asset_files).map_err(with_status)?;
-    Ok((parameters, Files::new(pieces(parts, places))))
+    let (operations, map) = texts.unwrap_or(Err((StatusCode::REQUEST_TIMEOUT, timed_out())))?;
+    let parsed = with_placeholders(&operations, &map, config.asset_files);
+    let (parameters, positions) = parsed.map_err(with_status)?;
+    Ok((parameters, Files::new(pieces(parts, positions))))
 }
 
 /// Reads the next part, which must have this name.
 async fn text(
     parts: &mut Parts,
     name: &'static str,
-    most: usize,
-    intake: Option<&Intake>,
+    max: usize,
+    received: Option<&ReceivedBytes>,
 ) -> Result<Vec<u8>, Refusal> {
     let part = parts.next().await.map_err(|fault| with_status(unreadable(fault)))?;
     let Some(mut part) = part.filter(|part| part.name() == Some(name)) else {
-        let reason = "must be there: operations first, then map, then the files";
+        let reason = "is missing: operations comes first, then map, then the files";
         return Err(with_status(Error::bad_input(name, reason)));
     };
     let mut text = Vec::new();
     while let Some(bytes) =
         parts.bytes(&mut part).await.map_err(|fault| with_status(unreadable(fault)))?
     {
-        if text.len() + bytes.len() > most {
-            let reason = format!("is larger than {most} bytes");
+        if text.len() + bytes.len() > max {
+            let reason = format!("is larger than {max} bytes");
             return Err((StatusCode::PAYLOAD_TOO_LARGE, Error::bad_input(name, reason)));
         }
-        receive::keep(intake, bytes.len())?;
+        receive::keep(received, bytes.len())?;
         text.extend_from_slice(&bytes);
     }
     Ok(text)
 }
 
-/// Puts a mark into each variable of a file. Returns the request, and the place in each mark by the name of
-/// the file's part.
-fn marked(
+/// Sets a placeholder in each variable of a file. Returns the request, and the position in each placeholder by the
+/// name of the file's part.
+fn with_placeholders(
     operations: &[u8],
     map: &[u8],
-    most: usize,
+    max: usize,
 ) -> Result<(Parameters, BTreeMap<String, usize>), Error> {
     if operations.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         let reason = "is a list: with files, a request has one operation";
@@ -132,13 +132,13 @@ fn marked(
             "isn't an object of lists of paths, such as {\"0\": [\"variables.file\"]}",
         )
     })?;
-    if map.len() > most {
-        let reason = format!("names {} files: at most {most} go with a request", map.len());
+    if map.len() > max {
+        let reason = format!("names {} files: at most {max} go with a request", map.len());
         return Err(Error::bad_input("map", reason));
     }
     let mut operations = Value::Object(operations);
-    let mut places = BTreeMap::new();
-    for (place, (name, paths)) in map.into_iter().enumerate() {
+    let mut positions = BTreeMap::new();
+    for (position, (name, paths)) in map.into_iter().enumerate() {
         let [path] = paths.as_slice() else {
             let reason = "a file goes into exactly one variable";
             return Err(Error::bad_input(format!("map.{name}"), reason));
@@ -151,11 +151,11 @@ fn marked(
             let reason = format!("{path:?} isn't a variable that is null");
             return Err(Error::bad_input(format!("map.{name}"), reason));
         };
-        *null = Value::from(mark(place));
-        places.insert(name, place);
+        *null = Value::from(placeholder(position));
+        positions.insert(name, position);
     }
     let Value::Object(operations) = operations else { return Err(Error::internal("an object")) };
-    Ok((Parameters::of_object("operations", operations)?, places))
+    Ok((Parameters::of_object("operations", operations)?, positions))
 }
 
 /// The value at a path of keys and indexes separated by dots.
@@ -170,17 +170,17 @@ fn target<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
 /// The remaining parts, read on demand.
 fn pieces(
     mut parts: Parts,
-    places: BTreeMap<String, usize>,
+    positions: BTreeMap<String, usize>,
 ) -> impl Stream<Item = Result<Piece, Error>> + Send + 'static {
     async_stream::try_stream! {
         while let Some(mut part) = parts.next().await.map_err(unreadable)? {
-            let Some(place) = part.name().and_then(|name| places.get(name)).copied() else {
+            let Some(position) = part.name().and_then(|name| positions.get(name)).copied() else {
                 while parts.bytes(&mut part).await.map_err(unreadable)?.is_some() {}
                 continue;
             };
             let name = part.file_name().map(str::to_owned);
             let media_type = part.content_type().map(ToString::to_string);
-            yield Piece::File { place, name, media_type };
+            yield Piece::File { position, name, media_type };
             while let Some(bytes) = parts.bytes(&mut part).await.map_err(unreadable)? {
                 yield Piece::Bytes(bytes);
             }
@@ -205,5 +205,5 @@ fn unreadable(fault: multer::Error) -> Error {
 /// Reads and discards the rest of the body, up to a limit.
 pub(super) async fn discard(edge: &Edge, files: &Files) {
     // A timeout needs no handling.
-    timeout(edge.limits.receive, files.discard(DISCARDED)).await.unwrap_or_default();
+    timeout(edge.limits.receive, files.discard(MAX_DISCARDED)).await.unwrap_or_default();
 }

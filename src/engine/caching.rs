@@ -1,7 +1,7 @@
 //! Cache lifetimes: hints in the schema, and the lifetime of an operation's response that follows from them.
 //!
-//! Fields with prices have half a minute, and fields that change seldom have longer. A field that depends on
-//! the requester has 0. Responses with a root field without a hint are never cached.
+//! Fields with prices have half a minute. Fields that change seldom have longer lifetimes. A field that depends
+//! on the requester has 0. A response with a root field without a hint is never cached.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,10 +1,10 @@
 //! Completes the library's responses as the specification demands.
 //! <https://spec.graphql.org/October2021/#sec-Executing-Selection-Sets>
 //!
-//! async-graphql 7 orders the keys of an object by the time at which they were resolved, omits the key of a
-//! failed field, and returns `null` for an object of which nothing was selected, such as an object with only
-//! a fragment on another type. Here each object gets the selected keys, in their order. A failed field is
-//! null. If the schema doesn't allow null there, its parent is null instead.
+//! async-graphql 7 differs from it in three points. It orders the keys of an object by the time at which they
+//! were resolved. It omits the key of a failed field. It returns `null` for an object without selected fields,
+//! such as an object with only a fragment on another type. Here each object gets the selected keys, in their
+//! order. A failed field is null. If the schema doesn't allow null there, its parent is null instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,15 +21,15 @@ use super::{typename::TYPENAME_KEY, types::Types};
 /// The fragments of a document.
 pub(super) type Fragments = HashMap<Name, Positioned<FragmentDefinition>>;
 
-/// The fields by response key, with all their selection sets.
-type Wanted<'a> = IndexMap<&'a Name, (&'a Field, Vec<&'a SelectionSet>)>;
+/// The collected fields by response key, with all their selection sets.
+type Collected<'a> = IndexMap<&'a Name, (&'a Field, Vec<&'a SelectionSet>)>;
 
 /// The completion of one response.
 pub(super) struct Completion<'a> {
     types: &'a Types,
     fragments: &'a Fragments,
     /// Variables whose value is true.
-    holds: &'a HashSet<Name>,
+    true_variables: &'a HashSet<Name>,
     errors: &'a [ServerError],
     /// Path of the current value.
     path: Vec<Step<'a>>,
@@ -38,17 +38,17 @@ pub(super) struct Completion<'a> {
 /// A step of the path to a value.
 enum Step<'a> {
     Key(&'a str),
-    At(usize),
+    Index(usize),
 }
 
 impl<'a> Completion<'a> {
     pub(super) fn new(
         types: &'a Types,
         fragments: &'a Fragments,
-        holds: &'a HashSet<Name>,
+        true_variables: &'a HashSet<Name>,
         errors: &'a [ServerError],
     ) -> Self {
-        Self { types, fragments, holds, errors, path: Vec::new() }
+        Self { types, fragments, true_variables, errors, path: Vec::new() }
     }
 
     /// Returns `data` as the specification demands.
@@ -66,7 +66,7 @@ impl<'a> Completion<'a> {
     fn failed_below(&self) -> bool {
         let is_at = |(step, of_error): (&Step<'_>, &PathSegment)| match (step, of_error) {
             (Step::Key(key), PathSegment::Field(field)) => key == field,
-            (Step::At(place), PathSegment::Index(index)) => place == index,
+            (Step::Index(own), PathSegment::Index(index)) => own == index,
             _ => false,
         };
         let below = |error: &ServerError| {
@@ -82,17 +82,17 @@ impl<'a> Completion<'a> {
         declared: &str,
         mut found: IndexMap<Name, Value>,
     ) -> Option<Value> {
-        let told = found.swap_remove(TYPENAME_KEY);
-        let of = match &told {
+        let typename = found.swap_remove(TYPENAME_KEY);
+        let of = match &typename {
             Some(Value::String(name)) => name.as_str(),
             _ => declared,
         };
-        let mut wanted = Wanted::new();
+        let mut collected = Collected::new();
         for set in sets {
-            self.collect(set, of, &mut wanted);
+            self.collect(set, of, &mut collected);
         }
-        let mut object = IndexMap::with_capacity(wanted.len());
-        for (key, (field, below)) in wanted {
+        let mut object = IndexMap::with_capacity(collected.len());
+        for (key, (field, below)) in collected {
             let value = found.swap_remove(key).unwrap_or_default();
             let value = match self.types.field(of, &field.name.node) {
                 Some(ty) => {
@@ -111,8 +111,8 @@ impl<'a> Completion<'a> {
     fn value(&mut self, ty: &Type, below: &[&'a SelectionSet], value: Value) -> Option<Value> {
         let value = match (value, &ty.base) {
             (Value::List(values), BaseType::List(inner)) => {
-                let values = values.into_iter().enumerate().map(|(place, value)| {
-                    self.path.push(Step::At(place));
+                let values = values.into_iter().enumerate().map(|(index, value)| {
+                    self.path.push(Step::Index(index));
                     let value = self.value(inner, below, value);
                     self.path.pop();
                     value
@@ -130,7 +130,7 @@ impl<'a> Completion<'a> {
         (ty.nullable || value != Value::Null).then_some(value)
     }
 
-    fn collect(&self, set: &'a SelectionSet, of: &str, wanted: &mut Wanted<'a>) {
+    fn collect(&self, set: &'a SelectionSet, of: &str, collected: &mut Collected<'a>) {
         for selection in &set.items {
             if self.is_skipped(selection.node.directives()) {
                 continue;
@@ -142,7 +142,8 @@ impl<'a> Completion<'a> {
                         continue;
                     }
                     let below = &field.node.selection_set.node;
-                    let (_, sets) = wanted.entry(key).or_insert_with(|| (&field.node, Vec::new()));
+                    let (_, sets) =
+                        collected.entry(key).or_insert_with(|| (&field.node, Vec::new()));
                     if !below.items.is_empty() {
                         sets.push(below);
                     }
@@ -150,7 +151,7 @@ impl<'a> Completion<'a> {
                 Selection::InlineFragment(fragment) => {
                     let on = fragment.node.type_condition.as_ref();
                     if on.is_none_or(|on| self.types.applies(&on.node.on.node, of)) {
-                        self.collect(&fragment.node.selection_set.node, of, wanted);
+                        self.collect(&fragment.node.selection_set.node, of, collected);
                     }
                 }
                 Selection::FragmentSpread(spread) => {
@@ -158,7 +159,7 @@ impl<'a> Completion<'a> {
                     if let Some(fragment) = self.fragments.get(name).map(|fragment| &fragment.node)
                         && self.types.applies(&fragment.type_condition.node.on.node, of)
                     {
-                        self.collect(&fragment.selection_set.node, of, wanted);
+                        self.collect(&fragment.selection_set.node, of, collected);
                     }
                 }
             }
@@ -173,9 +174,9 @@ impl<'a> Completion<'a> {
                 _ => return false,
             };
             let Some(condition) = directive.node.get_argument("if") else { return false };
-            let held = |name| Ok::<_, ()>(Value::Boolean(self.holds.contains(&name)));
-            let holds = condition.node.clone().into_const_with(held) == Ok(Value::Boolean(true));
-            holds == unless
+            let value = |name| Ok::<_, ()>(Value::Boolean(self.true_variables.contains(&name)));
+            let is_true = condition.node.clone().into_const_with(value) == Ok(Value::Boolean(true));
+            is_true == unless
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Estimates the cost of an operation from its document and its variables before anything is executed.
 //!
 //! The cost is the number of objects that the response may hold. Each object counts one, and selections below
-//! a list count once for each element. The length of a connection is its `first` (or `last`). The length of a
-//! list that is requested by a list of keys is the number of keys. For other lists [`ASSUMED`] elements are
-//! assumed. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB.
+//! a list count once for each element. The length of a connection is its `first` (or `last`). If an argument of
+//! a list field is a list of keys, the length is the number of keys. Other lists are assumed to have [`ASSUMED`]
+//! elements. A field of a root type and a connection count [`COMMAND`] more, because they send commands to MongoDB.
 //! The idea is from <https://ibm.github.io/graphql-specs/cost-spec.html>.
 
 use std::collections::{HashMap, HashSet};
@@ -27,16 +27,16 @@ use crate::{config::Config, error::Error, graphql::page};
 const ASSUMED: usize = 10;
 /// Additional cost of a field that sends commands of its own: one of a root type, or a connection.
 const COMMAND: usize = 10;
-/// Maximum number of selections of a document, with fragments counted at each spread. Fragments within
-/// fragments can be short and expand to very many selections.
-const MOST_SELECTIONS: usize = 20_000;
+/// Maximum number of selections of a document, with fragments counted at each spread. A short document with
+/// nested fragments can expand to very many selections.
+const MAX_SELECTIONS: usize = 20_000;
 /// Maximum depth of nested brackets. The parser recurses into each on the stack of its thread.
-const MOST_NESTED: usize = 128;
+const MAX_NESTED_BRACKETS: usize = 128;
 
 /// Name of the cost limit. The cost may depend on variables.
 pub(super) const MAX_COST: &str = "max_cost";
 
-/// What was visited of one document.
+/// The parts of one document that were visited.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     selections: usize,
@@ -85,13 +85,13 @@ impl Limits {
         let (mut count, mut nested) = (0, 0_usize);
         for token in tokens(text.as_bytes()) {
             count += 1;
-            demand(count, self.tokens, "max_tokens", "tokens")?;
+            check(count, self.tokens, "max_tokens", "tokens")?;
             match token {
                 b'(' | b'[' | b'{' => nested += 1,
                 b')' | b']' | b'}' => nested = nested.saturating_sub(1),
                 _ => {}
             }
-            demand(nested, MOST_NESTED, "brackets", "brackets within each other")?;
+            check(nested, MAX_NESTED_BRACKETS, "brackets", "nested brackets")?;
         }
         Ok(())
     }
@@ -211,8 +211,8 @@ impl<'a> Walk<'a, '_> {
         for selection in &set.items {
             self.seen.selections += 1;
             self.directives += selection.node.directives().len();
-            demand(self.seen.selections, MOST_SELECTIONS, "selections", "selections")?;
-            demand(self.directives, limits.directives, "max_directives", "directives")?;
+            check(self.seen.selections, MAX_SELECTIONS, "selections", "selections")?;
+            check(self.directives, limits.directives, "max_directives", "directives")?;
             let below = match &selection.node {
                 Selection::Field(field) => self.field(&field.node, of, depth, length)?,
                 Selection::InlineFragment(fragment) => {
@@ -223,7 +223,7 @@ impl<'a> Walk<'a, '_> {
                 Selection::FragmentSpread(spread) => {
                     let name = &spread.node.fragment_name.node;
                     match self.fragments.get(name) {
-                        Some(_) if self.open.contains(&name) => return Err(self.circle(name)),
+                        Some(_) if self.open.contains(&name) => return Err(self.cycle(name)),
                         Some(fragment) => {
                             let FragmentDefinition { type_condition, selection_set, .. } =
                                 &fragment.node;
@@ -243,8 +243,8 @@ impl<'a> Walk<'a, '_> {
         Ok(cost)
     }
 
-    /// The error for a fragment that is spread within itself.
-    fn circle(&self, name: &Name) -> Error {
+    /// The error for a cycle of fragments that ends in this one.
+    fn cycle(&self, name: &Name) -> Error {
         let how = match self.open.last() {
             Some(last) if *last != name => format!("{name} comes back to itself by {last}"),
             _ => format!("{name} spreads itself"),
@@ -265,10 +265,10 @@ impl<'a> Walk<'a, '_> {
             return Ok(0); // the gateway's, not the client's
         }
         self.aliases += usize::from(field.alias.is_some());
-        demand(self.aliases, limits.aliases, "max_aliases", "aliases")?;
+        check(self.aliases, limits.aliases, "max_aliases", "aliases")?;
         if depth == 1 {
             self.root_fields += 1;
-            demand(self.root_fields, limits.root_fields, "max_root_fields", "fields of the root")?;
+            check(self.root_fields, limits.root_fields, "max_root_fields", "root fields")?;
             if matches!(name, "__schema" | "__type") && !limits.introspection {
                 let reason = "introspection is off here; the setting `introspection` turns it on";
                 return Err(Error::bad_input("query", reason));
@@ -285,22 +285,22 @@ impl<'a> Walk<'a, '_> {
         if !self.types.is_composite(of) {
             return Ok(command);
         }
-        let asked = self.asked_length(field);
+        let requested = self.requested_length(field);
         let is_list = matches!(ty.base, BaseType::List(_));
-        let (times, inner) = if is_list {
-            (length.or(asked).unwrap_or(ASSUMED), None)
+        let (count, inner) = if is_list {
+            (length.or(requested).unwrap_or(ASSUMED), None)
         } else if is_page {
-            (1, Some(asked.unwrap_or(page::DEFAULT.unsigned_abs() as usize)))
+            (1, Some(requested.unwrap_or(page::DEFAULT.unsigned_abs() as usize)))
         } else {
             (1, None)
         };
         let one = 1 + self.set(below, of, depth + 1, inner)?;
-        Ok(command.saturating_add(times.saturating_mul(one)))
+        Ok(command.saturating_add(count.saturating_mul(one)))
     }
 
-    /// Number of elements that the arguments request. More than a page may have are refused later.
-    fn asked_length(&mut self, field: &Field) -> Option<usize> {
-        let mut asked = None;
+    /// Number of elements that the arguments request. A number above the page limit is refused later.
+    fn requested_length(&mut self, field: &Field) -> Option<usize> {
+        let mut requested = None;
         for (name, value) in &field.arguments {
             let is_page = matches!(name.node.as_str(), "first" | "last");
             let variables = self.variables;
@@ -317,9 +317,9 @@ impl<'a> Walk<'a, '_> {
                 Literal::List(keys) if !is_page => Some(keys.len()),
                 _ => None,
             };
-            asked = length.or(asked);
+            requested = length.or(requested);
         }
-        asked
+        requested
     }
 
     /// Whether a variable is declared to hold a list.
@@ -333,12 +333,13 @@ impl<'a> Walk<'a, '_> {
 
 fn page_length(number: &Number) -> usize {
     let length = number.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
-    length.min(page::MOST.unsigned_abs() as usize)
+    length.min(page::MAX.unsigned_abs() as usize)
 }
 
-fn demand(found: usize, most: usize, limit: &'static str, what: &str) -> Result<(), Error> {
-    if found > most {
-        return Err(too_complex(limit, format!("has more than {most} {what}")));
+/// Checks that a counted number doesn't exceed its limit.
+fn check(found: usize, max: usize, limit: &'static str, what: &str) -> Result<(), Error> {
+    if found > max {
+        return Err(too_complex(limit, format!("has more than {max} {what}")));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Flattens selections: fragments that certainly apply are replaced by their selections, and fields with the
-//! same response key are merged. A flattened selection is cheaper to resolve, and if nothing conditional is
-//! left in it, its response needs no completion.
+//! same response key are merged. A flattened selection is cheaper to resolve. If no condition is left in it,
+//! its response needs no completion.
 //! <https://spec.graphql.org/October2021/#sec-Field-Collection>
 
 use std::collections::HashMap;
@@ -20,73 +20,74 @@ use super::{
 /// A flattened operation.
 pub(super) struct Flattened {
     pub(super) operation: Positioned<OperationDefinition>,
-    /// Whether no fragment and no directive is left: no selection depends on the request or on the type of an
-    /// object.
-    pub(super) is_plain: bool,
-    /// Whether no directive is left: nothing depends on the request but its variables.
+    /// Whether no fragment and no directive is left: the selected fields depend neither on the request nor on
+    /// the type of an object.
+    pub(super) is_static: bool,
+    /// Whether no directive is left: only the variables depend on the request.
     pub(super) is_unconditional: bool,
 }
 
-/// Flattens a valid operation. Returns `None` for introspection, or if the result would have more than `most`
-/// selections: fragments within fragments can be short and expand to very many selections.
+/// Flattens a valid operation. Returns `None` for introspection, or if the operation has more than `budget`
+/// selections: a short document with nested fragments can expand to very many selections.
 pub(super) fn flatten<'a>(
     types: &'a Types,
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
     operation: &'a Positioned<OperationDefinition>,
     root: &str,
-    most: &'a mut usize,
+    budget: &'a mut usize,
 ) -> Option<Flattened> {
-    let mut writer =
-        Writer { types, fragments, left: most, is_plain: true, is_unconditional: true };
+    let mut flattener =
+        Flattener { types, fragments, budget, is_static: true, is_unconditional: true };
     let set = &operation.node.selection_set;
-    let items = writer.set(&[&set.node], root)?;
+    let items = flattener.set(&[&set.node], root)?;
     let mut operation = operation.clone();
     operation.node.selection_set.node.items = items;
-    let Writer { is_plain, is_unconditional, .. } = writer;
-    Some(Flattened { operation, is_plain, is_unconditional })
+    let Flattener { is_static, is_unconditional, .. } = flattener;
+    Some(Flattened { operation, is_static, is_unconditional })
 }
 
-struct Writer<'a> {
+struct Flattener<'a> {
     types: &'a Types,
     fragments: &'a HashMap<Name, Positioned<FragmentDefinition>>,
-    left: &'a mut usize,
-    is_plain: bool,
+    /// Number of selections that may still be visited.
+    budget: &'a mut usize,
+    is_static: bool,
     is_unconditional: bool,
 }
 
-/// A selection on an object.
-enum Wanted<'a> {
+/// A collected selection on an object.
+enum Collected<'a> {
     /// A field, with all selection sets below its response key.
     Field(&'a Positioned<Field>, Vec<&'a SelectionSet>),
     /// A selection that depends on the request or on the type of the object.
-    Unsure(&'a Positioned<Selection>),
+    Conditional(&'a Positioned<Selection>),
 }
 
-impl<'a> Writer<'a> {
+impl<'a> Flattener<'a> {
     /// The merged selections of the sets on an object of type `of`.
     fn set(&mut self, sets: &[&'a SelectionSet], of: &str) -> Option<Vec<Positioned<Selection>>> {
-        let (mut wanted, mut places) = (Vec::new(), HashMap::new());
+        let (mut collected, mut positions) = (Vec::new(), HashMap::new());
         for set in sets {
-            self.collect(set, of, &mut wanted, &mut places)?;
+            self.collect(set, of, &mut collected, &mut positions)?;
         }
-        let mut items = Vec::with_capacity(wanted.len() + 1);
-        let mut is_sure = true;
-        for wanted in wanted {
-            match wanted {
-                Wanted::Field(field, below) => {
-                    let written = Selection::Field(self.field(field, &below, of)?);
-                    items.push(Positioned::new(written, field.pos));
+        let mut items = Vec::with_capacity(collected.len() + 1);
+        let mut has_conditions = false;
+        for selection in collected {
+            match selection {
+                Collected::Field(field, below) => {
+                    let flattened = Selection::Field(self.field(field, &below, of)?);
+                    items.push(Positioned::new(flattened, field.pos));
                 }
-                Wanted::Unsure(selection) => {
-                    is_sure = false;
-                    let written = self.unsure(&selection.node, of)?.into_iter();
-                    items.extend(written.map(|one| Positioned::new(one, selection.pos)));
+                Collected::Conditional(selection) => {
+                    has_conditions = true;
+                    let flattened = self.conditional(&selection.node, of)?.into_iter();
+                    items.extend(flattened.map(|one| Positioned::new(one, selection.pos)));
                 }
             }
         }
         // An object without selections would be null.
-        if !is_sure || items.is_empty() {
-            self.is_plain = false;
+        if has_conditions || items.is_empty() {
+            self.is_static = false;
             items.push(typename());
         }
         Some(items)
@@ -96,15 +97,15 @@ impl<'a> Writer<'a> {
         &mut self,
         set: &'a SelectionSet,
         of: &str,
-        wanted: &mut Vec<Wanted<'a>>,
-        places: &mut HashMap<&'a Name, usize>,
+        collected: &mut Vec<Collected<'a>>,
+        positions: &mut HashMap<&'a Name, usize>,
     ) -> Option<()> {
         for selection in &set.items {
-            *self.left = self.left.checked_sub(1)?;
+            *self.budget = self.budget.checked_sub(1)?;
             let (condition, below) = match &selection.node {
                 Selection::Field(field) if !field.node.directives.is_empty() => {
                     self.is_unconditional = false;
-                    wanted.push(Wanted::Unsure(selection));
+                    collected.push(Collected::Conditional(selection));
                     continue;
                 }
                 Selection::Field(field) => {
@@ -113,10 +114,10 @@ impl<'a> Writer<'a> {
                         continue;
                     }
                     let below = &field.node.selection_set.node;
-                    let place = *places.entry(key).or_insert(wanted.len());
-                    match wanted.get_mut(place) {
-                        Some(Wanted::Field(_, sets)) => sets.push(below),
-                        _ => wanted.push(Wanted::Field(field, vec![below])),
+                    let position = *positions.entry(key).or_insert(collected.len());
+                    match collected.get_mut(position) {
+                        Some(Collected::Field(_, sets)) => sets.push(below),
+                        _ => collected.push(Collected::Field(field, vec![below])),
                     }
                     continue;
                 }
@@ -129,7 +130,7 @@ impl<'a> Writer<'a> {
                     (Some(on), set)
                 }
             };
-            let holds = match condition {
+            let applies = match condition {
                 _ if !selection.node.directives().is_empty() => {
                     self.is_unconditional = false;
                     None
@@ -137,10 +138,10 @@ impl<'a> Writer<'a> {
                 None => Some(true),
                 Some(condition) => self.types.surely_applies(condition, of),
             };
-            match holds {
-                Some(true) => self.collect(below, of, wanted, places)?,
+            match applies {
+                Some(true) => self.collect(below, of, collected, positions)?,
                 Some(false) => {}
-                None => wanted.push(Wanted::Unsure(selection)),
+                None => collected.push(Collected::Conditional(selection)),
             }
         }
         Some(())
@@ -157,18 +158,18 @@ impl<'a> Writer<'a> {
         below: &[&'a SelectionSet],
         of: &str,
     ) -> Option<Positioned<Field>> {
-        let mut written = field.clone();
+        let mut flattened = field.clone();
         if !field.node.selection_set.node.items.is_empty() {
             let ty = self.types.field(of, &field.node.name.node)?;
-            written.node.selection_set.node.items = self.set(below, named(ty))?;
+            flattened.node.selection_set.node.items = self.set(below, named(ty))?;
         }
-        Some(written)
+        Some(flattened)
     }
 
-    /// Keeps the selection, and flattens what is below it. Named fragments become inline fragments. A
+    /// Keeps the selection, and flattens the selections below it. Named fragments become inline fragments. A
     /// fragment on another union becomes one fragment for each possible object type, because the library
     /// doesn't know the members of unions.
-    fn unsure(&mut self, selection: &'a Selection, of: &str) -> Option<Vec<Selection>> {
+    fn conditional(&mut self, selection: &'a Selection, of: &str) -> Option<Vec<Selection>> {
         let (condition, directives, set, position) = match selection {
             Selection::Field(field) => {
                 let below = &field.node.selection_set.node;
@@ -192,8 +193,8 @@ impl<'a> Writer<'a> {
             let items = self.set(&[&set.node], on)?;
             let selection_set = Positioned::new(SelectionSet { items }, set.pos);
             let directives = directives.clone();
-            let written = InlineFragment { type_condition, directives, selection_set };
-            Some(Selection::InlineFragment(Positioned::new(written, position)))
+            let flattened = InlineFragment { type_condition, directives, selection_set };
+            Some(Selection::InlineFragment(Positioned::new(flattened, position)))
         };
         members.unwrap_or_else(|| vec![on]).into_iter().map(fragment).collect()
     }

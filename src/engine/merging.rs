@@ -1,7 +1,7 @@
 //! Checks that fields with the same response key can be merged. The library only compares fields within one
-//! selection set, and conflicting fields of other sets would be silently lost. The rule that fields of
-//! different object types have the same response shape isn't checked: nothing is lost there, and the rule is
-//! for typed clients, which check it themselves.
+//! selection set, and conflicting fields of other sets would be silently lost. One rule of the specification
+//! isn't checked: that fields of different object types have the same response shape. No field is lost there,
+//! and the rule is for typed clients, which check it themselves.
 //! <https://spec.graphql.org/October2021/#sec-Field-Selection-Merging>
 
 use std::collections::HashMap;
@@ -50,11 +50,11 @@ impl<'a> Merging<'a> {
                 for (_, other) in others {
                     if first.node.name.node != other.node.name.node {
                         let (one, two) = (&first.node.name.node, &other.node.name.node);
-                        let how = format!("the field {one} in one place and {two} in another");
+                        let how = format!("the field {one} and also the field {two}");
                         return Err(conflict(key, &how, other.pos));
                     }
                     if !has_arguments_of(&first.node, &other.node) {
-                        let how = "one field with different arguments in two places";
+                        let how = "one field with different arguments";
                         return Err(conflict(key, how, other.pos));
                     }
                 }
@@ -80,7 +80,7 @@ impl<'a> Merging<'a> {
     ) -> Result<(), Error> {
         for selection in &set.items {
             self.visits = self.visits.checked_sub(1).ok_or_else(|| {
-                let reason = "selects the same in too many places".to_owned();
+                let reason = "selects the same fields too often".to_owned();
                 Error::TooComplex { limit: "selections", reason }
             })?;
             match &selection.node {
@@ -126,10 +126,10 @@ impl<'a> Merging<'a> {
 }
 
 fn has_arguments_of(one: &Field, other: &Field) -> bool {
-    let among = |(name, value): &(Positioned<Name>, Positioned<_>)| {
+    let is_shared = |(name, value): &(Positioned<Name>, Positioned<_>)| {
         other.get_argument(&name.node).is_some_and(|found| found.node == value.node)
     };
-    one.arguments.len() == other.arguments.len() && one.arguments.iter().all(among)
+    one.arguments.len() == other.arguments.len() && one.arguments.iter().all(is_shared)
 }
 
 fn conflict(key: &Name, how: &str, at: Pos) -> Error {

@@ -1,7 +1,8 @@
 //! The query engine: the steps before and after the library executes an operation. Rooms use only
 //! [`caching`].
 //!
-//! - [`prepared`]: operations are parsed and validated once per document
+//! - [`prepared`]: prepared operations; a document is parsed and validated once
+//! - `document`: a parsed document, as written and flattened
 //! - [`cost`]: cost, depth and complexity limits of an operation
 //! - [`caching`]: how long a response may be cached
 //! - [`types`]: the types of the schema, read from its SDL
@@ -13,6 +14,7 @@
 pub mod caching;
 mod completion;
 pub mod cost;
+mod document;
 mod flatten;
 mod merging;
 pub mod prepared;

@@ -8,9 +8,8 @@ use async_graphql::{
 
 use super::types::{Types, named, root};
 
-/// Response key of the type of an object, where that isn't known from the request alone. It also keeps an
-/// object without other selections from being empty. By the specification, names that begin with two
-/// underscores aren't for clients.
+/// Response key of the aliased `__typename`. It also keeps an object without other selections from being empty.
+/// The specification reserves names that begin with two underscores, so that no client uses it.
 pub(super) const TYPENAME_KEY: &str = "__docgateTypename";
 
 /// Like [`add_typename`], for the root of an operation.
@@ -19,7 +18,7 @@ pub(super) fn add_root_typename(types: &Types, ty: OperationType, set: &mut Sele
     if ty != OperationType::Subscription {
         return add_typename(types, set, root);
     }
-    // A subscription has one root field, and no other may stand beside it.
+    // A subscription must have exactly one root field, so that none is added.
     for selection in &mut set.items {
         if let Selection::Field(field) = &mut selection.node
             && let Some(ty) = types.field(root, &field.node.name.node)
@@ -29,13 +28,13 @@ pub(super) fn add_root_typename(types: &Types, ty: OperationType, set: &mut Sele
     }
 }
 
-/// Adds `__typename` to a selection set and those below it, wherever the type isn't known from the request
-/// alone.
+/// Adds the aliased `__typename` to a selection set and those below it, wherever the concrete type isn't known
+/// statically.
 pub(super) fn add_typename(types: &Types, set: &mut SelectionSet, of: &str) {
     if !types.is_composite(of) {
         return; // introspection, which is always complete
     }
-    let unsure = set.items.iter().any(|selection| match &selection.node {
+    let is_conditional = set.items.iter().any(|selection| match &selection.node {
         Selection::Field(field) => !field.node.directives.is_empty(),
         Selection::InlineFragment(_) | Selection::FragmentSpread(_) => true,
     });
@@ -55,7 +54,7 @@ pub(super) fn add_typename(types: &Types, set: &mut SelectionSet, of: &str) {
             Selection::FragmentSpread(_) => {}
         }
     }
-    if unsure {
+    if is_conditional {
         set.items.push(typename());
     }
 }

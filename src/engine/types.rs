@@ -94,7 +94,7 @@ impl Types {
         self.fields.get(name).into_iter().flat_map(|fields| fields.keys().map(String::as_str))
     }
 
-    /// Whether it is an object, interface or union of the schema, and not one of introspection.
+    /// Whether it is an object, interface or union of the schema; false for the types of introspection.
     pub(super) fn is_composite(&self, name: &str) -> bool {
         self.fields.contains_key(name)
     }
@@ -104,8 +104,8 @@ impl Types {
         self.possible.contains_key(name)
     }
 
-    /// The object types of both, sorted by name; `None` if the first isn't a union. The library itself
-    /// doesn't tell the members of unions.
+    /// The object types of both, sorted by name; `None` if the first isn't a union. The library doesn't expose
+    /// the members of unions.
     pub(super) fn members(&self, union: &str, of: &str) -> Option<Vec<&str>> {
         let is_union = self.fields.get(union).is_some_and(HashMap::is_empty);
         let objects = self.possible.get(union).filter(|_| is_union)?;
@@ -147,8 +147,8 @@ impl Types {
         other.keys().all(|field| own.contains_key(field))
     }
 
-    /// Whether the variables certainly have the types that the operation declares. If not, the library tells
-    /// what is wrong.
+    /// Whether the variables certainly have the types that the operation declares. If not, the library reports
+    /// the error.
     pub(super) fn admits(&self, operation: &OperationDefinition, variables: &Variables) -> bool {
         operation.variable_definitions.iter().all(|definition| {
             let ty = &definition.node.var_type.node;

@@ -31,10 +31,10 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The same limits for a decider that holds up to `most` op records.
+    /// The same limits for a decider that holds up to `max` op records.
     #[must_use]
-    pub fn remembering(self, most: usize) -> Self {
-        Self { most_ops: most, ..self }
+    pub fn remembering(self, max: usize) -> Self {
+        Self { most_ops: max, ..self }
     }
 
     /// The grace period: the time after which no write of an attempt can still be applied.
@@ -42,16 +42,15 @@ impl Bounds {
         self.attempt + self.command + self.skew
     }
 
-    /// Time in milliseconds that has to pass after a document was changed before a sweep may act on it: two
-    /// grace periods. An attempt that changed it may have been started up to one attempt earlier, by a caller
-    /// whose own reads are older still. In the first period every attempt ends that could read the old state.
-    /// In the second every attempt ends that one of those could have begun.
+    /// Two grace periods in milliseconds: a sweep may act on a document only if the last change of the document
+    /// is older. An attempt that could read the old state ends within the first period. An attempt that one of
+    /// these attempts could have caused ends within the second.
     pub fn two_grace_periods_millis(&self) -> i64 {
         millis(self.grace_period() * 2)
     }
 
-    /// Deadlines before the returned time have passed for every command of their attempt: the time limit of a
-    /// command and the difference between the clocks are over as well.
+    /// The time before which a deadline must lie, so that no command of its attempt can still be applied. The
+    /// time limit of a command and the difference between the clocks are included.
     pub fn overdue_before(&self, now: DateTime) -> DateTime {
         let slack = millis(self.command + self.skew);
         DateTime::from_millis(now.timestamp_millis().saturating_sub(slack))
@@ -63,8 +62,8 @@ pub(super) fn millis(duration: Duration) -> i64 {
 }
 
 /// One execution of a flow by a first caller, a repeat or a sweep. Its deadline is on the server's clock and
-/// counts from its first read. The deadline guards every reserve and every apply, so that a slow worker can't
-/// write after its successors have begun.
+/// counts from its first read. The deadline is part of the guard of every reserve and every apply, so that a
+/// slow attempt can't write after the next one has begun.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
     now: DateTime,
@@ -75,7 +74,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Begins an attempt that has nothing to read first.
+    /// Begins an attempt without a first read of a document.
     pub async fn begin(bounds: Bounds, loader: &Loader) -> Result<Self, Error> {
         let since = Instant::now();
         Ok(Self::at(bounds, loader.now().await?, since))
@@ -106,8 +105,8 @@ impl Attempt {
         self.limit
     }
 
-    /// Whether the attempt is over by the gateway's own clock. A refused write then tells nothing about its
-    /// other guards.
+    /// Whether the attempt is over by the gateway's own clock. The reason of a refused write can then be the
+    /// deadline.
     pub fn is_over(&self) -> bool {
         self.since.elapsed() >= self.length
     }
@@ -129,14 +128,14 @@ impl<T: Stored> Collection<T> {
         Ok((self.begin(bounds).await?, None))
     }
 
-    /// Begins an attempt that has nothing to read first.
+    /// Begins an attempt without a first read of a document.
     pub async fn begin(&self, bounds: Bounds) -> Result<Attempt, Error> {
         Attempt::begin(bounds, self.loader()).await
     }
 
     /// Applies many guarded updates in one command before the attempt's deadline, each to the one document
     /// that its filter selects. Returns whether all guards held, but not which of them didn't. This is for
-    /// the apply step of flows, which examines the updates one by one if they can't be made together.
+    /// the apply step of flows, which applies the updates one by one if some of them were refused.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the updates may have been applied.

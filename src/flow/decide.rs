@@ -6,9 +6,9 @@ use super::Attempt;
 use crate::error::Error;
 
 /// Pause before the decider is read again while another attempt works on the same flow.
-const LOOK: Duration = Duration::from_millis(50);
+const WAIT: Duration = Duration::from_millis(50);
 
-/// What one try of a flow achieved.
+/// The result of one try of a flow.
 #[derive(Debug)]
 pub enum Step<T> {
     /// The flow is decided, by this try or before it. Contains the result.
@@ -27,9 +27,9 @@ impl<T> Step<T> {
     }
 }
 
-/// Drives a flow until it is decided. `read` begins an attempt by reading the decider; `step` tries the flow on
-/// what was read. Each try has an attempt of its own, so that its deadline counts from its own read. No try
-/// begins once the first attempt is over.
+/// Runs a flow until it is decided. `read` begins an attempt by reading the decider; `step` tries the flow on the
+/// decider that was read. Each try has its own attempt, so that its deadline counts from its own read. After the
+/// end of the first attempt, no further try begins.
 ///
 /// # Errors
 /// Those of `read` and `step`; `Unavailable` if the first attempt is over before the flow is decided.
@@ -48,7 +48,7 @@ where
         match step(attempt, decider).await? {
             Step::Done(result) => return Ok(result),
             Step::Again => {}
-            Step::Wait => tokio::time::sleep(LOOK).await,
+            Step::Wait => tokio::time::sleep(WAIT).await,
         }
         if first.is_over() {
             return Err(first.overdue().into());

@@ -1,8 +1,8 @@
 //! Leases: one holder at a time, until a deadline on the server's clock.
 //!
-//! For background work, a lease only saves work. If it serializes something (the shape of the category tree),
-//! the holder's writes are also guarded by the deadline of its attempt, and the lease ends no earlier than
-//! one grace period after the attempt began.
+//! For background work, a lease only avoids duplicate work. A lease may also serialise changes, such as those of
+//! the category tree. Then the deadline of the holder's attempt guards its writes too, and the lease ends no
+//! earlier than one grace period after the attempt began.
 
 use std::time::{Duration, Instant};
 
@@ -67,8 +67,9 @@ impl Lease {
         let since = Instant::now();
         loop {
             let attempt = leases.begin(bounds).await?;
-            let taken = Self::take(leases.clone(), name, holder.clone(), &attempt, bounds).await?;
-            if let Some(lease) = taken {
+            let acquired =
+                Self::acquire(leases.clone(), name, holder.clone(), &attempt, bounds).await?;
+            if let Some(lease) = acquired {
                 return Ok((lease, attempt));
             }
             if since.elapsed() >= bounds.attempt {
@@ -96,7 +97,7 @@ impl Lease {
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; the lease may then stay taken until its deadline without a holder.
-    pub async fn take(
+    pub async fn acquire(
         leases: Collection<LeaseDocument>,
         name: &str,
         holder: String,
@@ -114,10 +115,10 @@ impl Lease {
         };
         let free = doc! { "_id": name, "$expr": { "$lt": ["$until", "$$NOW"] } };
         let set = doc! { "$set": { "holder": literal(&holder), "until": until } };
-        if let Some(taken) =
+        if let Some(acquired) =
             leases.guarded(free, vec![set]).within(attempt).apply().await.decided()?
         {
-            return Ok(Some(lease(taken.done)));
+            return Ok(Some(lease(acquired.done)));
         }
         // Held by another, or never held: the first holder inserts it.
         let (name, holder) = (name.to_owned(), holder.clone());
@@ -125,12 +126,12 @@ impl Lease {
         Ok(leases.insert(first).await.decided()?.map(|()| lease(None)))
     }
 
-    /// Time up to which the work under the lease is done; `None` if it was never noted.
+    /// Time up to which the work under the lease is done; `None` if it was never recorded.
     pub fn done(&self) -> Option<DateTime> {
         self.done
     }
 
-    /// Notes the time up to which the work under the lease is done, and keeps the lease. Refused if another
+    /// Records the time up to which the work under the lease is done, and keeps the lease. Refused if another
     /// holds it by now.
     pub async fn note_done(&self, upto: DateTime) -> Outcome<LeaseDocument> {
         let mine = doc! { "_id": &self.name, "holder": &self.holder };

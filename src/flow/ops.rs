@@ -18,7 +18,8 @@ use crate::{
 /// One call of a flow: the caller's idempotency key in its scope, and a digest of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
-    /// The idempotency key, keyed by its scope (a subject or a capability), so that no caller can ask for another's.
+    /// The idempotency key, hashed with its scope (a subject or a capability), so that no caller can use the key of
+    /// another.
     pub id: String,
     /// Digest of the input. The same idempotency key with another input is a conflict.
     pub input: String,
@@ -28,7 +29,7 @@ pub struct Op {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpRecord {
-    /// Tag of the reservations: the idempotency key, or the idempotency key and the try if each try reserves anew.
+    /// Tag of the reservations: the op, or the op and the number of the try if each try reserves anew.
     pub tag: String,
     /// The op that was applied; absent if the tag is void.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +42,7 @@ pub struct OpRecord {
     pub void: bool,
     /// Server time of the write.
     pub at: DateTime,
-    /// Server time of the note that another document remembers the op as well.
+    /// Server time at which it was recorded that another document remembers the op as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<DateTime>,
 }
@@ -50,14 +51,14 @@ pub struct OpRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherInput;
 
-/// A document that decides ops, and remembers them.
+/// A document that decides ops and remembers them.
 pub trait Decider: Stored {
     /// Its op records.
     fn ops(&self) -> &[OpRecord];
 }
 
-/// Default maximum number of op records on a decider. A decider that is full of records that it may not drop
-/// answers `RATE_LIMITED`.
+/// Default maximum number of op records on a decider. If it holds that many records which it may not drop, an
+/// operation on it fails with `RATE_LIMITED`.
 pub const OPS_CAP: usize = 300;
 
 impl Op {
@@ -104,8 +105,8 @@ impl Op {
     }
 }
 
-/// A change of one document as a value: the document, the guard under which it is changed, and the fields that
-/// are set, as expressions of a pipeline update.
+/// A change of one document as a value: the document, the guard of the update, and the fields that it sets, as
+/// expressions of a pipeline update.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// `_id` of the document.
@@ -152,10 +153,10 @@ impl<T: Stored> Collection<T> {
 }
 
 impl<T: Decider> Collection<T> {
-    /// Commits a change for an op: the op's record is added in the same update, guarded by the op not being
-    /// applied and by the attempt's deadline. If it is refused and something was reserved under the tag, the
-    /// tag is aborted, and `undo` releases what was reserved. `None` means that the decider has to be read
-    /// again.
+    /// Commits a change for an op. The same update adds the op's record. Its guard includes that the op isn't
+    /// applied and that the attempt's deadline hasn't passed. If the commit is refused and there are
+    /// reservations under the tag, the tag is aborted and `undo` releases them. `None` means that the decider
+    /// has to be read again.
     ///
     /// # Errors
     /// The outcome is unknown. The sweep aborts the tag.
@@ -180,13 +181,13 @@ impl<T: Decider> Collection<T> {
     }
 
     /// Aborts a tag on its decider, so that it can't be committed any more. Returns `false` if it was committed
-    /// before: what was reserved under it belongs to the op then.
+    /// before. Its reservations then belong to the op.
     ///
     /// # Errors
     /// The outcome is unknown.
     pub async fn abort(&self, id: &str, tag: &str, bounds: Bounds) -> Result<bool, Error> {
         let update = doc! { "$set": { "ops": voided(tag, bounds) } };
-        let guard = both(doc! { "_id": id }, void_guard(tag));
+        let guard = both(doc! { "_id": id }, abort_guard(tag));
         if self.guarded(guard, vec![update]).held().await? {
             return Ok(true);
         }
@@ -197,24 +198,24 @@ impl<T: Decider> Collection<T> {
 }
 
 /// Guard of an abort: the tag is neither applied nor void already.
-fn void_guard(tag: &str) -> Document {
+fn abort_guard(tag: &str) -> Document {
     doc! { "ops.tag": { "$ne": tag } }
 }
 
-/// Expression of `ops` with this tag as void, for a pipeline update. It is never refused for lack of room: an
-/// abort must always be possible.
+/// Expression of `ops` with this tag as void, for a pipeline update. It ignores the maximum number of records,
+/// because an abort must always be possible.
 fn voided(tag: &str, bounds: Bounds) -> Bson {
     let record = whole(doc! { "tag": literal(tag), "void": true, "at": "$$NOW" });
     append(held(bounds), vec![record])
 }
 
-/// Expression of `ops` with the note that another document remembers these ops, for a pipeline update. The
-/// note is written once a majority holds that document. An attempt that looked for the document before is
-/// past its deadline one grace period later. The record isn't needed here any more then.
+/// Expression of `ops` that records that another document remembers these ops, for a pipeline update. It is used
+/// after a majority holds that document. An attempt that read the document earlier is past its deadline one grace
+/// period later. From then on the decider may drop the records.
 pub fn kept(ids: &[String]) -> Bson {
-    let noted = changed(doc! { "kept": { "$ifNull": ["$$this.kept", "$$NOW"] } });
+    let kept = changed(doc! { "kept": { "$ifNull": ["$$this.kept", "$$NOW"] } });
     let is_one = doc! { "$in": ["$$this.id", literal(ids.to_vec())] };
-    map(array("ops"), choose(is_one, noted, "$$this"))
+    map(array("ops"), choose(is_one, kept, "$$this"))
 }
 
 impl Bounds {
@@ -240,8 +241,8 @@ impl Bounds {
     }
 }
 
-/// The records that the decider may not drop: they are recent, and no other document has remembered them for
-/// longer than one grace period.
+/// Expression of the records that the decider may not drop: they are recent, and no other document has remembered
+/// them for longer than one grace period.
 fn held(bounds: Bounds) -> Bson {
     let since = |ago: Duration| doc! { "$subtract": ["$$NOW", millis(ago)] };
     let is_young = doc! { "$gt": ["$$this.at", since(bounds.ops)] };

@@ -1,4 +1,4 @@
-//! Sweeps: they finish flows that were interrupted.
+//! Sweeps, which finish interrupted flows.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use mongodb::bson::DateTime;
 use super::{Attempt, Bounds, attempt::millis};
 use crate::error::Error;
 
-/// One pass of a room's sweep: its time on the server's clock, and its result so far. A failing item doesn't
-/// keep the others from being tried.
+/// One pass of a room's sweep: its time on the server's clock, and its result so far. After a failed item the pass
+/// continues with the others.
 #[derive(Debug)]
 pub struct Sweep {
     now: DateTime,
@@ -28,7 +28,7 @@ impl Sweep {
         self.now
     }
 
-    /// Time before which a document must have been changed last, so that the pass may act on it; see
+    /// Time before which the last change of a document must lie, so that the pass may act on it; see
     /// [`Bounds::two_grace_periods_millis`].
     pub fn quiet(&self) -> DateTime {
         self.earlier_millis(self.bounds.two_grace_periods_millis())
@@ -53,8 +53,8 @@ impl Sweep {
         DateTime::from_millis(self.now.timestamp_millis().saturating_sub(ago))
     }
 
-    /// Finishes each item of a list. `name` is what the log calls the item; `finish` returns whether it
-    /// finished something.
+    /// Finishes each item of a list. `name` returns the item's name for the log. `finish` returns whether it
+    /// finished the item.
     pub async fn each<T, F>(
         &mut self,
         found: Result<Vec<T>, Error>,
@@ -75,7 +75,7 @@ impl Sweep {
         }
     }
 
-    /// Adds the result of one item: whether something was finished.
+    /// Adds the result of one item: whether it was finished.
     pub fn add(&mut self, what: &str, done: Result<bool, Error>) {
         self.count(what, done.map(u64::from));
     }
@@ -88,7 +88,7 @@ impl Sweep {
         }
     }
 
-    /// Adds the result of something that isn't counted.
+    /// Adds the result of work that isn't counted.
     pub fn note(&mut self, what: &str, done: Result<(), Error>) {
         if let Err(error) = done {
             tracing::warn!(

@@ -1,7 +1,7 @@
 //! Formatting of amounts of money for locales, with the data of the [Unicode CLDR](https://cldr.unicode.org).
 //!
-//! The formatter belongs to ICU4X's experimental crates, whose API and data still change. It is therefore
-//! used in this file only. Of its data only what currencies need is compiled in.
+//! The formatter belongs to ICU4X's experimental crates, whose API and data still change. It is therefore used in
+//! this file only. Of its data, only the part for currencies is compiled in.
 
 use icu_decimal::{
     input::Decimal,
@@ -25,7 +25,7 @@ use zerovec::ZeroMap;
 use super::scalars::LocaleTag;
 
 /// Formats an amount for display, with this number of digits after the decimal separator. Nothing is rounded.
-pub(super) fn written(minor_units: i64, digits: u8, code: &str, locale: &LocaleTag) -> String {
+pub(super) fn formatted(minor_units: i64, digits: u8, code: &str, locale: &LocaleTag) -> String {
     let mut amount = Decimal::from(minor_units);
     amount.multiply_pow10(-i16::from(digits));
     match formatter(digits, code, locale) {
@@ -40,14 +40,14 @@ fn formatter(
     locale: &LocaleTag,
 ) -> Option<CurrencyFormatter<icu_decimal::DecimalFormatter>> {
     let currency: CurrencyType = code.parse().ok()?;
-    let preferences = (&known(locale)).into();
+    let preferences = (&supported(locale)).into();
     let options = CurrencyFormatterOptions::default();
     CurrencyFormatter::try_new_symbol_unstable(&Data { digits }, preferences, currency, options)
         .ok()
 }
 
-/// The locale of a tag. For a tag that only BCP 47 knows, such as `zh-min-nan`, it is the language alone.
-fn known(tag: &LocaleTag) -> Locale {
+/// The locale of a tag. For a tag that CLDR doesn't support, such as `zh-min-nan`, it is the language alone.
+fn supported(tag: &LocaleTag) -> Locale {
     let whole = tag.as_str().parse();
     whole.or_else(|_| tag.language().parse()).unwrap_or(Locale::UNKNOWN)
 }
@@ -119,11 +119,11 @@ mod tests {
     fn in_locale(minor_units: i64, digits: u8, code: &str, locale: &str) -> String {
         let tag = LocaleTag::parse_tag(locale).expect("a tag");
         // The kind of space that a locale uses doesn't matter here.
-        written(minor_units, digits, code, &tag).replace(['\u{a0}', '\u{202f}'], " ")
+        formatted(minor_units, digits, code, &tag).replace(['\u{a0}', '\u{202f}'], " ")
     }
 
     #[test]
-    fn amounts_are_written_as_their_readers_write_them() {
+    fn amounts_have_the_format_of_the_locale() {
         for (minor_units, digits, code, locale, expected) in [
             (801, 2, "USD", "en-US", "$8.01"),
             (801, 2, "EUR", "en", "€8.01"),

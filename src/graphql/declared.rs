@@ -146,13 +146,13 @@ pub fn optional<T, E>(
     move |field, value| value.as_mut().map_or(Ok(()), |value| check(field, value))
 }
 
-/// A list of at most `most` values. The path of a failing one ends in its position.
+/// A list of at most `max` values. The path of a failing one ends in its position.
 pub fn each<T, E: From<InvalidInput>>(
-    most: usize,
+    max: usize,
     check: impl Fn(&str, &mut T) -> Result<(), E>,
 ) -> impl Fn(&str, &mut Vec<T>) -> Result<(), E> {
     move |field, values| {
-        checks::at_most(field, values, most)?;
+        checks::at_most(field, values, max)?;
         let mut positions = values.iter_mut().enumerate();
         positions.try_for_each(|(position, value)| check(&format!("{field}.{position}"), value))
     }
@@ -196,8 +196,8 @@ macro_rules! input {
     )+};
 }
 
-/// Declares the results of mutations: what a mutation returns, or one of its refusals. `Document => Thing` also
-/// converts the document that the operation returns.
+/// Declares the results of mutations: the returned object, or one of the refusals. `Document => Thing` also converts
+/// the document that the operation returns.
 macro_rules! result {
     () => {};
     (
@@ -231,7 +231,7 @@ macro_rules! result {
     };
 }
 
-/// What all results have in common.
+/// The implementation that all results share.
 macro_rules! mutation_result {
     ($name:ident: $($refusal:ident)*) => {
         impl $crate::graphql::refusals::MutationResult for $name {
@@ -247,8 +247,8 @@ macro_rules! mutation_result {
     };
 }
 
-/// How a result tells that a document can't exist: by its member `NotFound`. A result without this member is of
-/// a mutation that names no document.
+/// Converts the fault that a document can't exist to the result's member `NotFound`. A mutation that names no document
+/// has a result without this member.
 macro_rules! missing {
     ($refusal:ident; NotFound $($rest:ident)*) => { $refusal.into() };
     ($refusal:ident; $other:ident $($rest:ident)*) => {

@@ -1,7 +1,7 @@
-//! Conversion of errors for the client, the only place where it is done.
+//! Conversion of errors for the client. No other module does this.
 //!
-//! docgate's own errors have a code and a text that is safe to show. Everything that MongoDB or another
-//! library said is logged once with the request's id, and the client gets one fixed sentence instead.
+//! docgate's own errors have a code and a text that is safe to show. The texts of MongoDB and of libraries are
+//! logged once with the request's id, and the client gets a fixed sentence instead.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 /// Maximum number of characters of a message of the GraphQL library.
 const LONGEST_MESSAGE: usize = 1_000;
 
-/// Sets the code of every error of a response, and hides what clients must not see.
+/// Sets the code of every error of a response, and replaces texts that clients must not see.
 pub fn finish(mut response: Response, request_id: &str) -> Response {
     for error in &mut response.errors {
         finish_one(error, request_id);
@@ -20,9 +20,8 @@ pub fn finish(mut response: Response, request_id: &str) -> Response {
     response
 }
 
-/// For mutations: if a read timed out or failed, something may have been written before. The error then says
-/// that the outcome is unknown.
-pub fn in_doubt(response: &mut Response) {
+/// Marks failed reads of a mutation as unknown outcomes, because the mutation may have written before the read.
+pub fn mark_unknown_outcomes(response: &mut Response) {
     for error in &mut response.errors {
         let source = error.source.as_ref().and_then(|source| source.downcast_ref::<Error>());
         if let Some(Error::Timeout(inner) | Error::Unread(inner)) = source {
@@ -39,9 +38,9 @@ fn finish_one(error: &mut ServerError, request_id: &str) {
         return;
     }
     let Some(source) = &error.source else {
-        // An error without a source is async-graphql's own: about the document or its variables.
+        // An error without a source is async-graphql's own. It concerns the document or its variables.
         extensions.set("code", "BAD_USER_INPUT");
-        // The message may repeat everything that the client sent.
+        // The message may contain the whole text of the request.
         if let Some((end, _)) = error.message.char_indices().nth(LONGEST_MESSAGE) {
             error.message.truncate(end);
         }

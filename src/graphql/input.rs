@@ -25,8 +25,8 @@ pub fn text(
     checked(field, text::trimmed(value), length)
 }
 
-/// Validates a text that is compared with others, such as a search, a prefix or an external name. It isn't
-/// trimmed. Its characters are checked as in [`text`].
+/// Validates a text for comparisons, such as a search, a prefix or an external name. It isn't trimmed. Its
+/// characters are checked as in [`text`].
 ///
 /// # Errors
 /// `InvalidInput` with the name of the field.
@@ -43,10 +43,10 @@ fn checked(
     value: &str,
     length: RangeInclusive<usize>,
 ) -> Result<String, InvalidInput> {
-    // The length in bytes is checked first, so that the characters of a very long text aren't counted.
+    // The length in bytes is checked first, so that the characters of a very long text needn't be counted.
     if value.len() > length.end() * 4 || !length.contains(&value.chars().count()) {
-        let (least, most) = (length.start(), length.end());
-        return Err(InvalidInput::new(field, format!("takes {least} to {most} characters")));
+        let (min, max) = (length.start(), length.end());
+        return Err(InvalidInput::new(field, format!("takes {min} to {max} characters")));
     }
     if let Some(fault) = text::fault(value) {
         return Err(InvalidInput::new(field, fault));
@@ -111,14 +111,14 @@ pub fn country(field: &str, value: &str) -> Result<String, InvalidInput> {
 }
 
 /// Maximum length of a path in bytes.
-const PATH: usize = 4_000;
+const MAX_PATH: usize = 4_000;
 
 /// Validates a path: slugs, each with a `/` before it.
 ///
 /// # Errors
 /// `InvalidInput` with the name of the field.
 pub fn path<'a>(field: &str, value: &'a str) -> Result<&'a str, InvalidInput> {
-    let steps = value.strip_prefix('/').filter(|steps| steps.len() < PATH);
+    let steps = value.strip_prefix('/').filter(|steps| steps.len() < MAX_PATH);
     if steps.is_some_and(|steps| steps.split('/').all(|step| Slug::parse_slug(step).is_some())) {
         return Ok(value);
     }
@@ -184,13 +184,13 @@ pub fn within(field: &str, value: i64, range: RangeInclusive<i64>) -> Result<i64
     Err(InvalidInput::new(field, reason))
 }
 
-/// Validates the length of a list: it can have at most `most` elements.
+/// Validates the length of a list: it can have at most `max` elements.
 ///
 /// # Errors
 /// `InvalidInput` with the name of the field.
-pub fn at_most<T>(field: &str, list: &[T], most: usize) -> Result<(), InvalidInput> {
-    if list.len() <= most {
+pub fn at_most<T>(field: &str, list: &[T], max: usize) -> Result<(), InvalidInput> {
+    if list.len() <= max {
         return Ok(());
     }
-    Err(InvalidInput::new(field, format!("takes at most {most} elements")))
+    Err(InvalidInput::new(field, format!("takes at most {max} elements")))
 }

@@ -46,8 +46,8 @@ pub fn requester<'a>(context: &Context<'a>) -> &'a requester::Requester {
     context.data_unchecked::<requester::Requester>()
 }
 
-/// Whether any of these fields is selected anywhere below the field that is being resolved. Fields that
-/// aren't selected needn't be read.
+/// Whether any of these fields is selected at any depth below the current field. Fields that aren't selected
+/// needn't be read.
 pub fn is_selected(context: &Context<'_>, names: &[&str]) -> bool {
     fn below(field: SelectionField<'_>, names: &[&str]) -> bool {
         field.selection_set().any(|field| names.contains(&field.name()) || below(field, names))

@@ -22,7 +22,7 @@ use crate::{
 /// Default page size.
 pub(crate) const DEFAULT: i32 = 20;
 /// Maximum page size.
-pub(crate) const MOST: i32 = 100;
+pub(crate) const MAX: i32 = 100;
 
 /// The arguments of every connection: name, type and description.
 pub const ARGUMENTS: [(&str, &str, &str); 4] = [
@@ -64,7 +64,7 @@ pub struct Paging {
 pub fn paging(context: &Context<'_>) -> async_graphql::Result<Paging> {
     let number = |name| context.param_value::<Option<i32>>(name, None);
     let cursor = |name| context.param_value::<Option<String>>(name, None);
-    // The library adds the place in the request again.
+    // The library adds the position in the request again.
     let field_error = |error: async_graphql::ServerError| async_graphql::Error::new(error.message);
     Ok(Paging {
         first: number("first").map_err(field_error)?.1,
@@ -112,8 +112,8 @@ impl Page {
             return Err(Error::bad_input("before", "needs `last`"));
         }
         let size = size.unwrap_or(DEFAULT);
-        if !(1..=MOST).contains(&size) {
-            return Err(Error::bad_input(name, format!("must be between 1 and {MOST}")));
+        if !(1..=MAX).contains(&size) {
+            return Err(Error::bad_input(name, format!("must be between 1 and {MAX}")));
         }
         let signature = app.ids().signature(&["cursor", &order.list]);
         let (name, cursor) = if is_backward { ("before", before) } else { ("after", after) };
@@ -124,8 +124,8 @@ impl Page {
         Ok(Self { order, size: size.into(), from: from.transpose()?, is_backward, signature })
     }
 
-    /// The query of the page: `filter`, restricted to what follows the cursor. It reads one document more
-    /// than the page size, from which it is known whether there are more.
+    /// The query of the page: `filter`, restricted to documents after the cursor. It reads one document more than
+    /// the page size, to find out whether there are more pages.
     pub fn list(&self, filter: Document) -> List {
         let keys = &self.order.keys;
         let filter = match &self.from {
@@ -146,7 +146,7 @@ impl Page {
         self.is_backward
     }
 
-    /// Refuses to read the list backwards, if its index can't.
+    /// Checks that the list is read forwards. This is for lists whose index can't be read backwards.
     ///
     /// # Errors
     /// `BadInput` that names `last`.
@@ -158,10 +158,10 @@ impl Page {
     }
 
     /// A page of the maximum size of the same list, beyond these sort keys. It is for callers that skip some
-    /// of the documents they read and need more.
+    /// documents of the page and need more.
     #[must_use]
     pub fn further(&self, from: Vec<Bson>) -> Self {
-        Self { from: Some(from), size: MOST.into(), ..self.clone() }
+        Self { from: Some(from), size: MAX.into(), ..self.clone() }
     }
 
     /// Number of documents to read: the page size plus one.
@@ -212,11 +212,11 @@ fn decode(
     signature: &str,
     keys: usize,
 ) -> Result<Vec<Bson>, Error> {
-    let foreign = || Error::bad_input(argument, "isn't a cursor of this list");
-    let bytes = BASE64.decode(cursor).map_err(|_| foreign())?;
-    let cursor: Cursor = bson::deserialize_from_slice(&bytes).map_err(|_| foreign())?;
-    // Only values that are compared; a pattern or a document could change the meaning of the query.
-    let plain = |value: &Bson| {
+    let invalid = || Error::bad_input(argument, "isn't a cursor of this list");
+    let bytes = BASE64.decode(cursor).map_err(|_| invalid())?;
+    let cursor: Cursor = bson::deserialize_from_slice(&bytes).map_err(|_| invalid())?;
+    // Only values for comparisons are accepted. A pattern or a document could change the meaning of the query.
+    let is_comparable = |value: &Bson| {
         matches!(
             value,
             Bson::String(_)
@@ -227,7 +227,8 @@ fn decode(
                 | Bson::Boolean(_)
         )
     };
-    let sound =
-        cursor.list == signature && cursor.keys.len() == keys && cursor.keys.iter().all(plain);
-    if sound { Ok(cursor.keys) } else { Err(foreign()) }
+    let is_valid = cursor.list == signature
+        && cursor.keys.len() == keys
+        && cursor.keys.iter().all(is_comparable);
+    if is_valid { Ok(cursor.keys) } else { Err(invalid()) }
 }

@@ -12,8 +12,8 @@ pub trait Refusal {}
 /// The message of a conflict of versions.
 pub const CHANGED: &str = "it was changed since you read it; merge and send again";
 
-/// Maximum number of characters of an id that a refusal repeats. docgate's own ids are shorter.
-const REPEATED: usize = 256;
+/// Maximum number of characters of an id in a refusal. docgate's own ids are shorter.
+const MAX_ID: usize = 256;
 
 refusal! {
     /// A document doesn't exist or isn't visible to the caller.
@@ -35,7 +35,7 @@ impl NotFound {
 
     /// No document of the kind `what` can have the given id. Only the beginning of a long id is repeated.
     pub fn given(what: &'static str, id: &str) -> Self {
-        Self::new(what, id.chars().take(REPEATED).collect::<String>())
+        Self::new(what, id.chars().take(MAX_ID).collect::<String>())
     }
 
     /// No document of this kind with this `_id` exists or is visible to the caller.
@@ -62,7 +62,7 @@ impl Conflict {
     }
 
     /// The op with this idempotency key was aborted before it was applied.
-    pub fn given_up() -> Self {
+    pub fn aborted() -> Self {
         Self::because(
             "this op was given up and nothing was applied; send it again with a new idempotency key",
             None,
@@ -140,7 +140,7 @@ impl CurrencyMismatch {
     }
 }
 
-/// Why the input of a mutation is invalid.
+/// The fault of a mutation's input.
 #[derive(Debug)]
 pub enum Unusable {
     /// It names a document that can't exist.
@@ -161,7 +161,7 @@ impl From<InvalidInput> for Unusable {
     }
 }
 
-/// Why an operation ended early. `U` is the result union of the mutation.
+/// The early end of an operation. `U` is the result union of the mutation.
 #[derive(Debug)]
 pub enum Stop<U> {
     /// A refusal, which is returned as data.

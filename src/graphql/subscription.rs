@@ -6,68 +6,68 @@ use async_graphql::{Context, Response, Result, value};
 use futures_util::Stream;
 
 use super::app;
-use crate::{error::Error, mongo::watch::Heard};
+use crate::{error::Error, mongo::watch::NewChanges};
 
-/// The changes that a subscriber missed before an answer. It is stored in the data of the request: [`follow`]
-/// writes it, and the sender of the answer reads it.
+/// The changes that a subscriber missed before a response. It is part of the request's data: [`follow`] writes
+/// it, and the sender of the response reads it.
 #[derive(Debug, Default)]
-pub struct Unseen(Mutex<Heard>);
+pub struct MissedChanges(Mutex<NewChanges>);
 
-impl Unseen {
-    fn note(&self, heard: Heard) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = heard;
+impl MissedChanges {
+    fn set(&self, changes: NewChanges) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = changes;
     }
 
-    /// Adds it to the answer's `extensions.docgate`: `missed` is the number of changes of the document that
-    /// were skipped, or `reset` says that any number may have been. One answer stands for all changes that
-    /// arrived together; some of them may not concern what clients see.
-    pub fn tell(&self, answer: &mut Response) {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Heard { changes, is_reset } = std::mem::take(&mut *noted);
-        let told = match (is_reset, changes) {
+    /// Adds them to the response's `extensions.docgate`: `missed` is the number of skipped changes of the
+    /// document; `reset` means that any number of changes may have been missed. Changes that arrived at the
+    /// same time have one response, and some of them may not affect the visible part of the document.
+    pub fn add_to(&self, response: &mut Response) {
+        let mut changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let NewChanges { count, is_reset } = std::mem::take(&mut *changes);
+        let extension = match (is_reset, count) {
             (true, _) => value!({ "reset": true }),
             (false, 0 | 1) => return,
-            (false, changes) => value!({ "missed": (changes - 1) }),
+            (false, count) => value!({ "missed": (count - 1) }),
         };
-        answer.extensions.insert("docgate".to_owned(), told);
+        response.extensions.insert("docgate".to_owned(), extension);
     }
 }
 
-/// Follows the document `id` of `collection`. It is read now and after each change. An answer is sent if its
-/// `face`, the part that clients see, differs from the previous one, or if changes may have been lost. `None`
-/// ends the stream: the document was deleted or isn't visible to the caller any more.
+/// Follows the document `id` of `collection`, which is read now and after each change. A response is sent if the
+/// `visible` part of the document differs from the previous one, or if changes may have been lost. If `read`
+/// returns `None`, the stream ends: the document was deleted or isn't visible to the caller any more.
 ///
-/// The document isn't read again before the previous answer was taken. A slow subscriber therefore gets the
+/// The document isn't read again before the previous response was taken. A slow subscriber therefore gets the
 /// newest state and the number of changes that it missed.
-pub fn follow<T, K, Read, Reading, Face>(
+pub fn follow<T, K, Read, Reading, Visible>(
     context: &Context<'_>,
     collection: &'static str,
     id: String,
     read: Read,
-    face: Face,
-) -> impl Stream<Item = Result<T>> + use<T, K, Read, Reading, Face>
+    visible: Visible,
+) -> impl Stream<Item = Result<T>> + use<T, K, Read, Reading, Visible>
 where
     T: Send,
     K: PartialEq + Send,
     Read: Fn() -> Reading + Send,
     Reading: Future<Output = Result<Option<T>, Error>> + Send,
-    Face: Fn(&T) -> K + Send,
+    Visible: Fn(&T) -> K + Send,
 {
-    let unseen = context.data_opt::<Arc<Unseen>>().cloned().unwrap_or_default();
+    let missed = context.data_opt::<Arc<MissedChanges>>().cloned().unwrap_or_default();
     let mut changes = app(context).hub().watch(collection, id);
     async_stream::stream! {
-        let mut shown = None;
+        let mut sent = None;
         loop {
             let read = read().await;
-            let heard = changes.heard();
+            let new = changes.take();
             match read {
                 Ok(Some(thing)) => {
-                    let now = Some(face(&thing));
-                    if now != shown || heard.is_reset {
-                        if shown.is_some() {
-                            unseen.note(heard);
+                    let now = Some(visible(&thing));
+                    if now != sent || new.is_reset {
+                        if sent.is_some() {
+                            missed.set(new);
                         }
-                        shown = now;
+                        sent = now;
                         yield Ok(thing);
                     }
                 }

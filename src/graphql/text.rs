@@ -1,23 +1,23 @@
 //! Characters that texts for display may contain, and whether a text is visible.
 //!
-//! A text is refused if it contains control characters (except line breaks and tabs) or characters that
-//! override the writing direction, or if it leaves a directional isolate open: on a page, such a text would
-//! change what is displayed around it. Directional marks and closed isolates are permitted, because
-//! right-to-left text needs them.
+//! A text is refused if it contains control characters (except line breaks and tabs) or characters that override
+//! the writing direction, or if it leaves a directional isolate open. On a page, such a text would change the
+//! display of the text around it. Directional marks and closed isolates are permitted, because right-to-left text
+//! needs them.
 
 use icu_properties::{CodePointSetData, props::DefaultIgnorableCodePoint};
 
-/// Whether a character isn't displayed. Two names must not differ only in such characters. See
+/// Whether a character is ignorable: it isn't displayed, and two names must not differ only in such characters. See
 /// [`Default_Ignorable_Code_Point`](https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point).
-pub fn is_unseen(c: char) -> bool {
+pub fn is_ignorable(c: char) -> bool {
     CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
 /// Whether at least one character is displayed.
 pub fn is_visible(text: &str) -> bool {
-    // Unicode classifies the empty Braille pattern as a symbol, but nothing is displayed for it.
+    // Unicode classifies the empty Braille pattern as a symbol, but it isn't displayed.
     let is_shown = |c: char| !c.is_whitespace() && !c.is_control() && c != '\u{2800}';
-    text.chars().any(|c| is_shown(c) && !is_unseen(c))
+    text.chars().any(|c| is_shown(c) && !is_ignorable(c))
 }
 
 /// The text without white space and zero-width spaces at its ends. Joiners stay, because they change how the
@@ -28,8 +28,8 @@ pub fn trimmed(text: &str) -> &str {
     })
 }
 
-/// Whether a character starts or ends a change of the writing direction.
-pub fn is_directing(c: char) -> bool {
+/// Whether a character starts or ends a change of the writing direction (bidirectional control).
+pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -38,7 +38,7 @@ pub(super) fn is_line(text: &str) -> bool {
     !text.contains(['\n', '\r', '\t', '\u{2028}', '\u{2029}'])
 }
 
-/// Why the characters of a text aren't permitted; `None` if they are.
+/// The fault of a text's characters; `None` if all of them are permitted.
 pub(super) fn fault(text: &str) -> Option<&'static str> {
     if text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         return Some("holds control characters");
@@ -71,15 +71,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_shown_is_no_text() {
+    fn a_text_needs_a_visible_character() {
         for blank in ["", " ", "\t\n", "\u{a0}", "\u{3000}", "\u{200b}", "\u{200d}\u{fe0f}"] {
             assert!(!is_visible(blank), "{blank:?}");
         }
         for blank in ["\u{ad}", "\u{3164}", "\u{2800}", "\u{2060}\u{feff}", "\u{200e}", "\u{7}"] {
             assert!(!is_visible(blank), "{blank:?}");
         }
-        for seen in ["a", " \u{200b}.", "é", "e\u{301}", "字", "👩\u{200d}🚀", "שלום"] {
-            assert!(is_visible(seen), "{seen:?}");
+        for shown in ["a", " \u{200b}.", "é", "e\u{301}", "字", "👩\u{200d}🚀", "שלום"] {
+            assert!(is_visible(shown), "{shown:?}");
         }
     }
 

@@ -1,8 +1,8 @@
-//! Files in a request, read while they arrive.
+//! Files in a request.
 //! <https://github.com/jaydenseric/graphql-multipart-request-spec>
 //!
-//! The files of a request follow each other in its body. They can only be read in this order and only once.
-//! Nothing is buffered: an operation reads the bytes of its file as they arrive.
+//! The files of a request follow each other in its body. They can only be read in this order and only once. They
+//! aren't buffered: an operation reads the bytes of its file as they arrive.
 
 use std::{fmt, sync::Arc};
 
@@ -13,13 +13,13 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::error::Error;
 
-/// Prefix of the value that stands in a variable for a file of the request.
-const MARK: &str = "docgate:file:";
+/// Prefix of the placeholder of a file in a variable.
+const PLACEHOLDER: &str = "docgate:file:";
 
 /// A file of the request, as defined by the GraphQL multipart request specification. The default is the first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Upload {
-    place: usize,
+    position: usize,
 }
 
 /// A file in a `multipart/form-data` request, as defined by the GraphQL multipart request specification. The
@@ -28,11 +28,11 @@ pub struct Upload {
 impl ScalarType for Upload {
     fn parse(value: Value) -> InputValueResult<Self> {
         let Value::String(text) = &value else { return Err(InputValueError::expected_type(value)) };
-        let place = text.strip_prefix(MARK).and_then(|place| place.parse().ok());
-        let place = place.ok_or_else(|| {
+        let position = text.strip_prefix(PLACEHOLDER).and_then(|position| position.parse().ok());
+        let position = position.ok_or_else(|| {
             InputValueError::custom("a file is expected: send it as multipart/form-data")
         })?;
-        Ok(Self { place })
+        Ok(Self { position })
     }
 
     fn is_valid(value: &Value) -> bool {
@@ -44,9 +44,9 @@ impl ScalarType for Upload {
     }
 }
 
-/// The value that stands in a variable for the file at this position.
-pub fn mark(place: usize) -> String {
-    format!("{MARK}{place}")
+/// The placeholder of the file at this position in a variable.
+pub fn placeholder(position: usize) -> String {
+    format!("{PLACEHOLDER}{position}")
 }
 
 /// A piece of a request's body, in order.
@@ -55,7 +55,7 @@ pub enum Piece {
     /// Start of a file: its position in `map`, and its metadata.
     File {
         /// Position of the file in `map`.
-        place: usize,
+        position: usize,
         /// File name that the client sent.
         name: Option<String>,
         /// Media type that the client declared.
@@ -101,7 +101,7 @@ impl Files {
         Self { pieces: Arc::new(Mutex::new(pieces.boxed())) }
     }
 
-    /// The file that an argument names. Files must be taken in the order in which the body contains them.
+    /// The file of an argument. Files must be taken in the order of the body.
     ///
     /// # Errors
     /// `BadInput` with the name of the field: the request has no such file, it was taken before, or another
@@ -110,13 +110,13 @@ impl Files {
         let mut pieces = Arc::clone(&self.pieces).lock_owned().await;
         loop {
             match pieces.next().await.transpose()? {
-                Some(Piece::File { place, name, media_type }) if place == upload.place => {
+                Some(Piece::File { position, name, media_type }) if position == upload.position => {
                     let name = name.unwrap_or_default();
                     return Ok(Incoming { name, media_type, bytes: rest(pieces).boxed() });
                 }
                 Some(Piece::File { .. }) => {
                     let reason =
-                        "comes behind another file: send files in the order in which they are used";
+                        "comes after another file: send files in the order in which they are used";
                     return Err(Error::bad_input(field, reason));
                 }
                 // The rest of a file that was refused before its end.
@@ -137,10 +137,10 @@ impl Files {
         self.take(field, Upload::default()).await
     }
 
-    /// Reads and discards the rest of the body, up to `most` bytes, so that the client can read its answer.
-    pub async fn discard(&self, most: usize) {
+    /// Reads and discards the rest of the body, up to `max` bytes, so that the client can read its answer.
+    pub async fn discard(&self, max: usize) {
         let mut pieces = self.pieces.lock().await;
-        let mut left = most;
+        let mut left = max;
         while let Some(Ok(piece)) = pieces.next().await {
             let Piece::Bytes(bytes) = piece else { continue };
             let Some(rest) = left.checked_sub(bytes.len()) else { return };

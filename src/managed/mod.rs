@@ -18,11 +18,11 @@ mod watchdog;
 pub use process::{Data, Mongod, Settings};
 pub use provide::find_or_provide;
 
-const WAYS_OUT: &str = "Any of these helps: install MongoDB so that `mongod` is on PATH; \
+const REMEDIES: &str = "Any of these helps: install MongoDB so that `mongod` is on PATH; \
     set DOCGATE_MONGOD to the path of a mongod binary; \
     or run everything in containers with `docker compose -f docker/compose.yaml up`.";
 
-/// Why no mongod is running. The messages are written for the user of the terminal.
+/// The failure to run a mongod. The messages are for the user of the terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum ManagedError {
     /// The binary named by the environment can't be run.
@@ -34,7 +34,7 @@ pub enum ManagedError {
         reason: String,
     },
     /// No usable binary was found, and none could be fetched.
-    #[error("There is no mongod to start: {reason}\n{WAYS_OUT}")]
+    #[error("There is no mongod to start: {reason}\n{REMEDIES}")]
     NoBinary {
         /// The step that failed.
         reason: String,

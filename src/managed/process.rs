@@ -1,4 +1,4 @@
-//! Runs mongod as a child process that ends with this process, however this process ends.
+//! Runs mongod as a child process that always ends with this process, even after a kill.
 
 use super::{
     ManagedError, replica_set,
@@ -14,9 +14,9 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
 /// Time limit of a start, including recovery after a kill.
-const START_BOUND: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit for mongod to end after SIGTERM; the watchdog kills it after 10 s.
-const STOP_BOUND: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// A lock file in the data folder, held until the mongod that was started there has ended. mongod has a lock
 /// of its own, but it doesn't protect against another process that removes the data.
 const LOCK: &str = "docgate.lock";
@@ -30,7 +30,7 @@ const PORT_ATTEMPTS: u32 = 5;
 /// the pid before mongod exists. If the parent is killed before it sends the line, the shell just ends.
 const LAUNCH: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
 
-/// How to run a mongod.
+/// The settings of a mongod.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The mongod binary, see [`find_or_provide`](super::find_or_provide).
@@ -41,11 +41,11 @@ pub struct Settings {
     pub port: Option<u16>,
     /// Enables fail points, and refuses operations that lack an index (`notablescan`).
     pub test_mode: bool,
-    /// How the data are kept.
+    /// The treatment of the data.
     pub data: Data,
 }
 
-/// How the data of a mongod are kept.
+/// The treatment of the data of a mongod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
     /// Existing data are used, and all data are kept.
@@ -58,7 +58,7 @@ pub enum Data {
 }
 
 /// A running mongod, the primary of a replica set with one member. It ends when this is dropped, and when
-/// this process ends in any way; [`stop`](Self::stop) waits for it.
+/// this process ends, even after a kill; [`stop`](Self::stop) waits for its end.
 #[derive(Debug)]
 pub struct Mongod {
     settings: Settings,
@@ -127,10 +127,10 @@ impl Mongod {
     pub async fn stop(mut self) -> Result<(), ManagedError> {
         self.watchdog.lifeline = None;
         if let Some(mut child) = self.child.take() {
-            end_within(&mut child, STOP_BOUND).await?;
+            end_within(&mut child, STOP_TIMEOUT).await?;
         }
         match self.watchdog.shell.take() {
-            Some(mut shell) => end_within(&mut shell, STOP_BOUND).await,
+            Some(mut shell) => end_within(&mut shell, STOP_TIMEOUT).await,
             None => Ok(()),
         }
     }
@@ -143,7 +143,7 @@ impl Mongod {
         let Some(mut child) = self.child.take() else { return Ok(()) };
         child.kill().map_err(ManagedError::system("kill mongod"))?;
         self.watchdog.guard(None).map_err(ManagedError::system("reach the watchdog"))?;
-        end_within(&mut child, STOP_BOUND).await
+        end_within(&mut child, STOP_TIMEOUT).await
     }
 
     /// Starts mongod again on the same port and data. A running one is killed first.
@@ -161,9 +161,9 @@ impl Mongod {
         let log_start = fs::metadata(&log).map_or(0, |file| file.len());
         let pid = self.launch(&log).map_err(ManagedError::system("start mongod"))?;
 
-        let deadline = Instant::now() + START_BOUND;
+        let deadline = Instant::now() + START_TIMEOUT;
         let mut member = None;
-        let mut trouble = None;
+        let mut last_error = None;
         while Instant::now() < deadline {
             if let Some(status) = self.ended()? {
                 return Err(self.explain(status, &log, log_start));
@@ -177,14 +177,14 @@ impl Mongod {
             if let Some(member) = &mut member {
                 match member.advance().await {
                     Ok(true) => return Ok(()),
-                    Ok(false) => trouble = None,
-                    Err(error) => trouble = Some(error),
+                    Ok(false) => last_error = None,
+                    Err(error) => last_error = Some(error),
                 }
             }
             sleep(POLL).await;
         }
         let log = self.kept(&log);
-        Err(ManagedError::NotReady { seconds: START_BOUND.as_secs(), log, source: trouble })
+        Err(ManagedError::NotReady { seconds: START_TIMEOUT.as_secs(), log, source: last_error })
     }
 
     fn launch(&mut self, log: &Path) -> io::Result<u32> {
@@ -233,7 +233,7 @@ impl Mongod {
         Ok(status)
     }
 
-    /// Why mongod ended by itself, from its log since this start.
+    /// The error of a mongod that ended by itself, from its log since this start.
     fn explain(&self, status: ExitStatus, log: &Path, log_start: u64) -> ManagedError {
         let text = read_from(log, log_start).unwrap_or_else(|error| error.to_string());
         if text.contains("DBPathInUse") {
@@ -275,10 +275,10 @@ impl Drop for Mongod {
 }
 
 /// Waits for a child's end, and kills it after the time limit.
-async fn end_within(child: &mut Child, bound: Duration) -> Result<(), ManagedError> {
+async fn end_within(child: &mut Child, time_limit: Duration) -> Result<(), ManagedError> {
     // Polled rather than awaited, because tokio binds a child to the runtime that started it, and tests with
     // different runtimes may share a mongod.
-    let deadline = Instant::now() + bound;
+    let deadline = Instant::now() + time_limit;
     let failed = || ManagedError::system("wait for mongod");
     while child.try_wait().map_err(failed())?.is_none() {
         if Instant::now() > deadline {
@@ -306,7 +306,7 @@ async fn lock(data_dir: &Path) -> Result<File, ManagedError> {
     let failed = || ManagedError::system(format!("lock {}", path.display()));
     let file = File::options().write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(failed())?;
-    let deadline = Instant::now() + STOP_BOUND;
+    let deadline = Instant::now() + STOP_TIMEOUT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),

@@ -1,4 +1,4 @@
-//! Ends a mongod when its owner ends, in whatever way.
+//! Ends a mongod when its owner ends, even after a kill.
 
 use std::{
     fs::File,
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Each line of input is the pid to guard from then on; an empty line means none. At the end of the input,
-/// which comes when this process ends in any way, it ends that process and then removes the folder, if one
+/// which is the end of this process for whatever reason, it ends that process and then removes the folder, if one
 /// was given. It ignores signals, because only the end of the input shows that the owner has ended. Its
 /// standard output is the locked file, so the lock is released exactly when mongod has ended.
 const WATCH: &str = r#"

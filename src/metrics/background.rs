@@ -1,4 +1,4 @@
-//! Background metrics: sweeps, and work that outlives its caller.
+//! Background metrics: sweeps and tasks.
 
 use std::{
     sync::atomic::AtomicU64,
@@ -35,9 +35,10 @@ impl Sweeps {
         let sweeps = Self::default();
         let what = "Passes of a sweep by outcome: ok or failed";
         registry.register("sweep_passes", what, sweeps.passes.clone());
-        let what = "Flows and other things that a sweep finished";
+        let what = "Flows and other items that a sweep finished";
         registry.register("sweep_finished", what, sweeps.finished.clone());
-        let what = "When the last pass of a sweep ended well; one gateway sweeps for all of them";
+        let what =
+            "Time of the last successful pass of a sweep; one gateway sweeps for all gateways";
         registry.register("sweep_last_success_timestamp_seconds", what, sweeps.succeeded.clone());
         sweeps
     }
@@ -46,7 +47,7 @@ impl Sweeps {
     pub fn passed(&self, sweep: &'static str, finished: u64) {
         self.passes.get_or_create(&Pass { sweep, outcome: "ok" }).inc();
         self.finished.get_or_create(&Sweep { sweep }).inc_by(finished);
-        #[expect(clippy::disallowed_methods, reason = "who reads it has a clock of the same kind")]
+        #[expect(clippy::disallowed_methods, reason = "Prometheus compares it with its own clock")]
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.succeeded.get_or_create(&Sweep { sweep }).set(now.as_secs_f64());
     }
@@ -69,7 +70,7 @@ pub struct Tasks {
 impl Tasks {
     pub(super) fn register(registry: &mut Registry) -> Self {
         let tasks = Self::default();
-        let what = "Mutations under way and work behind answers, which a shutdown waits for";
+        let what = "Running mutations and background work, for which a shutdown waits";
         registry.register("tasks_awaited", what, tasks.awaited.clone());
         let what = "Tasks of the process: connections, requests, commands";
         registry.register("tasks", what, tasks.all.clone());

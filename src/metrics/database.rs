@@ -1,4 +1,4 @@
-//! MongoDB metrics: commands, reads and counts that share commands, connections, and change streams.
+//! MongoDB metrics: commands, batched reads and counters, connections, and change streams.
 
 use std::time::Duration;
 
@@ -46,10 +46,10 @@ impl Commands {
             outcomes: Family::default(),
             durations: Family::new_with_constructor(Histogram::durations),
         };
-        let what = "Commands by collection, name and outcome: ok, unavailable (no answer, or not for \
-            certain), failed";
+        let what = "Commands by collection, name and outcome: ok, unavailable (no reply, or an uncertain \
+            one), failed";
         registry.register("mongodb_commands", what, commands.outcomes.clone());
-        let what = "Time from sending a command to the whole answer";
+        let what = "Time from sending a command to the whole reply";
         registry.register("mongodb_command_duration_seconds", what, commands.durations.clone());
         commands
     }
@@ -93,41 +93,41 @@ impl Command {
 
 /// The metrics of batched items. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Shared {
-    together: Family<Collection, Histogram>,
+pub struct Batches {
+    batch_sizes: Family<Collection, Histogram>,
     waiting: Family<Collection, Gauge>,
 }
 
-impl Shared {
+impl Batches {
     fn new() -> Self {
-        let together = Family::new_with_constructor(Histogram::keys as fn() -> Histogram);
-        Self { together, waiting: Family::default() }
+        let batch_sizes = Family::new_with_constructor(Histogram::keys as fn() -> Histogram);
+        Self { batch_sizes, waiting: Family::default() }
     }
 
     pub(super) fn reads(registry: &mut Registry) -> Self {
         let reads = Self::new();
-        let what = "Keys that were asked for in one command, of reads by key";
-        registry.register("read_keys", what, reads.together.clone());
-        let what = "Reads by key that wait for the commands before theirs";
+        let what = "Keys of one command, of reads by key";
+        registry.register("read_keys", what, reads.batch_sizes.clone());
+        let what = "Queued reads by key";
         registry.register("reads_waiting", what, reads.waiting.clone());
         reads
     }
 
     pub(super) fn counts(registry: &mut Registry) -> Self {
         let counts = Self::new();
-        let what = "Documents whose counts were raised by one command";
-        registry.register("count_documents", what, counts.together.clone());
-        let what = "Additions to counts that wait for the commands before theirs";
+        let what = "Documents whose counters were incremented by one command";
+        registry.register("count_documents", what, counts.batch_sizes.clone());
+        let what = "Queued additions to counters";
         registry.register("counts_waiting", what, counts.waiting.clone());
         counts
     }
 
     /// Number of items per command of a collection.
-    pub fn together(&self, collection: &'static str) -> Histogram {
-        self.together.get_or_create_owned(&Collection { collection })
+    pub fn batch_size(&self, collection: &'static str) -> Histogram {
+        self.batch_sizes.get_or_create_owned(&Collection { collection })
     }
 
-    /// Number of queued items of a collection, of all kinds together.
+    /// Number of queued items of a collection, summed over all lookups.
     pub fn waiting(&self, collection: &'static str) -> Gauge {
         self.waiting.get_or_create_owned(&Collection { collection })
     }
@@ -146,7 +146,7 @@ pub struct Pool {
     pub wait: Histogram,
     /// Commands that got no connection.
     pub failures: Counter,
-    /// Number of times that all connections of a server were given up.
+    /// Number of times that all connections of a server were closed.
     pub cleared: Counter,
     closed: Family<Reason, Counter>,
 }
@@ -162,7 +162,7 @@ impl Pool {
             cleared: Counter::default(),
             closed: Family::default(),
         };
-        let what = "Connections to MongoDB that are open, without those that watch the servers";
+        let what = "Open connections to MongoDB, without those that monitor the servers";
         registry.register("mongodb_connections", what, pool.open.clone());
         let what = "Connections to MongoDB that carry a command";
         registry.register("mongodb_connections_in_use", what, pool.in_use.clone());
@@ -174,7 +174,7 @@ impl Pool {
         registry.register("mongodb_checkout_duration_seconds", what, pool.wait.clone());
         let what = "Commands that got no connection";
         registry.register("mongodb_checkout_failures", what, pool.failures.clone());
-        let what = "How often all connections of a server were given up, after an error of one";
+        let what = "Times that all connections of a server were closed, after an error of one";
         registry.register("mongodb_pool_cleared", what, pool.cleared.clone());
         pool
     }
@@ -197,13 +197,13 @@ impl Streams {
         let streams = Self::default();
         let what = "Subscribers to the changes of a collection";
         registry.register("change_stream_subscribers", what, streams.subscribers.clone());
-        let what = "Change streams that broke or couldn't be opened, and were begun anew";
+        let what = "Change streams that broke or couldn't be opened, and were restarted";
         registry.register("change_stream_restarts", what, streams.restarts.clone());
         streams
     }
 
     /// Sets the current number of subscribers, by collection.
-    pub fn tell_subscribers(&self, now: impl IntoIterator<Item = (&'static str, usize)>) {
+    pub fn set_subscribers(&self, now: impl IntoIterator<Item = (&'static str, usize)>) {
         // A collection without subscribers isn't reported.
         self.subscribers.clear();
         for (collection, count) in now {

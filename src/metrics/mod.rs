@@ -7,8 +7,8 @@
 //! - [`background`]: sweeps and tasks
 //! - [`histogram`]: a histogram that is observed without a lock
 //!
-//! A label takes only values from the schema or the code, never one that a client chooses. The counters of
-//! each request are at hand: it takes no lock and builds no text for them.
+//! The values of labels come from the schema or the code, never from a client. Counting a request takes no lock and
+//! allocates no text.
 
 pub mod background;
 pub mod database;
@@ -25,7 +25,7 @@ use prometheus_client::{
 };
 
 use background::{Sweeps, Tasks};
-use database::{Commands, Pool, Shared, Streams};
+use database::{Batches, Commands, Pool, Streams};
 use operations::{OperationType, Operations};
 use request::Refusals;
 
@@ -38,8 +38,8 @@ pub struct Metrics {
     operations: operations::Families,
     refusals: Refusals,
     commands: Commands,
-    reads: Shared,
-    counts: Shared,
+    reads: Batches,
+    counts: Batches,
     pool: Pool,
     streams: Streams,
     sweeps: Sweeps,
@@ -66,14 +66,14 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("docgate");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
-        registry.register("build", "What runs here", build);
+        registry.register("build", "Version of this gateway", build);
         let texts = Family::<Text, Counter>::default();
-        let what =
-            "Requests by whether their text was known, so that it was neither read nor validated";
+        let what = "Requests by whether their document was known, so that it was neither parsed nor validated";
         registry.register("requests", what, texts.clone());
         let counter = |text| texts.get_or_create_owned(&Text { text });
         let rejected = Family::default();
-        let what = "Requests that were rejected before they were an operation, by the error's code";
+        let what =
+            "Requests that were rejected before they became an operation, by the code of the error";
         registry.register("requests_rejected", what, rejected.clone());
         Self {
             known: counter("known"),
@@ -82,8 +82,8 @@ impl Default for Metrics {
             operations: operations::Families::register(&mut registry),
             refusals: Refusals::register(&mut registry),
             commands: Commands::register(&mut registry),
-            reads: Shared::reads(&mut registry),
-            counts: Shared::counts(&mut registry),
+            reads: Batches::reads(&mut registry),
+            counts: Batches::counts(&mut registry),
             pool: Pool::register(&mut registry),
             streams: Streams::register(&mut registry),
             sweeps: Sweeps::register(&mut registry),
@@ -100,7 +100,7 @@ impl Metrics {
         counter.inc();
     }
 
-    /// Counts a request that was rejected before it was an operation, because its token is invalid or its
+    /// Counts a request that was rejected before it became an operation, because its token is invalid or its
     /// body can't be read.
     pub fn rejected(&self, code: &'static str) {
         self.rejected.get_or_create(&Code { code }).inc();
@@ -125,12 +125,12 @@ impl Metrics {
     }
 
     /// Reads that share commands.
-    pub fn reads(&self) -> &Shared {
+    pub fn reads(&self) -> &Batches {
         &self.reads
     }
 
     /// Additions to counts that share commands.
-    pub fn counts(&self) -> &Shared {
+    pub fn counts(&self) -> &Batches {
         &self.counts
     }
 

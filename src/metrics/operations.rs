@@ -1,7 +1,7 @@
 //! Operation metrics: number, outcome and duration.
 //!
-//! The labels of an operation are its type and its first root field. Both come from the schema. The name that
-//! a client gives its operation is no label.
+//! The labels of an operation are its type and its first root field. Both come from the schema. The client's name
+//! of an operation isn't a label.
 
 use std::{
     borrow::Cow,
@@ -70,7 +70,7 @@ pub(super) struct Families {
     outcomes: Family<OutcomeLabels, Counter>,
     durations: Family<Labels, Histogram>,
     commands: Family<TypeLabel, Histogram>,
-    followed: Family<FieldLabel, Gauge>,
+    subscriptions: Family<FieldLabel, Gauge>,
     answers: Family<FieldLabel, Counter>,
 }
 
@@ -80,19 +80,19 @@ impl Families {
             outcomes: Family::default(),
             durations: Family::new_with_constructor(Histogram::durations),
             commands: Family::new_with_constructor(Histogram::few),
-            followed: Family::default(),
+            subscriptions: Family::default(),
             answers: Family::default(),
         };
         let what = "Operations by type, first root field, and outcome: ok, or the code of the first \
-            error, or gone where the client hung up before the answer";
+            error, or gone if the client disconnected before the response";
         registry.register("operations", what, families.outcomes.clone());
-        let what = "Time from a read request to its answer; of a subscription, to its first answer";
+        let what = "Time from the received request to its response; of a subscription, to its first response";
         registry.register("operation_duration_seconds", what, families.durations.clone());
-        let what = "Commands of MongoDB that an operation asked for; several may share one";
+        let what = "MongoDB commands that an operation requested; several operations may share one";
         registry.register("operation_commands", what, families.commands.clone());
-        let what = "Subscriptions that are open";
-        registry.register("subscriptions", what, families.followed.clone());
-        let what = "Answers that subscriptions gave";
+        let what = "Open subscriptions";
+        registry.register("subscriptions", what, families.subscriptions.clone());
+        let what = "Responses of subscriptions";
         registry.register("subscription_answers", what, families.answers.clone());
         families
     }
@@ -103,7 +103,7 @@ impl Families {
     ) -> Operations {
         let operation = |r#type: &'static str, field: String| {
             let (labels, families) = (Labels { r#type, field }, self.clone());
-            Arc::new(Operation { labels, families, made: OnceLock::new() })
+            Arc::new(Operation { labels, families, series: OnceLock::new() })
         };
         let mut known: [HashMap<String, Arc<Operation>>; 3] = Default::default();
         for (of, field) in fields {
@@ -111,7 +111,7 @@ impl Families {
         }
         let types = [OperationType::Query, OperationType::Mutation, OperationType::Subscription];
         let others = types.map(|of| operation(of.name(), "other".to_owned()));
-        Operations { known, others, unread: operation("none", "other".to_owned()) }
+        Operations { known, others, unparsed: operation("none", "other".to_owned()) }
     }
 }
 
@@ -122,14 +122,14 @@ pub struct Operations {
     /// By type: operations that begin with a field that the schema doesn't have.
     others: [Arc<Operation>; 3],
     /// Operations whose document couldn't be parsed.
-    unread: Arc<Operation>,
+    unparsed: Arc<Operation>,
 }
 
 impl Operations {
     /// The metrics of this type and first root field; without a type, those of documents that can't be
     /// parsed.
     pub fn of(&self, of: Option<OperationType>, field: Option<&str>) -> &Arc<Operation> {
-        let Some(of) = of else { return &self.unread };
+        let Some(of) = of else { return &self.unparsed };
         let known = field.and_then(|field| self.known[of as usize].get(field));
         known.unwrap_or(&self.others[of as usize])
     }
@@ -140,12 +140,12 @@ impl Operations {
 pub struct Operation {
     labels: Labels,
     families: Families,
-    /// Created at the first use, so that operations that nobody calls aren't exported.
-    made: OnceLock<Made>,
+    /// Created at the first use, so that unused operations aren't exported.
+    series: OnceLock<Series>,
 }
 
 #[derive(Debug)]
-struct Made {
+struct Series {
     ok: Counter,
     duration: Histogram,
     commands: Histogram,
@@ -164,28 +164,28 @@ impl Operation {
 
     /// Counts a response and, if given, the commands that it took. `code` is the code of its first error.
     pub fn answered(&self, code: Option<&str>, took: Duration, commands: Option<u64>) {
-        let made = self.made();
+        let series = self.series();
         match code {
-            None => made.ok.inc(),
+            None => series.ok.inc(),
             Some(code) => self.ended(Cow::Owned(code.to_owned())),
         };
-        made.duration.time(took);
+        series.duration.time(took);
         if let Some(commands) = commands {
-            made.commands.observe(commands);
+            series.commands.observe(commands);
         }
     }
 
-    /// Counts an operation whose client hung up before the response.
-    pub fn given_up(&self) {
+    /// Counts an operation whose client disconnected before the response.
+    pub fn abandoned(&self) {
         self.ended(Cow::Borrowed("gone"));
     }
 
     /// Begins a subscription.
-    pub fn follow(&self) -> Following {
+    pub fn follow(&self) -> OpenSubscription {
         let field = FieldLabel { field: self.labels.field.clone() };
-        let open = self.families.followed.get_or_create_owned(&field);
+        let open = self.families.subscriptions.get_or_create_owned(&field);
         open.inc();
-        Following { open, answers: self.families.answers.get_or_create_owned(&field) }
+        OpenSubscription { open, answers: self.families.answers.get_or_create_owned(&field) }
     }
 
     fn ended(&self, outcome: Cow<'static, str>) -> u64 {
@@ -194,12 +194,12 @@ impl Operation {
         self.families.outcomes.get_or_create(&labels).inc()
     }
 
-    fn made(&self) -> &Made {
-        self.made.get_or_init(|| {
+    fn series(&self) -> &Series {
+        self.series.get_or_init(|| {
             let Labels { r#type, field } = self.labels.clone();
             let labels = OutcomeLabels { r#type, field, outcome: Cow::Borrowed("ok") };
             let of_type = TypeLabel { r#type: self.labels.r#type };
-            Made {
+            Series {
                 ok: self.families.outcomes.get_or_create_owned(&labels),
                 duration: self.families.durations.get_or_create_owned(&self.labels),
                 commands: self.families.commands.get_or_create_owned(&of_type),
@@ -210,19 +210,19 @@ impl Operation {
 
 /// An open subscription, until this is dropped.
 #[derive(Debug)]
-pub struct Following {
+pub struct OpenSubscription {
     open: Gauge,
     answers: Counter,
 }
 
-impl Following {
+impl OpenSubscription {
     /// Counts a response of the subscription.
     pub fn answered(&self) {
         self.answers.inc();
     }
 }
 
-impl Drop for Following {
+impl Drop for OpenSubscription {
     fn drop(&mut self) {
         self.open.dec();
     }

@@ -1,5 +1,5 @@
-//! The metrics of one request, recorded where they occur: how many commands it sends to MongoDB, and how its
-//! mutations are refused.
+//! The metrics of one request, recorded where they occur: the number of its commands to MongoDB, and the refusals
+//! of its mutations.
 
 use std::{borrow::Cow, cell::Cell, future::Future};
 
@@ -23,7 +23,7 @@ struct RefusalLabels {
 impl Refusals {
     pub(super) fn register(registry: &mut Registry) -> Self {
         let refusals = Self::default();
-        let what = "Mutations that were refused as expected, by the type of the refusal";
+        let what = "Refused mutations, by the type of the refusal";
         registry.register("refusals", what, refusals.0.clone());
         refusals
     }
@@ -38,23 +38,23 @@ struct Request {
     refusals: Refusals,
 }
 
-/// Runs a request. Returns its output, and the number of commands that it asked for.
-pub async fn watch<F: Future>(refusals: Refusals, request: F) -> (F::Output, u64) {
-    let noted = async {
+/// Runs a request. Returns its output, and the number of commands that it requested.
+pub async fn count_commands<F: Future>(refusals: Refusals, request: F) -> (F::Output, u64) {
+    let counted = async {
         let output = request.await;
-        (output, REQUEST.with(|noted| noted.commands.get()))
+        (output, REQUEST.with(|current| current.commands.get()))
     };
-    REQUEST.scope(Request { commands: Cell::new(0), refusals }, noted).await
+    REQUEST.scope(Request { commands: Cell::new(0), refusals }, counted).await
 }
 
 /// Counts a command; does nothing outside a request.
 pub fn command() {
-    let _outside = REQUEST.try_with(|noted| noted.commands.set(noted.commands.get() + 1));
+    let _outside = REQUEST.try_with(|current| current.commands.set(current.commands.get() + 1));
 }
 
 /// Counts the refusal of a room's mutation; does nothing outside a request.
 pub fn refused(room: &'static str, mutation: String, refusal: Cow<'static, str>) {
-    let _outside = REQUEST.try_with(|noted| {
-        noted.refusals.0.get_or_create(&RefusalLabels { room, mutation, refusal }).inc()
+    let _outside = REQUEST.try_with(|current| {
+        current.refusals.0.get_or_create(&RefusalLabels { room, mutation, refusal }).inc()
     });
 }

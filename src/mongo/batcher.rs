@@ -1,11 +1,14 @@
 //! Batches items of many requests, such as keys, into few commands.
 //!
-//! Items that arrive while a command is in flight are sent together in the next one. There is no delay if no
-//! command is in flight, except that the items of one request which are queued in one poll are sent
-//! [together]. A second command is sent in parallel if [enough](Source::ENOUGH) items are queued,
-//! if one has waited too long, or if batches are too small to be worth waiting for; there are at most
-//! [`LANES`] commands. An item never joins a command that was already sent, so that an answer is never older
-//! than its item. Nothing is cached beyond that.
+//! Items that arrive while a command is in flight are sent in one command after it. If no command is in flight,
+//! an item is sent at once; the items that a request queues in one poll are [batched].
+//!
+//! A second command is sent in parallel in one of three cases: [enough items](Source::THRESHOLD) are queued, an
+//! item has waited too long, or batches are too small to be worth waiting for. At most [`MAX_LANES`] commands
+//! are in flight.
+//!
+//! An item never joins a command that was already sent, and answers aren't cached. An answer is therefore never
+//! older than its item.
 
 use std::{
     cell::RefCell,
@@ -26,20 +29,20 @@ use tokio::{
 };
 use tracing::{Instrument as _, Span};
 
-use super::driver::PATIENCE;
-use crate::{error::Error, traces::Question};
+use super::driver::REPLY_TIMEOUT;
+use crate::{error::Error, traces::ItemSpan};
 
 /// Maximum number of commands of one kind in flight.
-const LANES: usize = 2;
+const MAX_LANES: usize = 2;
 /// Batches of up to this size are too small to be worth waiting for.
-const FEW: usize = 3;
-/// Interval of the check for items that have waited too long. If nothing was sent between two checks, the
-/// command in flight may never end, and the queue is due. An item may therefore wait for twice as long.
-const LONG: Duration = Duration::from_millis(250);
+const SMALL_BATCH: usize = 3;
+/// Interval of the check for items that have waited too long. If no command was sent between two checks, the
+/// queue is overdue, because the command in flight may never end. An item waits for at most two intervals.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Maximum number of items per command.
-const BATCH: usize = 512;
+const MAX_BATCH: usize = 512;
 /// Maximum number of queued items; more are refused as `Unavailable`.
-const QUEUE: usize = 65_536;
+const MAX_QUEUE: usize = 65_536;
 
 /// Answers items of one kind.
 pub(super) trait Source: Send + Sync + Sized + 'static {
@@ -47,86 +50,90 @@ pub(super) trait Source: Send + Sync + Sized + 'static {
     type Value: Send + 'static;
     /// The answer to one item.
     type Answer: Send + 'static;
-    /// Number of queued items that is always worth a separate command. A command with fewer items would cost
-    /// the driver and the server as much, and these items are answered as soon by the command after the one
-    /// in flight.
-    const ENOUGH: usize = 128;
+    /// Number of queued items that justifies a second command. A command with fewer items costs the driver and
+    /// the server as much, and its items are answered as soon by the next command after the one in flight.
+    const THRESHOLD: usize = 128;
 
-    /// Answers all items, with as few commands as possible. A caller whose item gets no answer receives
+    /// Answers all items, with as few commands as possible. The caller of an item without an answer receives
     /// `Internal`.
-    fn answer(&self, batch: Vec<Waiting<Self>>) -> impl Future<Output = ()> + Send;
+    fn answer(&self, batch: Vec<Item<Self>>) -> impl Future<Output = ()> + Send;
 
-    /// The span of a command for this many items; `traced` are those that have spans.
-    fn span(&self, traced: &[Question], questions: usize) -> Span;
+    /// The span of a command for `count` items; `traced` are the spans of these items.
+    fn span(&self, traced: &[ItemSpan], count: usize) -> Span;
 }
 
 /// A queued item.
-pub(super) struct Waiting<S: Source> {
+pub(super) struct Item<S: Source> {
     /// Value of the item.
     pub(super) value: S::Value,
     /// Receives the answer.
     pub(super) answer: oneshot::Sender<S::Answer>,
-    question: Question,
+    span: ItemSpan,
 }
 
 /// The batcher of one kind of item.
-pub(super) struct Batches<S: Source> {
+pub(super) struct Batcher<S: Source> {
     source: S,
-    queue: Mutex<Queue<Waiting<S>>>,
+    queue: Mutex<Queue<Item<S>>>,
     /// Metric: the number of queued items.
     waiting: Gauge,
 }
 
-struct Queue<W> {
-    waiting: VecDeque<W>,
+struct Queue<I> {
+    items: VecDeque<I>,
     /// Open lanes. Each has one command in flight, or is about to send one.
     lanes: usize,
     /// Commands in flight.
-    sent: usize,
+    commands_in_flight: usize,
     /// Items in the commands in flight.
-    carried: usize,
+    items_in_flight: usize,
     /// Items in the command that ended last.
-    before: usize,
+    last_batch: usize,
     /// Whether an item has waited too long.
-    is_due: bool,
+    is_overdue: bool,
     /// Whether a command was sent, or the queue became non-empty, since the last check.
-    is_moving: bool,
+    has_progressed: bool,
 }
 
-impl<W> Queue<W> {
-    /// Number of queued items that is worth another command; `many` items always are.
-    fn enough(&self, many: usize) -> usize {
-        match self.carried.max(self.before) {
-            _ if self.is_due || self.carried == 0 => 1,
-            most if most <= FEW => self.carried,
-            _ => many,
+impl<I> Default for Queue<I> {
+    fn default() -> Self {
+        Self {
+            items: VecDeque::new(),
+            lanes: 0,
+            commands_in_flight: 0,
+            items_in_flight: 0,
+            last_batch: 0,
+            is_overdue: false,
+            has_progressed: false,
+        }
+    }
+}
+
+impl<I> Queue<I> {
+    /// Number of queued items from which the next command is sent. It is never higher than `threshold`.
+    fn required(&self, threshold: usize) -> usize {
+        match self.items_in_flight.max(self.last_batch) {
+            _ if self.is_overdue || self.items_in_flight == 0 => 1,
+            largest if largest <= SMALL_BATCH => self.items_in_flight,
+            _ => threshold,
         }
     }
 
-    fn is_worth_one(&self, many: usize) -> bool {
-        self.waiting.len() >= self.enough(many)
+    /// Whether enough items are queued for the next command.
+    fn is_ready(&self, threshold: usize) -> bool {
+        self.items.len() >= self.required(threshold)
     }
 
-    /// Whether there may be another lane, and none is about to send the queue.
+    /// Whether another lane is permitted, and no lane is about to send the queue.
     fn may_open_lane(&self) -> bool {
-        self.lanes == self.sent && self.lanes < LANES
+        self.lanes == self.commands_in_flight && self.lanes < MAX_LANES
     }
 }
 
-impl<S: Source> Batches<S> {
+impl<S: Source> Batcher<S> {
     /// Creates the batcher of `source`. `waiting` is the metric of queued items.
     pub(super) fn new(source: S, waiting: Gauge) -> Arc<Self> {
-        let nobody = VecDeque::new();
-        let queue = Queue {
-            waiting: nobody,
-            lanes: 0,
-            sent: 0,
-            carried: 0,
-            before: 0,
-            is_due: false,
-            is_moving: false,
-        };
-        Arc::new(Self { source, queue: Mutex::new(queue), waiting })
+        Arc::new(Self { source, queue: Mutex::default(), waiting })
     }
 
     /// Returns the answer to one item.
@@ -134,110 +141,108 @@ impl<S: Source> Batches<S> {
     /// # Errors
     /// `Unavailable` if too many items are queued or no answer comes in time; `Internal` if the batch ends
     /// without an answer.
-    pub(super) async fn ask(
+    pub(super) async fn submit(
         self: Arc<Self>,
         value: S::Value,
-        question: &Question,
+        span: &ItemSpan,
     ) -> Result<S::Answer, Error> {
-        let answer = self.enqueue(value, question)?;
-        answered(answer).await
+        let answer = self.enqueue(value, span)?;
+        received(answer).await
     }
 
-    /// Like [`Self::ask`], with a separate command.
+    /// Like [`Self::submit`], with a separate command.
     ///
     /// # Errors
     /// `Unavailable` if no answer comes in time; `Internal` if the batch ends without an answer.
-    pub(super) async fn ask_alone(
+    pub(super) async fn submit_alone(
         self: Arc<Self>,
         value: S::Value,
-        question: &Question,
+        span: &ItemSpan,
     ) -> Result<S::Answer, Error> {
         let (answer, receiver) = oneshot::channel();
-        let waiting = Waiting { value, answer, question: question.clone() };
-        self.answer(vec![waiting]).await;
-        answered(receiver).await
+        self.answer(vec![Item { value, answer, span: span.clone() }]).await;
+        received(receiver).await
     }
 
-    /// Queues an item. If the queue is worth another command, a lane is opened: at once, or at the end of the
-    /// poll that [`together`] surrounds.
+    /// Queues an item. If the queue is ready for another command, a lane is opened: at once, or at the end of
+    /// the current poll of [`batched`].
     fn enqueue(
         self: &Arc<Self>,
         value: S::Value,
-        question: &Question,
+        span: &ItemSpan,
     ) -> Result<oneshot::Receiver<S::Answer>, Error> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.queue();
-        if queue.waiting.len() >= QUEUE {
-            return Err(Error::unavailable("too many questions wait"));
+        if queue.items.len() >= MAX_QUEUE {
+            return Err(Error::unavailable("the queue of the batcher is full"));
         }
-        queue.waiting.push_back(Waiting { value, answer, question: question.clone() });
+        queue.items.push_back(Item { value, answer, span: span.clone() });
         self.waiting.inc();
         // The first item in an empty queue hasn't waited yet.
-        queue.is_moving |= queue.waiting.len() == 1;
-        let is_worth_one = queue.is_worth_one(S::ENOUGH) && queue.may_open_lane();
+        queue.has_progressed |= queue.items.len() == 1;
+        let is_ready = queue.is_ready(S::THRESHOLD) && queue.may_open_lane();
         drop(queue);
-        if is_worth_one {
-            at_the_end(Arc::<Self>::clone(self));
+        if is_ready {
+            open_after_poll(Arc::<Self>::clone(self));
         }
         Ok(receiver)
     }
 
-    /// Opens a lane if there may be another one.
-    fn open_lane(self: &Arc<Self>, queue: &mut Queue<Waiting<S>>) {
+    /// Opens a lane if another one is permitted.
+    fn open_lane(self: &Arc<Self>, queue: &mut Queue<Item<S>>) {
         if queue.may_open_lane() {
             queue.lanes += 1;
             tokio::spawn(Arc::clone(self).lane());
         }
     }
 
-    /// Sends the queue if items have waited since the previous call and no command was sent. Items have no
-    /// timers of their own: a timer that expires before all others wakes the thread that waits for sockets,
+    /// Sends the queue if items have waited since the previous call and no command was sent. A timer for each
+    /// item would cost more: a timer that expires before all others wakes the thread that waits for sockets,
     /// only to shorten its wait.
-    pub(super) fn hasten(self: &Arc<Self>) {
+    pub(super) fn send_overdue(self: &Arc<Self>) {
         let mut queue = self.queue();
-        let is_moving = mem::replace(&mut queue.is_moving, false);
-        if !is_moving && !queue.waiting.is_empty() {
-            queue.is_due = true;
+        let has_progressed = mem::replace(&mut queue.has_progressed, false);
+        if !has_progressed && !queue.items.is_empty() {
+            queue.is_overdue = true;
             self.open_lane(&mut queue);
         }
     }
 
-    /// Sends one command after the other until too few items are queued.
+    /// Sends one command after the other while the queue is ready.
     async fn lane(self: Arc<Self>) {
         while let Some(batch) = self.next() {
             let count = batch.len();
             // A panic must not end the lane. The callers of that batch receive `Internal`.
             let _panicked = AssertUnwindSafe(self.answer(batch)).catch_unwind().await;
             let mut queue = self.queue();
-            queue.sent -= 1;
-            queue.carried -= count;
-            queue.before = count;
+            queue.commands_in_flight -= 1;
+            queue.items_in_flight -= count;
+            queue.last_batch = count;
         }
     }
 
-    /// Returns the next batch. Closes the lane if the queue isn't worth a command; the other lane then sends
-    /// it.
-    fn next(&self) -> Option<Vec<Waiting<S>>> {
+    /// Returns the next batch. Closes the lane if the queue isn't ready; the other lane then sends it.
+    fn next(&self) -> Option<Vec<Item<S>>> {
         let mut queue = self.queue();
-        if !queue.is_worth_one(S::ENOUGH) {
+        if !queue.is_ready(S::THRESHOLD) {
             queue.lanes -= 1;
             return None;
         }
-        let count = queue.waiting.len().min(BATCH);
-        (queue.is_due, queue.is_moving) = (false, true);
-        queue.sent += 1;
-        queue.carried += count;
+        let count = queue.items.len().min(MAX_BATCH);
+        (queue.is_overdue, queue.has_progressed) = (false, true);
+        queue.commands_in_flight += 1;
+        queue.items_in_flight += count;
         self.waiting.dec_by(i64::try_from(count).unwrap_or(i64::MAX));
-        Some(queue.waiting.drain(..count).collect())
+        Some(queue.items.drain(..count).collect())
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue<Waiting<S>>> {
+    fn queue(&self) -> MutexGuard<'_, Queue<Item<S>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn answer(&self, mut batch: Vec<Waiting<S>>) {
-        // Nothing is sent for callers that no longer wait.
-        batch.retain(|waiting| !waiting.answer.is_closed());
+    async fn answer(&self, mut batch: Vec<Item<S>>) {
+        // Callers that no longer wait need no answer.
+        batch.retain(|item| !item.answer.is_closed());
         if batch.is_empty() {
             return;
         }
@@ -247,83 +252,84 @@ impl<S: Source> Batches<S> {
 
     /// The span of the command for a batch. The spans of the items are released: a span ends when its last
     /// handle is dropped.
-    fn span(&self, batch: &mut [Waiting<S>]) -> Span {
-        if !batch.iter().any(|waiting| waiting.question.is_traced()) {
+    fn span(&self, batch: &mut [Item<S>]) -> Span {
+        if !batch.iter().any(|item| item.span.is_traced()) {
             return Span::none();
         }
-        let questions = batch.iter_mut().map(|waiting| mem::take(&mut waiting.question));
-        let traced: Vec<_> = questions.filter(Question::is_traced).collect();
+        let spans = batch.iter_mut().map(|item| mem::take(&mut item.span));
+        let traced: Vec<_> = spans.filter(ItemSpan::is_traced).collect();
         self.source.span(&traced, batch.len())
     }
 }
 
-/// A batcher with a queue that is worth another command.
-trait Open {
+/// A batcher of any kind of item, whose queue is ready for another command.
+trait OpenLane {
     /// Opens a lane, unless another one has sent the queue meanwhile.
     fn open(self: Arc<Self>);
 }
 
-impl<S: Source> Open for Batches<S> {
+impl<S: Source> OpenLane for Batcher<S> {
     fn open(self: Arc<Self>) {
         let mut queue = self.queue();
-        if queue.is_worth_one(S::ENOUGH) {
+        if queue.is_ready(S::THRESHOLD) {
             self.open_lane(&mut queue);
         }
     }
 }
 
 thread_local! {
-    /// The batchers that open a lane at the end of the poll under way, if [`together`] surrounds it.
-    static QUEUED: RefCell<Option<Vec<Arc<dyn Open>>>> = const { RefCell::new(None) };
+    /// The batchers that open a lane at the end of the current poll of [`batched`]; `None` outside of it.
+    static READY: RefCell<Option<Vec<Arc<dyn OpenLane>>>> = const { RefCell::new(None) };
 }
 
-/// Opens a lane at the end of the poll under way, or at once if there is none.
-fn at_the_end(batches: Arc<dyn Open>) {
-    let left = QUEUED.with_borrow_mut(|queued| match queued {
-        Some(queued) => {
-            queued.push(batches);
+/// Opens a lane at the end of the current poll of [`batched`], or at once outside of it.
+fn open_after_poll(batcher: Arc<dyn OpenLane>) {
+    let outside = READY.with_borrow_mut(|ready| match ready {
+        Some(ready) => {
+            ready.push(batcher);
             None
         }
-        None => Some(batches),
+        None => Some(batcher),
     });
-    if let Some(batches) = left {
-        batches.open();
+    if let Some(batcher) = outside {
+        batcher.open();
     }
 }
 
-/// Runs a future so that the items that it queues in one poll are sent together. The references of a list,
-/// which are all queued before the first one has to wait, are then one command. It isn't nested.
-pub async fn together<T>(future: impl Future<Output = T>) -> T {
+/// Runs a future so that the items that it queues in one poll share a command. For example, the references of a
+/// list are all queued before the first of them waits, and are therefore read by one command. Calls must not be
+/// nested.
+pub async fn batched<T>(future: impl Future<Output = T>) -> T {
     /// Opens the lanes when it is dropped, also if the poll panics.
-    struct End;
+    struct EndOfPoll;
 
-    impl Drop for End {
+    impl Drop for EndOfPoll {
         fn drop(&mut self) {
-            QUEUED.take().into_iter().flatten().for_each(Open::open);
+            READY.take().into_iter().flatten().for_each(OpenLane::open);
         }
     }
 
     let mut future = pin!(future);
     poll_fn(|context| {
-        let _end = End;
-        QUEUED.set(Some(Vec::new()));
+        let _end = EndOfPoll;
+        READY.set(Some(Vec::new()));
         future.as_mut().poll(context)
     })
     .await
 }
 
-async fn answered<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {
-    let answered = timeout(PATIENCE, answer).await.map_err(Error::unavailable)?;
-    answered.map_err(|_dropped| Error::internal("a batch ended without an answer"))
+async fn received<A>(answer: oneshot::Receiver<A>) -> Result<A, Error> {
+    let received = timeout(REPLY_TIMEOUT, answer).await.map_err(Error::unavailable)?;
+    received.map_err(|_dropped| Error::internal("a batch ended without an answer"))
 }
 
-/// Calls `hasten` periodically until `held` is dropped.
-pub(super) async fn keep_pace<T>(held: Weak<T>, hasten: fn(&T)) {
-    let mut pace = interval(LONG);
+/// Calls `send_overdue` at intervals until `owner` is dropped.
+pub(super) async fn check_overdue<T>(owner: Weak<T>, send_overdue: fn(&T)) {
+    let mut checks = interval(CHECK_INTERVAL);
     loop {
-        pace.tick().await;
-        let Some(held) = held.upgrade() else { return };
-        hasten(&held);
+        checks.tick().await;
+        let Some(owner) = owner.upgrade() else { return };
+        send_overdue(&owner);
     }
 }
 
@@ -331,23 +337,21 @@ pub(super) async fn keep_pace<T>(held: Weak<T>, hasten: fn(&T)) {
 mod tests {
     use super::*;
 
-    const MANY: usize = 128;
+    const THRESHOLD: usize = 128;
 
-    fn enough(carried: usize, before: usize, is_due: bool) -> usize {
-        let waiting = VecDeque::new();
-        let is_moving = false;
-        let queue = Queue::<()> { waiting, lanes: 0, sent: 0, carried, before, is_due, is_moving };
-        queue.enough(MANY)
+    fn required(items_in_flight: usize, last_batch: usize, is_overdue: bool) -> usize {
+        let queue = Queue::<()> { items_in_flight, last_batch, is_overdue, ..Queue::default() };
+        queue.required(THRESHOLD)
     }
 
     #[test]
-    fn few_go_side_by_side_and_many_go_together() {
-        assert_eq!(enough(0, 0, false), 1, "nothing is on its way");
-        assert_eq!(enough(0, 400, false), 1, "whatever was before");
-        assert_eq!(enough(1, 1, false), 1);
-        assert_eq!(enough(FEW, 1, false), FEW);
-        assert_eq!(enough(FEW + 1, 1, false), MANY);
-        assert_eq!(enough(1, 60, false), MANY, "the one on its way is the odd one");
-        assert_eq!(enough(60, 60, true), 1, "one has waited for long");
+    fn small_batches_run_in_parallel_and_large_ones_are_collected() {
+        assert_eq!(required(0, 0, false), 1, "no command is in flight");
+        assert_eq!(required(0, 400, false), 1, "whatever the last batch was");
+        assert_eq!(required(1, 1, false), 1);
+        assert_eq!(required(SMALL_BATCH, 1, false), SMALL_BATCH);
+        assert_eq!(required(SMALL_BATCH + 1, 1, false), THRESHOLD);
+        assert_eq!(required(1, 60, false), THRESHOLD, "the small batch in flight is an exception");
+        assert_eq!(required(60, 60, true), 1, "an item has waited too long");
     }
 }

@@ -1,4 +1,4 @@
-//! Typed access to one collection. Each function sends one command.
+//! Typed access to one collection. Each function sends one command. `super::bulk` adds the writes of many documents.
 
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
@@ -7,60 +7,24 @@ use mongodb::{
     bson::{Bson, DateTime, Document, RawDocumentBuf, doc},
     options::ReadConcern,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 
-pub use super::{driver::List, loader::Timed};
+pub use super::{
+    driver::List,
+    loader::Timed,
+    stored::{Stored, Version},
+};
 use super::{
-    driver::{PATIENCE, Raw, decode, encode, find_many, insert},
+    driver::{REPLY_TIMEOUT, Raw, decode, encode, find_many, insert},
     guarded::{Guarded, Outcome},
-    indexes::Index,
-    loader::{Fields, Keys, Loader, Lookup},
+    loader::Loader,
+    lookup::{Fields, Keys, Lookup},
     observe,
-    raw_writes::{Answered, update},
 };
 use crate::error::Error;
 
-/// A document type and the collection that holds it.
-pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
-    /// Name of the collection.
-    const COLLECTION: &'static str;
-    /// The indexes that its reads need. A type for a part of another type's documents declares none.
-    const INDEXES: &'static [Index] = &[];
-
-    /// Decodes a document of the collection.
-    ///
-    /// # Errors
-    /// `Internal` if the document has another shape.
-    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
-        decode(&stored)
-    }
-}
-
-/// The version of a document's shape, its field `v`. Decoding a document of a newer version than `NEWEST`
-/// fails. Encoding writes `NEWEST`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Version<const NEWEST: i32>;
-
-impl<const NEWEST: i32> Serialize for Version<NEWEST> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i32(NEWEST)
-    }
-}
-
-impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let found = i32::deserialize(deserializer)?;
-        if found > NEWEST {
-            return Err(serde::de::Error::custom(format!(
-                "the document is of version {found}, this docgate knows up to {NEWEST}"
-            )));
-        }
-        Ok(Self)
-    }
-}
-
-/// One collection, typed. It passes only raw documents to the driver, so that the driver's generic code is
-/// compiled once and not once per document type.
+/// One typed collection. It passes only raw documents to the driver, so that the driver's generic code is compiled
+/// once and not once per document type.
 pub struct Collection<T: Stored> {
     loader: Arc<Loader>,
     holds: PhantomData<fn() -> T>,
@@ -84,7 +48,7 @@ impl<T: Stored> Collection<T> {
         Self { loader: Arc::clone(loader), holds: PhantomData }
     }
 
-    fn inner(&self) -> Raw {
+    pub(super) fn inner(&self) -> Raw {
         self.loader.raw(T::COLLECTION)
     }
 
@@ -144,17 +108,17 @@ impl<T: Stored> Collection<T> {
         fields: &'static [&'static str],
     ) -> Result<Option<T>, Error> {
         let fields = Fields::Only(fields);
-        self.read(Lookup { fields, settled: true, ..Self::BY_ID }, id).await
+        self.read(Lookup { fields, majority: true, ..Self::BY_ID }, id).await
     }
 
-    /// Like [`Self::get`], with read concern `majority`. Flows use it, and so do explanations of a refusal.
+    /// Like [`Self::get`], with read concern `majority`. It is for flows, and for the explanation of a refusal.
     pub async fn get_settled(&self, id: &str) -> Result<Option<T>, Error> {
-        self.read(Lookup { settled: true, ..Self::BY_ID }, id).await
+        self.read(Lookup { majority: true, ..Self::BY_ID }, id).await
     }
 
     /// Like [`Self::get_settled`], with the server's time in the same reply.
     pub async fn get_timed_settled(&self, id: &str) -> Result<Option<Timed<T>>, Error> {
-        let timed = Lookup { fields: Fields::Timed, settled: true, ..Self::BY_ID };
+        let timed = Lookup { fields: Fields::Timed, majority: true, ..Self::BY_ID };
         self.loader.read(timed, id).await?.as_deref().map(decode).transpose()
     }
 
@@ -167,7 +131,7 @@ impl<T: Stored> Collection<T> {
         collection: T::COLLECTION,
         keys: Keys::Unique("_id"),
         fields: Fields::All,
-        settled: false,
+        majority: false,
     };
 
     /// The driver's handle, and the `maxTimeMS` of a read.
@@ -213,9 +177,9 @@ impl<T: Stored> Collection<T> {
         &self,
         list: List,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<T> {
-        let noted = observe::wanted(|| list.command(T::COLLECTION));
+        let recorded = observe::if_collecting(|| list.command(T::COLLECTION));
         let found = find_many(self.inner(), list, self.loader.limit());
-        found.inspect(|_| observe::note_read(noted))
+        found.inspect(|_| observe::record_read(recorded))
     }
 
     /// Inserts `document`. *Refused* means that its `_id` or another unique key is taken.
@@ -229,18 +193,6 @@ impl<T: Stored> Collection<T> {
             Ok(_) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         }
-    }
-
-    /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`; some of the documents may have been inserted.
-    pub async fn insert_many(&self, documents: Vec<T>) -> Result<Vec<usize>, Error> {
-        if documents.is_empty() {
-            return Ok(Vec::new());
-        }
-        let raw = documents.iter().map(encode).collect::<Result<_, _>>()?;
-        insert(self.inner(), raw).await
     }
 
     /// A guarded write: `update` is applied only if `filter` still matches at that moment. `filter` selects
@@ -258,30 +210,6 @@ impl<T: Stored> Collection<T> {
         self.guarded(guard, vec![doc! { "$set": fields }])
     }
 
-    /// Updates every matching document, and returns their number. This is for copies: their version is their
-    /// guard, and the update may be repeated.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`; some of the documents may have been updated.
-    pub async fn update_many(
-        &self,
-        filter: Document,
-        update: impl Into<mongodb::options::UpdateModifications>,
-        array_filters: Vec<Document>,
-    ) -> Result<u64, Error> {
-        let inner = self.inner();
-        let update = update.into();
-        self.inner()
-            .send("update", async move {
-                let mut action = inner.update_many(filter, update);
-                if !array_filters.is_empty() {
-                    action = action.array_filters(array_filters);
-                }
-                Ok(action.await?.matched_count)
-            })
-            .await
-    }
-
     /// Removes the document that `filter` selects, if its guard holds.
     pub async fn remove(&self, filter: Document) -> Outcome<()> {
         let inner = self.inner();
@@ -290,17 +218,6 @@ impl<T: Stored> Collection<T> {
             Ok(_) => Outcome::Refused,
             Err(error) => Outcome::Unknown(error),
         }
-    }
-
-    /// Removes every matching document, and returns their number. This is for removals that may be repeated.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`; some of the documents may have been removed.
-    pub async fn remove_many(&self, filter: Document) -> Result<u64, Error> {
-        let inner = self.inner();
-        let removed =
-            self.inner().send("delete", async move { inner.delete_many(filter).await }).await?;
-        Ok(removed.deleted_count)
     }
 
     /// Number of matching documents, counted up to `limit`.
@@ -326,14 +243,14 @@ impl<T: Stored> Collection<T> {
     {
         let inner = self.inner();
         let read = || doc! { "aggregate": T::COLLECTION, "pipeline": &pipeline, "cursor": {} };
-        let noted = observe::wanted(read);
+        let recorded = observe::if_collecting(read);
         let found = self
             .inner()
             .send("aggregate", async move {
                 inner
                     .aggregate(pipeline)
                     .with_type::<RawDocumentBuf>()
-                    .max_time(RANK_LIMIT)
+                    .max_time(RANK_TIMEOUT)
                     .batch_size(BATCH)
                     .read_concern(ReadConcern::majority())
                     .await?
@@ -341,67 +258,15 @@ impl<T: Stored> Collection<T> {
                     .await
             })
             .await;
-        observe::note_read(noted);
+        observe::record_read(recorded);
         found?.iter().map(decode).collect()
-    }
-
-    /// Applies many upserts in one command, each to the one document that its filter selects. Returns the
-    /// positions that were refused because their guard didn't hold, so that the insert found the key taken.
-    /// This is for bulk work that may be repeated.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`; some of the updates may have been applied.
-    pub async fn upsert_each(
-        &self,
-        updates: Vec<(Document, Vec<Document>)>,
-    ) -> Result<Vec<usize>, Error> {
-        if updates.is_empty() {
-            return Ok(Vec::new());
-        }
-        let done = self.update(updates, true, PATIENCE).await?;
-        let refused = done.refused()?;
-        if !refused.is_empty() {
-            done.told()?;
-        }
-        Ok(refused)
-    }
-
-    /// Applies many guarded updates in one command, each to the one document that its filter selects. Returns
-    /// whether all guards held, but not which of them didn't.
-    ///
-    /// # Errors
-    /// `Unavailable` or `Internal`; some of the updates may have been applied.
-    pub async fn update_all(
-        &self,
-        updates: Vec<(Document, Vec<Document>)>,
-        limit: Duration,
-    ) -> Result<bool, Error> {
-        if updates.is_empty() {
-            return Ok(true);
-        }
-        let wanted = updates.len();
-        let done = self.update(updates, false, limit).await?;
-        Ok(done.refused()?.is_empty() && done.matched()? == wanted)
-    }
-
-    async fn update(
-        &self,
-        updates: Vec<(Document, Vec<Document>)>,
-        upsert: bool,
-        limit: Duration,
-    ) -> Result<Answered, Error> {
-        let updates = updates
-            .into_iter()
-            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert })
-            .collect();
-        update(&self.inner(), updates, limit).await
     }
 
     /// Runs an aggregation (invariants, reports).
     pub async fn aggregate(&self, pipeline: Vec<Document>) -> Result<Vec<Document>, Error> {
         let inner = self.inner();
         self.inner()
-            .send_within(LONG_PATIENCE, "aggregate", async move {
+            .send_within(AGGREGATION_TIMEOUT, "aggregate", async move {
                 inner
                     .aggregate(pipeline)
                     .allow_disk_use(true)
@@ -426,7 +291,7 @@ impl<T: Stored> Collection<T> {
             let filter = last.take().map_or_else(Document::new, |id| doc! { "_id": { "$gt": id } });
             let sort = doc! { "_id": 1 };
             let read = List { filter, sort, limit: i64::from(BATCH), ..List::default() };
-            let batch = find_many(self.inner(), read, PATIENCE).await?;
+            let batch = find_many(self.inner(), read, REPLY_TIMEOUT).await?;
             let Some(end) = batch.last() else { return Ok(()) };
             let id = end
                 .get("_id")
@@ -441,8 +306,8 @@ impl<T: Stored> Collection<T> {
 }
 
 /// `maxTimeMS` of lists that examine more documents than they return.
-const RANK_LIMIT: Duration = Duration::from_secs(10);
+const RANK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Documents per command when a whole collection is read.
 const BATCH: u32 = 1_000;
 /// Time limit of aggregations over whole collections.
-const LONG_PATIENCE: Duration = Duration::from_secs(600);
+const AGGREGATION_TIMEOUT: Duration = Duration::from_secs(600);

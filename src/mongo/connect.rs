@@ -24,19 +24,19 @@ pub async fn connect(uri: &str, name: &str, database: &str) -> mongodb::error::R
 ///
 /// # Errors
 /// The connection string can't be used.
-pub async fn watched(
+pub async fn with_metrics(
     uri: &str,
     name: &str,
     database: &str,
     connections: &Pool,
 ) -> mongodb::error::Result<Database> {
     let mut options = options(uri, name).await?;
-    options.cmap_event_handler = Some(pool::watch(connections.clone()));
+    options.cmap_event_handler = Some(pool::handler(connections.clone()));
     Ok(Client::with_options(options)?.database(database))
 }
 
-/// Options of the client: write concern `majority`, whose writes the server journals by default, one retry by
-/// the driver, and the primary for all commands.
+/// Options of the client: write concern `majority` (the server journals such writes by default), one retry by the
+/// driver, and the primary for all commands.
 ///
 /// # Errors
 /// The connection string can't be used.
@@ -54,17 +54,17 @@ pub async fn options(uri: &str, name: &str) -> mongodb::error::Result<ClientOpti
     Ok(options)
 }
 
-/// Shuts the client down. After that, the driver does nothing more in the background. The shutdown has to
-/// precede the end of the runtime, where tasks of the driver that wait for each other would panic.
+/// Shuts the client down, including the driver's background tasks. The shutdown has to precede the end of the
+/// runtime, at which driver tasks that wait for each other would panic.
 pub async fn close(client: Client) {
-    // The driver waits for sessions and cursors that are still open, and tells the server which have ended.
-    if timeout(CLOSING, client.clone().shutdown()).await.is_err() {
-        let _late = timeout(CLOSING, client.shutdown().immediate(true)).await;
+    // The driver waits for open sessions and cursors, and reports ended sessions to the server.
+    if timeout(CLOSE_TIMEOUT, client.clone().shutdown()).await.is_err() {
+        let _late = timeout(CLOSE_TIMEOUT, client.shutdown().immediate(true)).await;
     }
 }
 
 /// Time limit of the orderly shutdown, and of the immediate shutdown after it.
-const CLOSING: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Checks that the primary answers.
 ///
@@ -76,7 +76,7 @@ pub async fn ping(database: &Database) -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits for the primary for at most `limit`. Calls `waiting` after each failed try, with the error and the
+/// Waits for the primary for at most `limit`. Calls `on_failure` after each failed try, with the error and the
 /// time since the beginning.
 ///
 /// # Errors
@@ -84,14 +84,14 @@ pub async fn ping(database: &Database) -> Result<(), Error> {
 pub async fn wait_for_primary(
     database: &Database,
     limit: Duration,
-    mut waiting: impl FnMut(&Error, Duration),
+    mut on_failure: impl FnMut(&Error, Duration),
 ) -> Result<(), Error> {
     let since = Instant::now();
     loop {
         match ping(database).await {
             Ok(()) => return Ok(()),
             Err(error) if since.elapsed() >= limit => return Err(error),
-            Err(error) => waiting(&error, since.elapsed()),
+            Err(error) => on_failure(&error, since.elapsed()),
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
     }

@@ -1,15 +1,14 @@
-//! Copies of a record in other documents. Each carries the record's version, and is only overwritten if its
-//! version is lower, and then as a whole. A pass may therefore be repeated, overtaken or interrupted at any
-//! point.
+//! Copies of a record in other documents. Each copy carries the record's version. It is overwritten as a whole,
+//! and only if its version is lower. A pass over the copies may therefore be repeated, overtaken or interrupted.
 
 use mongodb::bson::{Bson, Document, doc};
 
 use super::collection::{Collection, Stored};
 use crate::error::Error;
 
-/// The place of a record's copies inside documents of another collection.
+/// The path of a record's copies in the documents of another collection.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct CopyPath {
     /// Path of the array that holds the copies.
     pub array: &'static str,
     /// Field of the element that holds the record's id. The collection needs an index that begins
@@ -19,10 +18,10 @@ pub struct Place {
     pub version: &'static str,
 }
 
-impl Place {
+impl CopyPath {
     /// Writes `fields` (relative to the element) and `version` into every copy of the record `id` that has a
-    /// lower version, in every document of `collection`. All such copies in a document change. Returns the
-    /// number of documents that had one.
+    /// lower version, in every document of `collection`. A document may contain several copies. Returns the
+    /// number of documents with such a copy.
     ///
     /// # Errors
     /// `Unavailable` or `Internal`; some of the copies may have been written, and the pass has to be

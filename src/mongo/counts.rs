@@ -1,8 +1,8 @@
-//! Counters with many writers. Additions that arrive while a command is in flight are sent together in the
-//! next one, with one `$inc` for each document. See `super::batcher`.
+//! Counters with many writers. Additions that arrive while a command is in flight share the next command, which
+//! has one `$inc` for each document. See `super::batcher`.
 //!
 //! Batching costs no durability: a caller is answered when a majority holds its addition. But a count has no
-//! guard, and nothing in the document tells what was added already. Therefore no command is sent twice, and
+//! guard, and the document doesn't record which additions it contains. Therefore no command is sent again, and
 //! without a reply the outcome stays unknown.
 
 use std::{
@@ -18,25 +18,25 @@ use tracing::Span;
 
 use super::{
     Loader, Stored,
-    batcher::{Batches, Source, Waiting, keep_pace},
-    driver::{DUPLICATE_KEY, Raw, note, send_within},
+    batcher::{Batcher, Item, Source, check_overdue},
+    driver::{DUPLICATE_KEY, Raw, record_batched, send_within},
     observe,
-    raw_writes::{Failed, failed},
+    raw_writes::{FailedUpdate, failed_updates},
 };
 use crate::{
     error::Error,
     metrics::{
         Metrics,
-        database::{Command, Commands, Shared},
+        database::{Batches, Command, Commands},
         histogram::Histogram,
     },
-    traces::{self, Question},
+    traces::{self, ItemSpan},
 };
 
 /// Command of additions.
 const UPDATE: &str = "update";
-/// Maximum number of documents per command: a command is a document too, of up to 16 MB.
-const MOST: usize = 1_000;
+/// Maximum number of documents per command: the size of a command is limited to 16 MB, like that of a document.
+const MAX_DOCUMENTS: usize = 1_000;
 /// `maxTimeMS` of a command.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -66,10 +66,10 @@ impl Addition {
 /// The counters of one database.
 pub struct Counters {
     loader: Arc<Loader>,
-    counts: Shared,
+    counts: Batches,
     commands: Commands,
     coalesce: bool,
-    by_collection: Mutex<HashMap<&'static str, Arc<Batches<Counter>>>>,
+    by_collection: Mutex<HashMap<&'static str, Arc<Batcher<Counter>>>>,
 }
 
 impl fmt::Debug for Counters {
@@ -89,53 +89,54 @@ impl Counters {
             coalesce,
             by_collection: Mutex::default(),
         });
-        tokio::spawn(keep_pace(Arc::downgrade(&counters), Self::hasten));
+        tokio::spawn(check_overdue(Arc::downgrade(&counters), Self::send_overdue));
         counters
     }
 
-    /// Applies additions to documents of `T`, none of them twice.
+    /// Applies additions to documents of `T`, each at most once.
     ///
     /// # Errors
     /// `Uncounted` or `Internal`; some of the additions may have been applied.
     pub async fn add<T: Stored>(&self, additions: Vec<Addition>) -> Result<(), Error> {
         let since = Instant::now();
-        let question = Question::new(T::COLLECTION, UPDATE);
-        let batches = self.batches(T::COLLECTION);
+        let span = ItemSpan::new(T::COLLECTION, UPDATE);
+        let batcher = self.batcher(T::COLLECTION);
         let added = if self.coalesce {
-            batches.ask(additions, &question).await
+            batcher.submit(additions, &span).await
         } else {
-            batches.ask_alone(additions, &question).await
+            batcher.submit_alone(additions, &span).await
         };
-        observe::note(T::COLLECTION, UPDATE, since);
+        observe::record(T::COLLECTION, UPDATE, since);
         match added {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(shared)) => Err(of_one(&shared)),
+            Ok(Err(shared)) => Err(error_for_caller(&shared)),
             Err(Error::Unavailable(source)) => Err(Error::Uncounted(source)),
             Err(error) => Err(error),
         }
     }
 
-    fn batches(&self, name: &'static str) -> Arc<Batches<Counter>> {
+    fn batcher(&self, name: &'static str) -> Arc<Batcher<Counter>> {
         let mut all = self.by_collection();
-        let batches = all.entry(name).or_insert_with(|| {
+        let batcher = all.entry(name).or_insert_with(|| {
             let (collection, sent) = (self.loader.raw(name), self.commands.of(name, UPDATE));
-            let counter = Counter { name, collection, together: self.counts.together(name), sent };
-            Batches::new(counter, self.counts.waiting(name))
+            let documents = self.counts.batch_size(name);
+            let counter = Counter { name, collection, documents, sent };
+            Batcher::new(counter, self.counts.waiting(name))
         });
-        Arc::clone(batches)
+        Arc::clone(batcher)
     }
 
-    fn hasten(&self) {
-        self.by_collection().values().for_each(Batches::hasten);
+    fn send_overdue(&self) {
+        self.by_collection().values().for_each(Batcher::send_overdue);
     }
 
-    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batches<Counter>>>> {
+    fn by_collection(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<Batcher<Counter>>>> {
         self.by_collection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The error of a shared command, for one of its callers.
-fn of_one(shared: &Error) -> Error {
+fn error_for_caller(shared: &Error) -> Error {
     let inner = shared.source().map_or_else(|| shared.to_string(), ToString::to_string);
     match shared {
         Error::Internal(_) => Error::internal(inner),
@@ -148,36 +149,36 @@ struct Counter {
     name: &'static str,
     collection: Raw,
     /// Number of documents per command.
-    together: Histogram,
+    documents: Histogram,
     sent: Command,
 }
 
 impl Source for Counter {
     type Value = Vec<Addition>;
     type Answer = Result<(), Arc<Error>>;
-    // A command waits for the disks of a majority, and others can use the processor meanwhile.
-    const ENOUGH: usize = 32;
+    // While a command waits for the disks of a majority, another command can use the processor.
+    const THRESHOLD: usize = 32;
 
-    async fn answer(&self, batch: Vec<Waiting<Self>>) {
+    async fn answer(&self, batch: Vec<Item<Self>>) {
         let mut sums = Sums::default();
-        let asked: Vec<_> = batch
+        let callers: Vec<_> = batch
             .into_iter()
-            .map(|Waiting { value, answer, .. }| {
-                let places: Vec<_> = value.into_iter().map(|one| sums.add(one)).collect();
-                (answer, places)
+            .map(|Item { value, answer, .. }| {
+                let positions: Vec<_> = value.into_iter().map(|one| sums.add(one)).collect();
+                (answer, positions)
             })
             .collect();
         let failed = self.send_all(sums.documents).await;
-        for (answer, places) in asked {
-            let fault = places.iter().find_map(|place| failed.get(place));
+        for (answer, positions) in callers {
+            let fault = positions.iter().find_map(|position| failed.get(position));
             // Sending fails if the caller no longer waits.
             let _gone = answer.send(fault.map_or(Ok(()), |fault| Err(Arc::clone(fault))));
         }
     }
 
-    fn span(&self, traced: &[Question], questions: usize) -> Span {
+    fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
         let database = || self.collection.database_name();
-        traces::shared_command(database, self.name, UPDATE, traced, questions)
+        traces::shared_command(database, self.name, UPDATE, traced, count)
     }
 }
 
@@ -186,17 +187,18 @@ impl Counter {
     async fn send_all(&self, mut sums: Vec<Addition>) -> HashMap<usize, Arc<Error>> {
         let (mut failed, mut first) = (HashMap::new(), 0);
         while !sums.is_empty() {
-            let rest = sums.split_off(sums.len().min(MOST));
-            let places = first..first + sums.len();
-            first = places.end;
+            let rest = sums.split_off(sums.len().min(MAX_DOCUMENTS));
+            let positions = first..first + sums.len();
+            let start = positions.start;
+            first = positions.end;
             match self.send(sums).await {
                 Ok(some) => failed.extend(
-                    some.into_iter().map(|(place, error)| (places.start + place, Arc::new(error))),
+                    some.into_iter().map(|(position, error)| (start + position, Arc::new(error))),
                 ),
                 Err(error) => {
                     // The rest isn't sent: it would take as long, and the callers have waited long enough.
-                    let (error, all) = (Arc::new(error), places.start..places.end + rest.len());
-                    failed.extend(all.map(|place| (place, Arc::clone(&error))));
+                    let (error, all) = (Arc::new(error), start..positions.end + rest.len());
+                    failed.extend(all.map(|position| (position, Arc::clone(&error))));
                     break;
                 }
             }
@@ -207,7 +209,7 @@ impl Counter {
 
     /// Sends one command. Returns the errors, by the position of the document.
     async fn send(&self, sums: Vec<Addition>) -> Result<Vec<(usize, Error)>, Error> {
-        self.together.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
+        self.documents.observe(u64::try_from(sums.len()).unwrap_or(u64::MAX));
         let updates: Vec<Document> = sums.into_iter().map(Addition::update).collect();
         let limit = i64::try_from(LIMIT.as_millis()).unwrap_or(i64::MAX);
         let command = doc! {
@@ -221,19 +223,19 @@ impl Counter {
         let collection = self.collection.clone();
         let call = async move { collection.sessions().run(command).await };
         // `maxTimeMS` doesn't include the time that a command waits before the server starts it.
-        let answered = send_within(LIMIT + Duration::from_secs(1), self.name, UPDATE, call).await;
-        let answered = answered.and_then(|answer| match answer.get_document("writeConcernError") {
-            Ok(unsure) => Err(Error::unavailable(unsure.to_string())),
-            Err(_none) => Ok(answer),
+        let reply = send_within(LIMIT + Duration::from_secs(1), self.name, UPDATE, call).await;
+        let reply = reply.and_then(|reply| match reply.get_document("writeConcernError") {
+            Ok(error) => Err(Error::unavailable(error.to_string())),
+            Err(_none) => Ok(reply),
         });
-        note(&self.sent, since, answered.as_ref().err());
-        let answer = answered?;
-        let fault = |Failed { position, code, error }| match code {
+        record_batched(&self.sent, since, reply.as_ref().err());
+        let reply = reply?;
+        let fault = |FailedUpdate { position, code, error }| match code {
             // Two upserts inserted the document at the same time; this one wasn't counted.
             DUPLICATE_KEY => (position, Error::unavailable(error)),
             _ => (position, error),
         };
-        Ok(failed(&answer)?.into_iter().map(fault).collect())
+        Ok(failed_updates(&reply)?.into_iter().map(fault).collect())
     }
 }
 
@@ -241,23 +243,24 @@ impl Counter {
 #[derive(Default)]
 struct Sums {
     documents: Vec<Addition>,
-    places: HashMap<Document, usize>,
+    /// Position of each document, by its `_id`.
+    positions: HashMap<Document, usize>,
 }
 
 impl Sums {
     /// Adds to the sum of a document, and returns the document's position.
     fn add(&mut self, addition: Addition) -> usize {
-        match self.places.entry(addition.id.clone()) {
-            Entry::Vacant(place) => {
+        match self.positions.entry(addition.id.clone()) {
+            Entry::Vacant(entry) => {
                 self.documents.push(addition);
-                *place.insert(self.documents.len() - 1)
+                *entry.insert(self.documents.len() - 1)
             }
-            Entry::Occupied(place) => {
-                let place = *place.get();
+            Entry::Occupied(entry) => {
+                let position = *entry.get();
                 for (field, amount) in addition.amounts {
-                    *self.documents[place].amounts.entry(field).or_default() += amount;
+                    *self.documents[position].amounts.entry(field).or_default() += amount;
                 }
-                place
+                position
             }
         }
     }

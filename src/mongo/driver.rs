@@ -1,9 +1,9 @@
-//! Calls of the MongoDB driver, in raw documents, so that the driver's generic code is compiled once and not
-//! once per document type.
+//! Calls of the MongoDB driver. All of them use raw documents, so that the driver's generic code is compiled once
+//! and not once per document type.
 //!
-//! Dropping a driver call in flight costs its connection, and under load many dropped calls stall everyone
-//! else for seconds. Therefore each call runs in its own task ([`send`]) and always runs to completion, even
-//! if its caller no longer waits.
+//! Dropping a driver call in flight closes its connection. Under load, many dropped calls stall all other calls
+//! for seconds. Therefore each call runs in its own task ([`send`]) and always runs to completion, even if its
+//! caller no longer waits.
 
 use std::{
     future::Future,
@@ -66,7 +66,7 @@ impl Raw {
         self.namespace().db
     }
 
-    /// Runs one command of the collection like the function [`send`], and records its metrics and a span.
+    /// Runs one command of the collection as the function [`send`] does, and records its metrics and a span.
     ///
     /// # Errors
     /// As [`send`].
@@ -79,12 +79,12 @@ impl Raw {
         T: Send + 'static,
         C: Future<Output = mongodb::error::Result<T>> + Send + 'static,
     {
-        self.send_within(PATIENCE, command, call)
+        self.send_within(REPLY_TIMEOUT, command, call)
     }
 
     pub(super) fn send_within<T, C>(
         &self,
-        patience: Duration,
+        time_limit: Duration,
         command: &'static str,
         call: C,
     ) -> impl Future<Output = Result<T, Error>> + use<T, C>
@@ -95,17 +95,17 @@ impl Raw {
         let span = traces::command(|| self.database_name(), self.name, command);
         let counted = self.commands.of(self.name, command);
         let since = Instant::now();
-        let sent = send_within(patience, self.name, command, call);
-        sent.inspect(move |answer| told(&counted, since, &span, answer.as_ref().err()))
+        let sent = send_within(time_limit, self.name, command, call);
+        sent.inspect(move |reply| record(&counted, since, &span, reply.as_ref().err()))
     }
 }
 
-/// Records the metrics of a shared command, and its failure on the current span.
-pub(super) fn note(sent: &Command, since: Instant, error: Option<&Error>) {
-    told(sent, since, &Span::current(), error);
+/// Records the metrics of a batched command, and its failure on the current span.
+pub(super) fn record_batched(sent: &Command, since: Instant, error: Option<&Error>) {
+    record(sent, since, &Span::current(), error);
 }
 
-fn told(sent: &Command, since: Instant, span: &Span, error: Option<&Error>) {
+fn record(sent: &Command, since: Instant, span: &Span, error: Option<&Error>) {
     let failure = error.map(|error| match error {
         Error::Unavailable(_) | Error::Unread(_) | Error::Timeout(_) => "unavailable",
         _ => "failed",
@@ -116,11 +116,12 @@ fn told(sent: &Command, since: Instant, span: &Span, error: Option<&Error>) {
     }
 }
 
-/// Longest time that a caller waits for the reply to one command. The command itself continues, so its
-/// outcome is unknown after that.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest time that a caller waits for the reply to one command. The command continues after that, so that its
+/// outcome is unknown.
+pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Starts one driver call immediately in its own task, and waits for it for at most [`PATIENCE`].
+/// Starts one driver call immediately in its own task, and waits for it for at most
+/// [`REPLY_TIMEOUT`].
 ///
 /// # Errors
 /// `Unavailable` if no reply arrives in time (`Unread` for a read), `Internal` if the task panics, otherwise
@@ -130,13 +131,13 @@ pub(super) fn send<T: Send + 'static>(
     command: &'static str,
     call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
 ) -> impl Future<Output = Result<T, Error>> {
-    send_within(PATIENCE, collection, command, call)
+    send_within(REPLY_TIMEOUT, collection, command, call)
 }
 
-/// Like [`send`], with a time limit of its own. The returned future doesn't contain the call: calls are
+/// Like [`send`], with another time limit. The returned future doesn't contain the call: calls are
 /// large, and each future that awaits one would be as large.
 pub(super) fn send_within<T: Send + 'static>(
-    patience: Duration,
+    time_limit: Duration,
     collection: &str,
     command: &'static str,
     call: impl Future<Output = mongodb::error::Result<T>> + Send + 'static,
@@ -144,15 +145,15 @@ pub(super) fn send_within<T: Send + 'static>(
     let since = Instant::now();
     let sent = tokio::spawn(call);
     // Dropping the handle detaches the task, and the call runs to completion. There is no `async` block here,
-    // because its state would hold the future twice: where it is created and where it is awaited.
-    tokio::time::timeout(patience, sent).map(move |answer| {
-        observe::note(collection, command, since);
+    // because its state would contain two copies of the future: one from its creation, one for its await.
+    tokio::time::timeout(time_limit, sent).map(move |reply| {
+        observe::record(collection, command, since);
         let is_read = matches!(command, "find" | "aggregate");
-        match answer {
-            Ok(Ok(answer)) if is_read => answer.map_err(Error::of_read),
-            Ok(Ok(answer)) => Ok(answer?),
+        match reply {
+            Ok(Ok(reply)) if is_read => reply.map_err(Error::of_read),
+            Ok(Ok(reply)) => Ok(reply?),
             Ok(Err(panicked)) => Err(Error::internal(panicked)),
-            Err(elapsed) if is_read => Err(Error::unavailable(elapsed).unread()),
+            Err(elapsed) if is_read => Err(Error::unavailable(elapsed).for_read()),
             Err(elapsed) => Err(Error::unavailable(elapsed)),
         }
     })
@@ -251,15 +252,20 @@ fn documents(batches: &[RawBatch]) -> mongodb::error::Result<Vec<RawDocumentBuf>
     let mut documents = Vec::new();
     for batch in batches {
         for document in batch.doc_slices()? {
-            documents.push(in_batch(document?)?.to_owned());
+            documents.push(as_document(document?)?.to_owned());
         }
     }
     Ok(documents)
 }
 
 /// Reads one element of a batch as a document.
-pub(super) fn in_batch(element: RawBsonRef<'_>) -> mongodb::error::Result<&RawDocument> {
-    element.as_document().ok_or_else(|| mongodb::error::Error::custom("an element of a batch"))
+pub(super) fn as_document(element: RawBsonRef<'_>) -> mongodb::error::Result<&RawDocument> {
+    element.as_document().ok_or_else(|| malformed("an element of a batch"))
+}
+
+/// The error for a reply of a form that the server never sends.
+pub(super) fn malformed(what: &'static str) -> mongodb::error::Error {
+    mongodb::error::Error::custom(what)
 }
 
 /// Inserts documents unordered. Returns the positions of those whose `_id` or another unique key is taken.

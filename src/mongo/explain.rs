@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// Execution statistics of a read, as `explain` reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Figures {
+pub struct Statistics {
     /// Index keys examined (`totalKeysExamined`).
     pub keys_examined: i64,
     /// Documents examined (`totalDocsExamined`).
@@ -20,18 +20,18 @@ pub struct Figures {
 }
 
 /// Runs the read again under `explain`, which returns statistics and no documents.
-pub async fn figures(database: &Database, read: Document) -> Result<Figures, Error> {
+pub async fn statistics(database: &Database, read: Document) -> Result<Statistics, Error> {
     let explain = doc! { "explain": read, "verbosity": "executionStats" };
     let handle = database.clone();
-    let answer =
+    let reply =
         send(database.name(), "explain", async move { handle.run_command(explain).await }).await?;
-    let statistics = answer.get_document("executionStats").map_err(Error::internal)?;
-    let number = |key: &str| match statistics.get(key) {
+    let stats = reply.get_document("executionStats").map_err(Error::internal)?;
+    let number = |key: &str| match stats.get(key) {
         Some(Bson::Int32(number)) => i64::from(*number),
         Some(Bson::Int64(number)) => *number,
         _ => 0,
     };
-    Ok(Figures {
+    Ok(Statistics {
         keys_examined: number("totalKeysExamined"),
         docs_examined: number("totalDocsExamined"),
         returned: number("nReturned"),

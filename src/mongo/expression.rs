@@ -51,14 +51,14 @@ pub fn both(left: Document, right: Document) -> Document {
 /// Matches strings that begin with `prefix`, as an index range. A value from outside never becomes a pattern.
 pub fn starts_with(prefix: &str) -> Document {
     let mut range = doc! { "$gte": prefix };
-    if let Some(end) = behind(prefix) {
+    if let Some(end) = prefix_end(prefix) {
         range.insert("$lt", end);
     }
     range
 }
 
 /// The first string, in the order of code points, after all that begin with `prefix`.
-fn behind(prefix: &str) -> Option<String> {
+fn prefix_end(prefix: &str) -> Option<String> {
     let mut end: Vec<char> = prefix.chars().collect();
     while let Some(last) = end.pop() {
         // Surrogate code points aren't characters; the next character follows after them.

@@ -1,9 +1,9 @@
-//! File contents in GridFS, which every MongoDB tool can read. A file is split into chunks, each a document,
-//! and one more document describes the file. That document is written last, and belongs to a room.
+//! File contents in GridFS, which every MongoDB tool can read. Each chunk of a file is a document, and one more
+//! document describes the file. The room that owns the file writes that document last.
 //! <https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md>
 //!
-//! The driver's own streams accept no bytes while a chunk is in flight, and can't start in the middle of a
-//! file. Here the next chunks are filled, or requested, while the previous ones are in flight.
+//! The driver's own streams accept no bytes while a chunk is in flight, and can't start in the middle of a file.
+//! Here the next chunks are filled or requested while the previous ones are in flight.
 
 use std::{fmt, mem, ops::Range, time::Duration};
 
@@ -26,11 +26,11 @@ use crate::error::Error;
 /// Size in bytes of each chunk but the last, as the specification recommends.
 pub const CHUNK: usize = 255 * 1024;
 /// Chunks per command.
-const TOGETHER: usize = 4;
+const CHUNKS_PER_COMMAND: usize = 4;
 /// Commands of one download that are in flight or not consumed yet.
-const AHEAD: usize = 2;
-/// Time limit of commands that go through many chunks.
-const PATIENCE: Duration = Duration::from_secs(300);
+const COMMANDS_AHEAD: usize = 2;
+/// Time limit of commands that examine many chunks.
+const BULK_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The index of a files collection, as drivers create it.
 pub const FILES: Index = Index::plain(
@@ -70,7 +70,7 @@ impl Chunks {
             file,
             next: 0,
             filling: Vec::with_capacity(CHUNK),
-            full: Vec::with_capacity(TOGETHER),
+            full: Vec::with_capacity(CHUNKS_PER_COMMAND),
             sent: None,
             digest: Sha256::new(),
             length: 0,
@@ -89,21 +89,21 @@ impl Chunks {
         let (first, end) = (bytes.start / size, bytes.end.div_ceil(size));
         let end = if bytes.is_empty() { first } else { end };
         let chunks = self.clone();
-        stream::iter((first..end).step_by(TOGETHER))
+        stream::iter((first..end).step_by(CHUNKS_PER_COMMAND))
             .map(move |from| {
                 let chunks = chunks.clone();
-                let upto = end.min(from + TOGETHER as u64);
+                let upto = end.min(from + CHUNKS_PER_COMMAND as u64);
                 async move { chunks.find(file, length, from..upto).await }
             })
-            .buffered(AHEAD)
+            .buffered(COMMANDS_AHEAD)
             .map_ok(|found| stream::iter(found.into_iter().map(Ok)))
             .try_flatten()
             .map_ok(move |(start, chunk)| {
                 // The requested part of this chunk.
                 let from = bytes.start.saturating_sub(start);
                 let upto = (bytes.end - start).min(chunk.len() as u64);
-                let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-                chunk.slice(place(from)..place(upto))
+                let offset = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+                chunk.slice(offset(from)..offset(upto))
             })
     }
 
@@ -130,7 +130,7 @@ impl Chunks {
         numbers
             .map(|number| {
                 let start = number * CHUNK as u64;
-                let chunk = found.next().and_then(|document| taken(document, number));
+                let chunk = found.next().and_then(|document| data_of(document, number));
                 let expected = (CHUNK as u64).min(length.saturating_sub(start));
                 let whole = chunk.filter(|chunk| chunk.len() as u64 == expected);
                 let missing = || Error::internal(format!("chunk {number} of {file} isn't whole"));
@@ -145,7 +145,7 @@ impl Chunks {
     /// `Unavailable` or `Internal`; some chunks may have been removed, and the call may be repeated.
     pub async fn remove(&self, file: ObjectId) -> Result<u64, Error> {
         let raw = self.raw.clone();
-        let removed = self.raw.send_within(PATIENCE, "delete", async move {
+        let removed = self.raw.send_within(BULK_TIMEOUT, "delete", async move {
             Ok(raw.delete_many(doc! { "files_id": file }).await?.deleted_count)
         });
         removed.await
@@ -170,7 +170,7 @@ impl Chunks {
         ];
         let found: Vec<Document> = self
             .raw
-            .send_within(PATIENCE, "aggregate", async move {
+            .send_within(BULK_TIMEOUT, "aggregate", async move {
                 let found = raw.aggregate(pipeline).hint(Hint::Name(CHUNKS[0].name.to_owned()));
                 found
                     .allow_disk_use(true)
@@ -185,7 +185,7 @@ impl Chunks {
 }
 
 /// The bytes of a chunk if it has this number, without copying them.
-fn taken(document: RawDocumentBuf, number: u64) -> Option<Bytes> {
+fn data_of(document: RawDocumentBuf, number: u64) -> Option<Bytes> {
     /// A chunk's document as the owner of its bytes.
     struct Data(RawDocumentBuf);
 
@@ -249,7 +249,7 @@ impl Writer {
             if self.filling.len() == CHUNK {
                 self.fill()?;
             }
-            if self.full.len() == TOGETHER {
+            if self.full.len() == CHUNKS_PER_COMMAND {
                 self.send().await?;
             }
         }
@@ -266,7 +266,7 @@ impl Writer {
 
     async fn send(&mut self) -> Result<(), Error> {
         self.wait().await?;
-        let full = mem::replace(&mut self.full, Vec::with_capacity(TOGETHER));
+        let full = mem::replace(&mut self.full, Vec::with_capacity(CHUNKS_PER_COMMAND));
         self.sent = Some(tokio::spawn(insert(self.chunks.raw.clone(), full)));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The guarded write: its condition is part of the update's filter, and isn't checked by a read before it.
+//! The guarded write: its condition is part of the update's filter, instead of a read before the update.
 //!
 //! Source of the pattern: "compare and set" in MongoDB's manual on atomicity of single-document writes,
 //! <https://www.mongodb.com/docs/manual/core/write-operations-atomicity/>.
@@ -27,7 +27,7 @@ pub enum Outcome<T> {
     Applied(T),
     /// The guard didn't hold when the write was evaluated; nothing changed.
     Refused,
-    /// The write may have been applied, or may still be. It is never undone and never shown as refused. The
+    /// The write may have been applied, or may still be. It is never undone and never reported as refused. The
     /// caller gets the error; the flow is repeated under its idempotency key or finished by a sweep.
     Unknown(Error),
 }
@@ -60,15 +60,15 @@ struct Write {
     filter: Document,
     update: UpdateModifications,
     array_filters: Vec<Document>,
-    answer: Option<Document>,
+    projection: Option<Document>,
     limit: Option<Duration>,
     once: bool,
 }
 
 impl<T: DeserializeOwned> Guarded<T> {
     pub(super) fn new(collection: Raw, filter: Document, update: UpdateModifications) -> Self {
-        let (array_filters, answer, limit, once) = (Vec::new(), None, None, false);
-        let write = Write { collection, filter, update, array_filters, answer, limit, once };
+        let (array_filters, projection, limit, once) = (Vec::new(), None, None, false);
+        let write = Write { collection, filter, update, array_filters, projection, limit, once };
         Self { write, holds: PhantomData }
     }
 
@@ -79,7 +79,7 @@ impl<T: DeserializeOwned> Guarded<T> {
         self
     }
 
-    /// The array elements that `$[name]` in the update means.
+    /// Sets the filters of the array elements that `$[name]` in the update selects.
     pub fn array_filters(mut self, filters: Vec<Document>) -> Self {
         self.write.array_filters = filters;
         self
@@ -87,19 +87,19 @@ impl<T: DeserializeOwned> Guarded<T> {
 
     /// Returns only these fields of the document after the write; `T` must be decodable from them.
     pub fn answering(mut self, fields: Document) -> Self {
-        self.write.answer = Some(fields);
+        self.write.projection = Some(fields);
         self
     }
 
-    /// States that the guard no longer holds once the write is applied. MongoDB then doesn't have to keep a
-    /// record of the write to detect a repeated command; see `raw_writes`.
+    /// States that the guard no longer holds after the write. MongoDB then needs no record of the write to
+    /// recognise a repeated command; see `raw_writes`.
     pub fn once(mut self) -> Self {
         self.write.once = true;
         self
     }
 
-    /// Sends the write as `update`, without returning the document, which costs MongoDB less. As with
-    /// [`Self::once`], it may be sent twice.
+    /// Sends the write as `update`, which doesn't return the document and costs MongoDB less. As with
+    /// [`Self::once`], the command may be sent again.
     pub async fn done(self) -> Outcome<()> {
         match self.write.update().await {
             Ok(true) => Outcome::Applied(()),
@@ -128,12 +128,15 @@ impl<T: DeserializeOwned> Guarded<T> {
     /// Sends the write as `findAndModify`.
     pub async fn apply(self) -> Outcome<T> {
         let after = if self.write.once {
-            let after = self.write.once().await;
+            let after = self.write.find_and_modify_raw().await;
             after.and_then(|after| {
                 after.map(bson::deserialize_from_document).transpose().map_err(Error::internal)
             })
         } else {
-            self.write.send().await.and_then(|after| after.as_ref().map(decode).transpose())
+            self.write
+                .find_and_modify()
+                .await
+                .and_then(|after| after.as_ref().map(decode).transpose())
         };
         match after {
             Ok(Some(after)) => Outcome::Applied(after),
@@ -157,31 +160,32 @@ impl Write {
         if updated.refused()?.is_empty() && updated.matched()? > 0 {
             return Ok(true);
         }
-        updated.told()?;
+        updated.check_refusal()?;
         Ok(false)
     }
 
     /// Sends a raw `findAndModify`, and returns the document after the write.
-    async fn once(self) -> Result<Option<Document>, Error> {
+    async fn find_and_modify_raw(self) -> Result<Option<Document>, Error> {
         let change = bson::serialize_to_bson(&self.update).map_err(Error::internal)?;
-        let mut said = doc! { "query": self.filter, "update": change };
+        let mut fields = doc! { "query": self.filter, "update": change };
         if !self.array_filters.is_empty() {
-            said.insert("arrayFilters", self.array_filters);
+            fields.insert("arrayFilters", self.array_filters);
         }
-        if let Some(fields) = self.answer {
-            said.insert("fields", fields);
+        if let Some(projection) = self.projection {
+            fields.insert("fields", projection);
         }
-        find_and_modify(&self.collection, said, self.limit.unwrap_or(DEFAULT_LIMIT)).await
+        find_and_modify(&self.collection, fields, self.limit.unwrap_or(DEFAULT_LIMIT)).await
     }
 
-    async fn send(self) -> Result<Option<RawDocumentBuf>, Error> {
+    /// Sends a `findAndModify` by the driver, and returns the document after the write.
+    async fn find_and_modify(self) -> Result<Option<RawDocumentBuf>, Error> {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        // `maxTimeMS` doesn't include the time that a command waits before the server starts it, so the
-        // gateway itself stops waiting a little later. The command isn't dropped.
-        let patience = limit + Duration::from_secs(1);
+        // `maxTimeMS` doesn't include the time that a command waits before the server starts it. The gateway
+        // therefore waits a little longer. The command isn't dropped.
+        let time_limit = limit + Duration::from_secs(1);
         let handle = self.collection.clone();
         handle
-            .send_within(patience, "findAndModify", async move {
+            .send_within(time_limit, "findAndModify", async move {
                 let mut action = self
                     .collection
                     .find_one_and_update(self.filter, self.update)
@@ -190,13 +194,13 @@ impl Write {
                 if !self.array_filters.is_empty() {
                     action = action.array_filters(self.array_filters);
                 }
-                if let Some(fields) = self.answer {
-                    action = action.projection(fields);
+                if let Some(projection) = self.projection {
+                    action = action.projection(projection);
                 }
                 match action.await {
                     // A duplicate key refuses the write like any other guard.
                     Err(error) if is_duplicate_key(&error) => Ok(None),
-                    answer => answer,
+                    reply => reply,
                 }
             })
             .await

@@ -130,7 +130,7 @@ impl Index {
     }
 
     /// Whether an existing index of the same name has this definition.
-    fn is(&self, existing: &IndexModel) -> bool {
+    fn matches(&self, existing: &IndexModel) -> bool {
         let declared = self.model();
         let (Some(mine), Some(theirs)) = (declared.options, existing.options.as_ref()) else {
             return false;
@@ -167,10 +167,10 @@ fn same_keys(left: &Document, right: &Document) -> bool {
         && left.iter().zip(right).all(|(l, r)| l.0 == r.0 && number(l.1) == number(r.1))
 }
 
-/// Time limit of one `createIndexes`, which takes hours on a large collection.
-const BUILDING: Duration = Duration::from_secs(24 * 3_600);
+/// Time limit of one `createIndexes`, which can take hours on a large collection.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
 
-/// What has to be done about one index.
+/// The comparison of one index with its declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Declared, and exists.
@@ -183,14 +183,14 @@ pub enum Step {
     Undeclared,
 }
 
-/// One entry of the plan: what `docgate indexes` found about one index.
+/// One entry of the plan.
 #[derive(Debug, Clone)]
 pub struct Planned {
     /// The collection.
     pub collection: &'static str,
     /// The index's name.
     pub name: String,
-    /// What has to be done.
+    /// The result of the comparison.
     pub step: Step,
     /// The read that needs it; empty if it isn't declared.
     pub serves: &'static str,
@@ -220,12 +220,12 @@ pub async fn plan(database: &Database, declared: &[Declared]) -> Result<Vec<Plan
     let mut plan = Vec::new();
     let collections = collections(database).await?;
     for (collection, indexes) in declared {
-        let is_there = collections.iter().any(|name| name == collection);
-        let found = if is_there { existing(database, collection).await? } else { Vec::new() };
+        let exists = collections.iter().any(|name| name == collection);
+        let found = if exists { existing(database, collection).await? } else { Vec::new() };
         for index in *indexes {
             let step = match found.iter().find(|model| name_of(model) == index.name) {
                 None => Step::Create,
-                Some(model) if index.is(model) => Step::Keep,
+                Some(model) if index.matches(model) => Step::Keep,
                 Some(_) => Step::Differs,
             };
             plan.push(Planned { collection, name: index.name.into(), step, serves: index.serves });
@@ -254,7 +254,7 @@ pub async fn apply(
 ) -> Result<(), Error> {
     let plan = plan(database, declared).await?;
     for steps in plan.chunk_by(|left, right| left.collection == right.collection) {
-        for step in steps.iter().filter(|step| drop && step.is_in_the_way()) {
+        for step in steps.iter().filter(|step| drop && step.must_be_dropped()) {
             remove(database, step).await?;
         }
         let is_missing = |planned: &&Planned| match planned.step {
@@ -273,8 +273,8 @@ pub async fn apply(
 }
 
 impl Planned {
-    /// Whether the existing index isn't declared, or not in this form.
-    fn is_in_the_way(&self) -> bool {
+    /// Whether the existing index is undeclared or differs from its declaration.
+    fn must_be_dropped(&self) -> bool {
         matches!(self.step, Step::Differs | Step::Undeclared)
     }
 }
@@ -296,6 +296,6 @@ async fn build(
     let models: Vec<_> = indexes.filter(|index| wanted(index)).map(Index::model).collect();
     let handle = database.collection::<Document>(collection);
     let built = async move { handle.create_indexes(models).await };
-    send_within(BUILDING, collection, "createIndexes", built).await?;
+    send_within(BUILD_TIMEOUT, collection, "createIndexes", built).await?;
     Ok(())
 }

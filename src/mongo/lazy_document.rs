@@ -1,8 +1,8 @@
 //! Lazy documents, of which only the selected fields are decoded.
 //!
-//! Decoding a document into an owned type copies each of its strings and walks through all nested values, and
-//! most of these aren't part of the response. A view borrows its fields from the stored bytes, which are
-//! scanned once. Nested values are decoded [later](Later), when they are selected.
+//! Decoding a document into an owned type copies each of its strings and visits all nested values, although most
+//! of them aren't part of the response. A view borrows its fields from the stored bytes, which are scanned once.
+//! Nested values are decoded when they are selected; see [`Later`].
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -12,7 +12,7 @@ use yoke::{Yoke, Yokeable};
 
 use super::{
     Version, driver,
-    raw_bson::{Element, Unfit},
+    raw_bson::{Element, TypeMismatch},
 };
 use crate::error::Error;
 
@@ -22,7 +22,7 @@ pub trait Field<'a>: Sized {
     ///
     /// # Errors
     /// The value has another type.
-    fn read(value: Element<'a>) -> Result<Self, Unfit>;
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch>;
 
     /// The value of a missing field; `None` if the field is required.
     fn absent() -> Option<Self> {
@@ -37,15 +37,15 @@ macro_rules! fields {
         impl<$life> $crate::mongo::lazy_document::Field<$life> for $name {
             fn read(
                 value: $crate::mongo::raw_bson::Element<$life>,
-            ) -> Result<Self, $crate::mongo::raw_bson::Unfit> {
-                use $crate::mongo::{raw_bson::Unfit, lazy_document::Field};
+            ) -> Result<Self, $crate::mongo::raw_bson::TypeMismatch> {
+                use $crate::mongo::{raw_bson::TypeMismatch, lazy_document::Field};
                 $(let mut $field = None;)+
                 for element in value.fields()? {
                     let (key, value) = element?;
                     match key {
                         $(key if key == $key.as_bytes() => {
                             let read = Field::read(value);
-                            $field = Some(read.map_err(|unfit: Unfit| unfit.within($key))?);
+                            $field = Some(read.map_err(|mismatch: TypeMismatch| mismatch.within($key))?);
                         })+
                         _ => {}
                     }
@@ -53,7 +53,7 @@ macro_rules! fields {
                 Ok(Self {
                     $($field: $field
                         .or_else(Field::absent)
-                        .ok_or_else(|| Unfit::default().within($key))?,)+
+                        .ok_or_else(|| TypeMismatch::default().within($key))?,)+
                 })
             }
         }
@@ -81,38 +81,38 @@ macro_rules! view {
 pub(crate) use {fields, view};
 
 impl<'a> Field<'a> for &'a str {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
-        value.as_str().ok_or_else(Unfit::default)
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        value.as_str().ok_or_else(TypeMismatch::default)
     }
 }
 
-/// The server's arithmetic decides the width in which a number is stored; every value that fits is accepted.
+/// The server's arithmetic determines the width of a stored number. Every value that fits is accepted.
 impl<'a> Field<'a> for i32 {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
-        i64::read(value)?.try_into().map_err(|_too_large| Unfit::default())
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        i64::read(value)?.try_into().map_err(|_too_large| TypeMismatch::default())
     }
 }
 
 impl<'a> Field<'a> for i64 {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
-        value.as_integer().ok_or_else(Unfit::default)
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        value.as_integer().ok_or_else(TypeMismatch::default)
     }
 }
 
 impl<'a> Field<'a> for DateTime {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
-        value.as_date_time().ok_or_else(Unfit::default)
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        value.as_date_time().ok_or_else(TypeMismatch::default)
     }
 }
 
 impl<'a, const NEWEST: i32> Field<'a> for Version<NEWEST> {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
-        if i32::read(value)? <= NEWEST { Ok(Self) } else { Err(Unfit::default()) }
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        if i32::read(value)? <= NEWEST { Ok(Self) } else { Err(TypeMismatch::default()) }
     }
 }
 
 impl<'a, T: Field<'a>> Field<'a> for Option<T> {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         if value.is_null() { Ok(None) } else { T::read(value).map(Some) }
     }
 
@@ -123,7 +123,7 @@ impl<'a, T: Field<'a>> Field<'a> for Option<T> {
 
 /// A missing array is empty.
 impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         value.items()?.map(|item| T::read(item?.1)).collect()
     }
 
@@ -137,13 +137,13 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
 pub struct Entries<'a>(pub Vec<(&'a str, &'a str)>);
 
 impl<'a> Field<'a> for Entries<'a> {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
-        let entry = |field: Result<(&'a [u8], Element<'a>), Unfit>| {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        let entry = |field: Result<(&'a [u8], Element<'a>), TypeMismatch>| {
             let (key, value) = field?;
-            let key = str::from_utf8(key).map_err(|_damaged| Unfit::default())?;
+            let key = str::from_utf8(key).map_err(|_damaged| TypeMismatch::default())?;
             Ok((key, Field::read(value)?))
         };
-        value.fields()?.map(entry).collect::<Result<_, Unfit>>().map(Self)
+        value.fields()?.map(entry).collect::<Result<_, TypeMismatch>>().map(Self)
     }
 }
 
@@ -152,10 +152,10 @@ impl<'a> Field<'a> for Entries<'a> {
 pub struct Owned<T>(pub T);
 
 impl<'a, T: DeserializeOwned> Field<'a> for Owned<T> {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
-        let document = value.as_document().ok_or_else(Unfit::default)?;
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        let document = value.as_document().ok_or_else(TypeMismatch::default)?;
         let read = mongodb::bson::deserialize_from_slice(document);
-        read.map(Self).map_err(|_fault| Unfit::default())
+        read.map(Self).map_err(|_fault| TypeMismatch::default())
     }
 }
 
@@ -174,14 +174,14 @@ impl<'a, T: Field<'a>> Later<'a, T> {
     pub fn get(&self) -> Result<T, Error> {
         let read = match self.value {
             Some(value) => T::read(value),
-            None => T::absent().ok_or_else(Unfit::default),
+            None => T::absent().ok_or_else(TypeMismatch::default),
         };
         read.map_err(Error::internal)
     }
 }
 
 impl<'a, T> Field<'a> for Later<'a, T> {
-    fn read(value: Element<'a>) -> Result<Self, Unfit> {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
         Ok(Self { value: Some(value), read_as: PhantomData })
     }
 
@@ -214,7 +214,7 @@ where
         Self::view(document).map_err(Error::internal)
     }
 
-    fn view(document: Arc<RawDocumentBuf>) -> Result<Self, Unfit> {
+    fn view(document: Arc<RawDocumentBuf>) -> Result<Self, TypeMismatch> {
         let attached =
             Yoke::try_attach_to_cart(document, |document| Field::read(Element::of(document)));
         attached.map(Self)
@@ -283,7 +283,7 @@ mod tests {
     });
 
     fn viewed(document: RawDocumentBuf) -> Result<Viewed<Whole<'static>>, String> {
-        Viewed::view(Arc::new(document)).map_err(|unfit| unfit.to_string())
+        Viewed::view(Arc::new(document)).map_err(|mismatch| mismatch.to_string())
     }
 
     #[test]
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_empty() {
+    fn missing_fields_are_empty() {
         let viewed = viewed(rawdoc! { "_id": "x", "v": 1 }).expect("a view");
         assert_eq!(viewed.get().note, None);
         assert!(viewed.get().parts.get().expect("none").is_empty());
@@ -317,16 +317,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_named() {
-        let told = |document| viewed(document).expect_err("unfit");
-        assert!(told(rawdoc! { "v": 1 }).contains("`_id`"));
-        assert!(told(rawdoc! { "_id": "x", "v": 2 }).contains("`v`"), "newer than is known");
-        assert!(told(rawdoc! { "_id": "x", "v": 1, "note": 7 }).contains("`note`"));
-        assert!(told(rawdoc! { "_id": "x", "v": 1, "size": 1_i64 << 40 }).contains("`size`"));
+    fn a_mismatch_names_the_field() {
+        let message = |document| viewed(document).expect_err("a mismatch");
+        assert!(message(rawdoc! { "v": 1 }).contains("`_id`"));
+        assert!(message(rawdoc! { "_id": "x", "v": 2 }).contains("`v`"), "newer than is known");
+        assert!(message(rawdoc! { "_id": "x", "v": 1, "note": 7 }).contains("`note`"));
+        assert!(message(rawdoc! { "_id": "x", "v": 1, "size": 1_i64 << 40 }).contains("`size`"));
         // Nested values are checked only when they are selected.
         let odd = viewed(rawdoc! { "_id": "x", "v": 1, "parts": [{ "name": "a" }] });
-        let fault = odd.expect("a view").get().parts.get().expect_err("unfit");
-        let unfit = std::error::Error::source(&fault).expect("what was odd").to_string();
-        assert!(unfit.contains("`n`"), "{unfit}");
+        let fault = odd.expect("a view").get().parts.get().expect_err("a mismatch");
+        let mismatch = std::error::Error::source(&fault).expect("the mismatch").to_string();
+        assert!(mismatch.contains("`n`"), "{mismatch}");
     }
 }

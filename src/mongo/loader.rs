@@ -1,6 +1,6 @@
 //! Reads by key and of the server's clock, batched over all requests in flight: a `DataLoader` that isn't
-//! bound to one request. See `super::batcher` for the mechanism, and ADR 4 for why it isn't async-graphql's
-//! `DataLoader`.
+//! bound to one request. `super::batcher` describes the mechanism. ADR 4 gives the reasons against
+//! async-graphql's `DataLoader`.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,8 @@ use std::{
 use futures_util::TryStreamExt;
 use mongodb::{
     Database,
-    bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
+    bson::{DateTime, Document, RawDocumentBuf, doc},
+    error::Result as DriverResult,
     options::ReadConcern,
 };
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,9 @@ use tokio::sync::oneshot;
 use tracing::Span;
 
 use super::{
-    batcher::{Batches, Source, Waiting, keep_pace},
-    driver::{List, Raw, in_batch, note},
+    batcher::{Batcher, Item, Source, check_overdue},
+    driver::{List, Raw, as_document, malformed, record_batched},
+    lookup::Lookup,
     observe,
     sessions::Sessions,
 };
@@ -30,126 +32,22 @@ use crate::{
     error::Error,
     metrics::{
         Metrics,
-        database::{Command, Commands, Shared},
+        database::{Batches, Command, Commands},
         histogram::Histogram,
     },
-    traces::{self, Question},
+    traces::{self, ItemSpan},
 };
-
-/// Collection, keys, fields and read concern of a read. Reads with the same lookup share their commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Lookup {
-    pub(super) collection: &'static str,
-    pub(super) keys: Keys,
-    pub(super) fields: Fields,
-    /// Whether the read concern is `majority` instead of `local`.
-    pub(super) settled: bool,
-}
-
-/// The fields in which a value is looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Keys {
-    /// A unique field that holds a string.
-    Unique(&'static str),
-    /// Several fields that hold strings, possibly inside arrays on the path. A document is found if any of
-    /// them has the value.
-    Any(&'static [&'static str]),
-}
-
-impl Keys {
-    fn fields(&self) -> &[&'static str] {
-        match self {
-            Self::Unique(field) => std::slice::from_ref(field),
-            Self::Any(fields) => fields,
-        }
-    }
-
-    fn is_unique(self) -> bool {
-        matches!(self, Self::Unique(_))
-    }
-}
-
-/// The part of a document that a read returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Fields {
-    /// The whole document.
-    All,
-    /// Only these fields; the key must be one of them.
-    Only(&'static [&'static str]),
-    /// The document as `document`, and the server's time as `now`.
-    Timed,
-}
-
-impl Lookup {
-    fn projection(&self) -> Option<Document> {
-        match self.fields {
-            Fields::All => None,
-            Fields::Only(fields) => {
-                Some(fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect())
-            }
-            Fields::Timed => Some(doc! { "now": "$$NOW", "document": "$$ROOT" }),
-        }
-    }
-
-    /// Filter of the documents in which any key field meets `condition`.
-    fn filter(&self, condition: &Bson) -> Document {
-        let one = |key: &&str| doc! { *key: condition };
-        match self.keys.fields() {
-            [key] => one(key),
-            keys => doc! { "$or": keys.iter().map(one).collect::<Vec<_>>() },
-        }
-    }
-
-    /// The values of the key fields in a returned document.
-    fn values<'a>(&self, answered: &'a RawDocument) -> Said<Vec<&'a str>> {
-        let document = match self.fields {
-            Fields::Timed => {
-                answered.get_document("document").map_err(|_fault| odd("no document"))?
-            }
-            Fields::All | Fields::Only(_) => answered,
-        };
-        let mut values = Vec::with_capacity(1);
-        for key in self.keys.fields() {
-            strings_at(document, key, &mut values)?;
-        }
-        Ok(values)
-    }
-}
-
-/// Collects the strings at a path, including those inside arrays on the path.
-fn strings_at<'a>(document: &'a RawDocument, path: &str, found: &mut Vec<&'a str>) -> Said<()> {
-    let (field, rest) =
-        path.split_once('.').map_or((path, None), |(field, rest)| (field, Some(rest)));
-    match document.get(field).map_err(|_fault| odd("a key"))? {
-        Some(RawBsonRef::Array(all)) => {
-            for one in all {
-                string_in(one.map_err(|_fault| odd("a key"))?, rest, found)?;
-            }
-            Ok(())
-        }
-        Some(one) => string_in(one, rest, found),
-        None => Ok(()),
-    }
-}
-
-fn string_in<'a>(value: RawBsonRef<'a>, rest: Option<&str>, found: &mut Vec<&'a str>) -> Said<()> {
-    match (value, rest) {
-        (RawBsonRef::String(value), None) => found.push(value),
-        (RawBsonRef::Document(below), Some(rest)) => strings_at(below, rest, found)?,
-        _ => {}
-    }
-    Ok(())
-}
 
 /// The documents that have one key value.
 type Found = Vec<Arc<RawDocumentBuf>>;
-/// The driver's result of one read.
-type Said<T> = Result<T, mongodb::error::Error>;
+/// The callers that wait for a key value.
+type Callers = Vec<oneshot::Sender<DriverResult<Found>>>;
 
 /// Command of reads by key.
 const FIND: &str = "find";
 /// Command that returns the server's time.
 const HELLO: &str = "hello";
+
 /// A document with the server's time of the read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Timed<T> {
@@ -166,9 +64,9 @@ const NO_COLLECTION: &str = "$cmd";
 pub struct Loader {
     database: Database,
     sessions: Arc<Sessions>,
-    by_lookup: Mutex<HashMap<Lookup, Arc<Batches<Reader>>>>,
-    clock: Arc<Batches<Clock>>,
-    reads: Shared,
+    by_lookup: Mutex<HashMap<Lookup, Arc<Batcher<Reader>>>>,
+    clock: Arc<Batcher<Clock>>,
+    reads: Batches,
     commands: Commands,
     limit: Duration,
     #[cfg(feature = "bench")]
@@ -190,7 +88,7 @@ impl Loader {
         let sessions = Arc::new(Sessions::new(database.clone()));
         let clock = Clock { database: database.clone(), sessions: Arc::clone(&sessions), sent };
         let loader = Arc::new(Self {
-            clock: Batches::new(clock, reads.waiting(NO_COLLECTION)),
+            clock: Batcher::new(clock, reads.waiting(NO_COLLECTION)),
             sessions,
             database,
             by_lookup: Mutex::default(),
@@ -200,7 +98,7 @@ impl Loader {
             #[cfg(feature = "bench")]
             memory: std::sync::OnceLock::new(),
         });
-        tokio::spawn(keep_pace(Arc::downgrade(&loader), Self::hasten));
+        tokio::spawn(check_overdue(Arc::downgrade(&loader), Self::send_overdue));
         loader
     }
 
@@ -235,15 +133,15 @@ impl Loader {
             return Ok(memory.get(value).cloned().into_iter().collect());
         }
         let since = Instant::now();
-        let question = Question::new(lookup.collection, FIND);
-        let answer = self.reader(lookup).ask(value.to_owned(), &question).await;
-        observe::note(lookup.collection, FIND, since);
-        observe::note_read(observe::wanted(|| {
+        let span = ItemSpan::new(lookup.collection, FIND);
+        let answer = self.reader(lookup).submit(value.to_owned(), &span).await;
+        observe::record(lookup.collection, FIND, since);
+        observe::record_read(observe::if_collecting(|| {
             let (filter, projection) = (lookup.filter(&value.into()), lookup.projection());
             let limit = i64::from(lookup.keys.is_unique());
             List { filter, limit, projection, ..List::default() }.command(lookup.collection)
         }));
-        answer.map_err(Error::unread)?.map_err(Error::of_read)
+        answer.map_err(Error::for_read)?.map_err(Error::of_read)
     }
 
     /// `maxTimeMS` of a read.
@@ -254,30 +152,30 @@ impl Loader {
     /// Returns the time of the primary's clock, which is read after this call begins.
     pub async fn now(&self) -> Result<DateTime, Error> {
         let since = Instant::now();
-        let question = Question::new(NO_COLLECTION, HELLO);
-        let answer = Arc::clone(&self.clock).ask((), &question).await;
-        observe::note(self.database.name(), HELLO, since);
+        let span = ItemSpan::new(NO_COLLECTION, HELLO);
+        let answer = Arc::clone(&self.clock).submit((), &span).await;
+        observe::record(self.database.name(), HELLO, since);
         Ok(answer??)
     }
 
-    fn reader(&self, lookup: Lookup) -> Arc<Batches<Reader>> {
+    fn reader(&self, lookup: Lookup) -> Arc<Batcher<Reader>> {
         let mut readers = self.by_lookup();
         let reader = readers.entry(lookup).or_insert_with(|| {
             let name = lookup.collection;
             let collection = self.raw(name);
-            let (keys, sent) = (self.reads.together(name), self.commands.of(name, FIND));
+            let (keys, sent) = (self.reads.batch_size(name), self.commands.of(name, FIND));
             let reader = Reader { lookup, collection, keys, sent, limit: self.limit };
-            Batches::new(reader, self.reads.waiting(name))
+            Batcher::new(reader, self.reads.waiting(name))
         });
         Arc::clone(reader)
     }
 
-    fn hasten(&self) {
-        self.clock.hasten();
-        self.by_lookup().values().for_each(Batches::hasten);
+    fn send_overdue(&self) {
+        self.clock.send_overdue();
+        self.by_lookup().values().for_each(Batcher::send_overdue);
     }
 
-    fn by_lookup(&self) -> MutexGuard<'_, HashMap<Lookup, Arc<Batches<Reader>>>> {
+    fn by_lookup(&self) -> MutexGuard<'_, HashMap<Lookup, Arc<Batcher<Reader>>>> {
         self.by_lookup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -294,16 +192,16 @@ struct Reader {
 
 impl Source for Reader {
     type Value = String;
-    type Answer = Said<Found>;
+    type Answer = DriverResult<Found>;
 
-    async fn answer(&self, batch: Vec<Waiting<Self>>) {
-        let mut waiting: HashMap<String, Vec<oneshot::Sender<Self::Answer>>> = HashMap::new();
-        for Waiting { value, answer, .. } in batch {
+    async fn answer(&self, batch: Vec<Item<Self>>) {
+        let mut waiting: HashMap<String, Callers> = HashMap::new();
+        for Item { value, answer, .. } in batch {
             waiting.entry(value).or_default().push(answer);
         }
         let since = Instant::now();
         let fetched = self.fetch(&mut waiting).await;
-        note(&self.sent, since, fault(&fetched).as_ref());
+        record_batched(&self.sent, since, fault(&fetched).as_ref());
         for answer in waiting.into_values().flatten() {
             // These keys have no document, or the command failed. Sending fails if the caller no longer
             // waits.
@@ -311,18 +209,15 @@ impl Source for Reader {
         }
     }
 
-    fn span(&self, traced: &[Question], questions: usize) -> Span {
+    fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
         let database = || self.collection.database_name();
-        traces::shared_command(database, self.lookup.collection, FIND, traced, questions)
+        traces::shared_command(database, self.lookup.collection, FIND, traced, count)
     }
 }
 
 impl Reader {
     /// Reads the documents, and answers the callers of the keys that are found.
-    async fn fetch(
-        &self,
-        waiting: &mut HashMap<String, Vec<oneshot::Sender<Said<Found>>>>,
-    ) -> Said<()> {
+    async fn fetch(&self, waiting: &mut HashMap<String, Callers>) -> DriverResult<()> {
         let count = waiting.len();
         self.keys.observe(u64::try_from(count).unwrap_or(u64::MAX));
         let mut values = waiting.keys();
@@ -333,7 +228,7 @@ impl Reader {
         };
         let filter = self.lookup.filter(&condition);
         let concern =
-            if self.lookup.settled { ReadConcern::majority() } else { ReadConcern::local() };
+            if self.lookup.majority { ReadConcern::majority() } else { ReadConcern::local() };
         let mut find = self.collection.find(filter).read_concern(concern).max_time(self.limit);
         if let Some(fields) = self.lookup.projection() {
             find = find.projection(fields);
@@ -346,14 +241,14 @@ impl Reader {
         let mut several: HashMap<String, Found> = HashMap::new();
         for batch in self.collection.sessions().find(find).await? {
             for document in batch.doc_slices()? {
-                let answered = in_batch(document?)?;
-                let document = Arc::new(answered.to_owned());
-                for value in self.lookup.values(answered)? {
+                let returned = as_document(document?)?;
+                let document = Arc::new(returned.to_owned());
+                for value in self.lookup.values(returned)? {
                     if unique {
-                        hand_out(waiting, value, || vec![Arc::clone(&document)]);
+                        answer_all(waiting, value, || vec![Arc::clone(&document)]);
                     } else if waiting.contains_key(value) {
                         let found = several.entry(value.to_owned()).or_default();
-                        // A document may have the value twice.
+                        // A document may contain the value several times.
                         if !found.last().is_some_and(|last| Arc::ptr_eq(last, &document)) {
                             found.push(Arc::clone(&document));
                         }
@@ -362,18 +257,14 @@ impl Reader {
             }
         }
         for (value, found) in several {
-            hand_out(waiting, &value, || found.clone());
+            answer_all(waiting, &value, || found.clone());
         }
         Ok(())
     }
 }
 
-/// Answers all callers that asked for this value.
-fn hand_out(
-    waiting: &mut HashMap<String, Vec<oneshot::Sender<Said<Found>>>>,
-    value: &str,
-    found: impl Fn() -> Found,
-) {
+/// Answers all callers that wait for this value.
+fn answer_all(waiting: &mut HashMap<String, Callers>, value: &str, found: impl Fn() -> Found) {
     for answer in waiting.remove(value).into_iter().flatten() {
         let _gone = answer.send(Ok(found()));
     }
@@ -388,30 +279,25 @@ struct Clock {
 
 impl Source for Clock {
     type Value = ();
-    type Answer = Said<DateTime>;
+    type Answer = DriverResult<DateTime>;
 
-    async fn answer(&self, batch: Vec<Waiting<Self>>) {
+    async fn answer(&self, batch: Vec<Item<Self>>) {
         let since = Instant::now();
-        let answered = self.sessions.run(doc! { HELLO: 1 }).await;
-        note(&self.sent, since, fault(&answered).as_ref());
-        let read = |answer: Document| answer.get_datetime("localTime").copied();
-        let now = answered.and_then(|answer| read(answer).map_err(|_| odd("no localTime")));
-        for Waiting { answer, .. } in batch {
+        let reply = self.sessions.run(doc! { HELLO: 1 }).await;
+        record_batched(&self.sent, since, fault(&reply).as_ref());
+        let read = |reply: Document| reply.get_datetime("localTime").copied();
+        let now = reply.and_then(|reply| read(reply).map_err(|_| malformed("no localTime")));
+        for Item { answer, .. } in batch {
             let _gone = answer.send(now.clone());
         }
     }
 
-    fn span(&self, traced: &[Question], questions: usize) -> Span {
+    fn span(&self, traced: &[ItemSpan], count: usize) -> Span {
         let database = || self.database.name().to_owned();
-        traces::shared_command(database, NO_COLLECTION, HELLO, traced, questions)
+        traces::shared_command(database, NO_COLLECTION, HELLO, traced, count)
     }
 }
 
-fn fault<T>(answered: &Said<T>) -> Option<Error> {
-    answered.as_ref().err().map(|fault| Error::from(fault.clone()))
-}
-
-/// The error for a reply that the server never sends.
-fn odd(what: &'static str) -> mongodb::error::Error {
-    mongodb::error::Error::custom(what)
+fn fault<T>(reply: &DriverResult<T>) -> Option<Error> {
+    reply.as_ref().err().map(|fault| Error::from(fault.clone()))
 }

@@ -4,12 +4,15 @@
 //! - `driver`: the calls of the driver, each in its own task
 //! - `sessions`: a pool of driver sessions
 //! - `pool`: connection metrics
-//! - [`collection`]: typed reads and inserts, each one command
+//! - `stored`: document types, and the version of their shape
+//! - [`collection`]: typed reads and writes, each one command
+//! - `bulk`: writes of many documents by one command
 //! - `batcher`: batches items of many requests into few commands
 //! - `loader`: reads by key and of the server's clock, batched over all requests
+//! - `lookup`: the kinds of reads by key that the loader batches
 //! - [`counts`]: counters with many writers, batched over all requests
 //! - [`guarded`]: the guarded write and its three outcomes
-//! - `raw_writes`: write commands without the record that MongoDB keeps of retryable writes
+//! - `raw_writes`: write commands with `maxTimeMS` and without retryable-write sessions
 //! - [`copies`]: versioned copies of a record in other documents
 //! - [`gridfs`]: the contents of files, in chunks
 //! - [`expression`]: the aggregation expressions of guards and updates
@@ -22,6 +25,7 @@
 //! - [`explain`]: execution statistics of a read
 
 mod batcher;
+mod bulk;
 pub mod collection;
 pub mod connect;
 pub mod copies;
@@ -35,14 +39,16 @@ pub mod indexes;
 pub mod keyset;
 pub mod lazy_document;
 mod loader;
+mod lookup;
 pub mod observe;
 mod pool;
 pub mod raw_bson;
 mod raw_writes;
 mod sessions;
+mod stored;
 pub mod watch;
 
-pub use batcher::together;
+pub use batcher::batched;
 pub use collection::{Collection, Stored, Version};
 pub use counts::Counters;
 pub use guarded::Outcome;

@@ -12,19 +12,19 @@ use crate::metrics::request;
 
 /// One command that was sent to MongoDB.
 #[derive(Debug, Clone)]
-pub struct Sent {
+pub struct SentCommand {
     /// Collection, or the database for commands without one.
     pub collection: String,
     /// The command's name in MongoDB, such as `find`.
     pub command: &'static str,
     /// Time from sending the command to the whole reply.
     pub took: Duration,
-    /// The command itself if it is a read, of which [`figures`](super::explain::figures) gives statistics.
+    /// The command itself if it is a read; [`statistics`](super::explain::statistics) runs it again.
     pub read: Option<Document>,
 }
 
 /// The commands of one request.
-pub type Log = Arc<Mutex<Vec<Sent>>>;
+pub type Log = Arc<Mutex<Vec<SentCommand>>>;
 
 tokio::task_local! {
     static LOG: Log;
@@ -36,23 +36,23 @@ pub async fn collect<F: Future>(log: Log, request: F) -> F::Output {
 }
 
 /// Records one command; does nothing outside a request.
-pub(super) fn note(collection: &str, command: &'static str, since: Instant) {
+pub(super) fn record(collection: &str, command: &'static str, since: Instant) {
     request::command();
     // A sweep or a command of the binary has no log.
     let _outside_a_request = LOG.try_with(|log| {
         let took = since.elapsed();
-        let sent = Sent { collection: collection.to_owned(), command, took, read: None };
+        let sent = SentCommand { collection: collection.to_owned(), command, took, read: None };
         log.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
     });
 }
 
-/// The read, if commands are being collected.
-pub(super) fn wanted(read: impl FnOnce() -> Document) -> Option<Document> {
+/// Returns the read if commands are being collected.
+pub(super) fn if_collecting(read: impl FnOnce() -> Document) -> Option<Document> {
     LOG.try_with(|_| read()).ok()
 }
 
 /// Adds the read to the command that was recorded last.
-pub(super) fn note_read(read: Option<Document>) {
+pub(super) fn record_read(read: Option<Document>) {
     let _outside_a_request = LOG.try_with(|log| {
         if let Some(sent) = log.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
             sent.read = read;

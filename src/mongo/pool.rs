@@ -9,11 +9,11 @@ use mongodb::event::{
 use crate::metrics::database::Pool;
 
 /// Returns a handler that counts the connection events of one client.
-pub(super) fn watch(pool: Pool) -> EventHandler<CmapEvent> {
-    EventHandler::callback(move |event| note(&pool, &event))
+pub(super) fn handler(pool: Pool) -> EventHandler<CmapEvent> {
+    EventHandler::callback(move |event| record(&pool, &event))
 }
 
-fn note(pool: &Pool, event: &CmapEvent) {
+fn record(pool: &Pool, event: &CmapEvent) {
     match event {
         CmapEvent::ConnectionCreated(_) => {
             pool.created.inc();

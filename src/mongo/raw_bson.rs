@@ -1,8 +1,8 @@
 //! Reads the bytes of stored documents in one pass (BSON 1.1, <https://bsonspec.org/spec.html>).
 //!
-//! The driver reads each key three times before it is known whether the field is needed: to find its end, to
-//! check that it is UTF-8, and to look for a zero byte in it. Here keys are bytes, and a value is decoded
-//! only when it is read.
+//! The driver reads each key three times, even if the field isn't needed: it finds the end of the key, checks that
+//! the key is UTF-8, and searches it for a zero byte. Here keys are bytes, and a value is decoded only when it is
+//! read.
 
 use std::fmt::{self, Display};
 
@@ -71,16 +71,16 @@ impl<'a> Element<'a> {
     ///
     /// # Errors
     /// The value isn't a document.
-    pub fn fields(self) -> Result<Elements<'a>, Unfit> {
-        self.bytes_of(DOCUMENT).and_then(Elements::within).ok_or_else(Unfit::default)
+    pub fn fields(self) -> Result<Elements<'a>, TypeMismatch> {
+        self.bytes_of(DOCUMENT).and_then(Elements::within).ok_or_else(TypeMismatch::default)
     }
 
     /// The elements of an array, in its order. Their keys are positions.
     ///
     /// # Errors
     /// The value isn't an array.
-    pub fn items(self) -> Result<Elements<'a>, Unfit> {
-        self.bytes_of(ARRAY).and_then(Elements::within).ok_or_else(Unfit::default)
+    pub fn items(self) -> Result<Elements<'a>, TypeMismatch> {
+        self.bytes_of(ARRAY).and_then(Elements::within).ok_or_else(TypeMismatch::default)
     }
 
     fn bytes_of(self, kind: u8) -> Option<&'a [u8]> {
@@ -90,9 +90,9 @@ impl<'a> Element<'a> {
 
 /// A value doesn't have the type that the view declares. Contains the innermost field with a name.
 #[derive(Debug, Clone, Copy, Default, thiserror::Error)]
-pub struct Unfit(Option<&'static str>);
+pub struct TypeMismatch(Option<&'static str>);
 
-impl Unfit {
+impl TypeMismatch {
     /// Adds the field that contains the value.
     #[must_use]
     pub fn within(self, field: &'static str) -> Self {
@@ -100,7 +100,7 @@ impl Unfit {
     }
 }
 
-impl Display for Unfit {
+impl Display for TypeMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(field) => write!(formatter, "`{field}` is missing or can't be read"),
@@ -135,7 +135,7 @@ impl<'a> Elements<'a> {
 }
 
 impl<'a> Iterator for Elements<'a> {
-    type Item = Result<(&'a [u8], Element<'a>), Unfit>;
+    type Item = Result<(&'a [u8], Element<'a>), TypeMismatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -145,7 +145,7 @@ impl<'a> Iterator for Elements<'a> {
         if element.is_none() {
             self.rest = &[]; // the position of the next element is unknown
         }
-        Some(element.ok_or_else(Unfit::default))
+        Some(element.ok_or_else(TypeMismatch::default))
     }
 }
 
@@ -156,7 +156,7 @@ fn zero_in(bytes: &[u8]) -> Option<usize> {
 /// Length in bytes of the value at the beginning of `bytes`.
 fn size(kind: u8, bytes: &[u8]) -> Option<usize> {
     let length = || usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok();
-    let counted = |besides: usize| length()?.checked_add(besides);
+    let length_and = |rest: usize| length()?.checked_add(rest);
     Some(match kind {
         NULL | 0x06 | 0x7f | 0xff => 0, // undefined, max key, min key
         0x08 => 1,                      // boolean
@@ -166,9 +166,9 @@ fn size(kind: u8, bytes: &[u8]) -> Option<usize> {
         0x13 => 16,                           // decimal
         // The length includes itself in documents, arrays and code with scope,
         DOCUMENT | ARRAY | 0x0f => length()?,
-        STRING | 0x0d | 0x0e => counted(4)?, // but not in strings, code and symbols,
-        0x05 => counted(5)?,                 // in binaries, which have a subtype,
-        0x0c => counted(4 + 12)?,            // nor in pointers, which end with an object id.
+        STRING | 0x0d | 0x0e => length_and(4)?, // but not in strings, code and symbols,
+        0x05 => length_and(5)?,                 // in binaries, which have a subtype,
+        0x0c => length_and(4 + 12)?,            // nor in pointers, which end with an object id.
         0x0b => {
             // A regular expression and its options, each ending with a zero byte.
             let options = zero_in(bytes)? + 1;
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_wrote_is_read() {
+    fn documents_of_the_driver_are_read() {
         let written = of_everything();
         let theirs: Vec<_> =
             written.iter_elements().map(|one| one.expect("one").key().as_str()).collect();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_of_the_old_kind_is_passed_over() {
+    fn a_deprecated_pointer_is_skipped() {
         // The driver can't write this type. The bytes follow the specification.
         let mut bytes = vec![0, 0, 0, 0, 0x0c, b'p', 0, 2, 0, 0, 0, b'n', 0];
         bytes.extend([7; 12]);
@@ -244,8 +244,7 @@ mod tests {
         assert!(matches!(driver.get("p"), Ok(Some(RawBsonRef::DbPointer(_)))));
     }
 
-    /// Wherever a document is truncated or changed: nothing is read beyond its end, and what is read lies
-    /// within it.
+    /// Wherever a document is truncated or changed, no byte outside of it is read.
     #[test]
     fn damage_is_an_error() {
         let written = of_everything();

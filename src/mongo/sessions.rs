@@ -1,8 +1,8 @@
 //! A pool of driver sessions that are reused from one command to the next.
 //!
-//! For a command without a session, the driver creates one and spawns a task that waits for its end. None of
-//! these sessions is causally consistent: every command goes to the primary, and reads whose result must be
-//! settled use read concern `majority`. The sessions of failed commands aren't reused.
+//! For a command without a session, the driver creates one and spawns a task that returns it at the end. The
+//! sessions here aren't causally consistent, because every command goes to the primary and reads that need it
+//! use read concern `majority`. The sessions of failed commands aren't reused.
 //! <https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md>
 
 use std::{
@@ -27,9 +27,9 @@ pub(super) struct Sessions {
 }
 
 /// Maximum number of idle sessions: the default size of the connection pool.
-const KEPT: usize = 64;
+const MAX_IDLE: usize = 64;
 /// Age at which an idle session isn't reused any more. MongoDB forgets a session after half an hour.
-const OLD: Duration = Duration::from_secs(15 * 60);
+const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 
 impl Sessions {
     pub(super) fn new(database: Database) -> Self {
@@ -41,10 +41,10 @@ impl Sessions {
     /// # Errors
     /// The driver's error.
     pub(super) async fn run(&self, command: Document) -> Result<Document> {
-        let mut session = self.lend().await?;
-        let answer = self.database.run_command(command).session(&mut session).await?;
-        self.give_back(session);
-        Ok(answer)
+        let mut session = self.acquire().await?;
+        let reply = self.database.run_command(command).session(&mut session).await?;
+        self.release(session);
+        Ok(reply)
     }
 
     /// Returns all batches of a `find`, as the server sent them.
@@ -52,25 +52,25 @@ impl Sessions {
     /// # Errors
     /// The driver's error.
     pub(super) async fn find(&self, find: Find<'_, RawDocumentBuf>) -> Result<Vec<RawBatch>> {
-        let mut session = self.lend().await?;
+        let mut session = self.acquire().await?;
         let mut cursor = find.session(&mut session).batch().await?;
         let batches = cursor.stream(&mut session).try_collect().await?;
         drop(cursor);
-        self.give_back(session);
+        self.release(session);
         Ok(batches)
     }
 
-    async fn lend(&self) -> Result<ClientSession> {
+    async fn acquire(&self) -> Result<ClientSession> {
         let latest = self.idle().pop();
         match latest {
-            Some((session, since)) if since.elapsed() < OLD => Ok(session),
+            Some((session, since)) if since.elapsed() < MAX_AGE => Ok(session),
             _ => self.database.client().start_session().causal_consistency(false).await,
         }
     }
 
-    fn give_back(&self, session: ClientSession) {
+    fn release(&self, session: ClientSession) {
         let mut idle = self.idle();
-        if idle.len() < KEPT {
+        if idle.len() < MAX_IDLE {
             idle.push((session, Instant::now()));
         }
     }

@@ -1,7 +1,7 @@
 //! The change hub: one change stream per collection and gateway, any number of subscribers.
 //!
-//! It reports *which* document changed and how often; subscribers read the document again. Nothing is queued:
-//! a subscriber that falls behind misses only intermediate states, and learns how many.
+//! The hub reports *which* document changed and how often; subscribers read the document again. Changes are
+//! counted and not queued: a slow subscriber misses only intermediate states, and receives their number.
 
 use std::{
     collections::HashMap,
@@ -33,7 +33,7 @@ const LOST: [i32; 3] = [260, 280, 286];
 
 /// Counters of one document since its first subscription. Each subscriber keeps the values that it saw last.
 #[derive(Debug, Clone, Copy, Default)]
-struct News {
+struct Counters {
     /// Number of changes.
     changes: u64,
     /// Number of times that changes may have been missed.
@@ -41,13 +41,13 @@ struct News {
 }
 
 /// The documents of one collection that have subscribers, by `_id`.
-type Followed = HashMap<String, watch::Sender<News>>;
+type Watched = HashMap<String, watch::Sender<Counters>>;
 
 /// The open change streams. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     database: Database,
-    streams: Arc<Mutex<HashMap<&'static str, Followed>>>,
+    streams: Arc<Mutex<HashMap<&'static str, Watched>>>,
     metrics: Streams,
 }
 
@@ -56,41 +56,42 @@ pub struct Changes {
     hub: Hub,
     collection: &'static str,
     id: String,
-    receiver: watch::Receiver<News>,
-    known: News,
+    receiver: watch::Receiver<Counters>,
+    /// The counters that the subscriber saw last.
+    seen: Counters,
 }
 
-/// The changes of a document since the subscriber's last call of [`Changes::heard`].
+/// The changes of a document since the subscriber's last call of [`Changes::take`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct NewChanges {
     /// Number of changes.
-    pub changes: u64,
+    pub count: u64,
     /// Whether more changes may have been missed, because the stream was interrupted and couldn't be resumed.
     pub is_reset: bool,
 }
 
 impl Changes {
-    /// Waits until the document has changed, or may have. Returns `false` if that can't be told any more.
+    /// Waits until the document has changed, or may have. Returns `false` if the subscription has ended.
     pub async fn changed(&mut self) -> bool {
         self.receiver.changed().await.is_ok()
     }
 
     /// Returns the changes since the last call. Later changes still end the wait of [`Self::changed`].
-    pub fn heard(&mut self) -> Heard {
+    pub fn take(&mut self) -> NewChanges {
         let now = *self.receiver.borrow();
-        let known = mem::replace(&mut self.known, now);
-        Heard { changes: now.changes - known.changes, is_reset: now.resets != known.resets }
+        let seen = mem::replace(&mut self.seen, now);
+        NewChanges { count: now.changes - seen.changes, is_reset: now.resets != seen.resets }
     }
 }
 
 impl Drop for Changes {
     fn drop(&mut self) {
         let mut streams = self.hub.streams();
-        if let Some(followed) = streams.get_mut(self.collection)
-            && let Some(sender) = followed.get(&self.id)
+        if let Some(watched) = streams.get_mut(self.collection)
+            && let Some(sender) = watched.get(&self.id)
             && sender.receiver_count() == 1
         {
-            followed.remove(&self.id);
+            watched.remove(&self.id);
         }
     }
 }
@@ -103,9 +104,8 @@ impl Hub {
 
     /// Number of subscribers by collection.
     pub fn subscribers(&self) -> Vec<(&'static str, usize)> {
-        let count =
-            |followed: &Followed| followed.values().map(watch::Sender::receiver_count).sum();
-        self.streams().iter().map(|(name, followed)| (*name, count(followed))).collect()
+        let count = |watched: &Watched| watched.values().map(watch::Sender::receiver_count).sum();
+        self.streams().iter().map(|(name, watched)| (*name, count(watched))).collect()
     }
 
     /// Subscribes to one document. The first subscription of a collection opens its stream, which is closed
@@ -113,34 +113,34 @@ impl Hub {
     pub fn watch(&self, collection: &'static str, id: impl Into<String>) -> Changes {
         let id = id.into();
         let mut streams = self.streams();
-        let followed = streams.entry(collection).or_insert_with(|| {
+        let watched = streams.entry(collection).or_insert_with(|| {
             tokio::spawn(self.clone().follow(collection));
-            Followed::new()
+            Watched::new()
         });
-        let sender = followed.entry(id.clone()).or_default();
+        let sender = watched.entry(id.clone()).or_default();
         let receiver = sender.subscribe();
-        let known = *receiver.borrow();
-        Changes { hub: self.clone(), collection, id, receiver, known }
+        let seen = *receiver.borrow();
+        Changes { hub: self.clone(), collection, id, receiver, seen }
     }
 
     /// Reads the change stream while there are subscribers.
     async fn follow(self, collection: &'static str) {
         let mut token = None;
-        let mut is_late = false;
-        while !self.is_left(collection) {
+        let mut is_reopened = false;
+        while !self.remove_unused(collection) {
             match self.open(collection, token.clone()).await {
                 Ok(mut stream) => {
                     if token.is_none() {
-                        self.tell_all(collection, is_late);
+                        self.notify_all(collection, is_reopened);
                     }
                     if self.read(collection, &mut stream, &mut token).await {
                         return;
                     }
                 }
-                Err(error) => forget_if_lost(collection, &error, &mut token),
+                Err(error) => reset_if_lost(collection, &error, &mut token),
             }
             self.metrics.restarted(collection);
-            is_late = true;
+            is_reopened = true;
             tokio::time::sleep(RETRY).await;
         }
     }
@@ -150,7 +150,7 @@ impl Hub {
         collection: &'static str,
         token: Option<ResumeToken>,
     ) -> mongodb::error::Result<Stream> {
-        // Only the key is needed; the subscribers' own read decides what they may see.
+        // Only the key is needed, because subscribers read the document themselves.
         let only_keys = doc! { "$project": { "operationType": 1, "documentKey": 1 } };
         let collection = self.database.collection::<Document>(collection);
         let watch = collection.watch();
@@ -172,16 +172,16 @@ impl Hub {
                 Ok(event) => {
                     let key = event.and_then(|event| event.document_key);
                     if let Some(id) = key.as_ref().and_then(|key| key.get_str("_id").ok()) {
-                        self.tell(collection, id);
+                        self.notify(collection, id);
                     }
                 }
                 Err(error) => {
-                    forget_if_lost(collection, &error, token);
+                    reset_if_lost(collection, &error, token);
                     return false;
                 }
             }
             *token = stream.resume_token();
-            if self.is_left(collection) {
+            if self.remove_unused(collection) {
                 return true;
             }
         }
@@ -190,40 +190,40 @@ impl Hub {
         false
     }
 
-    fn tell(&self, collection: &'static str, id: &str) {
-        if let Some(sender) = self.streams().get(collection).and_then(|followed| followed.get(id)) {
-            sender.send_modify(|news| news.changes += 1);
+    fn notify(&self, collection: &'static str, id: &str) {
+        if let Some(sender) = self.streams().get(collection).and_then(|watched| watched.get(id)) {
+            sender.send_modify(|counters| counters.changes += 1);
         }
     }
 
     /// Wakes all subscribers: changes before the stream was opened were missed. This is a reset, unless the
     /// stream was opened directly after the first subscription.
-    fn tell_all(&self, collection: &'static str, is_reset: bool) {
-        for sender in self.streams().get(collection).into_iter().flat_map(Followed::values) {
-            sender.send_modify(|news| news.resets += u64::from(is_reset));
+    fn notify_all(&self, collection: &'static str, is_reset: bool) {
+        for sender in self.streams().get(collection).into_iter().flat_map(Watched::values) {
+            sender.send_modify(|counters| counters.resets += u64::from(is_reset));
         }
     }
 
-    /// Removes a stream without subscribers. This uses the same lock as [`Self::watch`], so that nobody
-    /// subscribes to a stream that ends.
-    fn is_left(&self, collection: &'static str) -> bool {
+    /// Removes the stream if it has no subscribers, and returns whether it did. This uses the same lock as
+    /// [`Self::watch`], so that no subscriber joins a stream that ends.
+    fn remove_unused(&self, collection: &'static str) -> bool {
         let mut streams = self.streams();
-        let is_left = streams.get(collection).is_none_or(Followed::is_empty);
-        if is_left {
+        let is_unused = streams.get(collection).is_none_or(Watched::is_empty);
+        if is_unused {
             streams.remove(collection);
         }
-        is_left
+        is_unused
     }
 
-    fn streams(&self) -> MutexGuard<'_, HashMap<&'static str, Followed>> {
+    fn streams(&self) -> MutexGuard<'_, HashMap<&'static str, Watched>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 type Stream = ChangeStream<ChangeStreamEvent<Document>>;
 
-/// Logs the error, and forgets the position if the stream can't be resumed there.
-fn forget_if_lost(
+/// Logs the error, and discards the position if the stream can't be resumed there.
+fn reset_if_lost(
     collection: &'static str,
     error: &mongodb::error::Error,
     token: &mut Option<ResumeToken>,

@@ -1,8 +1,8 @@
 //! Apollo Federation 2: the fields by which a federation gateway resolves entities by their representations.
 //! <https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec>
 //!
-//! `_entities` shows exactly what `node` shows to the same caller. An invalid representation fails alone: the
-//! other ones are answered.
+//! `_entities` shows exactly the same as `node` to the same caller. An invalid representation doesn't affect the
+//! others.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Maximum number of representations of one `_entities` field.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// An entity, which other subgraphs can refer to: the union of all types of [`Node`].
 pub struct Entity(Node);
@@ -105,27 +105,27 @@ impl EntitiesQuery {
         )]
         representations: Vec<Any>,
     ) -> Result<Vec<Option<Result<Entity>>>> {
-        input::at_most("representations", &representations, MOST).map_err(Error::from)?;
+        input::at_most("representations", &representations, MAX).map_err(Error::from)?;
         let (app, requester) = (app(context), requester(context));
         let all = representations.iter().map(|Any(representation)| representation).enumerate();
         let registry = &context.schema_env.registry;
-        let one = |(place, representation)| async move {
-            let found = find_entity(registry, app, requester, place, representation).await;
+        let one = |(index, representation)| async move {
+            let found = find_entity(registry, app, requester, index, representation).await;
             found.map_err(FieldError::from).transpose()
         };
         Ok(join_all(all.map(one)).await)
     }
 }
 
-/// Resolves the representation at this position.
+/// Resolves the representation at this index.
 async fn find_entity(
     registry: &Registry,
     app: &App,
     requester: &Requester,
-    place: usize,
+    index: usize,
     representation: &Value,
 ) -> Result<Option<Entity>, Error> {
-    let field = |name: &str| format!("representations.{place}.{name}");
+    let field = |name: &str| format!("representations.{index}.{name}");
     let given = |name: &str| match representation {
         Value::Object(fields) => fields.get(name),
         _ => None,
@@ -140,7 +140,7 @@ async fn find_entity(
     }
     let Some((key, value)) = keys.iter().find_map(|key| Some((*key, given(key)?))) else {
         let reason = format!("has no key of {typename}: {}", keys.join(" or "));
-        return Err(Error::bad_input(format!("representations.{place}"), reason));
+        return Err(Error::bad_input(format!("representations.{index}"), reason));
     };
     let field = field(key);
     let Ok(value) = ID::parse(value.clone()) else {
@@ -150,7 +150,9 @@ async fn find_entity(
         "sku" => find(app, requester, &NodeKind::Product.id(&value)).await?,
         "path" if domains::has_nodes(app.config(), NodeKind::Category) => {
             let found = categories::operations::category(app, CategoryBy::Path(value.0)).await;
-            found.map_err(|error| at(field, error))?.map(|category| Category(category).into())
+            found
+                .map_err(|error| with_field(field, error))?
+                .map(|category| Category(category).into())
         }
         _ => find(app, requester, &value).await?,
     };
@@ -160,7 +162,7 @@ async fn find_entity(
 }
 
 /// The same error with the field as the caller wrote it.
-fn at(field: String, error: Error) -> Error {
+fn with_field(field: String, error: Error) -> Error {
     match error {
         Error::BadInput { reason, .. } => Error::bad_input(field, reason),
         error => error,

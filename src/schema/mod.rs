@@ -14,19 +14,19 @@ use async_graphql::{
 };
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 
-use switch::Switched;
+use switch::RegistryChanges;
 
 use crate::{
     config::Config,
     domains::{self, Mutation, Subscription},
     engine::{
         cost::Limits,
-        prepared::{PreparedOperation, PreparedOperations, Read},
+        prepared::{Preparation, PreparedOperation, PreparedOperations},
         types::Types,
     },
     error::Error,
     metrics::operations::OperationType,
-    mongo::together,
+    mongo::batched,
 };
 
 /// Query fields of all rooms, and those that belong to no room.
@@ -36,26 +36,26 @@ pub struct Query(entities::EntitiesQuery, nodes::NodesQuery, domains::Queries);
 /// The whole schema, ready to execute requests.
 #[derive(Clone)]
 pub struct GatewaySchema {
-    /// Validates a document by all rules before it executes it.
+    /// The library's schema that validates a document by all rules before it executes it.
     strict: Library,
-    /// Executes documents that are known to be valid; only the limits are checked.
-    quick: Library,
+    /// The library's schema for documents that are known to be valid; it checks only the limits.
+    fast: Library,
     /// The same roots without the library's preparation of a request, for flattened operations.
     queries: Root<Query>,
     mutations: Root<Mutation>,
     types: Arc<Types>,
-    plans: Arc<PreparedOperations>,
+    operations: Arc<PreparedOperations>,
 }
 
 /// Mutations that increment counters.
-const COUNTING: [&str; 1] = ["recordHits"];
+const COUNTER_MUTATIONS: [&str; 1] = ["recordHits"];
 
 type Library = Schema<Root<Query>, Root<Mutation>, Subscription>;
 
 /// A request whose document was parsed.
 pub struct Prepared {
     request: Request,
-    read: Read,
+    preparation: Preparation,
     as_text: bool,
 }
 
@@ -66,38 +66,42 @@ impl Prepared {
         Self { request: self.request.data(data), ..self }
     }
 
-    /// Permits that the answer's data is text, which only [`text::write`](async_graphql::text::write) can
+    /// Permits that the response's data is text, which only [`text::write`](async_graphql::text::write) can
     /// handle.
-    pub fn answer_as_text(&mut self) {
+    pub fn respond_as_text(&mut self) {
         self.as_text = true;
+    }
+
+    fn operation(&self) -> Option<&PreparedOperation> {
+        self.preparation.operation.as_ref()
     }
 
     /// Whether the operation is a subscription.
     pub fn is_subscription(&self) -> bool {
-        self.read.asked.as_ref().is_some_and(PreparedOperation::is_subscription)
+        self.operation().is_some_and(PreparedOperation::is_subscription)
     }
 
     /// Whether the operation is a mutation.
     pub fn is_mutation(&self) -> bool {
-        self.read.asked.as_ref().is_some_and(PreparedOperation::is_mutation)
+        self.operation().is_some_and(PreparedOperation::is_mutation)
     }
 
     /// Whether the operation increments counters. It must not be repeated if its outcome is unknown.
     pub fn is_counting(&self) -> bool {
-        self.read.asked.as_ref().is_some_and(|asked| asked.has_field_of(&COUNTING))
+        self.operation().is_some_and(|operation| operation.has_field_of(&COUNTER_MUTATIONS))
     }
 
-    /// Cost: the estimated number of objects in the answer.
+    /// Cost: the estimated number of objects in the response.
     pub fn cost(&self) -> usize {
-        self.read.cost
+        self.preparation.cost
     }
 
     /// Type of the operation; `None` if the document can't be parsed.
     pub fn operation_type(&self) -> Option<OperationType> {
-        let asked = self.read.asked.as_ref()?;
-        Some(if asked.is_subscription() {
+        let operation = self.operation()?;
+        Some(if operation.is_subscription() {
             OperationType::Subscription
-        } else if asked.is_mutation() {
+        } else if operation.is_mutation() {
             OperationType::Mutation
         } else {
             OperationType::Query
@@ -106,144 +110,144 @@ impl Prepared {
 
     /// Name of the operation, if it has one.
     pub fn name(&self) -> Option<Name> {
-        self.read.asked.as_ref().and_then(PreparedOperation::name).cloned()
+        self.operation().and_then(PreparedOperation::name).cloned()
     }
 
     /// First root field of the operation.
     pub fn first_field(&self) -> Option<&str> {
-        self.read.asked.as_ref().and_then(PreparedOperation::first_field).map(Name::as_str)
+        self.operation().and_then(PreparedOperation::first_field).map(Name::as_str)
     }
 
-    /// Whether the document was parsed and found valid before.
+    /// Whether the document was parsed and validated before.
     pub fn is_known(&self) -> bool {
-        self.read.is_known
+        self.preparation.is_known
     }
 
-    /// How long the answer can be cached for all callers; `None` if it can't. An answer with an error must
+    /// How long the response can be cached for all callers; `None` if it can't. A response with an error must
     /// never be cached.
     pub fn max_age(&self) -> Option<Duration> {
-        self.read.asked.as_ref().and_then(PreparedOperation::max_age)
+        self.operation().and_then(PreparedOperation::max_age)
     }
 }
 
 impl GatewaySchema {
     /// The schema in the schema definition language.
     pub fn sdl(&self) -> String {
-        self.strict.sdl_with_options(printed())
+        self.strict.sdl_with_options(sdl_options())
     }
 
     /// Executes a query or mutation.
     pub async fn execute(&self, mut prepared: Box<Prepared>) -> Response {
-        // A request that was checked before isn't moved.
-        if !prepared.read.is_checked {
-            *prepared = match self.learned(*prepared).await {
+        // The common case, a validated request, isn't moved.
+        if !prepared.preparation.is_validated {
+            *prepared = match self.validated(*prepared).await {
                 Ok(prepared) => prepared,
-                Err(answer) => return answer,
+                Err(response) => return response,
             };
         }
-        let Prepared { request, read, as_text } = &mut *prepared;
-        let asked = read.asked.as_ref().filter(|_| read.is_checked);
-        if let Some((asked, operation)) =
-            asked.and_then(|asked| Some((asked, asked.unconditional()?)))
+        let Prepared { request, preparation, as_text } = &mut *prepared;
+        let operation = preparation.operation.as_ref().filter(|_| preparation.is_validated);
+        if let Some((operation, definition)) =
+            operation.and_then(|operation| Some((operation, operation.unconditional()?)))
         {
-            let as_text = *as_text && asked.is_plain();
+            let as_text = *as_text && operation.is_static();
             // The futures are boxed, because they are large and would be moved several times.
-            let answer = if asked.is_mutation() {
+            let response = if operation.is_mutation() {
                 let direct = self.mutations.direct();
-                direct.map(|direct| direct.execute(operation, request, as_text).boxed())
+                direct.map(|direct| direct.execute(definition, request, as_text).boxed())
             } else {
-                let direct = self.queries.direct().filter(|_| !asked.is_subscription());
-                direct.map(|direct| direct.execute(operation, request, as_text).boxed())
+                let direct = self.queries.direct().filter(|_| !operation.is_subscription());
+                direct.map(|direct| direct.execute(definition, request, as_text).boxed())
             };
-            if let Some(answer) = answer {
-                return self.complete(Some(asked), together(answer).await, true);
+            if let Some(response) = response {
+                return self.complete(Some(operation), batched(response).await, true);
             }
         }
-        let (library, request, asked) = self.for_library(*prepared);
-        let response = together(Box::pin(library.execute(request))).await;
-        self.complete(asked.as_ref(), response, false)
+        let (library, request, operation) = self.for_library(*prepared);
+        let response = batched(Box::pin(library.execute(request))).await;
+        self.complete(operation.as_ref(), response, false)
     }
 
     /// The library schema that executes the request, with the request and its prepared operation.
     fn for_library(&self, prepared: Prepared) -> (&Library, Request, Option<PreparedOperation>) {
-        let Prepared { mut request, read: Read { asked, is_checked, .. }, .. } = prepared;
-        if let Some(asked) = &asked {
-            asked.fill(&mut request, is_checked);
+        let Prepared { mut request, preparation, .. } = prepared;
+        let Preparation { operation, is_validated, .. } = preparation;
+        if let Some(operation) = &operation {
+            operation.set_parsed_document(&mut request, is_validated);
         }
-        (if is_checked { &self.quick } else { &self.strict }, request, asked)
+        (if is_validated { &self.fast } else { &self.strict }, request, operation)
     }
 
-    /// Executes an operation of any type. A subscription answers until it ends.
+    /// Executes an operation of any type. A subscription yields responses until it ends.
     pub fn execute_stream(
         &self,
         prepared: Prepared,
     ) -> impl Stream<Item = Response> + Send + use<> {
         let schema = self.clone();
-        let answers = async move {
-            let prepared = match schema.learned(prepared).await {
+        let responses = async move {
+            let prepared = match schema.validated(prepared).await {
                 Ok(prepared) => prepared,
-                Err(answer) => return stream::once(ready(answer)).boxed(),
+                Err(response) => return stream::once(ready(response)).boxed(),
             };
-            let (library, request, asked) = schema.for_library(prepared);
+            let (library, request, operation) = schema.for_library(prepared);
             let responses = library.execute_stream(request);
-            let complete = move |response| schema.complete(asked.as_ref(), response, false);
+            let complete = move |response| schema.complete(operation.as_ref(), response, false);
             responses.map(complete).boxed()
         };
-        stream::once(answers).flatten()
+        stream::once(responses).flatten()
     }
 
     /// Validates a document that is new, or whose variables may not match their declarations, by all rules
-    /// before anything is executed. It is then executed in the same form as later ones: what a request does
-    /// must not depend on earlier requests.
-    async fn learned(&self, prepared: Prepared) -> Result<Prepared, Response> {
-        let Prepared { request, mut read, as_text } = prepared;
-        let Some(asked) = read.asked.take_if(|_| !read.is_checked) else {
-            return Ok(Prepared { request, read, as_text });
+    /// before any field is executed. The operation is then executed in the same form as those of known
+    /// documents, so that the effect of a request doesn't depend on earlier requests.
+    async fn validated(&self, prepared: Prepared) -> Result<Prepared, Response> {
+        let Prepared { request, mut preparation, as_text } = prepared;
+        let Some(operation) = preparation.operation.take_if(|_| !preparation.is_validated) else {
+            return Ok(Prepared { request, preparation, as_text });
         };
         let check = Request::new(request.query.clone()).variables(request.variables.clone());
         let mut check = check.only_introspection();
         check.operation_name.clone_from(&request.operation_name);
-        asked.fill(&mut check, false);
+        operation.set_parsed_document(&mut check, false);
         let checked = Box::pin(self.strict.execute(check)).await;
-        let is_sound = match &checked.errors[..] {
-            [error] if asked.is_subscription() => error.message == SOUND_SUBSCRIPTION,
-            _ => is_of_execution(&checked),
+        let is_valid = match &checked.errors[..] {
+            [error] if operation.is_subscription() => error.message == VALID_SUBSCRIPTION,
+            _ => was_executed(&checked),
         };
-        if !is_sound {
-            return Err(self.complete(Some(&asked), checked, false));
+        if !is_valid {
+            return Err(self.complete(Some(&operation), checked, false));
         }
-        let learned = self.plans.learn(&self.types, &request, &asked);
-        let asked = learned.map_err(|error| {
+        let added = self.operations.add(&self.types, &request, &operation);
+        let operation = added.map_err(|error| {
             let mut error = async_graphql::Error::from(error).into_server_error(Pos::default());
             error.locations.clear();
             Response::from_errors(vec![error])
         })?;
-        Ok(Prepared {
-            request,
-            read: Read { asked: Some(asked), is_checked: true, ..read },
-            as_text,
-        })
+        let operation = Some(operation);
+        let preparation = Preparation { operation, is_validated: true, ..preparation };
+        Ok(Prepared { request, preparation, as_text })
     }
 
-    /// Parses the document of a request. Validation errors are reported when it is executed.
+    /// Parses the document of a request. Validation errors are reported by its execution.
     ///
     /// # Errors
     /// The operation exceeds a limit.
     pub fn prepare(&self, mut request: Request) -> Result<Prepared, Error> {
-        let read = self.plans.read(&self.types, &mut request)?;
-        Ok(Prepared { request, read, as_text: false })
+        let preparation = self.operations.prepare(&self.types, &mut request)?;
+        Ok(Prepared { request, preparation, as_text: false })
     }
 
-    /// The same schema for another gateway, with limits and prepared operations of its own. This saves
-    /// building the schema again; `federation` and `introspection` must have the same values.
+    /// The same schema for another gateway, with separate limits and prepared operations. This saves building
+    /// the schema again. `federation` and `introspection` must have the same values in `config`.
     #[must_use]
     pub fn for_another(&self, config: &Config) -> Self {
-        Self { plans: Arc::new(PreparedOperations::new(Limits::of(config))), ..self.clone() }
+        let operations = Arc::new(PreparedOperations::new(Limits::of(config)));
+        Self { operations, ..self.clone() }
     }
 
     /// Limits of operations.
     pub fn limits(&self) -> &Limits {
-        self.plans.limits()
+        self.operations.limits()
     }
 
     /// All root fields.
@@ -260,27 +264,27 @@ impl GatewaySchema {
 
     fn complete(
         &self,
-        asked: Option<&PreparedOperation>,
+        operation: Option<&PreparedOperation>,
         mut response: Response,
         is_ordered: bool,
     ) -> Response {
-        if let Some(asked) = asked {
+        if let Some(operation) = operation {
             let Response { data, errors, .. } = &mut response;
-            *data = asked.complete(&self.types, mem::take(data), errors, is_ordered);
+            *data = operation.complete(&self.types, mem::take(data), errors, is_ordered);
         }
         response
     }
 }
 
-/// The library's answer to a valid subscription that is executed like a query.
-const SOUND_SUBSCRIPTION: &str = "Subscriptions are not supported on this transport.";
+/// The library's error for a valid subscription that is executed like a query.
+const VALID_SUBSCRIPTION: &str = "Subscriptions are not supported on this transport.";
 
 /// Whether the request was executed. Errors of the request itself have no path.
-fn is_of_execution(response: &Response) -> bool {
+fn was_executed(response: &Response) -> bool {
     response.errors.iter().all(|error| !error.path.is_empty())
 }
 
-/// Builds the schema of a gateway. The handles and the requester are part of each request.
+/// Builds the schema of a gateway. The handles and the requester are data of each request.
 ///
 /// # Panics
 /// If the library can't parse the schema that it prints, which a test would have detected.
@@ -289,13 +293,13 @@ pub fn build(config: &Config) -> GatewaySchema {
     let strict = library(ValidationMode::Strict, config, &queries, &mutations);
     #[expect(clippy::expect_used, reason = "what the library prints it also reads")]
     let types = Types::of(&parse_schema(strict.sdl()).expect("the schema as it is printed"));
-    let quick = library(ValidationMode::Fast, config, &queries, &mutations);
-    let plans = Arc::new(PreparedOperations::new(Limits::of(config)));
-    GatewaySchema { strict, quick, queries, mutations, types: Arc::new(types), plans }
+    let fast = library(ValidationMode::Fast, config, &queries, &mutations);
+    let operations = Arc::new(PreparedOperations::new(Limits::of(config)));
+    GatewaySchema { strict, fast, queries, mutations, types: Arc::new(types), operations }
 }
 
-/// Maximum nesting that the parser accepts.
-const DEEPEST: usize = 64;
+/// Maximum nesting that the library accepts.
+const MAX_DEPTH: usize = 64;
 
 fn library(
     mode: ValidationMode,
@@ -306,12 +310,12 @@ fn library(
     switch::without(domains::switched_off(config), || {
         let mut builder = builder(mode, queries.clone(), mutations.clone());
         if !config.federation {
-            builder = builder.register_output_type::<subgraph::Alone>();
+            builder = builder.register_output_type::<subgraph::WithoutSubgraph>();
         }
         if !config.introspection {
             builder = builder.disable_suggestions();
         }
-        builder.register_output_type::<Switched>().finish()
+        builder.register_output_type::<RegistryChanges>().finish()
     })
 }
 
@@ -322,8 +326,8 @@ fn builder(
 ) -> SchemaBuilder<Root<Query>, Root<Mutation>, Subscription> {
     Schema::build(queries, mutations, Subscription::default())
         .validation_mode(mode)
-        // docgate's own limit is checked before. This one stops fragments that contain themselves.
-        .limit_recursive_depth(DEEPEST)
+        // docgate's own limit is checked earlier. This one stops fragments that contain themselves.
+        .limit_recursive_depth(MAX_DEPTH)
 }
 
 /// The schema of the default configuration in the schema definition language, as in `schema.graphql`: all rooms,
@@ -333,6 +337,6 @@ pub fn sdl() -> String {
 }
 
 /// Options for printing a schema.
-fn printed() -> SDLExportOptions {
+fn sdl_options() -> SDLExportOptions {
     SDLExportOptions::new().sorted_fields().sorted_enum_items().include_specified_by()
 }

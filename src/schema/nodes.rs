@@ -47,7 +47,7 @@ use crate::{
 };
 
 /// Maximum number of ids of one `nodes` field.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// An object with a global id.
 #[derive(Interface)]
@@ -123,7 +123,7 @@ impl NodesQuery {
         context: &Context<'_>,
         #[graphql(desc = "Global ids of the objects, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Option<Node>>> {
-        input::at_most("ids", &ids, MOST).map_err(Error::from)?;
+        input::at_most("ids", &ids, MAX).map_err(Error::from)?;
         let (app, requester) = (app(context), requester(context));
         Ok(try_join_all(ids.iter().map(|id| find(app, requester, id))).await?)
     }

@@ -17,7 +17,7 @@ use async_graphql::{
 use super::{
     Root,
     nodes::Node,
-    switch::{self, Switched},
+    switch::{self, RegistryChanges},
 };
 use crate::{config::Config, domains};
 
@@ -34,23 +34,23 @@ pub(super) fn entities(registry: &Registry) -> Vec<String> {
     }
 }
 
-/// Keys by which other subgraphs refer to an entity of this type; none if it isn't one.
+/// Keys by which other subgraphs refer to an entity of this type; empty if the type isn't an entity.
 pub(super) fn keys(registry: &Registry, name: &str) -> &'static [&'static str] {
-    let is = |interface: &str| {
+    let implements = |interface: &str| {
         registry.implements.get(name).is_some_and(|interfaces| interfaces.contains(interface))
     };
     match name {
         PRODUCT => &["id", "sku"],
         "Category" => &["id", "path"],
-        _ if is(PRODUCT) => &["id", "sku"],
-        _ if is(&Node::type_name()) => &["id"],
+        _ if implements(PRODUCT) => &["id", "sku"],
+        _ if implements(&Node::type_name()) => &["id"],
         _ => &[],
     }
 }
 
 /// The schema as a subgraph: each entity with its keys.
 pub fn sdl(config: &Config) -> Arc<str> {
-    /// What was printed, by the rooms that are switched off.
+    /// Printed schemas, by the rooms that are switched off.
     static PRINTED: Mutex<BTreeMap<Vec<&str>, Arc<str>>> = Mutex::new(BTreeMap::new());
     let off = domains::switched_off(config);
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,10 +59,11 @@ pub fn sdl(config: &Config) -> Arc<str> {
             // With keys in its registry the library would resolve `_entities` itself. This schema is therefore
             // only printed.
             let schema = super::builder(ValidationMode::Strict, Root::default(), Root::default());
-            let schema = schema.register_output_type::<Keys>().register_output_type::<Switched>();
+            let schema =
+                schema.register_output_type::<Keys>().register_output_type::<RegistryChanges>();
             schema.enable_subscription_in_federation().finish()
         });
-        schema.sdl_with_options(super::printed().federation()).into()
+        schema.sdl_with_options(super::sdl_options().federation()).into()
     }))
 }
 
@@ -93,9 +94,9 @@ impl OutputType for Keys {
 }
 
 /// Removes the fields and types of a subgraph from the registry.
-pub(super) struct Alone;
+pub(super) struct WithoutSubgraph;
 
-impl OutputType for Alone {
+impl OutputType for WithoutSubgraph {
     fn type_name() -> Cow<'static, str> {
         Cow::Borrowed("Query")
     }

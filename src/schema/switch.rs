@@ -1,5 +1,5 @@
-//! Last changes of the library's type registry: the arguments of connections and the members of `UserError` are
-//! added, and the fields of rooms that are switched off, with the types that only they use, are removed.
+//! Final changes of the library's type registry. The arguments of connections and the members of `UserError` are
+//! added. The fields of rooms that are switched off are removed, with the types that only these fields use.
 
 use std::{
     borrow::Cow,
@@ -19,8 +19,8 @@ use crate::{
 };
 
 thread_local! {
-    /// The rooms that are switched off in the schema that is being built. The library builds a registry
-    /// without access to values.
+    /// The rooms that are switched off in the schema that is being built. The library gives the functions that
+    /// build a registry no access to values.
     static OFF: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -32,10 +32,10 @@ pub(super) fn without<T>(rooms: Vec<&'static str>, build: impl FnOnce() -> T) ->
     schema
 }
 
-/// Removes the rooms that are switched off from the registry. It is registered after all other types.
-pub(super) struct Switched;
+/// Applies the final changes to the registry. It is registered after all other types.
+pub(super) struct RegistryChanges;
 
-impl OutputType for Switched {
+impl OutputType for RegistryChanges {
     fn type_name() -> Cow<'static, str> {
         Cow::Borrowed("Query")
     }
@@ -99,7 +99,7 @@ fn remove(registry: &mut Registry, off: &[&str]) {
             }
         }
     }
-    // A type without fields is no type.
+    // The specification doesn't permit a type without fields.
     for root in [&mut registry.mutation_type, &mut registry.subscription_type] {
         let kind = root.as_ref().and_then(|name| registry.types.get(name));
         if matches!(kind, Some(MetaType::Object { fields, .. }) if fields.is_empty()) {
@@ -118,8 +118,8 @@ fn remove(registry: &mut Registry, off: &[&str]) {
     registry.implements.retain(|name, _| used.contains(name));
 }
 
-/// Interfaces that list types of all rooms. A type isn't used only because one of them lists it.
-const LISTS: [&str; 2] = ["Node", "UserError"];
+/// Interfaces with members in all rooms. Being a member of one of them doesn't count as use of a type.
+const COMMON_INTERFACES: [&str; 2] = ["Node", "UserError"];
 
 /// Names of the types that can be reached from the root types.
 fn used(registry: &Registry) -> HashSet<String> {
@@ -129,7 +129,7 @@ fn used(registry: &Registry) -> HashSet<String> {
         registry.subscription_type.as_ref(),
     ];
     let mut left: Vec<String> = roots.into_iter().flatten().cloned().collect();
-    left.extend(LISTS.map(String::from));
+    left.extend(COMMON_INTERFACES.map(String::from));
     left.extend(registry.directives.values().flat_map(|directive| {
         directive.args.values().map(|argument| named(&argument.ty)).collect::<Vec<_>>()
     }));
@@ -142,7 +142,7 @@ fn used(registry: &Registry) -> HashSet<String> {
             continue;
         }
         match kind {
-            MetaType::Interface { possible_types, .. } if !LISTS.contains(&&*name) => {
+            MetaType::Interface { possible_types, .. } if !COMMON_INTERFACES.contains(&&*name) => {
                 left.extend(possible_types.iter().cloned());
             }
             MetaType::Union { possible_types, .. } => left.extend(possible_types.iter().cloned()),
@@ -171,7 +171,7 @@ fn fields(kind: MetaType) -> Vec<(String, BTreeSet<String>)> {
     fields.into_iter().map(|(name, field)| (name, types(&field))).collect()
 }
 
-/// The type's name without the marks of lists and of values that can't be null.
+/// The type's name without the brackets of lists and the exclamation marks of non-null types.
 fn named(kind: &str) -> String {
     kind.trim_matches(['[', ']', '!']).to_owned()
 }

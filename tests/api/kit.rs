@@ -7,7 +7,7 @@ use docgate::{
     flow::{Change, Decider, Op, OpRecord, OtherInput, Try, lease::Lease},
     mongo::{
         Collection, Outcome, Stored, Version,
-        copies::Place,
+        copies::CopyPath,
         expression::{both, literal, older_than, whole},
         indexes::Index,
     },
@@ -322,7 +322,7 @@ async fn copies_rise_by_version_in_every_place_and_never_fall() {
     let mut newer = thing("newer", 0);
     newer.copies = vec![copy("r", 9)];
     let things = with_things(&gateway, &[twice, newer.clone()]).await;
-    let place = Place { array: "copies", key: "id", version: "version" };
+    let place = CopyPath { array: "copies", key: "id", version: "version" };
     let matched = place.spread(&things, "r", 5, doc! { "name": "$v5" }).await.expect("a pass");
     assert_eq!(matched, 1);
     let twice = things.get("twice").await.expect("read").expect("there");
@@ -340,7 +340,7 @@ async fn a_lease_has_one_holder_until_it_is_given_back_or_runs_out() {
         let holder = holder.to_owned();
         async move {
             let run = app.begin().await.expect("a run");
-            Lease::take(app.collection(), "it", holder, &run, bounds).await.expect("an outcome")
+            Lease::acquire(app.collection(), "it", holder, &run, bounds).await.expect("an outcome")
         }
     };
     let first = take("first").await.expect("free");

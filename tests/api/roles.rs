@@ -50,7 +50,7 @@ impl Contract {
                     "LocaleTag" => "\"en\"".to_owned(),
                     "Date" => "\"2020-01-01\"".to_owned(),
                     "DateTime" => "\"2020-01-01T00:00:00Z\"".to_owned(),
-                    "Upload" => format!("{:?}", docgate::graphql::upload::mark(0)),
+                    "Upload" => format!("{:?}", docgate::graphql::upload::placeholder(0)),
                     _ => "\"a\"".to_owned(),
                 },
             },

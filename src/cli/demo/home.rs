@@ -46,7 +46,7 @@ impl Home {
             let sentence = "this user has no data folder: name one with --data or DOCGATE_DATA";
             return Err(Failure::usage(sentence));
         };
-        fs::create_dir_all(&folder).map_err(|fault| cant("create", &folder, &fault))?;
+        fs::create_dir_all(&folder).map_err(|fault| failed("create", &folder, &fault))?;
         refuse_foreign(&folder)?;
         let lock = lock(&folder)?;
         let kept = if fresh { None } else { read(&folder)? };
@@ -111,7 +111,7 @@ impl Home {
             file.sync_all()?;
             fs::rename(&next, &path)
         };
-        write().map_err(|fault| cant("write", &path, &fault))
+        write().map_err(|fault| failed("write", &path, &fault))
     }
 }
 
@@ -122,8 +122,8 @@ fn secret() -> String {
     BASE64.encode(bits)
 }
 
-fn cant(act: &str, path: &Path, fault: &io::Error) -> Failure {
-    Failure::trouble(format!("can't {act} {}: {fault}", path.display()))
+fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
+    Failure::trouble(format!("can't {action} {}: {fault}", path.display()))
 }
 
 /// Opens a file that only its owner can read.
@@ -140,7 +140,7 @@ fn private(path: &Path) -> io::Result<File> {
 
 /// Refuses a folder with other content, which must not be removed or mixed with a demo.
 fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
-    let mut entries = fs::read_dir(folder).map_err(|fault| cant("read", folder, &fault))?;
+    let mut entries = fs::read_dir(folder).map_err(|fault| failed("read", folder, &fault))?;
     if entries.next().is_none() || folder.join(LOCK).is_file() {
         return Ok(());
     }
@@ -151,7 +151,7 @@ fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
 fn lock(folder: &Path) -> Result<File, Failure> {
     let path = folder.join(LOCK);
     let lock = File::options().write(true).create(true).truncate(false).open(&path);
-    let lock = lock.map_err(|fault| cant("open", &path, &fault))?;
+    let lock = lock.map_err(|fault| failed("open", &path, &fault))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => {
@@ -160,7 +160,7 @@ fn lock(folder: &Path) -> Result<File, Failure> {
                 "a demo is already running on {folder}: stop it, or name another folder with --data"
             )))
         }
-        Err(TryLockError::Error(fault)) => Err(cant("lock", &path, &fault)),
+        Err(TryLockError::Error(fault)) => Err(failed("lock", &path, &fault)),
     }
 }
 
@@ -169,7 +169,7 @@ fn read(folder: &Path) -> Result<Option<State>, Failure> {
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(fault) => return Err(cant("read", &path, &fault)),
+        Err(fault) => return Err(failed("read", &path, &fault)),
     };
     serde_json::from_slice(&text).map(Some).map_err(|fault| {
         let path = path.display();

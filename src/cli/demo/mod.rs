@@ -93,7 +93,7 @@ impl Demo {
     async fn run_with(&self, config: Config, mut home: Home) -> Result<ExitCode, Failure> {
         let stop = gateway::stop_on_signals()?;
         let listeners = gateway::Listeners::open(&config).await.map_err(|failure| {
-            failure.and("`--port` chooses another one, `--port 0` a free one")
+            failure.with_hint("`--port` chooses another one, `--port 0` a free one")
         })?;
         let binary = managed::find_or_provide(|step| terminal::remark(step)).await?;
         terminal::remark("Starting MongoDB …");
@@ -120,7 +120,7 @@ impl Demo {
         let metrics = Metrics::default();
         let database = options::open(&config, &metrics).await?;
         let client = database.client().clone();
-        let app = App::watched(config, database, metrics);
+        let app = App::with_metrics(config, database, metrics);
         let ran = self.run_over(app, mongod, home, listeners, stop).await;
         connect::close(client).await;
         ran
@@ -151,7 +151,7 @@ impl Demo {
     /// Fills the shop unless it is filled already. Returns the flows that were left interrupted.
     async fn fill(&self, app: &App, home: &mut Home) -> Result<Vec<Cut>, Failure> {
         let (config, database) = (app.config(), app.database());
-        options::wait_for_primary(config, database, options::PATIENCE).await?;
+        options::wait_for_primary(config, database, options::PRIMARY_TIMEOUT).await?;
         indexes::apply(database, &collections(app.config()), false, |_| {}).await?;
         let mut cuts = Vec::new();
         if !home.is_filled() {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::graphql::refusals::InvalidInput;
 
-/// Why a line can't be used.
+/// The fault of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     /// Path of the field, such as `categories[0]`; none if the fault isn't in a single field.
@@ -33,13 +33,13 @@ impl Fault {
     /// A fault of a field. `field` is a path with indexes between dots.
     pub(super) fn of_field(field: &str, reason: impl Into<String>) -> Self {
         let steps = field.split('.').map(|step| match step.parse() {
-            Ok(place) => Step::Place(place),
+            Ok(index) => Step::Index(index),
             Err(_) => Step::Name(step.to_owned()),
         });
         Self { field: Some(shown(steps)), reason: reason.into() }
     }
 
-    /// Why the text isn't a line of this type. `fault` is the parser's error.
+    /// The fault of a text that isn't a line of this type. `fault` is the parser's error.
     pub(super) fn of_text<T: DeserializeOwned>(text: &str, fault: &serde_json::Error) -> Self {
         let value = serde_json::from_str::<Value>(text).ok();
         let misfit = value.and_then(|value| T::deserialize(Node(&value)).err());
@@ -70,7 +70,7 @@ impl fmt::Display for Fault {
 #[derive(Debug)]
 enum Step {
     Name(String),
-    Place(usize),
+    Index(usize),
 }
 
 fn shown(steps: impl Iterator<Item = Step>) -> String {
@@ -79,13 +79,13 @@ fn shown(steps: impl Iterator<Item = Step>) -> String {
         match step {
             Step::Name(name) if path.is_empty() => path = name,
             Step::Name(name) => path = format!("{path}.{name}"),
-            Step::Place(place) => path = format!("{path}[{place}]"),
+            Step::Index(index) => path = format!("{path}[{index}]"),
         }
     }
     path
 }
 
-/// Where a value doesn't fit its type: the steps of the path, the last one first.
+/// The path of a value that doesn't fit its type, the last step first.
 #[derive(Debug)]
 struct Misfit(Vec<Step>);
 
@@ -200,9 +200,9 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Misfit> {
-        let Some((place, value)) = self.0.next() else { return Ok(None) };
+        let Some((index, value)) = self.0.next() else { return Ok(None) };
         let element = seed.deserialize(Node(value));
-        element.map(Some).map_err(|misfit| misfit.below(Step::Place(place)))
+        element.map(Some).map_err(|misfit| misfit.below(Step::Index(index)))
     }
 }
 
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misfit_is_told_by_its_field() {
+    fn a_misfit_has_the_path_of_its_field() {
         let sound = json!({
             "sku": "a",
             "categories": ["/music", "/film"],
@@ -304,7 +304,7 @@ mod tests {
                 "genres": ["Jazz"], "tracks": [{ "title": "One" }, { "title": "Two", "seconds": 2 }] } } },
         });
         assert!(serde_json::from_value::<ImportProduct>(sound.clone()).is_ok());
-        for (at, value, told) in [
+        for (at, value, path) in [
             ("/sku", json!(1), "sku"),
             ("/categories/1", json!(1), "categories[1]"),
             ("/pricing/currency", json!("nothing"), "pricing.currency"),
@@ -326,17 +326,17 @@ mod tests {
         ] {
             let mut line = sound.clone();
             *line.pointer_mut(at).expect("a value") = value;
-            assert_eq!(field::<ImportProduct>(&line.to_string()).as_deref(), Some(told));
+            assert_eq!(field::<ImportProduct>(&line.to_string()).as_deref(), Some(path));
         }
-        let told = field::<ImportCategory>(r#"{"path": "/a", "names": {"no tag": "A"}}"#);
-        assert_eq!(told.as_deref(), Some("names.no tag"));
+        let path = field::<ImportCategory>(r#"{"path": "/a", "names": {"no tag": "A"}}"#);
+        assert_eq!(path.as_deref(), Some("names.no tag"));
         assert_eq!(field::<ImportCategory>(r#"{"path": "/a"}"#).as_deref(), Some("names"));
         assert_eq!(field::<ImportCategory>(r#"{"path": "/a", "#), None);
         assert_eq!(field::<ImportCategory>("[]"), None);
     }
 
     #[test]
-    fn places_of_elements_stand_in_brackets() {
+    fn indexes_of_elements_are_in_brackets() {
         let fault = Fault::from(InvalidInput::new("content.tracks.3.title", "is empty"));
         assert_eq!(fault.to_string(), "content.tracks[3].title: is empty");
         assert_eq!(Fault::of_line("isn't UTF-8").to_string(), "isn't UTF-8");

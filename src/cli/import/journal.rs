@@ -125,7 +125,7 @@ impl Journal {
     /// Removes the progress file, as the import is completed.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
         match &self.path {
-            Some(path) => fs::remove_file(path).map_err(|fault| cant("remove", path, &fault)),
+            Some(path) => fs::remove_file(path).map_err(|fault| failed("remove", path, &fault)),
             None => Ok(()),
         }
     }
@@ -136,21 +136,21 @@ impl Journal {
         let mut next = path.clone().into_os_string();
         next.push(".new");
         let text = serde_json::to_vec(&self.state).unwrap_or_default();
-        fs::write(&next, text)
-            .and_then(|()| fs::rename(&next, path))
-            .map_err(|fault| cant("write", path, &fault).and("--progress names another file"))
+        fs::write(&next, text).and_then(|()| fs::rename(&next, path)).map_err(|fault| {
+            failed("write", path, &fault).with_hint("--progress names another file")
+        })
     }
 }
 
-fn cant(act: &str, path: &Path, fault: &io::Error) -> Failure {
-    Failure::trouble(format!("can't {act} {}: {fault}", path.display()))
+fn failed(action: &str, path: &Path, fault: &io::Error) -> Failure {
+    Failure::trouble(format!("can't {action} {}: {fault}", path.display()))
 }
 
 fn read(path: &Path) -> Result<Option<State>, Failure> {
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(fault) => return Err(cant("read", path, &fault)),
+        Err(fault) => return Err(failed("read", path, &fault)),
     };
     serde_json::from_slice(&text).map(Some).map_err(|_| {
         let path = path.display();
@@ -161,12 +161,12 @@ fn read(path: &Path) -> Result<Option<State>, Failure> {
 }
 
 /// Maximum number of skipped lines that are printed if they aren't written to a file.
-const SHOWN: u64 = 20;
+const MAX_SHOWN: u64 = 20;
 
 /// Output of skipped lines.
 pub(super) struct Errors {
     file: Option<(PathBuf, BufWriter<File>)>,
-    told: u64,
+    skipped: u64,
 }
 
 impl Errors {
@@ -175,15 +175,15 @@ impl Errors {
         let open = |path: &Path| -> Result<_, Failure> {
             let mut options = File::options();
             options.create(true).write(true).append(resume).truncate(!resume);
-            let file = options.open(path).map_err(|fault| cant("write", path, &fault))?;
+            let file = options.open(path).map_err(|fault| failed("write", path, &fault))?;
             Ok((path.to_owned(), BufWriter::new(file)))
         };
-        Ok(Self { file: path.map(open).transpose()?, told: 0 })
+        Ok(Self { file: path.map(open).transpose()?, skipped: 0 })
     }
 
     /// Reports a skipped line.
     pub(super) fn note(&mut self, number: u64, fault: &Fault, line: &Line) -> Result<(), Failure> {
-        self.told += 1;
+        self.skipped += 1;
         if let Some((path, file)) = &mut self.file {
             let text = match line {
                 Line::Text(text) => Some(text),
@@ -191,9 +191,9 @@ impl Errors {
             };
             let Fault { field, reason } = fault;
             let entry = json!({ "line": number, "field": field, "reason": reason, "text": text });
-            return writeln!(file, "{entry}").map_err(|fault| cant("write", path, &fault));
+            return writeln!(file, "{entry}").map_err(|fault| failed("write", path, &fault));
         }
-        if self.told <= SHOWN {
+        if self.skipped <= MAX_SHOWN {
             terminal::remark(format_args!("line {number}: {fault}"));
         }
         Ok(())
@@ -202,15 +202,15 @@ impl Errors {
     /// Flushes the reports to the file.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         match &mut self.file {
-            Some((path, file)) => file.flush().map_err(|fault| cant("write", path, &fault)),
+            Some((path, file)) => file.flush().map_err(|fault| failed("write", path, &fault)),
             None => Ok(()),
         }
     }
 
-    /// Prints how many skipped lines weren't printed.
-    pub(super) fn tell_rest(&self) {
-        if self.file.is_none() && self.told > SHOWN {
-            let more = self.told - SHOWN;
+    /// Prints the number of skipped lines that weren't printed.
+    pub(super) fn print_rest(&self) {
+        if self.file.is_none() && self.skipped > MAX_SHOWN {
+            let more = self.skipped - MAX_SHOWN;
             terminal::remark(format_args!(
                 "… and {more} more lines (--errors FILE takes them all)"
             ));

@@ -26,9 +26,9 @@ pub(super) enum Kind {
 }
 
 /// The result of a line.
-pub(super) enum Brought {
+pub(super) enum LineResult {
     /// The line is stored, by this import or an earlier one.
-    In,
+    Imported,
     /// The line is empty.
     Blank,
     /// The line can't be used, with the reason.
@@ -59,81 +59,83 @@ impl Kind {
     /// Imports lines; the results have the same order. It is idempotent.
     ///
     /// # Errors
-    /// MongoDB doesn't answer. Some of the lines may have been stored.
-    pub(super) async fn bring(
+    /// MongoDB doesn't result. Some of the lines may have been stored.
+    pub(super) async fn import(
         self,
         app: &App,
         lines: &[(u64, Line)],
-    ) -> Result<Vec<Brought>, Error> {
+    ) -> Result<Vec<LineResult>, Error> {
         match self {
-            Self::Categories => each_category(app, lines).await,
+            Self::Categories => import_categories(app, lines).await,
             Self::People => {
-                together(lines, async |all: &[_]| people::import::import(app, all).await).await
+                import_batch(lines, async |all: &[_]| people::import::import(app, all).await).await
             }
             Self::Products => {
-                together(lines, async |all: &[_]| catalog::import::import(app, all).await).await
+                import_batch(lines, async |all: &[_]| catalog::import::import(app, all).await).await
             }
             Self::Stock => {
-                together(lines, async |all: &[_]| inventory::import::import(app, all).await).await
+                import_batch(lines, async |all: &[_]| inventory::import::import(app, all).await)
+                    .await
             }
             Self::Discussions => {
-                together(lines, async |all: &[_]| comments::import::import(app, all).await).await
+                import_batch(lines, async |all: &[_]| comments::import::import(app, all).await)
+                    .await
             }
         }
     }
 }
 
 /// Imports all parsable lines with one call; the results have the order of the lines.
-async fn together<T: DeserializeOwned>(
+async fn import_batch<T: DeserializeOwned>(
     lines: &[(u64, Line)],
-    bring: impl AsyncFnOnce(&[T]) -> Result<Vec<Result<(), InvalidInput>>, Error>,
-) -> Result<Vec<Brought>, Error> {
-    let mut answers = Vec::with_capacity(lines.len());
-    let mut sound = Vec::new();
+    import: impl AsyncFnOnce(&[T]) -> Result<Vec<Result<(), InvalidInput>>, Error>,
+) -> Result<Vec<LineResult>, Error> {
+    let mut results = Vec::with_capacity(lines.len());
+    let mut valid = Vec::new();
     let mut positions = Vec::new();
     for (position, (_, line)) in lines.iter().enumerate() {
-        match parsed::<T>(line) {
+        match parse::<T>(line) {
             Ok(parsed) => {
-                sound.push(parsed);
+                valid.push(parsed);
                 positions.push(position);
-                answers.push(Brought::In);
+                results.push(LineResult::Imported);
             }
-            Err(other) => answers.push(other),
+            Err(other) => results.push(other),
         }
     }
-    let said = bring(&sound).await?;
-    for (position, said) in positions.into_iter().zip(said) {
-        if let Err(invalid) = said {
-            answers[position] = Brought::Skipped(invalid.into());
+    let imported = import(&valid).await?;
+    for (position, imported) in positions.into_iter().zip(imported) {
+        if let Err(invalid) = imported {
+            results[position] = LineResult::Skipped(invalid.into());
         }
     }
-    Ok(answers)
+    Ok(results)
 }
 
 /// Imports categories one by one, because a child needs its parent.
-async fn each_category(app: &App, lines: &[(u64, Line)]) -> Result<Vec<Brought>, Error> {
-    let mut answers = Vec::with_capacity(lines.len());
+async fn import_categories(app: &App, lines: &[(u64, Line)]) -> Result<Vec<LineResult>, Error> {
+    let mut results = Vec::with_capacity(lines.len());
     for (_, line) in lines {
-        let answer = match parsed(line) {
+        let result = match parse(line) {
             Ok(category) => match categories::import::import(app, category).await {
-                Ok(_) => Brought::In,
+                Ok(_) => LineResult::Imported,
                 Err(Error::BadInput { field, reason }) => {
-                    Brought::Skipped(Fault::of_field(&field, reason))
+                    LineResult::Skipped(Fault::of_field(&field, reason))
                 }
                 Err(error) => return Err(error),
             },
             Err(other) => other,
         };
-        answers.push(answer);
+        results.push(result);
     }
-    Ok(answers)
+    Ok(results)
 }
 
-fn parsed<T: DeserializeOwned>(line: &Line) -> Result<T, Brought> {
+fn parse<T: DeserializeOwned>(line: &Line) -> Result<T, LineResult> {
     match line {
-        Line::Bad(reason) => Err(Brought::Skipped(Fault::of_line(reason))),
-        Line::Text(text) if text.trim().is_empty() => Err(Brought::Blank),
+        Line::Bad(reason) => Err(LineResult::Skipped(Fault::of_line(reason))),
+        Line::Text(text) if text.trim().is_empty() => Err(LineResult::Blank),
         Line::Text(text) => serde_json::from_str(text)
-            .map_err(|fault| Brought::Skipped(Fault::of_text::<T>(text, &fault))),
+            .map_err(|fault| LineResult::Skipped(Fault::of_text::<T>(text, &fault))),
     }
 }

@@ -15,7 +15,7 @@ use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 /// Maximum length of a line in bytes; a product with all fields is far below it.
-pub(super) const LONGEST: usize = 1 << 20;
+pub(super) const MAX_LENGTH: usize = 1 << 20;
 
 /// The first two bytes of a gzip stream (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -29,11 +29,11 @@ pub(super) enum Line {
     Bad(String),
 }
 
-/// Reads lines and computes the digest of everything read.
+/// Reads lines and computes the digest of all bytes read.
 pub(super) struct Lines {
     input: Box<dyn BufRead + Send>,
     /// Bytes read from the file itself, compressed or not.
-    taken: Arc<AtomicU64>,
+    bytes_read: Arc<AtomicU64>,
     /// Number of lines read.
     count: u64,
     digest: Sha256,
@@ -47,8 +47,8 @@ impl Lines {
 
     /// The lines of an input, decompressed if it begins as a gzip stream.
     pub(super) fn of(input: impl Read + Send + 'static) -> io::Result<Self> {
-        let taken = Arc::new(AtomicU64::new(0));
-        let counted = Counted { input, taken: Arc::clone(&taken) };
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let counted = Counted { input, bytes_read: Arc::clone(&bytes_read) };
         let mut input = BufReader::with_capacity(1 << 16, counted);
         let is_gzip = input.fill_buf()?.starts_with(&GZIP);
         let input: Box<dyn BufRead + Send> = if is_gzip {
@@ -56,7 +56,7 @@ impl Lines {
         } else {
             Box::new(input)
         };
-        Ok(Self { input, taken, count: 0, digest: Sha256::new() })
+        Ok(Self { input, bytes_read, count: 0, digest: Sha256::new() })
     }
 
     /// Number of the last line read, counted from 1.
@@ -65,11 +65,11 @@ impl Lines {
     }
 
     /// Number of bytes read from the file.
-    pub(super) fn taken(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.taken)
+    pub(super) fn bytes_read(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.bytes_read)
     }
 
-    /// Digest of everything up to the end of the last line read.
+    /// Digest of all bytes up to the end of the last line read.
     pub(super) fn digest(&self) -> String {
         BASE64.encode(self.digest.clone().finalize())
     }
@@ -91,7 +91,7 @@ impl Lines {
             let part = &buffer[..end.map_or(buffer.len(), |end| end + 1)];
             self.digest.update(part);
             length += part.len();
-            if length <= LONGEST {
+            if length <= MAX_LENGTH {
                 text.extend_from_slice(part);
             }
             let used = part.len();
@@ -108,8 +108,8 @@ impl Lines {
     }
 
     fn line(&self, text: Vec<u8>, length: usize) -> Line {
-        if length > LONGEST {
-            return Line::Bad(format!("is longer than {LONGEST} bytes"));
+        if length > MAX_LENGTH {
+            return Line::Bad(format!("is longer than {MAX_LENGTH} bytes"));
         }
         match String::from_utf8(text) {
             Ok(text) => {
@@ -136,13 +136,13 @@ impl Lines {
 /// Counts the bytes read.
 struct Counted<R> {
     input: R,
-    taken: Arc<AtomicU64>,
+    bytes_read: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
-        self.taken.fetch_add(read as u64, Ordering::Relaxed);
+        self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }
 }
@@ -175,16 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_in_many_ways() {
+    fn all_line_terminators_are_accepted() {
         let found = all("\u{feff}one\r\ntwo\n\nfour".into()).expect("lines");
         assert_eq!(found, [text("one"), text("two"), text(""), text("four")]);
         assert_eq!(all(Vec::new()).expect("lines"), []);
     }
 
     #[test]
-    fn what_cannot_be_used_is_told_and_passed_over() {
+    fn invalid_lines_are_reported_and_skipped() {
         let mut bytes = b"one\n".to_vec();
-        bytes.extend(vec![b'x'; LONGEST + 10]);
+        bytes.extend(vec![b'x'; MAX_LENGTH + 10]);
         bytes.extend(b"\n\xff\xfe\nfour\n");
         let found = all(bytes).expect("lines");
         assert_eq!(found.len(), 4);

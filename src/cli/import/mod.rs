@@ -24,7 +24,7 @@ use super::{
 };
 use crate::app::App;
 use journal::{Errors, Journal};
-use kinds::{Brought, Kind};
+use kinds::{Kind, LineResult};
 use lines::Lines;
 use reader::Batch;
 
@@ -201,14 +201,14 @@ impl Import {
         logging::begin(config.log_format, logging::TOOL)?;
         let (lines, journal) = options.open(kind, &config.database)?;
         let errors = Errors::open(options.errors.as_deref(), options.resume)?;
-        let brought = on_database(&config, async |database| {
+        let imported = on_database(&config, async |database| {
             let (app, bar) = (App::new(config.clone(), database), bar(&options.file));
-            let mut work = Work { app, kind, journal, errors, bar };
-            work.bring(lines).await?;
-            work.tell();
+            let mut work = RunningImport { app, kind, journal, errors, bar };
+            work.run(lines).await?;
+            work.print_summary();
             Ok(work.journal.counts().skipped)
         });
-        let skipped = brought.await?;
+        let skipped = imported.await?;
         let complaint = skipped > 0 && !options.allow_errors;
         Ok(if complaint { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
@@ -240,7 +240,7 @@ impl Options {
 }
 
 /// A running import.
-struct Work {
+struct RunningImport {
     app: App,
     kind: Kind,
     journal: Journal,
@@ -249,40 +249,40 @@ struct Work {
 }
 
 /// Maximum number of tries of a batch while MongoDB doesn't answer, and the pause between them.
-const TRIES: u32 = 6;
+const MAX_TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_secs(2);
 
-impl Work {
-    async fn bring(&mut self, lines: Lines) -> Result<(), Failure> {
+impl RunningImport {
+    async fn run(&mut self, lines: Lines) -> Result<(), Failure> {
         let stop = gateway::stop_on_signals()?;
-        let taken = lines.taken();
+        let bytes_read = lines.bytes_read();
         let mut batches = reader::start(lines);
         loop {
             let batch = tokio::select! {
                 biased;
-                () = stop.cancelled() => return Err(self.cut("interrupted")),
+                () = stop.cancelled() => return Err(self.interrupted("interrupted")),
                 batch = batches.recv() => batch,
             };
             let batch = match batch {
                 None => return self.journal.close(),
                 Some(Ok(batch)) => batch,
                 Some(Err(fault)) => {
-                    return Err(self.cut(&format!("the file can't be read: {fault}")));
+                    return Err(self.interrupted(&format!("the file can't be read: {fault}")));
                 }
             };
-            self.bring_batch(batch).await?;
-            self.bar.set_position(taken.load(Ordering::Relaxed));
+            self.import_batch(batch).await?;
+            self.bar.set_position(bytes_read.load(Ordering::Relaxed));
         }
     }
 
-    async fn bring_batch(&mut self, batch: Batch) -> Result<(), Failure> {
+    async fn import_batch(&mut self, batch: Batch) -> Result<(), Failure> {
         let Batch { lines, last, digest } = batch;
         let mut tries = 1;
-        let brought = loop {
-            match self.kind.bring(&self.app, &lines).await {
-                Ok(brought) => break brought,
+        let results = loop {
+            match self.kind.import(&self.app, &lines).await {
+                Ok(results) => break results,
                 // Importing a line is idempotent.
-                Err(error) if error.is_retryable() && tries < TRIES => {
+                Err(error) if error.is_retryable() && tries < MAX_TRIES => {
                     tracing::warn!(
                         event = "import_batch_retried",
                         ?error,
@@ -291,15 +291,15 @@ impl Work {
                     tries += 1;
                     tokio::time::sleep(PAUSE).await;
                 }
-                Err(error) => return Err(self.cut(&super::failure::sentence(&error))),
+                Err(error) => return Err(self.interrupted(&super::failure::sentence(&error))),
             }
         };
-        for ((number, line), brought) in lines.iter().zip(brought) {
+        for ((number, line), result) in lines.iter().zip(results) {
             let counts = self.journal.counts_mut();
-            match brought {
-                Brought::In => counts.imported += 1,
-                Brought::Blank => {}
-                Brought::Skipped(fault) => {
+            match result {
+                LineResult::Imported => counts.imported += 1,
+                LineResult::Blank => {}
+                LineResult::Skipped(fault) => {
                     counts.skipped += 1;
                     self.bar.suspend(|| self.errors.note(*number, &fault, line))?;
                 }
@@ -310,20 +310,20 @@ impl Work {
     }
 
     /// The failure of an interrupted import, with a hint on how to continue.
-    fn cut(&self, reason: &str) -> Failure {
+    fn interrupted(&self, reason: &str) -> Failure {
         self.bar.abandon();
         let line = self.journal.line();
         let how = if self.journal.is_kept() {
             "--resume goes on from there"
         } else {
-            "lines that are brought in again change nothing"
+            "lines that are imported again change nothing"
         };
         Failure::trouble(format!("{reason}. The first {line} lines are done; {how}"))
     }
 
-    fn tell(&self) {
+    fn print_summary(&self) {
         self.bar.finish_and_clear();
-        self.errors.tell_rest();
+        self.errors.print_rest();
         let counts = self.journal.counts();
         let (imported, things, skipped) = (counts.imported, self.kind.things(), counts.skipped);
         terminal::say(format_args!("{imported} {things} imported, {skipped} lines skipped"));
@@ -332,15 +332,15 @@ impl Work {
 
 /// A progress bar of the bytes read from the file, for a terminal.
 fn bar(file: &Path) -> ProgressBar {
-    let whole = std::fs::metadata(file).map(|file| file.len()).ok();
-    let (bar, looks) = match whole {
+    let length = std::fs::metadata(file).map(|file| file.len()).ok();
+    let (bar, template) = match length {
         Some(length) => (
             ProgressBar::new(length),
             "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
         ),
         None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {bytes_per_sec}"),
     };
-    match ProgressStyle::with_template(looks) {
+    match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }

@@ -1,4 +1,4 @@
-//! Reads the file ahead of the import, up to a limit, in a thread of its own because file reads block.
+//! Reads the file ahead of the import, up to a limit. Because file reads block, this has a separate thread.
 
 use std::io;
 
@@ -17,15 +17,15 @@ pub(super) struct Batch {
 }
 
 /// Maximum number of lines of a batch.
-const LINES: usize = 500;
+const MAX_LINES: usize = 500;
 /// A batch ends after this many bytes, far below the limit of 48 MB for one command.
-const BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// Maximum number of batches read ahead.
-const AHEAD: usize = 2;
+const MAX_AHEAD: usize = 2;
 
 /// Starts reading. The channel closes at the end of the file, or after an error.
 pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
-    let (send, receive) = mpsc::channel(AHEAD);
+    let (send, receive) = mpsc::channel(MAX_AHEAD);
     std::thread::spawn(move || {
         loop {
             match batch(&mut lines) {
@@ -36,8 +36,8 @@ pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
                 }
                 Ok(None) => return,
                 Err(fault) => {
-                    // Sending fails if the import has ended; then nobody needs the error.
-                    let _unheard = send.blocking_send(Err(fault));
+                    // Sending fails if the import has ended. The error isn't needed then.
+                    let _unsent = send.blocking_send(Err(fault));
                     return;
                 }
             }
@@ -46,11 +46,11 @@ pub(super) fn start(mut lines: Lines) -> mpsc::Receiver<io::Result<Batch>> {
     receive
 }
 
-/// The next lines; none at the end. Lines before an error come first, and the error with the next call.
+/// The next lines; `None` at the end. The lines before an error are returned first, and the error by the next call.
 fn batch(lines: &mut Lines) -> io::Result<Option<Batch>> {
     let mut found = Vec::new();
     let mut bytes = 0;
-    while found.len() < LINES && bytes < BYTES {
+    while found.len() < MAX_LINES && bytes < MAX_BYTES {
         match lines.next() {
             Ok(Some(line)) => {
                 if let Line::Text(text) = &line {

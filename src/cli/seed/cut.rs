@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Steps,
-    door::Door,
+    client::DemoClient,
     goods::text,
     shoppers::{self, Shopper, Visits},
 };
@@ -42,33 +42,34 @@ pub(super) async fn cut(
     let cart = async |number| visits.cart(who, "cut", number).await;
 
     let id = cart(0).await?;
-    tokio::time::sleep(shoppers::HASTE).await;
-    let sweep = async |app: App| shoppers::sweep_hastily(config, &app).await;
+    tokio::time::sleep(shoppers::IDLE).await;
+    let sweep = async |app: App| shoppers::sweep_idle_carts(config, &app).await;
     until(config, "EXPIRING", sweep).await?;
     note("Cart", "EXPIRING", id);
 
     let id = cart(1).await?;
-    let cancel = async |app| shoppers::cancel_cart(&Door::new(app), who, &id).await;
+    let cancel = async |app| shoppers::cancel_cart(&DemoClient::new(app), who, &id).await;
     until(config, "CANCELLING", cancel).await?;
     note("Cart", "CANCELLING", id);
 
-    let empty = shoppers::open_account(visits.door, who, "demo-account-empty").await?;
+    let empty = shoppers::open_account(visits.client, who, "demo-account-empty").await?;
     for (number, state, account) in
         [(2, "PENDING", None), (3, "VOIDING", Some(empty.as_str())), (4, "PAID", None)]
     {
         let id = cart(number).await?;
         let check_out = async |app| {
-            let (door, number) = (Door::new(app), 10_000 + number);
-            shoppers::check_out(&door, shopper, account, &id, number).await.map(drop)
+            let (client, number) = (DemoClient::new(app), 10_000 + number);
+            shoppers::check_out(&client, shopper, account, &id, number).await.map(drop)
         };
         until(config, state, check_out).await?;
         note("Cart", state, id);
     }
 
     let id = cart(5).await?;
-    let order = shoppers::check_out(visits.door, shopper, None, &id, 10_005).await?;
+    let order = shoppers::check_out(visits.client, shopper, None, &id, 10_005).await?;
     let id = text(&order["id"]);
-    let cancel = async |app| shoppers::cancel_order(&Door::new(app), who, &id, "demo-cut").await;
+    let cancel =
+        async |app| shoppers::cancel_order(&DemoClient::new(app), who, &id, "demo-cut").await;
     until(config, "CANCELLING", cancel).await?;
     note("Order", "CANCELLING", id);
 
@@ -85,7 +86,7 @@ async fn until(
 ) -> Result<(), Failure> {
     let reached = CancellationToken::new();
     let seen = reached.clone();
-    let look = move |event: CommandEvent| {
+    let observe = move |event: CommandEvent| {
         if let CommandEvent::Succeeded(answer) = event
             && answer
                 .reply
@@ -96,7 +97,7 @@ async fn until(
         }
     };
     let mut options = connect::options(&config.mongodb_uri, "docgate").await.map_err(trouble)?;
-    options.command_event_handler = Some(EventHandler::callback(look));
+    options.command_event_handler = Some(EventHandler::callback(observe));
     let client = Client::with_options(options).map_err(trouble)?;
     let app = App::new(config.clone(), client.database(&config.database));
     let tasks = app.tasks().clone();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     MERCHANT, Steps,
-    door::{Door, someone},
+    client::{DemoClient, someone},
 };
 use crate::{
     app::App,
@@ -19,7 +19,11 @@ use crate::{
 pub(super) const AT_ONCE: usize = 48;
 
 /// Creates the categories, parents before children.
-pub(super) async fn plant(app: &App, tree: &[Category], steps: &Steps) -> Result<(), Failure> {
+pub(super) async fn create_categories(
+    app: &App,
+    tree: &[Category],
+    steps: &Steps,
+) -> Result<(), Failure> {
     let bar = steps.begin("categories", tree.len());
     for depth in 1.. {
         let level: Vec<_> =
@@ -48,7 +52,11 @@ pub(super) async fn plant(app: &App, tree: &[Category], steps: &Steps) -> Result
 }
 
 /// Creates the people; returns their ids in the order of the cast.
-pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<String>, Failure> {
+pub(super) async fn create_people(
+    client: &DemoClient,
+    cast: &Cast,
+    steps: &Steps,
+) -> Result<Vec<String>, Failure> {
     const CREATE: &str = "mutation($name: String!, $op: ID!) {
         createPerson(input: {name: $name, idempotencyKey: $op}) {
             ... on Person { id } ... on UserError { code message }
@@ -61,7 +69,7 @@ pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<
             let (merchant, bar) = (&merchant, &bar);
             async move {
                 let variables = json!({ "name": name, "op": format!("demo-person-{number}") });
-                let data = door.ask(merchant, CREATE, variables).await?;
+                let data = client.execute(merchant, CREATE, variables).await?;
                 bar.inc(1);
                 Ok::<_, Failure>(text(&data["createPerson"]["id"]))
             }
@@ -74,7 +82,7 @@ pub(super) async fn hire(door: &Door, cast: &Cast, steps: &Steps) -> Result<Vec<
 }
 
 /// Adds the products to the catalog, as `docgate import products` does.
-pub(super) async fn list(
+pub(super) async fn create_products(
     app: &App,
     products: &[Product],
     people: &[String],
@@ -84,8 +92,8 @@ pub(super) async fn list(
     for batch in products.chunks(500) {
         let lines = batch.iter().map(|product| parsed(line(product, people)));
         let lines: Vec<catalog::ImportProduct> = lines.collect::<Result<_, _>>()?;
-        for (product, said) in batch.iter().zip(catalog::import::import(app, &lines).await?) {
-            said.map_err(|invalid| {
+        for (product, result) in batch.iter().zip(catalog::import::import(app, &lines).await?) {
+            result.map_err(|invalid| {
                 let (sku, fault) = (&product.sku, invalid.message);
                 Failure::trouble(format!("the shop can't be filled: {sku}: {fault}"))
             })?;
@@ -97,7 +105,11 @@ pub(super) async fn list(
 }
 
 /// Adds stock.
-pub(super) async fn stock(door: &Door, products: &[Product], steps: &Steps) -> Result<(), Failure> {
+pub(super) async fn add_stock(
+    client: &DemoClient,
+    products: &[Product],
+    steps: &Steps,
+) -> Result<(), Failure> {
     const RECEIVE: &str = "mutation($input: ReceiveStockInput!) { receiveStock(input: $input) {
         __typename ... on UserError { code message }
     } }";
@@ -110,7 +122,7 @@ pub(super) async fn stock(door: &Door, products: &[Product], steps: &Steps) -> R
                 let op = format!("demo-stock-{}", product.sku);
                 let input =
                     json!({ "sku": product.sku, "quantity": product.stock, "idempotencyKey": op });
-                door.ask(merchant, RECEIVE, json!({ "input": input })).await?;
+                client.execute(merchant, RECEIVE, json!({ "input": input })).await?;
                 bar.inc(1);
                 Ok::<_, Failure>(())
             }

@@ -1,13 +1,13 @@
 //! Fills the demo's shop with the data of the crate `docgate-demo`. Categories, products and one discussion are
 //! imported; everything else is created through the schema, as by clients.
 
+mod client;
 mod cut;
-mod door;
+mod discussions;
 mod goods;
 mod pictures;
 mod shoppers;
 mod site;
-mod talk;
 
 use docgate_demo::{people::Cast, products, random::Random, tree};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -18,7 +18,7 @@ use crate::{
     cli::{failure::Failure, terminal},
     config::Config,
 };
-use door::Door;
+use client::DemoClient;
 use shoppers::Visits;
 
 pub(super) use cut::Cut;
@@ -36,7 +36,7 @@ pub(super) async fn fill(
     count: u32,
 ) -> Result<Vec<Cut>, Failure> {
     let app = App::new(config.clone(), database.clone());
-    let door = Door::new(app.clone());
+    let client = DemoClient::new(app.clone());
     let steps = Steps::default();
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let tree = tree::categories();
@@ -44,25 +44,25 @@ pub(super) async fn fill(
     let cast = Cast::of(&mut Random::new(7), albums, films, books);
     let products = products::products(count, &cast, &tree);
 
-    let galleries = site::write(&door, &steps).await?;
-    pictures::hang(&door, &galleries, &steps).await?;
-    goods::plant(&app, &tree, &steps).await?;
-    let people = goods::hire(&door, &cast, &steps).await?;
-    goods::list(&app, &products, &people, &steps).await?;
-    goods::stock(&door, &products, &steps).await?;
+    let galleries = site::create(&client, &steps).await?;
+    pictures::upload(&client, &galleries, &steps).await?;
+    goods::create_categories(&app, &tree, &steps).await?;
+    let people = goods::create_people(&client, &cast, &steps).await?;
+    goods::create_products(&app, &products, &people, &steps).await?;
+    goods::add_stock(&client, &products, &steps).await?;
 
-    let shoppers = shoppers::arrive(&door, 40, &steps).await?;
-    shoppers::share(&door, &shoppers, &steps).await?;
-    talk::talk(&app, &door, &products, &shoppers, &steps).await?;
-    let visits = Visits { door: &door, shoppers: &shoppers, products: &products };
+    let shoppers = shoppers::create(&client, 40, &steps).await?;
+    shoppers::transfer_money(&client, &shoppers, &steps).await?;
+    discussions::create(&app, &client, &products, &shoppers, &steps).await?;
+    let visits = Visits { client: &client, shoppers: &shoppers, products: &products };
     // A small shop gets few visitors, so that it isn't sold out.
     let few = (count / 10).min(24);
-    visits.abandon(few, &steps).await?;
-    visits.give_up(few, &steps).await?;
-    visits.buy(10 * few, &steps).await?;
+    visits.abandon_carts(few, &steps).await?;
+    visits.cancel_carts(few, &steps).await?;
+    visits.place_orders(10 * few, &steps).await?;
     shoppers::expire(config, &app).await?;
     let cuts = cut::cut(config, &visits, &shoppers[0], &steps).await?;
-    visits.browse(2 * few, &steps).await?;
+    visits.fill_carts(2 * few, &steps).await?;
     app.tasks().close();
     app.tasks().wait().await;
     Ok(cuts)

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     Steps,
-    door::{Door, File, someone},
+    client::{DemoClient, File, someone},
 };
 use crate::{cli::failure::Failure, graphql::requester::Role};
 
@@ -20,8 +20,8 @@ const UPLOAD: &str = "mutation($input: UploadAssetInput!) { uploadAsset(input: $
     __typename ... on UserError { code message } } }";
 
 /// Uploads pictures into galleries; `None` stands for the root.
-pub(super) async fn hang(
-    door: &Door,
+pub(super) async fn upload(
+    client: &DemoClient,
     galleries: &[Option<ID>],
     steps: &Steps,
 ) -> Result<(), Failure> {
@@ -48,7 +48,7 @@ pub(super) async fn hang(
             let bytes = picture.paint(&mut random);
             let bytes = bytes.map_err(|error| Failure::trouble(format!("a picture: {error}")))?;
             let file = File { name: format!("{slug}.png"), bytes };
-            door.ask_with_file(&editor, UPLOAD, json!({ "input": input }), file).await?;
+            client.execute_with_file(&editor, UPLOAD, json!({ "input": input }), file).await?;
             bar.inc(1);
         }
     }

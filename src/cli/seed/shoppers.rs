@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     SHOPPER, Steps,
-    door::{Door, someone},
+    client::{DemoClient, someone},
     goods::{AT_ONCE, text},
 };
 use crate::{
@@ -44,8 +44,8 @@ const DEPOSIT: &str = "mutation($account: ID!, $amount: Long!, $op: ID!) {
 }";
 
 /// Opens accounts and deposits money. The first shopper is the demo's own.
-pub(super) async fn arrive(
-    door: &Door,
+pub(super) async fn create(
+    client: &DemoClient,
     count: usize,
     steps: &Steps,
 ) -> Result<Vec<Shopper>, Failure> {
@@ -60,14 +60,14 @@ pub(super) async fn arrive(
                     if number == 0 { SHOPPER.to_owned() } else { format!("shopper-{number}") };
                 let name = name(&mut Random::new(7_000 + number as u64));
                 let who = Requester::new(&subject, Some(&name), Vec::new());
-                let account = open_account(door, &who, &format!("demo-account-{number}")).await?;
+                let account = open_account(client, &who, &format!("demo-account-{number}")).await?;
                 for deposit in 0..random.between(1, 3) {
                     let variables = json!({
                         "account": account,
                         "amount": random.between(60, 160) * 10_000,
                         "op": format!("demo-deposit-{number}-{deposit}"),
                     });
-                    door.ask(service, DEPOSIT, variables).await?;
+                    client.execute(service, DEPOSIT, variables).await?;
                 }
                 bar.inc(1);
                 Ok::<_, Failure>(Shopper { who, name, account })
@@ -82,11 +82,11 @@ pub(super) async fn arrive(
 
 /// Opens an empty account.
 pub(super) async fn open_account(
-    door: &Door,
+    client: &DemoClient,
     who: &Requester,
     op: &str,
 ) -> Result<String, Failure> {
-    let data = door.ask(who, OPEN_ACCOUNT, json!({ "op": op })).await?;
+    let data = client.execute(who, OPEN_ACCOUNT, json!({ "op": op })).await?;
     Ok(text(&data["openAccount"]["id"]))
 }
 
@@ -108,7 +108,11 @@ const REVERSE: &str = "mutation($transfer: ID!) {
 }";
 
 /// Transfers money between shoppers; some transfers are reversed.
-pub(super) async fn share(door: &Door, shoppers: &[Shopper], steps: &Steps) -> Result<(), Failure> {
+pub(super) async fn transfer_money(
+    client: &DemoClient,
+    shoppers: &[Shopper],
+    steps: &Steps,
+) -> Result<(), Failure> {
     let service = someone("bank", &[Role::Service]);
     let bar = steps.begin("transfers", shoppers.len());
     for (number, (from, to)) in shoppers.iter().zip(shoppers.iter().cycle().skip(1)).enumerate() {
@@ -116,10 +120,10 @@ pub(super) async fn share(door: &Door, shoppers: &[Shopper], steps: &Steps) -> R
         let op = format!("demo-transfer-{number}");
         let variables =
             json!({ "from": from.account, "to": to.account, "amount": amount, "op": op });
-        let data = door.ask(&from.who, TRANSFER, variables).await?;
+        let data = client.execute(&from.who, TRANSFER, variables).await?;
         if number % 10 == 5 {
             let transfer = text(&data["transfer"]["id"]);
-            door.ask(&service, REVERSE, json!({ "transfer": transfer })).await?;
+            client.execute(&service, REVERSE, json!({ "transfer": transfer })).await?;
         }
         bar.inc(1);
     }
@@ -165,7 +169,7 @@ const CANCEL_ORDER: &str = "mutation($order: ID!, $op: ID!) {
 
 /// The actions of shoppers in the shop.
 pub(super) struct Visits<'a> {
-    pub(super) door: &'a Door,
+    pub(super) client: &'a DemoClient,
     pub(super) shoppers: &'a [Shopper],
     pub(super) products: &'a [Product],
 }
@@ -183,7 +187,7 @@ impl Visits<'_> {
         // Idempotency keys belong to a subject; an anonymous shopper has none.
         let op = who.subject.as_ref().map(|_| format!("demo-cart-{key}-{number}"));
         let variables = json!({ "policy": policy, "op": op });
-        let data = self.door.ask(who, OPEN_CART, variables).await?;
+        let data = self.client.execute(who, OPEN_CART, variables).await?;
         let cart = text(&data["openCart"]["id"]);
         for line in 0..random.between(1, 4) {
             let product = self.affordable(&mut random);
@@ -191,7 +195,7 @@ impl Visits<'_> {
                 "cart": cart, "sku": product.sku, "quantity": random.between(1, 2),
                 "op": format!("demo-line-{key}-{number}-{line}"),
             });
-            self.door.ask(who, ADD, variables).await?;
+            self.client.execute(who, ADD, variables).await?;
         }
         Ok(cart)
     }
@@ -211,7 +215,7 @@ impl Visits<'_> {
     }
 
     /// Creates carts that are abandoned; [`expire`] closes them once they are a second old.
-    pub(super) async fn abandon(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+    pub(super) async fn abandon_carts(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             self.cart(&self.shopper(number).who, "abandoned", number).await.map(drop)
         };
@@ -219,17 +223,17 @@ impl Visits<'_> {
     }
 
     /// Creates carts that are cancelled.
-    pub(super) async fn give_up(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+    pub(super) async fn cancel_carts(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let who = &self.shopper(number).who;
             let cart = self.cart(who, "cancelled", number).await?;
-            cancel_cart(self.door, who, &cart).await
+            cancel_cart(self.client, who, &cart).await
         };
         each(count, steps.begin("cancelled carts", count), work).await
     }
 
     /// Creates active carts, every fourth of them by an anonymous shopper.
-    pub(super) async fn browse(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+    pub(super) async fn fill_carts(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let anonymous = Requester::default();
             let who = if number % 4 == 3 { &anonymous } else { &self.shopper(number).who };
@@ -239,18 +243,18 @@ impl Visits<'_> {
     }
 
     /// Creates orders; some are changed afterwards, some cancelled.
-    pub(super) async fn buy(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
+    pub(super) async fn place_orders(&self, count: usize, steps: &Steps) -> Result<(), Failure> {
         let work = |number| async move {
             let shopper = self.shopper(number);
             let cart = self.cart(&shopper.who, "order", number).await?;
-            let order = check_out(self.door, shopper, None, &cart, number).await?;
-            self.think_again(&shopper.who, &order, number).await
+            let order = check_out(self.client, shopper, None, &cart, number).await?;
+            self.change_order(&shopper.who, &order, number).await
         };
         each(count, steps.begin("orders", count), work).await
     }
 
     /// Changes one order in eight, and cancels one in eight.
-    async fn think_again(
+    async fn change_order(
         &self,
         who: &Requester,
         order: &Value,
@@ -261,22 +265,26 @@ impl Visits<'_> {
             3 => {
                 let sku = text(&order["lines"][0]["sku"]);
                 let variables = json!({ "order": id, "sku": sku, "quantity": 3, "op": op });
-                self.door.ask(who, ADJUST, variables).await.map(drop)
+                self.client.execute(who, ADJUST, variables).await.map(drop)
             }
-            6 => cancel_order(self.door, who, &id, &op).await,
+            6 => cancel_order(self.client, who, &id, &op).await,
             _ => Ok(()),
         }
     }
 }
 
 /// Cancels a cart.
-pub(super) async fn cancel_cart(door: &Door, who: &Requester, cart: &str) -> Result<(), Failure> {
-    door.ask(who, CANCEL_CART, json!({ "cart": cart })).await.map(drop)
+pub(super) async fn cancel_cart(
+    client: &DemoClient,
+    who: &Requester,
+    cart: &str,
+) -> Result<(), Failure> {
+    client.execute(who, CANCEL_CART, json!({ "cart": cart })).await.map(drop)
 }
 
 /// Checks a cart out, paid from the shopper's account or another one. Returns the order.
 pub(super) async fn check_out(
-    door: &Door,
+    client: &DemoClient,
     shopper: &Shopper,
     other_account: Option<&str>,
     cart: &str,
@@ -288,18 +296,18 @@ pub(super) async fn check_out(
         "shipping": address(&shopper.name, number),
         "op": format!("demo-checkout-{number}"),
     });
-    let mut data = door.ask(&shopper.who, CHECKOUT, variables).await?;
+    let mut data = client.execute(&shopper.who, CHECKOUT, variables).await?;
     Ok(data["checkoutCart"].take())
 }
 
 /// Cancels an order.
 pub(super) async fn cancel_order(
-    door: &Door,
+    client: &DemoClient,
     who: &Requester,
     order: &str,
     op: &str,
 ) -> Result<(), Failure> {
-    door.ask(who, CANCEL_ORDER, json!({ "order": order, "op": op })).await.map(drop)
+    client.execute(who, CANCEL_ORDER, json!({ "order": order, "op": op })).await.map(drop)
 }
 
 fn address(name: &str, number: usize) -> Value {
@@ -335,15 +343,15 @@ async fn each<F: Future<Output = Result<(), Failure>>>(
 /// Expires all carts that were idle for a second, with the sweep of a gateway that has a short
 /// `cart_idle_seconds`.
 pub(super) async fn expire(config: &Config, app: &App) -> Result<(), Failure> {
-    tokio::time::sleep(HASTE).await;
-    sweep_hastily(config, app).await
+    tokio::time::sleep(IDLE).await;
+    sweep_idle_carts(config, app).await
 }
 
-/// Time after which [`sweep_hastily`] finds a cart idle.
-pub(super) const HASTE: Duration = Duration::from_millis(1_200);
+/// Time after which [`sweep_idle_carts`] finds a cart idle.
+pub(super) const IDLE: Duration = Duration::from_millis(1_200);
 
 /// Sweeps like a gateway with a `cart_idle_seconds` of one second.
-pub(super) async fn sweep_hastily(config: &Config, app: &App) -> Result<(), Failure> {
+pub(super) async fn sweep_idle_carts(config: &Config, app: &App) -> Result<(), Failure> {
     let hasty = Config { cart_idle_seconds: 1, reservation_seconds: 600, ..config.clone() };
     background::sweep_all(&App::new(hasty, app.database().clone())).await?;
     Ok(())

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     MERCHANT, SHOPPER, Steps,
-    door::{Door, someone},
+    client::{DemoClient, someone},
     goods::AT_ONCE,
     pictures::EDITOR,
 };
@@ -31,8 +31,8 @@ struct Piece {
 }
 
 /// Creates the site. Returns the ids of its galleries, which are still empty.
-pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>, Failure> {
-    names(door).await?;
+pub(super) async fn create(client: &DemoClient, steps: &Steps) -> Result<Vec<Option<ID>>, Failure> {
+    names(client).await?;
     let each = PAGES.len() + BLOGS.len() * (ENTRIES + 1) + 2;
     let bar = steps.begin("pages and entries", LANGUAGES.len() * each);
     let mut galleries = Vec::new();
@@ -40,12 +40,12 @@ pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>,
         let mut random = Random::new(100 + number as u64);
         let home = json!({ "type": "FOLDER", "slug": language });
         let text = json!({ "title": PAGES[0].title[number], "body": PAGES[0].body[number] });
-        let folder = put(door, None, piece(home, text, language, 0)).await?;
+        let folder = put(client, None, piece(home, text, language, 0)).await?;
         bar.inc(1);
         for page in PAGES {
             let what = json!({ "type": "PAGE", "slug": page.slug, "access": page.access });
             let text = json!({ "title": page.title[number], "body": page.body[number] });
-            put(door, Some(&folder), piece(what, text, language, 1)).await?;
+            put(client, Some(&folder), piece(what, text, language, 1)).await?;
             bar.inc(1);
         }
         for blog in BLOGS {
@@ -53,13 +53,13 @@ pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>,
             let text = json!({
                 "title": blog.title[number], "subtitle": blog.subtitle[number],
             });
-            let id = put(door, Some(&folder), piece(what, text, language, 2)).await?;
+            let id = put(client, Some(&folder), piece(what, text, language, 2)).await?;
             bar.inc(1);
             let all = (0..ENTRIES).map(|at| entry(blog, number, at, &mut random));
             let all: Vec<_> = all.collect();
             let written = stream::iter(all)
                 .map(|piece| async {
-                    let id = put(door, Some(&id), piece).await?;
+                    let id = put(client, Some(&id), piece).await?;
                     bar.inc(1);
                     Ok::<_, Failure>(id)
                 })
@@ -69,7 +69,7 @@ pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>,
         }
         let what = json!({ "type": "GALLERY", "slug": "pictures" });
         let text = json!({ "title": GALLERY[number] });
-        let gallery = put(door, Some(&folder), piece(what, text, language, 3)).await?;
+        let gallery = put(client, Some(&folder), piece(what, text, language, 3)).await?;
         galleries.push(Some(ID(gallery)));
         bar.inc(1);
     }
@@ -78,7 +78,7 @@ pub(super) async fn write(door: &Door, steps: &Steps) -> Result<Vec<Option<ID>>,
 }
 
 /// Claims names for the demo's users, by which authors are displayed.
-async fn names(door: &Door) -> Result<(), Failure> {
+async fn names(client: &DemoClient) -> Result<(), Failure> {
     const CLAIM: &str = "mutation($input: ClaimIdentityInput!) {
         claimIdentity(input: $input) { ... on Identity { value } ... on UserError { code message } }
     }";
@@ -90,7 +90,7 @@ async fn names(door: &Door) -> Result<(), Failure> {
         ];
         for identity in names {
             let input = json!({ "input": { "identity": identity, "userId": user } });
-            door.ask(&service, CLAIM, input).await?;
+            client.execute(&service, CLAIM, input).await?;
         }
     }
     Ok(())
@@ -141,7 +141,7 @@ fn date(day: usize) -> String {
 }
 
 /// Creates and publishes content; returns its global id.
-async fn put(door: &Door, parent: Option<&str>, piece: Piece) -> Result<String, Failure> {
+async fn put(client: &DemoClient, parent: Option<&str>, piece: Piece) -> Result<String, Failure> {
     const CREATE: &str = "mutation($input: CreateContentInput!) {
         createContent(input: $input) {
             ... on Content { id draft { version } } ... on UserError { code message }
@@ -152,16 +152,16 @@ async fn put(door: &Door, parent: Option<&str>, piece: Piece) -> Result<String, 
     }";
     let editor = editor();
     let Piece { mut input, at } = piece;
-    let place = parent.unwrap_or_default();
+    let parent_id = parent.unwrap_or_default();
     input["idempotencyKey"] =
-        json!(format!("demo-{place}-{}", input["slug"].as_str().unwrap_or_default()));
+        json!(format!("demo-{parent_id}-{}", input["slug"].as_str().unwrap_or_default()));
     input["parentId"] = json!(parent);
-    let made = door.ask(&editor, CREATE, json!({ "input": input })).await?;
+    let made = client.execute(&editor, CREATE, json!({ "input": input })).await?;
     let made = &made["createContent"];
     let id = made["id"].as_str().unwrap_or_default().to_owned();
     if let Some(at) = at {
         let input = json!({ "contentId": id, "version": made["draft"]["version"], "at": at });
-        door.ask(&editor, PUBLISH, json!({ "input": input })).await?;
+        client.execute(&editor, PUBLISH, json!({ "input": input })).await?;
     }
     Ok(id)
 }

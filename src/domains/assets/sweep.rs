@@ -78,7 +78,7 @@ async fn sweep_unnamed(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
     let attempt = app.begin().await?;
     let pause = Bounds { attempt: stall(app), ..app.bounds() };
     let holder = app.name().to_owned();
-    let lease = Lease::take(app.collection(), LOOK, holder, &attempt, pause).await?;
+    let lease = Lease::acquire(app.collection(), LOOK, holder, &attempt, pause).await?;
     let Some(lease) = lease else { return Ok(()) };
     let young = sweep.earlier(stall(app));
     // A blob's id contains the start of its upload; nothing is written later than this after it.

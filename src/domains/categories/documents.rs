@@ -16,7 +16,7 @@ use crate::{
     },
     mongo::{
         Stored, Version,
-        copies::Place,
+        copies::CopyPath,
         expression::{literal, stored, stored_fields},
         indexes::Index,
         lazy_document::{Entries, Later, view},
@@ -219,7 +219,7 @@ impl Branch for CategoryDocument {
     const FAN_OUT: &'static str = "a category's fan-out";
     const PARENT: &'static str = "parentId";
     const PATH: &'static str = "path";
-    const LINE: &'static str = "ancestors";
+    const ANCESTORS: &'static str = "ancestors";
     const HAS_CHILDREN: &'static str = "the category has categories below it";
 
     fields_of_branch!();
@@ -232,11 +232,11 @@ impl Branch for CategoryDocument {
         &self.path
     }
 
-    fn line_length(&self) -> usize {
+    fn ancestor_count(&self) -> usize {
         self.ancestors.len()
     }
 
-    fn taken_over(parent: Option<&Self>) -> Vec<Document> {
+    fn copied_stages(parent: Option<&Self>) -> Vec<Document> {
         let line = parent.map(Self::line).unwrap_or_default();
         let above = parent.map_or("", |parent| parent.path.as_str());
         vec![doc! { "$set": {
@@ -253,7 +253,7 @@ impl Branch for CategoryDocument {
     }
 
     /// Updates the copies in products that have a lower version.
-    async fn hand_on(&self, app: &App) -> Result<(), Error> {
+    async fn update_copies(&self, app: &App) -> Result<(), Error> {
         let copy = self.copy();
         let mut fields = stored_fields(&copy);
         fields.remove(COPIES.key);
@@ -268,7 +268,7 @@ impl Node for CategoryDocument {
 }
 
 /// The array of the copies in products.
-const COPIES: Place = Place { array: "categories", key: "_id", version: "cv" };
+const COPIES: CopyPath = CopyPath { array: "categories", key: "_id", version: "cv" };
 
 /// The fields of a product that this room writes: the copies of categories. The catalog owns the collection
 /// and declares the index `categories._id, categories.cv`.

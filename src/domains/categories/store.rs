@@ -177,7 +177,7 @@ pub(super) async fn set_parent(
     attempt: &Attempt,
 ) -> Outcome<CategoryDocument> {
     let change = app.ids().random();
-    Categories::over(app).put_below(changeable(id), parent, Vec::new(), change, attempt).await
+    Categories::over(app).move_below(changeable(id), parent, Vec::new(), change, attempt).await
 }
 
 /// Changes a category that isn't being deleted.

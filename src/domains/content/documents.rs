@@ -316,7 +316,7 @@ impl Branch for NodeDocument {
     const FAN_OUT: &'static str = "a path's fan-out";
     const PARENT: &'static str = "metadata.parentId";
     const PATH: &'static str = "metadata.path";
-    const LINE: &'static str = "within";
+    const ANCESTORS: &'static str = "within";
     const HAS_CHILDREN: &'static str = "other content lies in it";
 
     fields_of_branch!();
@@ -329,7 +329,7 @@ impl Branch for NodeDocument {
         &self.metadata.path
     }
 
-    fn line_length(&self) -> usize {
+    fn ancestor_count(&self) -> usize {
         self.within.len()
     }
 
@@ -338,7 +338,7 @@ impl Branch for NodeDocument {
     }
 
     /// Stages of a move: the old path is added to `former`, and the feeds are recomputed.
-    fn taken_over(parent: Option<&Self>) -> Vec<Document> {
+    fn copied_stages(parent: Option<&Self>) -> Vec<Document> {
         let above = parent.map_or("", |parent| parent.metadata.path.as_str());
         let path = doc! { "$concat": [literal(above), "/", "$metadata.slug"] };
         let left = whole(doc! { "path": "$metadata.path", "until": "$$NOW" });
@@ -387,11 +387,11 @@ impl Branch for NodeDocument {
         Ok(assets::operations::is_parent(app, id).await?.then_some("assets lie in it"))
     }
 
-    async fn arrived(app: &App, nodes: &[Self]) -> Result<(), Error> {
+    async fn on_updated(app: &App, nodes: &[Self]) -> Result<(), Error> {
         store::drop_older_former(app, nodes).await
     }
 
-    async fn hand_on(&self, app: &App) -> Result<(), Error> {
+    async fn update_copies(&self, app: &App) -> Result<(), Error> {
         if self.metadata.kind.holds_assets() {
             assets::operations::repath(app, &self.id, &self.metadata.path, self.cv).await?;
         }

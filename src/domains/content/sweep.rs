@@ -15,18 +15,18 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     tree.sweep(sweep).await;
 
     // Former versions of interrupted edits.
-    let versions = tree.list_left_behind("kept.at", before).await;
+    let versions = tree.list_older("kept.at", before).await;
     sweep.each(versions, id, |node| async move { keep(app, &node).await.map(|()| true) }).await;
 
     // Due editions become `live`, which full-text search uses. Readers already see them.
-    let due = tree.list_left_behind("next.at", sweep.now()).await;
+    let due = tree.list_older("next.at", sweep.now()).await;
     let promote = |node: NodeDocument| async move {
         Ok(store::promote(app, &node.id).await.decided()?.is_some())
     };
     sweep.each(due, id, promote).await;
 
     // Versions and comments of deleted content. Inserts from before the deletion can't arrive any more.
-    let deleted = tree.list_left_behind("remains", before).await;
+    let deleted = tree.list_older("remains", before).await;
     let remove = |node: NodeDocument| async move {
         if let Some(discussion) = &node.discussion {
             comments::operations::forget(app, &discussion.id).await?;
@@ -37,7 +37,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(deleted, id, remove).await;
 
     // Tombstones of deleted content whose idempotency keys are no longer remembered.
-    let forgotten = tree.list_left_behind("deletedAt", sweep.forgotten()).await;
+    let forgotten = tree.list_older("deletedAt", sweep.forgotten()).await;
     let bury = |node: NodeDocument| async move {
         Ok(store::remove_tombstone(app, &node.id).await.decided()?.is_some())
     };

@@ -7,7 +7,7 @@ use super::{
     documents::{Kind, Name},
     types::{IdentityInput, OidcInput},
 };
-use crate::graphql::{input, refusals::InvalidInput, text::is_unseen};
+use crate::graphql::{input, refusals::InvalidInput, text::is_ignorable};
 
 /// Brings a name from a caller into its normal form.
 pub(super) fn name(field: &str, given: &mut IdentityInput) -> Result<(), InvalidInput> {
@@ -72,7 +72,7 @@ fn email(field: &str, given: &str) -> Result<String, InvalidInput> {
     let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
     let local = folded(local);
     let odd = |c: char| {
-        c.is_whitespace() || c.is_control() || is_unseen(c) || "()<>[]:;@\\,\"".contains(c)
+        c.is_whitespace() || c.is_control() || is_ignorable(c) || "()<>[]:;@\\,\"".contains(c)
     };
     let dots = local.starts_with('.') || local.ends_with('.') || local.contains("..");
     if local.is_empty() || local.len() > 64 || dots || local.contains(odd) {
@@ -106,7 +106,7 @@ fn fault(username: &str) -> Option<&'static str> {
 fn username(field: &str, given: &str) -> Result<String, InvalidInput> {
     let text = input::text(field, given.trim(), 1..=64)?;
     let name = folded(&text);
-    let fits = |c: char| (c.is_alphanumeric() && !is_unseen(c)) || SIGNS.contains(&c);
+    let fits = |c: char| (c.is_alphanumeric() && !is_ignorable(c)) || SIGNS.contains(&c);
     let count = name.chars().count();
     if !(3..=64).contains(&count)
         || !name.chars().all(fits)

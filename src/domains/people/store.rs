@@ -11,13 +11,13 @@ use crate::{
     mongo::{
         Outcome,
         collection::List,
-        copies::Place,
+        copies::CopyPath,
         expression::{append, array, filter, literal, starts_with, stored, whole},
     },
 };
 
 /// The array of the copies of names in products. Its index begins with `contributors.personId`.
-const NAMES: Place = Place { array: "contributors", key: "personId", version: "nv" };
+const NAMES: CopyPath = CopyPath { array: "contributors", key: "personId", version: "nv" };
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
     app.collection::<PersonDocument>().get_settled(id).await

@@ -1,4 +1,4 @@
-//! Which part of a file is sent: preconditions are evaluated first, then ranges, in the order of RFC 9110.
+//! Conditional and range requests: preconditions are evaluated first, then ranges, in the order of RFC 9110.
 //! <https://www.rfc-editor.org/rfc/rfc9110#section-13.2.2>
 
 use std::{ops::Range, time::SystemTime};
@@ -19,27 +19,27 @@ pub(super) enum Verdict {
     /// The client's copy is current: 304.
     NotModified,
     /// A precondition failed: 412.
-    Unexpected,
+    PreconditionFailed,
     /// The range begins after the end of the file: 416.
-    Beyond,
+    RangeNotSatisfiable,
 }
 
 /// Evaluates the preconditions and the range of a request for a file of `length` bytes.
-pub(super) fn judge(
+pub(super) fn evaluate(
     method: &Method,
     headers: &HeaderMap,
     tag: &ETag,
     modified: SystemTime,
     length: u64,
 ) -> Verdict {
-    let fits = match headers.typed_get::<IfMatch>() {
+    let holds = match headers.typed_get::<IfMatch>() {
         Some(condition) => condition.precondition_passes(tag),
         None => headers
             .typed_get::<IfUnmodifiedSince>()
             .is_none_or(|condition| condition.precondition_passes(modified)),
     };
-    if !fits {
-        return Verdict::Unexpected;
+    if !holds {
+        return Verdict::PreconditionFailed;
     }
     let is_new = match headers.typed_get::<IfNoneMatch>() {
         Some(condition) => condition.precondition_passes(tag),
@@ -51,15 +51,15 @@ pub(super) fn judge(
         return Verdict::NotModified;
     }
     let last_modified = LastModified::from(modified);
-    let is_another = headers
+    let is_replaced = headers
         .typed_get::<IfRange>()
         .is_some_and(|condition| condition.is_modified(Some(tag), Some(&last_modified)));
-    if is_another || method != Method::GET {
+    if is_replaced || method != Method::GET {
         return Verdict::Whole;
     }
-    let mut asked = headers.get_all(RANGE).iter();
-    match (asked.next().and_then(|value| value.to_str().ok()), asked.next()) {
-        (Some(asked), None) => range(asked, length),
+    let mut ranges = headers.get_all(RANGE).iter();
+    match (ranges.next().and_then(|value| value.to_str().ok()), ranges.next()) {
+        (Some(header), None) => range(header, length),
         _ => Verdict::Whole,
     }
 }
@@ -67,8 +67,8 @@ pub(super) fn judge(
 /// Parses a `Range` header. Several ranges, other units and invalid values are ignored, as the RFC allows;
 /// the whole file is sent then.
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-14.1.2>
-fn range(asked: &str, length: u64) -> Verdict {
-    let Some((unit, set)) = asked.split_once('=') else { return Verdict::Whole };
+fn range(header: &str, length: u64) -> Verdict {
+    let Some((unit, set)) = header.split_once('=') else { return Verdict::Whole };
     let set = set.trim();
     if !unit.trim().eq_ignore_ascii_case("bytes") || set.contains(',') {
         return Verdict::Whole;
@@ -87,7 +87,7 @@ fn range(asked: &str, length: u64) -> Verdict {
         }
         _ => return Verdict::Whole,
     };
-    if wanted.is_empty() { Verdict::Beyond } else { Verdict::Part(wanted) }
+    if wanted.is_empty() { Verdict::RangeNotSatisfiable } else { Verdict::Part(wanted) }
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn ranges_are_cut_to_the_file() {
         let length = 10;
-        for (asked, found) in [
+        for (header, verdict) in [
             ("bytes=0-0", Verdict::Part(0..1)),
             ("bytes=2-5", Verdict::Part(2..6)),
             ("Bytes=2-5", Verdict::Part(2..6)),
@@ -106,9 +106,9 @@ mod tests {
             ("bytes=5-99999999999999999999999", Verdict::Part(5..10)),
             ("bytes=-3", Verdict::Part(7..10)),
             ("bytes=-99", Verdict::Part(0..10)),
-            ("bytes=10-", Verdict::Beyond),
-            ("bytes=99999999999999999999999-", Verdict::Beyond),
-            ("bytes=-0", Verdict::Beyond),
+            ("bytes=10-", Verdict::RangeNotSatisfiable),
+            ("bytes=99999999999999999999999-", Verdict::RangeNotSatisfiable),
+            ("bytes=-0", Verdict::RangeNotSatisfiable),
             ("bytes=5-2", Verdict::Whole),
             ("bytes=0-1,3-4", Verdict::Whole),
             ("bytes=", Verdict::Whole),
@@ -118,11 +118,11 @@ mod tests {
             ("lines=1-2", Verdict::Whole),
             ("bytes", Verdict::Whole),
         ] {
-            assert_eq!(range(asked, length), found, "{asked}");
+            assert_eq!(range(header, length), verdict, "{header}");
         }
         assert_eq!(
             (range("bytes=0-", 0), range("bytes=-1", 0)),
-            (Verdict::Beyond, Verdict::Beyond)
+            (Verdict::RangeNotSatisfiable, Verdict::RangeNotSatisfiable)
         );
     }
 }

@@ -14,9 +14,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::time::timeout;
 
 use super::{
-    super::{Edge, shares::Held},
+    super::{Edge, shares::Permit},
     Problem,
-    conditions::{Verdict, judge},
+    conditions::{Verdict, evaluate},
 };
 use crate::{
     domains::assets::{AssetDocument, FileFacts, operations, types::AssetBy},
@@ -40,26 +40,26 @@ pub(super) async fn answer(edge: &Edge, head: &Parts) -> Result<Response, Proble
     headers.typed_insert(tag.clone());
     headers.typed_insert(LastModified::from(modified));
     headers.typed_insert(AcceptRanges::bytes());
-    let (status, range) = match judge(&head.method, &head.headers, &tag, modified, length) {
+    let (status, range) = match evaluate(&head.method, &head.headers, &tag, modified, length) {
         Verdict::Whole => (StatusCode::OK, 0..length),
         Verdict::Part(range) => {
             let range_of = ContentRange::bytes(range.clone(), length);
-            headers.typed_insert(range_of.map_err(|_| Error::internal("a range that isn't one"))?);
+            headers.typed_insert(range_of.map_err(|_| Error::internal("an invalid range"))?);
             (StatusCode::PARTIAL_CONTENT, range)
         }
         Verdict::NotModified => return Ok((StatusCode::NOT_MODIFIED, headers).into_response()),
-        Verdict::Unexpected => {
+        Verdict::PreconditionFailed => {
             let why = "the file isn't the one that was expected";
             return Err(Problem::refused(StatusCode::PRECONDITION_FAILED, "CONFLICT", why));
         }
-        Verdict::Beyond => return Err(Problem::Beyond(length)),
+        Verdict::RangeNotSatisfiable => return Err(Problem::RangeNotSatisfiable(length)),
     };
     headers.typed_insert(ContentLength(range.end - range.start));
     if head.method == Method::HEAD {
         return Ok((status, headers).into_response());
     }
-    let room = edge.limits.begin_transfer(edge.client(&caller, head))?;
-    Ok((status, headers, body(edge, &file, range, room)).into_response())
+    let permit = edge.limits.begin_transfer(edge.client(&caller, head))?;
+    Ok((status, headers, body(edge, &file, range, permit)).into_response())
 }
 
 /// The asset that a path below `/assets` names, by id or by path. An id contains letters that no slug has.
@@ -71,12 +71,12 @@ fn named(path: &str) -> Option<AssetBy> {
     input::path("path", path).is_ok().then(|| AssetBy::Path(path.to_owned()))
 }
 
-/// The bytes, read on demand. The body holds its place among the transfers until it is sent or its client
+/// The bytes, read on demand. The body holds the permit of the transfer until it is sent or its client
 /// disconnects.
-fn body(edge: &Edge, file: &FileFacts, range: Range<u64>, room: Held) -> Body {
+fn body(edge: &Edge, file: &FileFacts, range: Range<u64>, permit: Permit) -> Body {
     let bytes = operations::bytes(&edge.app, file, range);
     Body::from_stream(bytes.map(move |piece| {
-        let _held = &room;
+        let _held = &permit;
         if let Err(error) = &piece {
             tracing::warn!(event = "download_failed", ?error, "a download ended before its end");
         }
@@ -125,8 +125,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// `Content-Disposition`: whether a browser shows or saves the file, and its name. The name is given twice,
-/// for clients that support only ASCII.
+/// `Content-Disposition`: whether a browser shows or saves the file, and its name. The name has two forms,
+/// because some clients support only ASCII.
 fn disposition(file: &FileFacts) -> String {
     let kind = if operations::is_shown_inline(&file.media_type) { "inline" } else { "attachment" };
     let plain =

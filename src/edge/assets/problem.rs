@@ -14,7 +14,7 @@ use super::super::{
 };
 use crate::{error::Error, graphql::errors};
 
-/// Why a request for a file fails.
+/// The failure of a request for a file.
 #[derive(Debug)]
 pub(super) enum Problem {
     /// A failure, or an invalid request.
@@ -22,7 +22,7 @@ pub(super) enum Problem {
     /// A refusal, with its stable code.
     Refused(StatusCode, &'static str, String),
     /// The range begins after the end of the file, which has this many bytes.
-    Beyond(u64),
+    RangeNotSatisfiable(u64),
 }
 
 impl Problem {
@@ -44,10 +44,9 @@ impl Problem {
                 (status, json!(errors::finish(refused(error), id).errors))
             }
             Self::Refused(status, code, message) => (status, listed(code, &message)),
-            Self::Beyond(bytes) => {
+            Self::RangeNotSatisfiable(bytes) => {
                 length = Some(ContentRange::unsatisfied_bytes(bytes));
-                let message =
-                    format!("the range begins behind the end: the file has {bytes} bytes");
+                let message = format!("the range begins after the end: the file has {bytes} bytes");
                 (StatusCode::RANGE_NOT_SATISFIABLE, listed("BAD_USER_INPUT", &message))
             }
         };

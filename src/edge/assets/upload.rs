@@ -37,12 +37,12 @@ use crate::{
 pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Problem> {
     let caller = edge.caller(head).await?;
     Who::Role(Role::Editor).check_requester(&caller.requester)?;
-    let (parent, slug) = place(head.uri.path())?;
+    let (parent, slug) = target(head.uri.path())?;
     let expected = expected(&head.headers)?;
     check_body(edge, &head.headers)?;
-    let room = edge.limits.begin_transfer(edge.client(&caller, head))?;
-    let bytes = uploads::arriving(body, edge.limits.receive);
-    let file = Piece::File { place: 0, name: None, media_type: None };
+    let permit = edge.limits.begin_transfer(edge.client(&caller, head))?;
+    let bytes = uploads::chunks(body, edge.limits.receive);
+    let file = Piece::File { position: 0, name: None, media_type: None };
     let pieces = stream::iter([Ok(file)])
         .chain(bytes.map(|piece| piece.map(Piece::Bytes)))
         .chain(stream::iter([Ok(Piece::End)]));
@@ -53,7 +53,7 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
     let incoming = Incoming { name, media_type: media_type.map(str::to_owned), ..bytes };
     let (app, requester) = (edge.app.clone(), caller.requester.clone());
     let put = async move {
-        let _room = room;
+        let _permit = permit;
         let cx = Cx { app: &app, requester: &requester };
         operations::put(cx, &parent, slug, expected, incoming).await
     };
@@ -64,17 +64,17 @@ pub(super) async fn answer(edge: &Edge, head: &Parts, body: Body) -> Result<Resp
     match result {
         Ok((asset, true)) => Ok(described(StatusCode::CREATED, &asset)),
         Ok((asset, false)) => Ok(described(StatusCode::OK, &asset)),
-        Err(Stop::Failed(error)) => Err(error.in_doubt().into()),
+        Err(Stop::Failed(error)) => Err(error.for_mutation().into()),
         Err(Stop::Refused(refusal)) => Err(problem(refusal)),
     }
 }
 
 /// The path of the parent folder or gallery, and the slug of the file.
-fn place(path: &str) -> Result<(String, Slug), Problem> {
+fn target(path: &str) -> Result<(String, Slug), Problem> {
     let path = path.strip_prefix("/assets").unwrap_or_default();
-    let place = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
-    let place = place.and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)));
-    let (parent, slug) = place.ok_or_else(|| {
+    let target = input::path("path", path).ok().and_then(|path| path.rsplit_once('/'));
+    let target = target.and_then(|(parent, slug)| Some((parent, Slug::parse_slug(slug)?)));
+    let (parent, slug) = target.ok_or_else(|| {
         let reason = "isn't a path of slugs such as /assets/travel/tram: a slug has 1 to 64 \
                       lower-case letters, digits and single hyphens between them";
         Error::bad_input("path", reason)
@@ -106,22 +106,24 @@ fn expected(headers: &HeaderMap) -> Result<Expected, Error> {
             let digest = |tag: &&str| Some(tag.strip_prefix('"')?.strip_suffix('"')?.to_owned());
             Ok(Expected::Digest(tags.iter().filter_map(digest).collect()))
         }
-        _ => Err(Error::bad_input("if-none-match", "takes * alone, and not beside if-match")),
+        _ => {
+            Err(Error::bad_input("if-none-match", "must be * and can't be combined with if-match"))
+        }
     }
 }
 
 /// Checks the headers that describe the body.
 fn check_body(edge: &Edge, headers: &HeaderMap) -> Result<(), Problem> {
     if headers.contains_key(header::CONTENT_RANGE) {
-        return Err(Error::bad_input("content-range", "a file is put as a whole").into());
+        return Err(Error::bad_input("content-range", "a file can only be put as a whole").into());
     }
     if text(headers, &header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-        let error = Error::bad_input("content-encoding", "a file is put as it is");
+        let error = Error::bad_input("content-encoding", "a file can't be encoded");
         return Err(Problem::Error(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
     }
-    let most = edge.app.config().asset_bytes;
-    if headers.typed_get::<ContentLength>().is_some_and(|length| length.0 > most) {
-        return Err(too_large(format!("the file is larger than {most} bytes")));
+    let max = edge.app.config().asset_bytes;
+    if headers.typed_get::<ContentLength>().is_some_and(|length| length.0 > max) {
+        return Err(too_large(format!("the file is larger than {max} bytes")));
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use crate::error::Error;
 /// The value of the cookie. An empty value counts as no cookie.
 ///
 /// # Errors
-/// `BadToken` if the cookie occurs twice. A page on a neighbouring host can set a cookie of the same name,
-/// and nothing shows which one is the user's.
+/// `BadToken` if there are several such cookies. A page on a neighbouring host can set a cookie of the same name, and
+/// the header doesn't show which cookie is the user's.
 pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Error> {
     let mut found = None;
     for header in headers.get_all(COOKIE) {

@@ -15,12 +15,12 @@ use super::{configured::KeyError, key_set::KeySet};
 use crate::app::App;
 
 /// Time limit of one fetch.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of the JWK set, in bytes.
-const LARGEST: usize = 256 << 10;
+const MAX_BYTES: usize = 256 << 10;
 
-/// The keys at `auth_jwks_url`. A background task fetches them at startup and at intervals. They are fetched
-/// once more when a token names an unknown key. If a fetch fails, the last good keys are kept.
+/// The keys at `auth_jwks_url`. A background task fetches them at startup and at intervals. A token with an unknown
+/// key causes one more fetch. If a fetch fails, the last good keys are kept.
 pub(super) struct Issuer {
     source: Arc<Source>,
     _refreshing: AbortOnDropHandle<()>,
@@ -31,12 +31,12 @@ struct Source {
     http: reqwest::Client,
     /// Pause after a successful fetch.
     refresh: Duration,
-    /// Pause before an unknown key is searched again, and after a failed fetch.
+    /// Minimum time between two fetches for unknown keys, and the pause after a failed fetch.
     cooldown: Duration,
     published: RwLock<Published>,
     /// The generation of `published`, for a check without the lock.
     generation: AtomicU64,
-    looking: Mutex<Looking>,
+    refreshes: Mutex<Refreshes>,
 }
 
 /// The known keys of the issuer.
@@ -51,11 +51,11 @@ pub(super) struct Published {
 }
 
 #[derive(Default)]
-struct Looking {
-    /// Cancelled when the last fetch has ended.
-    ended: Option<CancellationToken>,
+struct Refreshes {
+    /// Token of the last fetch, cancelled when the fetch has ended.
+    latest: Option<CancellationToken>,
     /// Time of the last fetch for an unknown key.
-    asked: Option<Instant>,
+    for_unknown_key: Option<Instant>,
 }
 
 impl Issuer {
@@ -72,8 +72,8 @@ impl Issuer {
                 "auth_audience isn't set: a token of auth_jwks_url's issuer is accepted even if it is meant for another service"
             );
         }
-        let cant = |_| KeyError::new("auth_jwks_url", "this process can't send requests");
-        let http = app.http().map_err(cant)?;
+        let unusable = |_| KeyError::new("auth_jwks_url", "this process can't send requests");
+        let http = app.http().map_err(unusable)?;
         let source = Arc::new(Source {
             url,
             http,
@@ -81,7 +81,7 @@ impl Issuer {
             cooldown: Duration::from_secs(config.auth_jwks_cooldown_seconds),
             published: RwLock::default(),
             generation: AtomicU64::default(),
-            looking: Mutex::default(),
+            refreshes: Mutex::default(),
         });
         let refreshing = AbortOnDropHandle::new(tokio::spawn(Arc::clone(&source).keep_current()));
         Ok(Some(Self { source, _refreshing: refreshing }))
@@ -99,8 +99,8 @@ impl Issuer {
 
     /// Fetches the keys because of an unknown key, and returns when the fetch has ended. Concurrent callers
     /// share one fetch. During the cool-down this returns at once.
-    pub(super) async fn look_for_key(&self) {
-        if let Some(ended) = self.source.look_for_key() {
+    pub(super) async fn refresh_for_unknown_key(&self) {
+        if let Some(ended) = self.source.refresh_for_unknown_key() {
             ended.cancelled().await;
         }
     }
@@ -109,7 +109,7 @@ impl Issuer {
 impl Source {
     async fn keep_current(self: Arc<Self>) {
         loop {
-            let ended = self.look(&mut self.looking());
+            let ended = self.refresh(&mut self.refreshes());
             ended.cancelled().await;
             let is_current = self.published().is_current;
             let pause = if is_current { self.refresh } else { self.cooldown.min(self.refresh) };
@@ -117,26 +117,25 @@ impl Source {
         }
     }
 
-    fn look_for_key(self: &Arc<Self>) -> Option<CancellationToken> {
-        let mut looking = self.looking();
-        let is_under_way = looking.ended.as_ref().is_some_and(|ended| !ended.is_cancelled());
-        if !is_under_way {
-            if looking.asked.is_some_and(|asked| asked.elapsed() < self.cooldown) {
+    fn refresh_for_unknown_key(self: &Arc<Self>) -> Option<CancellationToken> {
+        let mut refreshes = self.refreshes();
+        if refreshes.running().is_none() {
+            if refreshes.for_unknown_key.is_some_and(|last| last.elapsed() < self.cooldown) {
                 return None;
             }
-            looking.asked = Some(Instant::now());
+            refreshes.for_unknown_key = Some(Instant::now());
         }
-        Some(self.look(&mut looking))
+        Some(self.refresh(&mut refreshes))
     }
 
     /// Joins the running fetch, or starts one. It is a separate task, because the caller that waits for it
     /// may disconnect.
-    fn look(self: &Arc<Self>, looking: &mut Looking) -> CancellationToken {
-        if let Some(ended) = looking.ended.as_ref().filter(|ended| !ended.is_cancelled()) {
+    fn refresh(self: &Arc<Self>, refreshes: &mut Refreshes) -> CancellationToken {
+        if let Some(ended) = refreshes.running() {
             return ended.clone();
         }
         let ended = CancellationToken::new();
-        looking.ended = Some(ended.clone());
+        refreshes.latest = Some(ended.clone());
         let (source, end) = (Arc::clone(self), ended.clone().drop_guard());
         tokio::spawn(async move {
             source.publish(source.fetch().await);
@@ -147,14 +146,14 @@ impl Source {
 
     async fn fetch(&self) -> Result<KeySet, String> {
         let request = self.http.get(&self.url).header(ACCEPT, "application/json");
-        let mut response = request.timeout(PATIENCE).send().await.map_err(cause)?;
+        let mut response = request.timeout(FETCH_TIMEOUT).send().await.map_err(cause)?;
         if response.status() != StatusCode::OK {
-            return Err(format!("the answer is {}", response.status()));
+            return Err(format!("the response has status {}", response.status()));
         }
         let mut text = Vec::new();
         while let Some(part) = response.chunk().await.map_err(cause)? {
-            if text.len() + part.len() > LARGEST {
-                return Err(format!("the answer is larger than {LARGEST} bytes"));
+            if text.len() + part.len() > MAX_BYTES {
+                return Err(format!("the response is larger than {MAX_BYTES} bytes"));
             }
             text.extend_from_slice(&part);
         }
@@ -192,8 +191,15 @@ impl Source {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn looking(&self) -> MutexGuard<'_, Looking> {
-        self.looking.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refreshes(&self) -> MutexGuard<'_, Refreshes> {
+        self.refreshes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Refreshes {
+    /// The token of the running fetch.
+    fn running(&self) -> Option<&CancellationToken> {
+        self.latest.as_ref().filter(|ended| !ended.is_cancelled())
     }
 }
 

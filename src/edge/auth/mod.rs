@@ -27,9 +27,9 @@ pub use configured::KeyError;
 pub use roles::RolesClaim;
 
 /// Maximum number of cached tokens.
-const KNOWN: usize = 4_096;
+const MAX_CACHED: usize = 4_096;
 /// Maximum length of a cached token in bytes; longer ones are verified each time.
-const LONGEST: usize = 4 << 10;
+const MAX_CACHED_LENGTH: usize = 4 << 10;
 
 /// Verifies tokens.
 pub struct Authenticator {
@@ -46,7 +46,7 @@ pub struct Authenticator {
 pub struct Caller {
     /// Subject, name and roles.
     pub requester: Requester,
-    /// End of the token's validity as time since the Unix epoch, including leeway. None for an anonymous
+    /// End of the token's validity as time since the Unix epoch, including leeway. `None` for an anonymous
     /// caller.
     pub until: Option<Duration>,
     /// Whether the token came in a cookie. Browsers add cookies to requests from pages of other sites, so
@@ -70,7 +70,7 @@ impl Authenticator {
     /// Names the key that can't be used.
     pub fn new(config: &Config) -> Result<Self, KeyError> {
         Ok(Self {
-            known: Cache::new(KNOWN),
+            known: Cache::new(MAX_CACHED),
             keys: configured::keys(config)?,
             issuer: None,
             rules: Rules::new(config),
@@ -97,13 +97,13 @@ impl Authenticator {
     /// anonymous; an invalid token is refused rather than ignored.
     ///
     /// # Errors
-    /// `BadToken` or `KeysUnavailable`; `BadInput` if there are several `Authorization` headers, because
-    /// nothing shows which of them a proxy in front has checked.
+    /// `BadToken` or `KeysUnavailable`; `BadInput` if there are several `Authorization` headers, because it is
+    /// unknown which of them a proxy in front has checked.
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Error> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         if let Some(value) = values.next() {
             if values.next().is_some() {
-                return Err(Error::bad_input("authorization", "stands in more than one header"));
+                return Err(Error::bad_input("authorization", "is in more than one header"));
             }
             let value = value.to_str().map_err(|_| Error::BadToken)?;
             return self.by_header_value(value).await;
@@ -141,22 +141,22 @@ impl Authenticator {
     /// Verifies a token with the known keys. If none matches, the issuer's keys are fetched, and the token is
     /// verified once more.
     async fn check(&self, token: &str) -> Result<Caller, Error> {
-        let mut was_looked_for = false;
+        let mut was_refreshed = false;
         loop {
             let published = self.issuer.as_ref().map(Issuer::published).unwrap_or_default();
             let keys = self.keys.iter().chain(published.set.keys());
             match (self.rules.check(token, keys), &self.issuer) {
-                (Verdict::Holds(caller), _) => {
-                    if token.len() <= LONGEST {
+                (Verdict::Valid(caller), _) => {
+                    if token.len() <= MAX_CACHED_LENGTH {
                         let generation = published.generation;
                         self.known
                             .insert(token.to_owned(), Known { caller: caller.clone(), generation });
                     }
                     return Ok(caller);
                 }
-                (Verdict::UnknownKey, Some(issuer)) if !was_looked_for => {
-                    issuer.look_for_key().await;
-                    was_looked_for = true;
+                (Verdict::UnknownKey, Some(issuer)) if !was_refreshed => {
+                    issuer.refresh_for_unknown_key().await;
+                    was_refreshed = true;
                 }
                 // The issuer may have published the key in the meantime.
                 (Verdict::UnknownKey, Some(_)) if !published.is_current => {

@@ -11,7 +11,7 @@ use crate::{config::Config, graphql::requester::Role};
 #[derive(Debug, Clone)]
 pub struct RolesClaim {
     steps: Vec<String>,
-    /// What each name grants, from the key `roles`.
+    /// The roles that each name grants, from the key `roles`.
     granted: BTreeMap<String, Vec<Role>>,
 }
 

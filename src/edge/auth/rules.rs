@@ -9,7 +9,7 @@ use super::{Caller, keys::Key, roles::RolesClaim};
 use crate::{config::Config, graphql::requester::Requester};
 
 /// Maximum length of a subject, in bytes.
-const LONGEST_SUBJECT: usize = 128;
+const MAX_SUBJECT: usize = 128;
 
 /// Requirements on tokens ([RFC 7519](https://www.rfc-editor.org/rfc/rfc7519#section-4.1)): subject (`sub`)
 /// and expiry (`exp`) always, `iss` and `aud` if configured.
@@ -21,8 +21,8 @@ pub(super) struct Rules {
 /// The result of a verification.
 pub(super) enum Verdict {
     /// The token is valid.
-    Holds(Caller),
-    /// The token is invalid, whatever other keys there may be.
+    Valid(Caller),
+    /// The token is invalid, and no other key can make it valid.
     Refused,
     /// None of the keys has signed the token, but an unknown public key may have.
     UnknownKey,
@@ -63,7 +63,7 @@ impl Rules {
         for key in keys.clone().filter(|key| key.fits(header.alg, id)) {
             match decode::<Value>(token, key.decoding(), &validation) {
                 Ok(token) => {
-                    return self.caller(&token.claims).map_or(Verdict::Refused, Verdict::Holds);
+                    return self.caller(&token.claims).map_or(Verdict::Refused, Verdict::Valid);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature) => {}
                 Err(_) => return Verdict::Refused,
@@ -75,7 +75,7 @@ impl Rules {
 
     fn caller(&self, claims: &Value) -> Option<Caller> {
         let subject = claims.get("sub")?.as_str()?;
-        if subject.is_empty() || subject.len() > LONGEST_SUBJECT {
+        if subject.is_empty() || subject.len() > MAX_SUBJECT {
             return None;
         }
         let expires = Duration::try_from_secs_f64(claims.get("exp")?.as_f64()?).ok()?;

@@ -2,7 +2,7 @@
 //! <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>, and the older `graphql-ws`,
 //! <https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md>
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -17,7 +17,7 @@ pub(super) const PROTOCOLS: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
 pub(super) enum Protocol {
     /// `graphql-transport-ws`.
     Transport,
-    /// `graphql-ws`, which the library of the same name no longer speaks.
+    /// `graphql-ws`, which the library of the same name no longer supports.
     Legacy,
 }
 
@@ -33,7 +33,7 @@ impl Protocol {
 }
 
 /// A message of a client.
-pub(super) enum Said {
+pub(super) enum ClientMessage {
     /// Initialises the connection; the payload may hold the token.
     Init(Map<String, Value>),
     /// Starts an operation.
@@ -58,7 +58,7 @@ struct Envelope<'a> {
 }
 
 /// Parses a message of a client. The error becomes the reason of the close frame.
-pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
+pub(super) fn read(protocol: Protocol, text: &str) -> Result<ClientMessage, String> {
     use Protocol::{Legacy, Transport};
     // serde would also deserialise the struct from an array.
     if !text.trim_start().starts_with('{') {
@@ -67,31 +67,31 @@ pub(super) fn read(protocol: Protocol, text: &str) -> Result<Said, String> {
     let Envelope { kind, id, payload } =
         serde_json::from_str(text).map_err(|fault| format!("not a message: {fault}"))?;
     let id = || id.filter(|id| !id.is_empty()).ok_or(format!("{kind} without an id"));
-    let said = match (protocol, kind.as_str()) {
-        (_, "connection_init") => Said::Init(object(payload)?.unwrap_or_default()),
+    let message = match (protocol, kind.as_str()) {
+        (_, "connection_init") => ClientMessage::Init(object(payload)?.unwrap_or_default()),
         (Transport, "subscribe") | (Legacy, "start") => {
             let payload = payload.ok_or(format!("{kind} without a payload"))?;
             let parameters = Parameters::read("payload", payload.get().as_bytes());
             let parameters = parameters.map_err(|fault| fault.to_string())?;
-            if !parameters.name_a_text() {
+            if !parameters.has_document() {
                 return Err("payload: query is missing".to_owned());
             }
-            Said::Start { id: id()?, parameters }
+            ClientMessage::Start { id: id()?, parameters }
         }
-        (Transport, "complete") | (Legacy, "stop") => Said::Stop { id: id()? },
+        (Transport, "complete") | (Legacy, "stop") => ClientMessage::Stop { id: id()? },
         (Transport, "ping") => {
             // Parsed to ensure that only an object is sent back.
             object(payload)?;
-            Said::Ping(payload.map(ToOwned::to_owned))
+            ClientMessage::Ping(payload.map(ToOwned::to_owned))
         }
         (Transport, "pong") => {
             object(payload)?;
-            Said::Pong
+            ClientMessage::Pong
         }
-        (Legacy, "connection_terminate") => Said::Terminate,
-        _ => return Err("a type that clients don't send".to_owned()),
+        (Legacy, "connection_terminate") => ClientMessage::Terminate,
+        _ => return Err("a type of message that clients don't send".to_owned()),
     };
-    Ok(said)
+    Ok(message)
 }
 
 fn object(payload: Option<&RawValue>) -> Result<Option<Map<String, Value>>, String> {
@@ -134,18 +134,18 @@ pub(super) fn pong(payload: Option<Box<RawValue>>) -> String {
 }
 
 /// A response of an operation.
-pub(super) fn next(protocol: Protocol, id: &str, answer: &Answer) -> String {
+pub(super) fn next(protocol: Protocol, id: &str, response: &GraphqlResponse) -> String {
     let kind = match protocol {
         Protocol::Transport => "next",
         Protocol::Legacy => "data",
     };
-    message(kind, Some(id), Some(answer))
+    message(kind, Some(id), Some(response))
 }
 
-/// The operation couldn't start; no `complete` follows. The older sub-protocol has such a message too, but
-/// here it gets a response and `complete`, as its own server sends them.
-pub(super) fn error(id: &str, answer: &Answer) -> String {
-    message("error", Some(id), Some(&answer.errors))
+/// The operation couldn't start; no `complete` follows. In the older sub-protocol the gateway sends a response and
+/// `complete` instead, like the reference server.
+pub(super) fn error(id: &str, response: &GraphqlResponse) -> String {
+    message("error", Some(id), Some(&response.errors))
 }
 
 /// The operation has ended.

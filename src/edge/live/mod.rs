@@ -1,8 +1,8 @@
 //! Long-lived responses: WebSocket, server-sent events and multipart HTTP.
 //!
-//! On every transport an operation ends in one of three ways ([`End`]). Nothing is sent before earlier data
-//! have been handed to the connection. A slow client therefore delays only its own operations, and these skip
-//! to the newest state (`graphql::subscription`).
+//! On every transport an operation ends for one of three reasons ([`End`]). The next response is taken only after
+//! the previous one was handed to the connection. A slow client therefore delays only its own operations, and
+//! these skip to the newest state (`graphql::subscription`).
 
 mod messages;
 pub(super) mod multipart;
@@ -13,7 +13,7 @@ pub(super) mod sse;
 
 use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::{
     body::{Body, Bytes},
     http::StatusCode,
@@ -27,7 +27,7 @@ use super::{
     Edge,
     auth::Caller,
     refusal::{self, LATER, Refusal, refused},
-    shares::{Client, Full, Held, Shares},
+    shares::{Client, LimitReached, Permit, Shares},
 };
 use crate::{config::Config, error::Error, graphql::errors};
 
@@ -51,30 +51,32 @@ impl Live {
         }
     }
 
-    /// Takes a place for a connection.
-    fn admit(&self, client: Client) -> Result<Held, Refusal> {
-        self.connections.take(Some(client)).map_err(|full| match full {
-            Full::All => busy("this gateway holds as many connections as it may; try again later"),
-            Full::Share => too_many("this client holds as many connections as it may"),
+    /// Acquires the permit of a connection.
+    fn admit(&self, client: Client) -> Result<Permit, Refusal> {
+        self.connections.acquire(Some(client)).map_err(|reached| match reached {
+            LimitReached::Total => {
+                busy("this gateway has reached its limit of connections; try again later")
+            }
+            LimitReached::Share => too_many("this client has reached its share of the connections"),
         })
     }
 }
 
-/// How long a client may accept nothing, or send nothing when it should, before it is disconnected.
-pub(super) fn patience(config: &Config) -> Duration {
+/// Time after which a client is disconnected if it accepts no data, or sends no data that it should send.
+pub(super) fn client_timeout(config: &Config) -> Duration {
     Duration::from_millis(config.live_ping_millis) * 2
 }
 
 /// An event of a followed operation.
-#[expect(clippy::large_enum_variant, reason = "nearly all of them are answers")]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are responses")]
 enum Event {
     /// A response.
-    Answer(Answer),
+    Response(GraphqlResponse),
     /// The end.
     End(End),
 }
 
-/// Why an operation ended.
+/// The reason for the end of an operation.
 enum End {
     /// All responses were sent.
     Complete,
@@ -84,10 +86,10 @@ enum End {
     Stopping,
 }
 
-/// The responses of an operation while they are permitted, followed by the reason of the end.
+/// The responses of an operation while they are permitted, followed by the reason for the end.
 fn events(
     edge: &Edge,
-    mut answers: BoxStream<'static, Answer>,
+    mut responses: BoxStream<'static, GraphqlResponse>,
     caller: &Caller,
 ) -> impl Stream<Item = Event> + Send + use<> {
     let closing = edge.closing.clone();
@@ -99,7 +101,7 @@ fn events(
                 biased;
                 () = closing.cancelled() => Event::End(End::Stopping),
                 () = &mut token_ended => Event::End(End::TokenEnded),
-                answer = answers.next() => answer.map_or(Event::End(End::Complete), Event::Answer),
+                response = responses.next() => response.map_or(Event::End(End::Complete), Event::Response),
             };
             let is_over = matches!(event, Event::End(_));
             yield event;
@@ -127,23 +129,23 @@ async fn token_ended(until: Option<Duration>) {
     }
 }
 
-/// A streamed body. `beat` is sent whenever nothing else was sent for the heartbeat interval. The body holds
-/// its place among the connections until it is dropped.
+/// A streamed body. `heartbeat` is sent whenever no other data were sent for the heartbeat interval. The body holds
+/// the permit of the connection until it is dropped.
 fn body(
     live: &Live,
-    place: Held,
-    beat: &'static str,
+    permit: Permit,
+    heartbeat: &'static str,
     chunks: impl Stream<Item = String> + Send + 'static,
 ) -> Body {
-    let pause = live.ping;
+    let interval = live.ping;
     Body::from_stream(async_stream::stream! {
-        let _place = place;
+        let _permit = permit;
         let mut chunks = pin!(chunks);
         loop {
-            let chunk = match timeout(pause, chunks.next()).await {
+            let chunk = match timeout(interval, chunks.next()).await {
                 Ok(Some(chunk)) => Bytes::from(chunk),
                 Ok(None) => return,
-                Err(_quiet) => Bytes::from_static(beat.as_bytes()),
+                Err(_elapsed) => Bytes::from_static(heartbeat.as_bytes()),
             };
             yield Ok::<_, Infallible>(chunk);
         }
@@ -151,7 +153,7 @@ fn body(
 }
 
 /// A GraphQL response that holds only an error.
-fn told(error: Error) -> Answer {
+fn error_response(error: Error) -> GraphqlResponse {
     errors::finish(refused(error), "")
 }
 
@@ -171,6 +173,6 @@ fn too_many(what: &'static str) -> Refusal {
 }
 
 /// Serialises a response to JSON.
-fn json(answer: &impl serde::Serialize) -> String {
-    serde_json::to_string(answer).unwrap_or_default()
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Subscriptions over multipart HTTP, the protocol of Apollo's clients and router:
 //! <https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol>
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::{
     http::header::{CACHE_CONTROL, CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream, stream::BoxStream};
 use serde::Serialize;
 use serde_json::{Value, json as object};
 
-use super::{End, Event, body, events, json, refusal, told};
+use super::{End, Event, body, error_response, events, json, refusal};
 use crate::{
     edge::{Edge, auth::Caller, shares::Client},
     error::Error,
@@ -19,34 +19,34 @@ use crate::{
 // The boundary is sent directly after each part, because a client recognises the end of a part only by the
 // next boundary.
 const BEGIN: &str = "\r\n--graphql";
-const BEAT: &str = "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql";
+const HEARTBEAT: &str = "\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql";
 const END: &str = "--\r\n";
 
 /// A part other than a heartbeat.
 #[derive(Serialize)]
 struct Part<'a> {
     /// The response of the operation; none if the transport ended it.
-    payload: Option<&'a Answer>,
+    payload: Option<&'a GraphqlResponse>,
     /// Errors of the transport, which end the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Value>,
 }
 
-/// Sends each response as a part. If the token expires or the gateway shuts down, the last part says so.
+/// Sends each response as a part. If the token expires or the gateway shuts down, the last part reports it.
 pub(in crate::edge) fn respond(
     edge: &Edge,
-    answers: BoxStream<'static, Answer>,
+    responses: BoxStream<'static, GraphqlResponse>,
     caller: &Caller,
     client: Client,
 ) -> Response {
-    let place = match edge.live.admit(client) {
-        Ok(place) => place,
-        Err(full) => return refusal(full),
+    let permit = match edge.live.admit(client) {
+        Ok(permit) => permit,
+        Err(reached) => return refusal(reached),
     };
-    let chunks = events(edge, answers, caller).map(|event| match event {
-        Event::Answer(answer) => part(&Part { payload: Some(&answer), errors: None }),
+    let chunks = events(edge, responses, caller).map(|event| match event {
+        Event::Response(response) => part(&Part { payload: Some(&response), errors: None }),
         Event::End(End::Complete) => END.to_owned(),
-        Event::End(End::TokenEnded) => fault(object!(told(Error::BadToken).errors)),
+        Event::End(End::TokenEnded) => fault(object!(error_response(Error::BadToken).errors)),
         Event::End(End::Stopping) => fault(stopping()),
     });
     let chunks = stream::iter([BEGIN.to_owned()]).chain(chunks);
@@ -55,7 +55,7 @@ pub(in crate::edge) fn respond(
         (CACHE_CONTROL.as_str(), "no-cache, no-transform"),
         ("x-accel-buffering", "no"),
     ];
-    (head, body(&edge.live, place, BEAT, chunks)).into_response()
+    (head, body(&edge.live, permit, HEARTBEAT, chunks)).into_response()
 }
 
 fn part(part: &Part) -> String {

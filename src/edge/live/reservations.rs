@@ -1,8 +1,8 @@
 //! Server-sent events on one connection for several operations: the "single connection mode" of
 //! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
 //!
-//! A client reserves a stream and opens it with the token of the reservation. Separate requests with that
-//! token start operations on the stream. It belongs to the subject that reserved it.
+//! A client reserves a stream and opens it with the token of the reservation. Separate requests with that token
+//! start operations on the stream. The stream belongs to the subject that reserved it.
 
 mod requests;
 
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::http::StatusCode;
 use futures_util::{
     Stream, StreamExt,
@@ -23,14 +23,14 @@ use futures_util::{
 use serde::Serialize;
 use tokio::{sync::Notify, time::Instant};
 
-use super::{End, Event, busy, json, sse, token_ended, told, too_many};
+use super::{End, Event, busy, error_response, json, sse, token_ended, too_many};
 use crate::{
     config::Config,
     edge::{
         Edge,
         auth::Caller,
         refusal::Refusal,
-        shares::{Client, Full, Held, Shares},
+        shares::{Client, LimitReached, Permit, Shares},
     },
     error::Error,
 };
@@ -54,12 +54,12 @@ struct Reservation {
     owner: Caller,
     /// Time until which the reservation can be opened.
     until: Instant,
-    /// The place among the reservations that aren't open yet; none once the stream is open.
-    waiting: Option<Held>,
+    /// The permit of a reservation that isn't open yet; `None` once the stream is open.
+    waiting: Option<Permit>,
     /// Operations that the stream hasn't picked up yet; they are also in `running`.
-    asked: Vec<Operation>,
+    pending: Vec<Operation>,
     /// Wakes the stream when an operation was added.
-    news: Arc<Notify>,
+    added: Arc<Notify>,
     /// Handles that stop the operations, by the client's id.
     running: HashMap<String, AbortHandle>,
 }
@@ -88,16 +88,18 @@ impl Reservations {
         let now = Instant::now();
         let mut held = self.held();
         held.retain(|_, reservation| reservation.is_open() || now < reservation.until);
-        let waiting = self.waiting.take(Some(client)).map_err(|full| match full {
-            Full::All => busy("too many event streams are reserved; try again later"),
-            Full::Share => too_many("this client has reserved as many event streams as it may"),
+        let waiting = self.waiting.acquire(Some(client)).map_err(|reached| match reached {
+            LimitReached::Total => busy("too many event streams are reserved; try again later"),
+            LimitReached::Share => {
+                too_many("this client has reached its share of the reserved event streams")
+            }
         })?;
         let reservation = Reservation {
             owner,
             until: now + self.wait,
             waiting: Some(waiting),
-            asked: Vec::new(),
-            news: Arc::default(),
+            pending: Vec::new(),
+            added: Arc::default(),
             running: HashMap::new(),
         };
         held.insert(token, reservation);
@@ -115,7 +117,7 @@ impl Reservations {
             return Err((StatusCode::CONFLICT, error));
         }
         reservation.waiting = None;
-        Ok((reservation.owner.clone(), Arc::clone(&reservation.news)))
+        Ok((reservation.owner.clone(), Arc::clone(&reservation.added)))
     }
 
     /// Starts an operation on a stream. If the stream isn't open yet, the operation starts when it is opened.
@@ -130,18 +132,18 @@ impl Reservations {
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if reservation.running.contains_key(&id) {
             let error =
-                Error::bad_input("extensions.operationId", "is that of a running operation");
+                Error::bad_input("extensions.operationId", "is the id of a running operation");
             return Err((StatusCode::CONFLICT, error));
         }
         if reservation.running.len() >= self.operations {
-            return Err(busy("the event stream carries as many operations as it may"));
+            return Err(busy("the event stream has reached its limit of operations"));
         }
         let key: Arc<str> = id.as_str().into();
         let events = events.map(move |event| (Arc::clone(&key), event)).boxed();
         let (abort, aborted) = AbortHandle::new_pair();
-        reservation.asked.push(Abortable::new(events, aborted));
+        reservation.pending.push(Abortable::new(events, aborted));
         reservation.running.insert(id, abort);
-        reservation.news.notify_one();
+        reservation.added.notify_one();
         Ok(())
     }
 
@@ -151,15 +153,17 @@ impl Reservations {
         let reservation = find(&mut held, token, |owner| is_same(owner, caller))?;
         if let Some(running) = reservation.running.remove(id) {
             running.abort();
-            reservation.asked.retain(|operation| !operation.is_aborted());
+            reservation.pending.retain(|operation| !operation.is_aborted());
         }
         Ok(())
     }
 
     /// Takes the operations that the stream hasn't picked up yet.
-    fn asked(&self, token: &str) -> Vec<Operation> {
+    fn take_pending(&self, token: &str) -> Vec<Operation> {
         let mut held = self.held();
-        held.get_mut(token).map(|reservation| mem::take(&mut reservation.asked)).unwrap_or_default()
+        held.get_mut(token)
+            .map(|reservation| mem::take(&mut reservation.pending))
+            .unwrap_or_default()
     }
 
     fn ended(&self, token: &str, id: &str) {
@@ -182,7 +186,7 @@ fn find<'a>(
     let found = held.get_mut(token).filter(|reservation| {
         (reservation.is_open() || Instant::now() < reservation.until) && admits(&reservation.owner)
     });
-    let unknown = || Error::bad_input("token", "isn't that of an event stream of yours");
+    let unknown = || Error::bad_input("token", "isn't the token of an event stream of this caller");
     found.ok_or_else(|| (StatusCode::NOT_FOUND, unknown()))
 }
 
@@ -206,7 +210,7 @@ impl Drop for Open {
 struct Message<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<&'a Answer>,
+    payload: Option<&'a GraphqlResponse>,
 }
 
 impl Open {
@@ -215,7 +219,7 @@ impl Open {
     fn chunks(
         self,
         owner: &Caller,
-        news: Arc<Notify>,
+        added: Arc<Notify>,
     ) -> impl Stream<Item = String> + Send + use<> {
         let token_ended = token_ended(owner.until);
         async_stream::stream! {
@@ -225,12 +229,12 @@ impl Open {
                 let (id, event) = tokio::select! {
                     biased;
                     () = self.edge.closing.cancelled() => return,
-                    () = news.notified() => {
-                        running.extend(self.edge.live.reservations.asked(&self.token));
+                    () = added.notified() => {
+                        running.extend(self.edge.live.reservations.take_pending(&self.token));
                         continue;
                     }
-                    told = running.next(), if !running.is_empty() => match told {
-                        Some(told) => told,
+                    next = running.next(), if !running.is_empty() => match next {
+                        Some(next) => next,
                         None => continue,
                     },
                     () = &mut token_ended, if running.is_empty() => return,
@@ -245,16 +249,18 @@ impl Open {
             self.edge.live.reservations.ended(&self.token, id);
         }
         match event {
-            Event::Answer(answer) => next(id, &answer),
+            Event::Response(response) => next(id, &response),
             Event::End(End::Complete) => complete(id),
-            Event::End(End::TokenEnded) => next(id, &told(Error::BadToken)) + &complete(id),
+            Event::End(End::TokenEnded) => {
+                next(id, &error_response(Error::BadToken)) + &complete(id)
+            }
             Event::End(End::Stopping) => String::new(),
         }
     }
 }
 
-fn next(id: &str, answer: &Answer) -> String {
-    sse::next(&json(&Message { id, payload: Some(answer) }))
+fn next(id: &str, response: &GraphqlResponse) -> String {
+    sse::next(&json(&Message { id, payload: Some(response) }))
 }
 
 fn complete(id: &str) -> String {

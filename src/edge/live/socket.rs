@@ -1,14 +1,14 @@
 //! Operations over a WebSocket, any number concurrently.
 //!
-//! One task owns the socket. It reads a message or takes a response, and sends the result before it
-//! continues. A client that doesn't read is therefore not read from either, and no queue builds up.
+//! One task owns the socket. It reads a message or takes a response, and sends the result before it continues.
+//! If a client doesn't read, the gateway therefore doesn't read from it either, and no queue grows.
 
 use std::{
     borrow::Cow, collections::HashMap, convert::Infallible, net::IpAddr, pin::Pin, sync::Arc,
     time::Duration,
 };
 
-use async_graphql::{Response as Answer, Value};
+use async_graphql::{Response as GraphqlResponse, Value};
 use axum::{
     extract::{
         FromRequestParts, WebSocketUpgrade,
@@ -26,24 +26,25 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, 
 use tungstenite::error::{Error as Fault, ProtocolError};
 
 use super::{
-    messages::{self, PROTOCOLS, Protocol, Said},
+    client_timeout,
+    messages::{self, ClientMessage, PROTOCOLS, Protocol},
     origin::origin_is_allowed,
-    patience, token_ended,
+    token_ended,
 };
 use crate::{
     edge::{
-        Edge, auth::Caller, counted, execution::Call, intake::Intake, parameters::Parameters,
-        shares::Client,
+        Edge, auth::Caller, counted, execution::Call, parameters::Parameters,
+        received_bytes::ReceivedBytes, shares::Client,
     },
     error::Error,
 };
 
-/// Time for the client to answer a close frame; what it sends meanwhile is read.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Time for the client to answer a close frame; its data are read meanwhile.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Size of the read buffer in bytes; each socket has its own.
 const READ_BUFFER: usize = 8 << 10;
 
-/// Why a session ends.
+/// The reason for the end of a session.
 enum End {
     /// The gateway closes the socket with a code and a reason.
     Close(u16, Cow<'static, str>),
@@ -61,9 +62,9 @@ const STOPPING: End = End::close(1001, "Going away");
 const BAD_FRAME: End = End::close(1002, "Protocol error");
 const NOT_TEXT: End = End::close(1007, "Not UTF-8");
 const TOO_BIG: u16 = 1009;
-const NO_ROOM: End = End::close(1013, "Too many bytes are held, try again later");
-const NO_PLACE: End = End::close(1013, "Too many connections, try again later");
-const TOO_MANY: End = End::close(1013, "Too many operations, try again later");
+const TOO_MANY_BYTES: End = End::close(1013, "Too many bytes are held, try again later");
+const TOO_MANY_CONNECTIONS: End = End::close(1013, "Too many connections, try again later");
+const TOO_MANY_OPERATIONS: End = End::close(1013, "Too many operations, try again later");
 const UNAUTHORIZED: End = End::close(4401, "Unauthorized");
 /// Clients of `graphql-transport-ws` reconnect after 4403, with another token if they have one. They treat
 /// 4401 as final.
@@ -99,40 +100,42 @@ pub(in crate::edge) async fn upgrade(edge: Edge, head: &mut Parts) -> Response {
     let protocol = name.and_then(|name| Protocol::named(name.as_bytes()));
     let requester = by_header.as_ref().map(|caller| &caller.requester).ok();
     let client = edge.limits.client(requester, address);
-    let intake = Intake::of(head);
-    if let Some(intake) = &intake {
-        intake.is_socket(edge.limits.client(None, address));
+    let received = ReceivedBytes::of(head);
+    if let Some(received) = &received {
+        received.become_socket(edge.limits.client(None, address));
     }
-    let visitor = Visitor { address, client, intake, by_header };
+    let peer = Peer { address, client, received, by_header };
     // Tracked, so that shutdown waits until each socket is closed.
     let tasks = edge.app.tasks().clone();
-    upgrade.on_upgrade(move |socket| tasks.track_future(serve(edge, socket, protocol, visitor)))
+    upgrade.on_upgrade(move |socket| tasks.track_future(serve(edge, socket, protocol, peer)))
 }
 
 /// The client of a socket.
-struct Visitor {
+struct Peer {
     address: IpAddr,
     /// The client whose share of the connections the socket uses.
     client: Client,
-    /// The account of the connection's received bytes.
-    intake: Option<Arc<Intake>>,
+    /// The received bytes of the connection.
+    received: Option<Arc<ReceivedBytes>>,
     /// The caller by header or cookie.
     by_header: Result<Caller, Error>,
 }
 
-async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, visitor: Visitor) {
-    let Visitor { address, client, intake, by_header } = visitor;
-    let Ok(_place) = edge.live.admit(client) else { return close(socket, NO_PLACE).await };
+async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, peer: Peer) {
+    let Peer { address, client, received, by_header } = peer;
+    let Ok(_place) = edge.live.admit(client) else {
+        return close(socket, TOO_MANY_CONNECTIONS).await;
+    };
     let Some(protocol) = protocol else { return close(socket, NO_PROTOCOL).await };
     let mut session = Session {
         edge: &edge,
         socket: &mut socket,
         protocol,
         address,
-        intake,
+        received,
         caller: None,
         token_ended: Box::pin(std::future::pending()),
-        answers: SelectAll::new(),
+        responses: SelectAll::new(),
         running: HashMap::new(),
     };
     let Err(end) = session.serve(by_header).await;
@@ -144,7 +147,7 @@ async fn serve(edge: Edge, mut socket: WebSocket, protocol: Option<Protocol>, vi
 /// Closes a socket and waits for the client's answer. Unread data from the client would otherwise make the
 /// system discard the close frame.
 async fn close(mut socket: WebSocket, end: End) {
-    let farewell = async {
+    let handshake = async {
         if let End::Close(code, reason) = end {
             let reason = Utf8Bytes::from(short(&reason));
             let frame = Message::Close(Some(CloseFrame { code, reason }));
@@ -153,25 +156,25 @@ async fn close(mut socket: WebSocket, end: End) {
             }
             if code == TOO_BIG {
                 // The rest of a message that is too big can't be read.
-                sleep(FAREWELL).await;
+                sleep(CLOSE_TIMEOUT).await;
             }
         }
         while let Some(Ok(_)) = socket.recv().await {}
     };
     // The socket is closed whether the client answered or not.
-    let _farewell = timeout(FAREWELL, farewell).await;
+    let _handshake = timeout(CLOSE_TIMEOUT, handshake).await;
 }
 
 /// The longest prefix of a reason that fits into a close frame.
 /// <https://datatracker.ietf.org/doc/html/rfc6455#section-5.5>
 fn short(reason: &str) -> &str {
-    const MOST: usize = 123;
-    let end = (0..=MOST.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
+    const MAX: usize = 123;
+    let end = (0..=MAX.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
     &reason[..end.unwrap_or_default()]
 }
 
 /// A response of the operation with this id; none at its end.
-type Answered = (Arc<str>, Option<Answer>);
+type OperationResponse = (Arc<str>, Option<GraphqlResponse>);
 
 /// A socket with a negotiated sub-protocol.
 struct Session<'a> {
@@ -179,12 +182,12 @@ struct Session<'a> {
     socket: &'a mut WebSocket,
     protocol: Protocol,
     address: IpAddr,
-    intake: Option<Arc<Intake>>,
+    received: Option<Arc<ReceivedBytes>>,
     /// The caller, once the connection is acknowledged.
     caller: Option<Caller>,
     /// Completes when the caller's token has expired.
     token_ended: Pin<Box<dyn Future<Output = ()> + Send>>,
-    answers: SelectAll<Abortable<BoxStream<'static, Answered>>>,
+    responses: SelectAll<Abortable<BoxStream<'static, OperationResponse>>>,
     /// Handles that stop the operations, by the client's id.
     running: HashMap<Arc<str>, AbortHandle>,
 }
@@ -192,7 +195,7 @@ struct Session<'a> {
 /// The next event of a session.
 enum Next {
     Message(Option<Result<Message, axum::Error>>),
-    Answer(Answered),
+    Response(OperationResponse),
     Ping,
 }
 
@@ -204,10 +207,10 @@ impl Session<'_> {
         let init_until = begin + Duration::from_millis(config.live_init_millis);
         let ping = self.edge.live.ping;
         let mut pings = interval_at(begin + ping, ping);
-        // After a send that had to wait, the client gets the full interval again.
+        // After a send that had to wait, the client gets the reached interval again.
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut by_header = Some(by_header);
-        let mut is_heard = true;
+        let mut is_alive = true;
         loop {
             let next = tokio::select! {
                 biased;
@@ -215,27 +218,29 @@ impl Session<'_> {
                 () = &mut self.token_ended => return Err(TOKEN_ENDED),
                 () = sleep_until(init_until), if self.caller.is_none() => return Err(INIT_TIMEOUT),
                 message = self.socket.recv() => Next::Message(message),
-                Some(answered) = self.answers.next() => Next::Answer(answered),
+                Some(response) = self.responses.next() => Next::Response(response),
                 _ = pings.tick() => Next::Ping,
             };
             match next {
                 Next::Message(message) => {
-                    is_heard = true;
-                    if let (Some(intake), Some(Ok(message))) = (&self.intake, &message) {
-                        done_with(intake, message);
+                    is_alive = true;
+                    if let (Some(received), Some(Ok(message))) = (&self.received, &message) {
+                        release(received, message);
                     }
                     if let Some(text) = read(message)? {
                         match messages::read(self.protocol, &text) {
-                            Ok(Said::Init(payload)) => self.init(&payload, &mut by_header).await?,
-                            Ok(said) => self.hear(said).await?,
+                            Ok(ClientMessage::Init(payload)) => {
+                                self.init(&payload, &mut by_header).await?;
+                            }
+                            Ok(message) => self.handle(message).await?,
                             Err(fault) => return Err(End::Close(4400, fault.into())),
                         }
                     }
                 }
-                Next::Answer(answered) => self.answer(answered).await?,
-                Next::Ping if !is_heard => return Err(End::Gone),
+                Next::Response(response) => self.send_response(response).await?,
+                Next::Ping if !is_alive => return Err(End::Gone),
                 Next::Ping => {
-                    is_heard = false;
+                    is_alive = false;
                     self.ping().await?;
                 }
             }
@@ -269,10 +274,10 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn hear(&mut self, said: Said) -> Result<(), End> {
-        match said {
-            Said::Start { id, parameters } => self.start(id, parameters),
-            Said::Stop { id } => {
+    async fn handle(&mut self, message: ClientMessage) -> Result<(), End> {
+        match message {
+            ClientMessage::Start { id, parameters } => self.start(id, parameters),
+            ClientMessage::Stop { id } => {
                 if let Some(running) = self.running.remove(id.as_str()) {
                     running.abort();
                     if self.protocol == Protocol::Legacy {
@@ -281,9 +286,9 @@ impl Session<'_> {
                 }
                 Ok(())
             }
-            Said::Ping(payload) => self.send(messages::pong(payload)).await,
-            Said::Terminate => Err(End::close(1000, "Terminated")),
-            Said::Init(_) | Said::Pong => Ok(()),
+            ClientMessage::Ping(payload) => self.send(messages::pong(payload)).await,
+            ClientMessage::Terminate => Err(End::close(1000, "Terminated")),
+            ClientMessage::Init(_) | ClientMessage::Pong => Ok(()),
         }
     }
 
@@ -298,31 +303,32 @@ impl Session<'_> {
             self.running.remove(id.as_str());
         }
         if self.running.len() >= self.edge.app.config().live_operations {
-            return Err(TOO_MANY);
+            return Err(TOO_MANY_OPERATIONS);
         }
         let id: Arc<str> = id.into();
         let call = Call { parameters, caller, address: self.address };
-        let (answers, end) = (self.edge.follow(call), once(std::future::ready(None)));
+        let (responses, end) = (self.edge.follow(call), once(std::future::ready(None)));
         let key = Arc::clone(&id);
-        let answers = answers.map(Some).chain(end).map(move |answer| (Arc::clone(&key), answer));
+        let responses =
+            responses.map(Some).chain(end).map(move |response| (Arc::clone(&key), response));
         let (abort, aborted) = AbortHandle::new_pair();
-        self.answers.push(Abortable::new(answers.boxed(), aborted));
+        self.responses.push(Abortable::new(responses.boxed(), aborted));
         self.running.insert(id, abort);
         Ok(())
     }
 
-    async fn answer(&mut self, (id, answer): Answered) -> Result<(), End> {
-        let Some(answer) = answer else {
+    async fn send_response(&mut self, (id, response): OperationResponse) -> Result<(), End> {
+        let Some(response) = response else {
             self.running.remove(&id);
             return self.send(messages::complete(&id)).await;
         };
-        if self.protocol == Protocol::Transport && has_not_begun(&answer) {
+        if self.protocol == Protocol::Transport && was_rejected(&response) {
             if let Some(running) = self.running.remove(&id) {
                 running.abort();
             }
-            return self.send(messages::error(&id, &answer)).await;
+            return self.send(messages::error(&id, &response)).await;
         }
-        self.send(messages::next(self.protocol, &id, &answer)).await
+        self.send(messages::next(self.protocol, &id, &response)).await
     }
 
     /// Sends a WebSocket ping, which every client library answers.
@@ -344,18 +350,20 @@ impl Session<'_> {
             sent = self.socket.send(message) => sent.map_err(|_| End::Gone),
             () = self.edge.closing.cancelled() => Err(STOPPING),
             () = &mut self.token_ended => Err(TOKEN_ENDED),
-            () = sleep(patience(self.edge.app.config())) => Err(End::Gone),
+            () = sleep(client_timeout(self.edge.app.config())) => Err(End::Gone),
         }
     }
 }
 
 /// The bytes of a message are released when all of it has arrived. Pings may arrive between its fragments.
-fn done_with(intake: &Intake, message: &Message) {
+fn release(received: &ReceivedBytes, message: &Message) {
     /// Length of a client's frame header without a long payload length.
     const HEAD: usize = 6;
     match message {
-        Message::Ping(payload) | Message::Pong(payload) => intake.given_out(HEAD + payload.len()),
-        Message::Text(_) | Message::Binary(_) => intake.message(),
+        Message::Ping(payload) | Message::Pong(payload) => {
+            received.handed_out(HEAD + payload.len());
+        }
+        Message::Text(_) | Message::Binary(_) => received.message_received(),
         Message::Close(_) => {}
     }
 }
@@ -372,7 +380,7 @@ fn read(message: Option<Result<Message, axum::Error>>) -> Result<Option<Utf8Byte
             Some(Fault::Utf8(_)) => NOT_TEXT,
             Some(Fault::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => End::Gone,
             Some(Fault::Protocol(_)) => BAD_FRAME,
-            Some(Fault::Io(fault)) if counted::is_too_much(fault) => NO_ROOM,
+            Some(Fault::Io(fault)) if counted::is_over_limit(fault) => TOO_MANY_BYTES,
             _ => End::Gone,
         }),
     }
@@ -390,8 +398,8 @@ fn bearer(payload: &Map<String, Json>) -> Option<Result<String, Error>> {
 }
 
 /// Whether the operation was rejected before its execution.
-fn has_not_begun(answer: &Answer) -> bool {
-    answer.data == Value::Null
-        && !answer.errors.is_empty()
-        && answer.errors.iter().all(|error| error.path.is_empty())
+fn was_rejected(response: &GraphqlResponse) -> bool {
+    response.data == Value::Null
+        && !response.errors.is_empty()
+        && response.errors.iter().all(|error| error.path.is_empty())
 }

@@ -1,7 +1,7 @@
 //! Server-sent events with one connection per operation: the "distinct connections mode" of
 //! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>
 
-use async_graphql::Response as Answer;
+use async_graphql::Response as GraphqlResponse;
 use axum::{
     body::Body,
     http::header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -9,7 +9,7 @@ use axum::{
 };
 use futures_util::{StreamExt, stream::BoxStream};
 
-use super::{End, Event, body, events, json, refusal, told};
+use super::{End, Event, body, error_response, events, json, refusal};
 use crate::{
     edge::{Edge, auth::Caller, shares::Client},
     error::Error,
@@ -17,30 +17,30 @@ use crate::{
 
 /// The heartbeat, a comment:
 /// <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
-pub(super) const BEAT: &str = ":\n\n";
+pub(super) const HEARTBEAT: &str = ":\n\n";
 const COMPLETE: &str = "event: complete\ndata:\n\n";
 
-/// Sends the responses as events. If the token expires, the last event says so. During shutdown the stream
+/// Sends the responses as events. If the token expires, the last event reports it. During shutdown the stream
 /// ends without `complete`, so that the client reconnects.
 pub(in crate::edge) fn respond(
     edge: &Edge,
-    answers: BoxStream<'static, Answer>,
+    responses: BoxStream<'static, GraphqlResponse>,
     caller: &Caller,
     client: Client,
 ) -> Response {
-    let place = match edge.live.admit(client) {
-        Ok(place) => place,
-        Err(full) => return refusal(full),
+    let permit = match edge.live.admit(client) {
+        Ok(permit) => permit,
+        Err(reached) => return refusal(reached),
     };
-    let chunks = events(edge, answers, caller).map(|event| match event {
-        Event::Answer(answer) => next(&json(&answer)),
+    let chunks = events(edge, responses, caller).map(|event| match event {
+        Event::Response(response) => next(&json(&response)),
         Event::End(End::Complete) => COMPLETE.to_owned(),
-        Event::End(End::TokenEnded) => next(&json(&told(Error::BadToken))) + COMPLETE,
+        Event::End(End::TokenEnded) => next(&json(&error_response(Error::BadToken))) + COMPLETE,
         Event::End(End::Stopping) => String::new(),
     });
     // Some browsers ignore a response until its first byte arrives.
-    let chunks = futures_util::stream::iter([BEAT.to_owned()]).chain(chunks);
-    event_stream(body(&edge.live, place, BEAT, chunks))
+    let chunks = futures_util::stream::iter([HEARTBEAT.to_owned()]).chain(chunks);
+    event_stream(body(&edge.live, permit, HEARTBEAT, chunks))
 }
 
 /// The event with a response.

@@ -37,7 +37,7 @@ pub struct ChildOf<T> {
     pub(super) parent_cv: i64,
     /// The field [`Branch::PARENT`].
     #[serde(flatten)]
-    place: Document,
+    parent: Document,
     #[serde(skip)]
     of: PhantomData<fn() -> T>,
 }
@@ -46,8 +46,8 @@ impl<T: Branch> ChildOf<T> {
     /// `_id` of its parent.
     pub(super) fn parent_id(&self) -> Option<&str> {
         let mut steps = T::PARENT.split('.');
-        let first = self.place.get(steps.next()?)?;
-        steps.try_fold(first, |place, step| place.as_document()?.get(step))?.as_str()
+        let first = self.parent.get(steps.next()?)?;
+        steps.try_fold(first, |value, step| value.as_document()?.get(step))?.as_str()
     }
 }
 
@@ -57,7 +57,7 @@ impl<T: Branch> Stored for ChildOf<T> {
 }
 
 /// Maximum number of branches of one kind per sweep.
-const MOST: i64 = 100;
+const MAX: i64 = 100;
 
 /// Pipeline stage of a change: raises the version, and adds an entry for the copies to the outbox. `id`
 /// identifies the change.
@@ -93,27 +93,26 @@ impl<T: Branch> Tree<T> {
         self.branches.insert(branch).await
     }
 
-    /// Depth that the tree has down to the deepest descendant of `branch` if this lies below `parent`, or is a
-    /// root. `None` if it would become its own descendant. The path upwards follows
-    /// [`T::PARENT`](Branch::PARENT), which only changes under the tree's lock; copies of the path may lag
-    /// behind.
+    /// The depth of the deepest descendant of `branch` after a move below `parent`, or to the roots. `None` if the
+    /// branch would become its own descendant. The ancestors are found by [`T::PARENT`](Branch::PARENT), which
+    /// only changes under the tree's lock. Copies of the path may be outdated.
     pub async fn depth_below(
         &self,
         branch: &T,
         parent: Option<&T>,
     ) -> Result<Option<usize>, Error> {
-        let (mut depth, mut step) = (1, parent.cloned());
-        while let Some(above) = step {
-            if above.id() == branch.id() {
+        let (mut depth, mut next) = (1, parent.cloned());
+        while let Some(ancestor) = next {
+            if ancestor.id() == branch.id() {
                 return Ok(None);
             }
             depth += 1;
-            step = match above.parent_id() {
+            next = match ancestor.parent_id() {
                 Some(parent) => self.find(parent).await?,
                 None => None,
             };
         }
-        let size = format!("${}", T::LINE);
+        let size = format!("${}", T::ANCESTORS);
         let stages = vec![
             doc! { "$match": below(T::PATH, branch.path()) },
             doc! { "$group": { "_id": null, "deepest": { "$max": { "$size": size } } } },
@@ -121,7 +120,7 @@ impl<T: Branch> Tree<T> {
         let found = self.branches.aggregate(stages).await?;
         let deepest = found.first().and_then(|found| found.get_i32("deepest").ok()).unwrap_or(0);
         let deepest = usize::try_from(deepest).unwrap_or(0);
-        Ok(Some(depth + deepest.saturating_sub(branch.line_length())))
+        Ok(Some(depth + deepest.saturating_sub(branch.ancestor_count())))
     }
 
     /// Lists children of any of these parents, in `_id` order, after the `_id` `after`.
@@ -165,7 +164,7 @@ impl<T: Branch> Tree<T> {
 
     /// Moves a branch below `parent` as it was read, or to the roots, if `guard` holds. The stages in
     /// `before` run first. `id` identifies the change.
-    pub async fn put_below(
+    pub async fn move_below(
         &self,
         guard: Document,
         parent: Option<&T>,
@@ -173,9 +172,9 @@ impl<T: Branch> Tree<T> {
         id: String,
         attempt: &Attempt,
     ) -> Outcome<T> {
-        let place = literal(parent.map(|parent| parent.id().to_owned()));
+        let parent_id = literal(parent.map(|parent| parent.id().to_owned()));
         let mut stages = before;
-        stages.push(doc! { "$set": { T::PARENT: place } });
+        stages.push(doc! { "$set": { T::PARENT: parent_id } });
         stages.extend(copied(parent));
         stages.push(changed(id));
         self.branches.guarded(guard, stages).within(attempt).apply().await
@@ -187,14 +186,14 @@ impl<T: Branch> Tree<T> {
         self.branches.guarded(doc! { "_id": id }, pull).apply().await
     }
 
-    /// Completes a creation: the parent still existed after the child was inserted.
+    /// Completes a creation, after the parent was found to exist still.
     pub(super) async fn confirm(&self, branch: &T) -> Outcome<T> {
         let unset = doc! { "$unset": { "copying": "" } };
         self.branches.guarded(still_copying(branch), unset).apply().await
     }
 
-    /// Removes a branch whose creation isn't complete. Nothing can depend on it yet.
-    pub(super) async fn withdraw(&self, branch: &T) -> Outcome<()> {
+    /// Removes a branch whose creation isn't complete. No other document can depend on it yet.
+    pub(super) async fn remove_unconfirmed(&self, branch: &T) -> Outcome<()> {
         self.branches.remove(still_copying(branch)).await
     }
 
@@ -212,32 +211,33 @@ impl<T: Branch> Tree<T> {
         self.branches.guarded(doc! { "_id": id, "deleting.by": by }, unset).apply().await
     }
 
-    /// Removes a branch that carries this mark, or makes a tombstone of it. Returns whether it did.
-    pub(super) async fn bury(&self, id: &str, by: &str, attempt: &Attempt) -> Result<bool, Error> {
+    /// Removes a branch with this mark, or replaces it by its tombstone. Returns whether it did.
+    pub(super) async fn remove_marked(
+        &self,
+        id: &str,
+        by: &str,
+        attempt: &Attempt,
+    ) -> Result<bool, Error> {
         let marked = doc! { "_id": id, "deleting.by": by };
         let Some(stages) = T::tombstone() else {
             let removed = self.branches.remove(both(marked, attempt.alive())).await;
             return Ok(removed.decided()?.is_some());
         };
-        let buried = self.branches.guarded(marked, stages).within(attempt).apply().await;
-        Ok(buried.decided()?.is_some())
+        let replaced = self.branches.guarded(marked, stages).within(attempt).apply().await;
+        Ok(replaced.decided()?.is_some())
     }
 
-    /// Lists branches whose `field`, such as `copying`, is a time before `before`, for the sweep.
-    pub async fn list_left_behind(
-        &self,
-        field: &'static str,
-        before: DateTime,
-    ) -> Result<Vec<T>, Error> {
+    /// Lists branches whose `field`, such as `copying`, holds a time before `before`, for the sweep.
+    pub async fn list_older(&self, field: &'static str, before: DateTime) -> Result<Vec<T>, Error> {
         let filter = doc! { field: { "$lt": Bson::DateTime(before) } };
         let sort = doc! { field: 1 };
-        self.branches.list(List { filter, sort, limit: MOST, ..List::default() }).await
+        self.branches.list(List { filter, sort, limit: MAX, ..List::default() }).await
     }
 }
 
 /// Pipeline stages that copy values from the parent to a child, with the parent's version.
 fn copied<T: Branch>(parent: Option<&T>) -> Vec<Document> {
-    let mut stages = T::taken_over(parent);
+    let mut stages = T::copied_stages(parent);
     stages.push(doc! { "$set": { "parentCv": parent.map_or(0, T::cv) } });
     stages
 }

@@ -1,21 +1,21 @@
-//! Deletes branches: marks the branch, searches for what uses it, then removes it or the mark.
+//! Deletes branches: marks the branch, searches for documents that use it, then removes it or the mark.
 
 use super::{Branch, Tree};
 use crate::{error::Error, flow::Attempt};
 
-/// How a deletion ended.
+/// The result of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deleted {
     /// The branch is deleted, by this deletion or before.
     Deleted,
     /// There is no such branch.
     Missing,
-    /// It isn't deleted because something uses it, such as its children.
+    /// It isn't deleted because other documents use it, such as its children.
     InUse(&'static str),
 }
 
 impl<T: Branch> Tree<T> {
-    /// Deletes a branch that nothing uses, for the holder of the tree's lock. `by` identifies the deletion.
+    /// Deletes an unused branch, for the holder of the tree's lock. `by` identifies the deletion.
     ///
     /// # Errors
     /// The outcome is unknown. The next holder of the lock or the sweep removes the mark.
@@ -28,8 +28,8 @@ impl<T: Branch> Tree<T> {
                 Some(_) => Err(attempt.overdue()),
             };
         }
-        // From the mark on, nothing new uses it. What was begun before is found here, or sees the mark when it
-        // reads the branch again.
+        // Operations that begin after the mark don't use the branch. Earlier ones are found here, or find the mark
+        // when they read the branch again.
         let in_use = if self.has_children(id).await? {
             Some(T::HAS_CHILDREN)
         } else {
@@ -39,7 +39,7 @@ impl<T: Branch> Tree<T> {
             self.unmark_deleting(id, by).await.decided()?;
             return Ok(Deleted::InUse(reason));
         }
-        if !self.bury(id, by, attempt).await?
+        if !self.remove_marked(id, by, attempt).await?
             && self.find(id).await?.is_some_and(|found| !found.is_deleted())
         {
             return Err(attempt.overdue());

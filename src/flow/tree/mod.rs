@@ -10,9 +10,9 @@
 //!
 //! `cv` is the branch's version. Each write that changes a copied value raises it, including a write that
 //! copies values from the parent. A child is updated from its parent only if its `parentCv` is lower than the
-//! version at which the parent was read, so that a late, repeated or overtaken write changes nothing. The
-//! parent of a child and the version of the parent that it shows are written in one update. The child's path
-//! ends in its own slug because the update itself appends it.
+//! version at which the parent was read. A late, repeated or overtaken write therefore changes nothing. One
+//! update writes the parent of a child and the version of the parent that the child shows. The same update
+//! appends the child's own slug to the path.
 //!
 //! # Fan-outs
 //!
@@ -20,14 +20,14 @@
 //! [`Pass`] for the entry goes down the tree, parents before children. First it updates the branch itself
 //! from its parent, because a move may have missed a change of the new parent. Then it updates the children
 //! and the copies in other collections, and continues with the children. At its end, it removes the entries
-//! that it found at its beginning. The sweep repeats an interrupted pass, which goes quickly over what is
-//! done.
+//! that it found at its beginning. The sweep repeats an interrupted pass. A repeated pass only reads where the
+//! copies are up to date.
 //!
-//! This is sufficient for one edge for the following reason: after each change of the parent, some pass
-//! visits its children. Either that pass finds the child, or the child came under this parent later. In the
-//! second case, the operation that put it there (a move, a creation) reads the parent again afterwards. A
-//! subtree that leaves during a pass takes an outbox entry of its own with it. Correctness therefore depends
-//! on no deadline, on no lock, and not on whether two passes meet.
+//! This is sufficient for one edge for the following reason. After each change of the parent, some pass visits
+//! its children. Either that pass finds the child, or the child came under this parent later. In the second
+//! case, the operation that put it there (a move or a creation) reads the parent again afterwards. A subtree
+//! that is moved away during a pass has its own outbox entry. Correctness therefore depends neither on a
+//! deadline nor on a lock, and two passes may run at the same time.
 //!
 //! # Creation and deletion
 //!
@@ -37,9 +37,9 @@
 //!                                                     └──────────┘
 //! ```
 //!
-//! A branch that is still `copying` counts as a child if its parent is to be deleted. No other operation may
-//! build upon it, so that its creator can remove it again ([`Tree::settle`]). A branch that is `deleting` accepts
-//! no changes. Readers still see it, because most deletions that are marked are refused.
+//! A branch that is still `copying` prevents the deletion of its parent like any child. Other operations don't use
+//! it, so that its creator can remove it again ([`Tree::settle`]). A branch that is `deleting` accepts no changes.
+//! Readers still see it, because most marked deletions are refused.
 //!
 //! Moves, changes of slug and deletions hold a lease ([`Lease::wait_for`](crate::flow::lease::Lease::wait_for)),
 //! and the deadline of its attempt guards their writes. No guard on a single document can detect two moves
@@ -75,8 +75,8 @@ pub trait Branch: Stored + Clone {
     /// Field that holds the path.
     const PATH: &'static str;
     /// Field that holds the array of its ancestors.
-    const LINE: &'static str;
-    /// Why it can't be deleted while it has children.
+    const ANCESTORS: &'static str;
+    /// The reason of the refusal to delete it while it has children.
     const HAS_CHILDREN: &'static str;
 
     /// Its `_id`.
@@ -87,8 +87,8 @@ pub trait Branch: Stored + Clone {
     fn parent_cv(&self) -> i64;
     /// Its path.
     fn path(&self) -> &str;
-    /// Length of [`Self::LINE`].
-    fn line_length(&self) -> usize;
+    /// Number of its ancestors, the length of [`Self::ANCESTORS`].
+    fn ancestor_count(&self) -> usize;
     /// Its version.
     fn cv(&self) -> i64;
     /// Changes that haven't reached all copies.
@@ -102,13 +102,13 @@ pub trait Branch: Stored + Clone {
         false
     }
     /// Whether it is being deleted, or only its tombstone is left.
-    fn is_going(&self) -> bool {
+    fn is_being_removed(&self) -> bool {
         self.deleting().is_some() || self.is_deleted()
     }
 
-    /// Stages of a pipeline update that copy the values of `parent` as it was read, or those of a root. They
+    /// Stages of a pipeline update that copy the values of `parent` as it was read, or set those of a root. They
     /// don't set `cv` and `parentCv`.
-    fn taken_over(parent: Option<&Self>) -> Vec<Document>;
+    fn copied_stages(parent: Option<&Self>) -> Vec<Document>;
 
     /// Guard of a deletion.
     fn deletable(id: &str) -> Document {
@@ -118,22 +118,25 @@ pub trait Branch: Stored + Clone {
     fn tombstone() -> Option<Vec<Document>> {
         None
     }
-    /// Why it can't be deleted, other than because of its children. The branch is marked as being deleted.
+    /// The reason of the refusal to delete it, other than its children. The branch is marked as being deleted.
     fn in_use(
         handles: &Self::Handles,
         id: &str,
     ) -> impl Future<Output = Result<Option<&'static str>, Error>> + Send;
 
-    /// Called with branches that are up to date with their ancestors, before [`Self::hand_on`]. May be called
+    /// Called with branches that are up to date with their ancestors, before [`Self::update_copies`]. May be called
     /// repeatedly for the same branch.
-    fn arrived(
+    fn on_updated(
         _handles: &Self::Handles,
         _branches: &[Self],
     ) -> impl Future<Output = Result<(), Error>> + Send {
         async { Ok(()) }
     }
     /// Updates the copies of the branch in other collections.
-    fn hand_on(&self, handles: &Self::Handles) -> impl Future<Output = Result<(), Error>> + Send;
+    fn update_copies(
+        &self,
+        handles: &Self::Handles,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
 /// The methods of a [`Branch`] that return the fields of the same name.
@@ -166,14 +169,14 @@ macro_rules! fields_of_branch {
 }
 pub(crate) use fields_of_branch;
 
-/// Filter of everything below a path, `/` being the whole tree. `/` sorts directly before `0`, so everything
+/// Filter of all documents below a path, `/` being the whole tree. `/` sorts directly before `0`, so everything
 /// that begins with `/music/jazz/` is one range, and `/music/jazzy` is outside of it.
 pub fn below(field: &str, path: &str) -> Document {
     let path = if path == "/" { "" } else { path };
     doc! { field: { "$gte": format!("{path}/"), "$lt": format!("{path}0") } }
 }
 
-/// Outbox entry: a change that has to reach all descendants, and copies in other collections.
+/// Outbox entry: a change that has to be copied to all descendants and to other collections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FanOut {

@@ -1,4 +1,4 @@
-//! The fan-out of a branch: carries its values to all descendants and to copies in other collections.
+//! The fan-out of a branch: copies its values to all descendants and to other collections.
 
 use std::{collections::HashMap, time::Instant};
 
@@ -19,7 +19,7 @@ const AT_ONCE: usize = 8;
 pub struct Pass {
     root: String,
     entries: Vec<String>,
-    /// Branches that are up to date, but whose copies and children aren't yet.
+    /// Branches that are up to date themselves, but not their copies and children.
     waiting: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Pass {
 
     /// Continues until the pass is done or `until` is reached. Returns whether the pass is done. After an error,
     /// the sweep repeats the pass.
-    pub async fn go_on<T: Branch>(
+    pub async fn run<T: Branch>(
         &mut self,
         tree: &Tree<T>,
         until: Option<Instant>,
@@ -61,16 +61,16 @@ impl Pass {
 
     async fn visit<T: Branch>(&mut self, tree: &Tree<T>, chunk: &[String]) -> Result<(), Error> {
         let branches = tree.list(chunk).await?;
-        T::arrived(&tree.handles, &branches).await?;
+        T::on_updated(&tree.handles, &branches).await?;
         // The lowest version of each parent that any of its children shows. The children are queued.
-        let mut behind = HashMap::<String, i64>::new();
+        let mut lowest_shown = HashMap::<String, i64>::new();
         let mut last = String::new();
         loop {
             let children = tree.list_children(chunk, &last, CHILDREN).await?;
             let full = children.len() == CHILDREN;
             for child in children {
                 let parent = child.parent_id().unwrap_or_default().to_owned();
-                let lowest = behind.entry(parent).or_insert(child.parent_cv);
+                let lowest = lowest_shown.entry(parent).or_insert(child.parent_cv);
                 *lowest = child.parent_cv.min(*lowest);
                 child.id.clone_into(&mut last);
                 self.waiting.push(last.clone());
@@ -81,8 +81,9 @@ impl Pass {
         }
         stream::iter(branches)
             .map(|branch| {
-                let follow = behind.get(branch.id()).is_some_and(|lowest| *lowest < branch.cv());
-                hand_on(tree, branch, follow)
+                let is_outdated =
+                    lowest_shown.get(branch.id()).is_some_and(|lowest| *lowest < branch.cv());
+                update_below(tree, branch, is_outdated)
             })
             .buffer_unordered(AT_ONCE)
             .try_collect()
@@ -90,9 +91,14 @@ impl Pass {
     }
 }
 
-async fn hand_on<T: Branch>(tree: &Tree<T>, branch: T, follow: bool) -> Result<(), Error> {
-    if follow {
+/// Updates the copies of a branch, and its children if they are outdated.
+async fn update_below<T: Branch>(
+    tree: &Tree<T>,
+    branch: T,
+    is_outdated: bool,
+) -> Result<(), Error> {
+    if is_outdated {
         tree.update_children(&branch, None).await?;
     }
-    branch.hand_on(&tree.handles).await
+    branch.update_copies(&tree.handles).await
 }

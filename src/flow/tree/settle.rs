@@ -4,8 +4,8 @@ use super::{Branch, Pass, Tree};
 use crate::{error::Error, flow::Sweep};
 
 impl<T: Branch> Tree<T> {
-    /// Completes a creation: compares the branch with its parent once more, or removes it if the parent is
-    /// deleted or being deleted. Returns `None` if it was removed. Anyone may repeat it.
+    /// Completes a creation: updates the branch from its parent once more, or removes the branch if the parent is
+    /// deleted or being deleted. Returns `None` if it was removed. Any caller may repeat this.
     ///
     /// # Errors
     /// The outcome is unknown; the creation still has to be completed.
@@ -14,28 +14,28 @@ impl<T: Branch> Tree<T> {
             let ended = if self.follow(&branch).await? {
                 self.confirm(&branch).await.decided()?.map(Some)
             } else {
-                self.withdraw(&branch).await.decided()?.map(|()| None)
+                self.remove_unconfirmed(&branch).await.decided()?.map(|()| None)
             };
             if let Some(ended) = ended {
                 return Ok(ended);
             }
-            // Someone else has completed the creation or moved the branch.
+            // Another caller has completed the creation or moved the branch.
             let Some(again) = self.find(branch.id()).await? else { return Ok(None) };
             branch = again;
         }
         Ok(Some(branch))
     }
 
-    /// Reads a branch for the holder of the tree's lock. Completes its creation if that is still open, and
-    /// removes the mark of an interrupted deletion, which can't write any more.
-    pub async fn take_up(&self, id: &str) -> Result<Option<T>, Error> {
+    /// Reads a branch for the holder of the tree's lock. Completes an incomplete creation, and removes the mark of
+    /// an interrupted deletion, whose attempt can't write any more.
+    pub async fn find_for_change(&self, id: &str) -> Result<Option<T>, Error> {
         let Some(found) = self.find(id).await? else { return Ok(None) };
         let found = self.settle(found).await?;
         match found.as_ref().and_then(|branch| branch.deleting().cloned()) {
             None => Ok(found),
             Some(mark) => match self.unmark_deleting(id, &mark.by).await.decided()? {
                 Some(unmarked) => Ok(Some(unmarked)),
-                // The sweep was faster.
+                // A sweep has removed the mark meanwhile.
                 None => self.find(id).await,
             },
         }
@@ -45,7 +45,7 @@ impl<T: Branch> Tree<T> {
     /// deleted.
     async fn follow(&self, branch: &T) -> Result<bool, Error> {
         let Some(parent) = branch.parent_id() else { return Ok(true) };
-        let parent = self.find(parent).await?.filter(|parent| !parent.is_going());
+        let parent = self.find(parent).await?.filter(|parent| !parent.is_being_removed());
         let Some(parent) = parent else { return Ok(false) };
         if parent.cv() > branch.parent_cv() {
             self.update_children(&parent, Some(branch.id())).await?;
@@ -53,25 +53,25 @@ impl<T: Branch> Tree<T> {
         Ok(true)
     }
 
-    /// Finishes what was interrupted in the tree: creations, deletions, and the fan-outs of changes.
+    /// Finishes interrupted operations on the tree: creations, deletions, and the fan-outs of changes.
     pub async fn sweep(&self, sweep: &mut Sweep) {
         let before = sweep.quiet();
         let id = |branch: &T| branch.id().to_owned();
         let complete = |branch| async move { self.settle(branch).await.map(|_| true) };
-        sweep.each(self.list_left_behind("copying", before).await, id, complete).await;
-        // The writes of a deletion this old can't be applied any more, and no client was told that the branch
-        // is gone.
+        sweep.each(self.list_older("copying", before).await, id, complete).await;
+        // The writes of a deletion this old can't be applied any more, and no client got a success
+        // response.
         let unmark = |branch: T| async move {
             let Some(mark) = branch.deleting() else { return Ok(false) };
             self.unmark_deleting(branch.id(), &mark.by).await.decided().map(|_| true)
         };
-        sweep.each(self.list_left_behind("deleting.at", before).await, id, unmark).await;
+        sweep.each(self.list_older("deleting.at", before).await, id, unmark).await;
         let fan_out = |branch: T| async move {
             if let Some((mut pass, _)) = Pass::begin(self, branch.id()).await? {
-                pass.go_on(self, None).await?;
+                pass.run(self, None).await?;
             }
             Ok(true)
         };
-        sweep.each(self.list_left_behind("outbox.at", before).await, id, fan_out).await;
+        sweep.each(self.list_older("outbox.at", before).await, id, fan_out).await;
     }
 }

@@ -533,7 +533,11 @@ async fn a_page_may_begin_at_the_end_or_in_the_middle() {
 }
 
 /// A read with what it cost, by the server's own count.
-async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value, explain::Figures) {
+async fn figures(
+    gateway: &Gateway,
+    by: &Value,
+    after: &Value,
+) -> (usize, Value, explain::Statistics) {
     let document = json!({ "query": LIST, "variables": { "by": by, "first": 10, "after": after } });
     let request: async_graphql::Request = serde_json::from_value(document).expect("a request");
     let requester = docgate::graphql::requester::Requester::default();
@@ -546,7 +550,7 @@ async fn figures(gateway: &Gateway, by: &Value, after: &Value) -> (usize, Value,
     let page = &response["data"]["products"];
     let count = page["edges"].as_array().unwrap_or_else(|| panic!("{response:#}")).len();
     let read = log.lock().expect("a log")[0].read.clone().expect("a read");
-    let figures = explain::figures(gateway.app.database(), read).await.expect("figures");
+    let figures = explain::statistics(gateway.app.database(), read).await.expect("figures");
     (count, page["pageInfo"]["endCursor"].clone(), figures)
 }
 

@@ -181,7 +181,7 @@ async fn who_died_with_the_lock_holds_it_for_one_bound() {
     let [_, jazz, _, film] = music(&gateway).await;
     let run = gateway.app.begin().await.expect("a run");
     let (app, bounds) = (&gateway.app, gateway.app.bounds());
-    let lease = docgate::flow::lease::Lease::take(
+    let lease = docgate::flow::lease::Lease::acquire(
         app.collection(),
         "categories.tree",
         "someone who died".into(),

@@ -210,7 +210,7 @@ async fn who_reads_slowly_gets_the_newest_state_and_hears_what_it_missed() {
     let mut heard = 0;
     while heard < 10 {
         assert!(changes.changed().await);
-        heard += changes.heard().changes;
+        heard += changes.take().count;
     }
     let (mut asked, mut told, mut newest) = (0, 0, 0);
     // Usually one message tells of all ten changes. A first one may have been on its way before the others came,

@@ -194,9 +194,10 @@ impl Gateway {
         let options = "directConnection=true&heartbeatFrequencyMS=500&serverMonitoringMode=poll&serverSelectionTimeoutMS=3000";
         config.mongodb_uri = format!("mongodb://{target}/?{options}");
         let (app_name, metrics) = (fresh_name(), Metrics::default());
-        let watched = connect::watched(&config.mongodb_uri, &app_name, own.name(), metrics.pool());
+        let watched =
+            connect::with_metrics(&config.mongodb_uri, &app_name, own.name(), metrics.pool());
         let core = watched.await.expect("a URI");
-        let app = App::watched(config, core, metrics);
+        let app = App::with_metrics(config, core, metrics);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let stop = CancellationToken::new();

@@ -10,7 +10,7 @@ const SLUG: usize = 64;
 /// The name of a file without its folders, and without characters that a name can't have.
 pub(super) fn file_name(sent: &str) -> String {
     let last = sent.rsplit(['/', '\\']).next().unwrap_or_default();
-    let fits = |c: &char| !c.is_control() && !text::is_directing(*c);
+    let fits = |c: &char| !c.is_control() && !text::is_bidi_control(*c);
     let name: String = last.chars().filter(fits).take(NAME).collect();
     let name = text::trimmed(&name);
     if text::is_visible(name.trim_matches('.')) { name.to_owned() } else { "file".to_owned() }

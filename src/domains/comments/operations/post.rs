@@ -72,7 +72,7 @@ pub async fn post_comment(
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => no_parent(&parent).into(),
-        Refused::GivenUp => Conflict::given_up().into(),
+        Refused::GivenUp => Conflict::aborted().into(),
         Refused::OtherInput => Conflict::other_input().into(),
         Refused::Failed(error) => error.into(),
     })

@@ -153,5 +153,5 @@ pub(in super::super) async fn set_place(
 ) -> Outcome<NodeDocument> {
     let slug = doc! { "$set": { "metadata.slug": literal(slug.as_str()) } };
     let change = app.ids().random();
-    Nodes::over(app).put_below(there(id), parent, vec![slug], change, attempt).await
+    Nodes::over(app).move_below(there(id), parent, vec![slug], change, attempt).await
 }

@@ -18,7 +18,7 @@ use crate::{
         execution::Call,
         live::{
             body, events, refusal,
-            sse::{BEAT, event_stream},
+            sse::{HEARTBEAT, event_stream},
         },
         parameters::{Parameters, is_json},
         refusal::{Refusal, with_status},
@@ -60,12 +60,12 @@ async fn reserve(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
 async fn open(edge: Edge, head: &Parts) -> Result<Response, Refusal> {
     let caller = edge.caller(head).await.map_err(with_status)?;
     let token = token(head)?;
-    let place = edge.live.admit(edge.client(&caller, head))?;
-    let (owner, news) = edge.live.reservations.open(&token, &caller)?;
+    let permit = edge.live.admit(edge.client(&caller, head))?;
+    let (owner, added) = edge.live.reservations.open(&token, &caller)?;
     let live = Arc::clone(&edge.live);
-    let chunks = Open { edge, token }.chunks(&owner, news);
-    let chunks = stream::iter([BEAT.to_owned()]).chain(chunks);
-    Ok(event_stream(body(&live, place, BEAT, chunks)))
+    let chunks = Open { edge, token }.chunks(&owner, added);
+    let chunks = stream::iter([HEARTBEAT.to_owned()]).chain(chunks);
+    Ok(event_stream(body(&live, permit, HEARTBEAT, chunks)))
 }
 
 async fn begin(edge: &Edge, head: &Parts, body: Body) -> Result<Response, Refusal> {
@@ -96,7 +96,7 @@ async fn stop(edge: &Edge, head: &Parts) -> Result<Response, Refusal> {
 fn token(head: &Parts) -> Result<String, Refusal> {
     let by_header = head.headers.get(TOKEN).and_then(|token| token.to_str().ok());
     let token = by_header.map(str::to_owned).or_else(|| parameter(head, "token"));
-    let reason = "isn't there: reserve an event stream with PUT, and send what that answers";
+    let reason = "is missing: reserve an event stream with PUT, and send the token in its response";
     let missing = || (StatusCode::NOT_FOUND, Error::bad_input("token", reason));
     token.filter(|token| !token.is_empty()).ok_or_else(missing)
 }
@@ -109,5 +109,5 @@ fn parameter(head: &Parts, name: &str) -> Option<String> {
 }
 
 fn missing() -> Refusal {
-    (StatusCode::BAD_REQUEST, Error::bad_input("operationId", "isn't there"))
+    (StatusCode::BAD_REQUEST, Error::bad_input("operationId", "is missing"))
 }

@@ -11,13 +11,13 @@ use crate::{
     cli::failure::Failure,
     graphql::{
         requester::{Requester, Role},
-        upload::{Files, Piece, mark},
+        upload::{Files, Piece, placeholder},
     },
     schema::GatewaySchema,
 };
 
 /// Executes operations without a network.
-pub(super) struct Door {
+pub(super) struct DemoClient {
     app: App,
     schema: GatewaySchema,
 }
@@ -35,7 +35,7 @@ impl File {
     fn sent(&self) -> Files {
         let name = Some(self.name.clone());
         let pieces = [
-            Piece::File { place: 0, name, media_type: None },
+            Piece::File { position: 0, name, media_type: None },
             Piece::Bytes(self.bytes.clone().into()),
             Piece::End,
         ];
@@ -44,37 +44,37 @@ impl File {
 }
 
 /// Maximum number of tries of an operation while its outcome is unknown. Every operation has an idempotency key.
-const TRIES: u32 = 5;
+const MAX_TRIES: u32 = 5;
 
-impl Door {
+impl DemoClient {
     pub(super) fn new(app: App) -> Self {
         let schema = crate::schema::build(app.config());
         Self { app, schema }
     }
 
     /// The `data` of an operation; a refusal is an error.
-    pub(super) async fn ask(
+    pub(super) async fn execute(
         &self,
         who: &Requester,
         query: &str,
         variables: Value,
     ) -> Result<Value, Failure> {
-        self.ask_with(who, query, variables, None).await
+        self.execute_with(who, query, variables, None).await
     }
 
-    /// Like [`Self::ask`], with a file for `input.file`.
-    pub(super) async fn ask_with_file(
+    /// Like [`Self::execute`], with a file for `input.file`.
+    pub(super) async fn execute_with_file(
         &self,
         who: &Requester,
         query: &str,
         mut variables: Value,
         file: File,
     ) -> Result<Value, Failure> {
-        variables["input"]["file"] = mark(0).into();
-        self.ask_with(who, query, variables, Some(file)).await
+        variables["input"]["file"] = placeholder(0).into();
+        self.execute_with(who, query, variables, Some(file)).await
     }
 
-    async fn ask_with(
+    async fn execute_with(
         &self,
         who: &Requester,
         query: &str,
@@ -98,7 +98,7 @@ impl Door {
                 extensions.and_then(|all| all.get("retryable")) == Some(&true.into())
             };
             if let Some(error) = response.errors.first() {
-                if tries < TRIES && retryable(error) {
+                if tries < MAX_TRIES && retryable(error) {
                     tries += 1;
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     continue;
@@ -107,7 +107,7 @@ impl Door {
             }
             let data = response.data.into_json().unwrap_or_default();
             return match refusal(&data) {
-                Some(said) => Err(cannot_be_filled(&said)),
+                Some(message) => Err(cannot_be_filled(&message)),
                 None => Ok(data),
             };
         }

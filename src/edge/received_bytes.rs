@@ -1,8 +1,8 @@
-//! Accounting of the bytes that a connection has sent and the gateway still holds: incomplete heads, bodies
-//! being read, and WebSocket messages.
+//! Counts the bytes that a connection has sent and the gateway still holds: incomplete heads, bodies being read,
+//! and WebSocket messages.
 //!
-//! hyper and the WebSocket library use read buffers of their own. Their size is derived from the bytes read
-//! from the TCP stream and the bytes handed out. Within a request they read again only if the buffer is
+//! hyper and the WebSocket library have their own read buffers. The content of a buffer is derived from the bytes
+//! read from the TCP stream and the bytes handed out. Within a request the buffer is filled again only if it is
 //! empty.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,15 +11,15 @@ use axum::{extract::Request, http::request::Parts};
 
 use super::{
     server::Peer,
-    shares::{Client, Full, Held},
+    shares::{Client, LimitReached, Permit},
 };
 
 /// Bytes that each connection may hold without being counted: the size of one read of hyper. It is enough for
 /// most requests.
-const OWN: usize = 8 << 10;
+const UNCOUNTED: usize = 8 << 10;
 
-/// Accounting of one connection.
-pub(super) struct Intake(Mutex<State>);
+/// The received bytes of one connection.
+pub(super) struct ReceivedBytes(Mutex<State>);
 
 struct State {
     phase: Phase,
@@ -28,12 +28,12 @@ struct State {
     /// Bytes kept by the current request.
     kept: usize,
     /// This connection's part of the bytes of all connections.
-    held: Held,
+    permit: Permit,
     /// The client, if it is known without a request.
     peer: Option<Client>,
 }
 
-/// What the connection is receiving.
+/// The data that the connection is receiving.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The head of a request.
@@ -42,25 +42,25 @@ enum Phase {
     Request,
     /// Data that arrives while a streamed response is sent. From the second read on it counts as the next
     /// head.
-    Answer,
+    Response,
     /// WebSocket messages.
     Socket,
 }
 
-impl Intake {
-    /// An empty account; its bytes are counted in `held`.
-    pub(super) fn new(held: Held, peer: Option<Client>) -> Arc<Self> {
+impl ReceivedBytes {
+    /// No bytes yet; they are counted in `permit`.
+    pub(super) fn new(permit: Permit, peer: Option<Client>) -> Arc<Self> {
         let phase = Phase::Head;
-        Arc::new(Self(Mutex::new(State { phase, buffered: 0, kept: 0, held, peer })))
+        Arc::new(Self(Mutex::new(State { phase, buffered: 0, kept: 0, permit, peer })))
     }
 
-    /// The account of a request's connection.
+    /// The received bytes of a request's connection.
     pub(super) fn of(head: &Parts) -> Option<Arc<Self>> {
-        head.extensions.get::<Peer>().map(|peer| Arc::clone(&peer.intake))
+        head.extensions.get::<Peer>().map(|peer| Arc::clone(&peer.received))
     }
 
-    /// The TCP stream is about to be read.
-    pub(super) fn reading(&self) {
+    /// Must be called before the TCP stream is read.
+    pub(super) fn before_read(&self) {
         let mut state = self.state();
         if state.phase == Phase::Request {
             state.buffered = 0;
@@ -70,15 +70,15 @@ impl Intake {
     /// Adds bytes that were read.
     ///
     /// # Errors
-    /// The limit is exceeded in a phase in which nothing else checks it.
-    pub(super) fn read(&self, bytes: usize) -> Result<(), Full> {
+    /// The limit is exceeded, in a phase without another check.
+    pub(super) fn read(&self, bytes: usize) -> Result<(), LimitReached> {
         let mut state = self.state();
         state.buffered += bytes;
         let counted = state.count();
         match state.phase {
             Phase::Head | Phase::Socket => counted,
             Phase::Request => Ok(()),
-            Phase::Answer => {
+            Phase::Response => {
                 state.phase = Phase::Head;
                 Ok(())
             }
@@ -89,13 +89,13 @@ impl Intake {
     pub(super) fn begin(&self, client: Client, request: &Request<impl Sized>) {
         let mut state = self.state();
         state.phase = Phase::Request;
-        state.held.pass_to(Some(client));
+        state.permit.pass_to(Some(client));
         state.kept = length(request).min(state.buffered);
         state.buffered -= state.kept;
     }
 
     /// Subtracts bytes that were handed out: a part of a body, or a control frame.
-    pub(super) fn given_out(&self, bytes: usize) {
+    pub(super) fn handed_out(&self, bytes: usize) {
         let mut state = self.state();
         state.buffered = state.buffered.saturating_sub(bytes);
         // The count has become smaller, so the limit can be ignored.
@@ -106,7 +106,7 @@ impl Intake {
     ///
     /// # Errors
     /// The limit is exceeded.
-    pub(super) fn keep(&self, bytes: usize) -> Result<(), Full> {
+    pub(super) fn keep(&self, bytes: usize) -> Result<(), LimitReached> {
         let mut state = self.state();
         state.kept += bytes;
         state.count()
@@ -116,23 +116,23 @@ impl Intake {
     ///
     /// # Errors
     /// The data after the request exceed the limit; the connection should be closed.
-    pub(super) fn end(&self, is_whole: bool) -> Result<(), Full> {
+    pub(super) fn end(&self, is_whole: bool) -> Result<(), LimitReached> {
         let mut state = self.state();
         if state.phase == Phase::Request {
-            state.phase = if is_whole { Phase::Head } else { Phase::Answer };
+            state.phase = if is_whole { Phase::Head } else { Phase::Response };
         }
         state.kept = 0;
         let counted = state.count();
         let peer = state.peer;
-        state.held.pass_to(peer);
+        state.permit.pass_to(peer);
         counted
     }
 
-    /// The connection becomes a WebSocket of this client.
-    pub(super) fn is_socket(&self, client: Client) {
+    /// Records that the connection becomes a WebSocket of this client.
+    pub(super) fn become_socket(&self, client: Client) {
         let mut state = self.state();
         state.phase = Phase::Socket;
-        state.held.pass_to(Some(client));
+        state.permit.pass_to(Some(client));
         state.peer = Some(client);
     }
 
@@ -141,8 +141,8 @@ impl Intake {
         self.state().phase == Phase::Head
     }
 
-    /// A whole message has been received; the bytes read before are done with.
-    pub(super) fn message(&self) {
+    /// A whole message has been received, and the bytes read before are released.
+    pub(super) fn message_received(&self) {
         let mut state = self.state();
         state.buffered = 0;
         let _counted = state.count();
@@ -154,9 +154,9 @@ impl Intake {
 }
 
 impl State {
-    fn count(&mut self) -> Result<(), Full> {
+    fn count(&mut self) -> Result<(), LimitReached> {
         let bytes = self.buffered + self.kept;
-        self.held.resize(if bytes > OWN { bytes } else { 0 })
+        self.permit.resize(if bytes > UNCOUNTED { bytes } else { 0 })
     }
 }
 

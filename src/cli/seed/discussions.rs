@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     MERCHANT, Steps,
-    door::{Door, someone},
+    client::{DemoClient, someone},
     goods::{AT_ONCE, text},
     pictures::EDITOR,
     shoppers::Shopper,
@@ -61,9 +61,9 @@ const BEGAN: i64 = 1_735_689_600_000;
 
 /// Creates the discussions. That of the second product is embedded, that of the third is in pages, and that
 /// of the fourth is long; products after them are reviewed. A blog entry is discussed as well.
-pub(super) async fn talk(
+pub(super) async fn create(
     app: &App,
-    door: &Door,
+    client: &DemoClient,
     products: &[Product],
     shoppers: &[Shopper],
     steps: &Steps,
@@ -73,18 +73,18 @@ pub(super) async fn talk(
     let of = |product: &Product| NodeKind::Product.id(&product.sku);
     let bar = steps.begin("comments", LONG + PAGED + SHORT + BLOG);
     for lines in long_discussion(&long.sku).chunks(1_000) {
-        for said in import::import(app, lines).await? {
-            said.map_err(|invalid| {
+        for result in import::import(app, lines).await? {
+            result.map_err(|invalid| {
                 Failure::trouble(format!("the shop can't be filled: {}", invalid.message))
             })?;
         }
         bar.inc(lines.len() as u64);
     }
     let paged = of(paged);
-    open(door, &merchant, &paged, "PAGED").await?;
+    open(client, &merchant, &paged, "PAGED").await?;
     let posts = (0..PAGED).map(|number| {
-        let said = REMARKS.pick(&mut Random::new(5_500 + number as u64));
-        post(door, &paged, shoppers, number, said, None)
+        let message = REMARKS.pick(&mut Random::new(5_500 + number as u64));
+        post(client, &paged, shoppers, number, message, None)
     });
     stream::iter(posts)
         .buffer_unordered(AT_ONCE)
@@ -92,18 +92,18 @@ pub(super) async fn talk(
         .try_collect::<Vec<_>>()
         .await?;
     let editor = someone(EDITOR, &[Role::Editor]);
-    let entry = door.ask(&editor, FIND, json!({ "path": ENTRY })).await?;
+    let entry = client.execute(&editor, FIND, json!({ "path": ENTRY })).await?;
     let entry = ID(text(&entry["content"]["id"]));
     let threads = [(&merchant, of(short), SHORT, REMARKS), (&editor, entry, BLOG, THOUGHTS)];
     for (who, on, count, phrases) in threads {
-        open(door, who, &on, "EMBEDDED").await?;
+        open(client, who, &on, "EMBEDDED").await?;
         let mut posted: Vec<String> = Vec::new();
         let mut random = Random::new(3_000);
         for number in 0..count {
             let to = (number > 3 && random.chance(60))
                 .then(|| posted[random.below(posted.len())].clone());
-            let said = phrases.pick(&mut random);
-            posted.push(post(door, &on, shoppers, number, said, to).await?);
+            let message = phrases.pick(&mut random);
+            posted.push(post(client, &on, shoppers, number, message, to).await?);
             bar.inc(1);
         }
     }
@@ -116,7 +116,7 @@ pub(super) async fn talk(
         .map(|(number, product)| {
             let (bar, merchant) = (&bar, &merchant);
             async move {
-                open(door, merchant, &NodeKind::Product.id(&product.sku), "PER_DOCUMENT").await?;
+                open(client, merchant, &NodeKind::Product.id(&product.sku), "PER_DOCUMENT").await?;
                 let mut random = Random::new(4_000 + number as u64);
                 let first = random.below(shoppers.len());
                 let count = random.below(9).min(shoppers.len());
@@ -124,7 +124,7 @@ pub(super) async fn talk(
                     let stars = 5 - random.below(5).min(random.below(5)).min(random.below(4));
                     let variables =
                         json!({ "sku": product.sku, "stars": stars, "text": REMARKS.pick(&mut random) });
-                    door.ask(&shopper.who, REVIEW, variables).await?;
+                    client.execute(&shopper.who, REVIEW, variables).await?;
                 }
                 bar.inc(1);
                 Ok::<_, Failure>(())
@@ -137,25 +137,25 @@ pub(super) async fn talk(
     Ok(())
 }
 
-async fn open(door: &Door, who: &Requester, on: &ID, layout: &str) -> Result<(), Failure> {
-    door.ask(who, OPEN, json!({ "on": on, "layout": layout })).await?;
+async fn open(client: &DemoClient, who: &Requester, on: &ID, layout: &str) -> Result<(), Failure> {
+    client.execute(who, OPEN, json!({ "on": on, "layout": layout })).await?;
     Ok(())
 }
 
 /// Posts a comment; returns its id.
 async fn post(
-    door: &Door,
+    client: &DemoClient,
     on: &ID,
     shoppers: &[Shopper],
     number: usize,
-    said: String,
+    message: String,
     to: Option<String>,
 ) -> Result<String, Failure> {
     let mut random = Random::new(5_000 + number as u64);
     let op = format!("demo-comment-{}-{number}", on.0);
-    let variables = json!({ "on": on, "parent": to, "text": said, "op": op });
+    let variables = json!({ "on": on, "parent": to, "text": message, "op": op });
     let who = &random.favour(shoppers).who;
-    Ok(text(&door.ask(who, POST, variables).await?["postComment"]["id"]))
+    Ok(text(&client.execute(who, POST, variables).await?["postComment"]["id"]))
 }
 
 /// Comments over one year. Some start a thread, most reply to a recent comment.

@@ -1,0 +1,99 @@
+//! Language tags.
+
+use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use serde::{Deserialize, Serialize};
+
+use crate::mongo::{
+    lazy_document::Field,
+    raw_bson::{Element, TypeMismatch},
+};
+
+/// A BCP 47 language tag such as `de` or `pt-BR`, in canonical case. It contains only letters, digits and
+/// hyphens and is therefore safe as a part of a field path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct LocaleTag(String);
+
+/// Maximum length of a tag.
+const MAX_LENGTH: usize = 35;
+
+impl LocaleTag {
+    /// The tag in canonical case.
+    pub fn parse_tag(tag: &str) -> Option<Self> {
+        if tag.len() > MAX_LENGTH {
+            return None;
+        }
+        let tag = oxilangtag::LanguageTag::parse_and_normalize(tag).ok()?;
+        Some(Self(tag.into_inner()))
+    }
+
+    /// The tag as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The primary language subtag.
+    pub fn language(&self) -> &str {
+        self.0.split('-').next().unwrap_or_default()
+    }
+
+    /// MongoDB's name of the stemming rules for this language, for text search.
+    pub fn stemming(&self) -> &'static str {
+        // All languages that MongoDB has rules for.
+        const KNOWN: [&str; 15] = [
+            "da", "de", "en", "es", "fi", "fr", "hu", "it", "nb", "nl", "pt", "ro", "ru", "sv",
+            "tr",
+        ];
+        let code = match self.language() {
+            "no" | "nn" => "nb",
+            code => code,
+        };
+        KNOWN.into_iter().find(|known| *known == code).unwrap_or("none")
+    }
+
+    /// [`Self::stemming`] of a text or a query. Without a language, the site's language applies.
+    pub fn stemming_of(language: Option<&Self>, site_locale: &str) -> &'static str {
+        let site = Self::parse_tag(site_locale);
+        language.or(site.as_ref()).map_or("none", Self::stemming)
+    }
+}
+
+impl TryFrom<String> for LocaleTag {
+    type Error = String;
+
+    fn try_from(tag: String) -> Result<Self, String> {
+        Self::parse_tag(&tag).ok_or_else(|| format!("{tag:?} is no BCP 47 language tag"))
+    }
+}
+
+impl From<LocaleTag> for String {
+    fn from(tag: LocaleTag) -> Self {
+        tag.0
+    }
+}
+
+impl<'a> Field<'a> for LocaleTag {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        value.as_str().and_then(Self::parse_tag).ok_or_else(TypeMismatch::default)
+    }
+}
+
+/// A BCP 47 language tag, such as `de` or `pt-BR`.
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc5646")]
+impl ScalarType for LocaleTag {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(tag) => Self::parse_tag(tag)
+                .ok_or_else(|| InputValueError::custom("a BCP 47 language tag is expected")),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.0.as_str())
+    }
+}

@@ -1,0 +1,83 @@
+//! Scalars, which are validated when they are parsed, and the type `Money`.
+
+mod locale;
+mod money;
+mod slug;
+mod times;
+
+use async_graphql::{Any, ID, InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use serde::{Deserialize, Serialize};
+
+pub use locale::LocaleTag;
+pub use money::{CurrencyCode, Money};
+pub use slug::Slug;
+pub use times::{Date, DateTime};
+
+use super::upload::Upload;
+
+/// Whether `value` is certainly a valid value of this scalar.
+pub(crate) fn is_valid(scalar: &str, value: &Value) -> bool {
+    match scalar {
+        "Int" => <i32 as ScalarType>::is_valid(value),
+        "Float" => <f64 as ScalarType>::is_valid(value),
+        "String" => <String as ScalarType>::is_valid(value),
+        "Boolean" => <bool as ScalarType>::is_valid(value),
+        "ID" => <ID as ScalarType>::is_valid(value),
+        "Long" => Long::is_valid(value),
+        "DateTime" => DateTime::is_valid(value),
+        "Date" => Date::is_valid(value),
+        "CurrencyCode" => CurrencyCode::is_valid(value),
+        "LocaleTag" => LocaleTag::is_valid(value),
+        "Slug" => Slug::is_valid(value),
+        "Upload" => Upload::is_valid(value),
+        "_Any" => Any::is_valid(value),
+        _ => false,
+    }
+}
+
+/// Largest magnitude of an integer that every JSON parser reads exactly.
+const SAFE: i64 = 1 << 53;
+
+/// A 64-bit integer. It is sent as a JSON number within ±2^53 and as a string beyond; both forms are accepted
+/// as input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Long(pub i64);
+
+/// The `Int` with the value of a number. A number beyond its range becomes the nearest `Int`.
+pub fn int(number: i64) -> i32 {
+    let nearest = if number < 0 { i32::MIN } else { i32::MAX };
+    i32::try_from(number).unwrap_or(nearest)
+}
+
+impl From<Long> for i64 {
+    fn from(Long(number): Long) -> Self {
+        number
+    }
+}
+
+/// A 64-bit integer. It is sent as a JSON number within ±2^53 and as a string beyond; both forms are accepted
+/// as input.
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc7493#section-2.2")]
+impl ScalarType for Long {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        let parsed = match &value {
+            Value::Number(number) => number.as_i64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        parsed.map(Self).ok_or_else(|| InputValueError::custom("a 64-bit integer is expected"))
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        if (-SAFE..=SAFE).contains(&self.0) {
+            Value::from(self.0)
+        } else {
+            Value::from(self.0.to_string())
+        }
+    }
+}

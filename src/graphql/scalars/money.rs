@@ -1,0 +1,118 @@
+//! Currencies and amounts of money.
+
+use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
+use serde::{Deserialize, Serialize};
+
+use super::{LocaleTag, Long};
+use crate::{
+    graphql::amounts,
+    mongo::{
+        lazy_document::Field,
+        raw_bson::{Element, TypeMismatch},
+    },
+};
+
+/// An ISO 4217 currency code, such as `EUR`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CurrencyCode(iso_currency::Currency);
+
+impl CurrencyCode {
+    /// ISO 4217's code for "no currency".
+    pub const NONE: Self = Self(iso_currency::Currency::XXX);
+
+    /// The currency with this code.
+    pub fn from_code(code: &str) -> Option<Self> {
+        iso_currency::Currency::from_code(code).map(Self)
+    }
+
+    /// Code of three letters.
+    pub fn code(self) -> &'static str {
+        self.0.code()
+    }
+
+    /// Number of decimal digits of the minor unit; zero for a currency without one.
+    fn digits(self) -> u8 {
+        self.0.exponent().and_then(|digits| u8::try_from(digits).ok()).unwrap_or(0)
+    }
+}
+
+impl TryFrom<String> for CurrencyCode {
+    type Error = String;
+
+    fn try_from(code: String) -> Result<Self, String> {
+        Self::from_code(&code).ok_or_else(|| format!("{code:?} is no ISO 4217 currency"))
+    }
+}
+
+impl From<CurrencyCode> for String {
+    fn from(currency: CurrencyCode) -> Self {
+        currency.code().to_owned()
+    }
+}
+
+impl<'a> Field<'a> for CurrencyCode {
+    fn read(value: Element<'a>) -> Result<Self, TypeMismatch> {
+        value.as_str().and_then(Self::from_code).ok_or_else(TypeMismatch::default)
+    }
+}
+
+/// An ISO 4217 currency code, such as `EUR`.
+#[Scalar(specified_by_url = "https://www.iso.org/iso-4217-currency-codes.html")]
+impl ScalarType for CurrencyCode {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(code) => Self::from_code(code)
+                .ok_or_else(|| InputValueError::custom("an ISO 4217 currency code is expected")),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.code())
+    }
+}
+
+/// An amount of money in minor units, such as cents, with its currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Money {
+    /// Amount in minor units.
+    pub minor_units: i64,
+    /// Currency of the amount.
+    pub currency: CurrencyCode,
+}
+
+impl Money {
+    /// The amount of this many minor units.
+    pub fn new(minor_units: i64, currency: CurrencyCode) -> Self {
+        Self { minor_units, currency }
+    }
+}
+
+/// An amount of money in a currency.
+#[Object(shareable)]
+impl Money {
+    /// Amount in minor units of the currency: cents for `EUR`, yen for `JPY`.
+    async fn minor_units(&self) -> Long {
+        Long(self.minor_units)
+    }
+
+    /// Currency of the amount.
+    async fn currency(&self) -> CurrencyCode {
+        self.currency
+    }
+
+    /// Amount in the format of a locale with the currency's symbol, such as `1.234,50 €` in `de` and
+    /// `€1,234.50` in `en`. The text is for display only: spaces and symbols may change when the locale data
+    /// is updated.
+    async fn formatted(
+        &self,
+        #[graphql(desc = "Language tag of the locale.")] locale: LocaleTag,
+    ) -> String {
+        amounts::formatted(self.minor_units, self.currency.digits(), self.currency.code(), &locale)
+    }
+}

@@ -1,0 +1,107 @@
+//! Points in time and calendar dates.
+
+use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use mongodb::bson;
+use serde::{Deserialize, Serialize};
+
+/// A point in time in RFC 3339 format, in UTC and with a precision of milliseconds. It is always written with
+/// three fractional digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DateTime(pub bson::DateTime);
+
+/// A point in time in RFC 3339 format. It is sent in UTC with three fractional digits, such as
+/// `2026-11-23T08:05:01.500Z`, so that the texts sort chronologically.
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
+impl ScalarType for DateTime {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        let Value::String(text) = &value else { return Err(InputValueError::expected_type(value)) };
+        bson::DateTime::parse_rfc3339_str(text)
+            .map(Self)
+            .map_err(|_| InputValueError::custom("a time as in RFC 3339 is expected"))
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(crate::app::rfc3339(self.0))
+    }
+}
+
+impl From<bson::DateTime> for DateTime {
+    fn from(moment: bson::DateTime) -> Self {
+        Self(moment)
+    }
+}
+
+/// A calendar date in the format of RFC 3339's `full-date`, such as `1959-08-17`. The texts sort
+/// chronologically.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Date(String);
+
+impl Date {
+    /// The date, if `text` is one.
+    pub fn parse_date(text: &str) -> Option<Self> {
+        let shape = text.len() == 10
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+        if !shape {
+            return None;
+        }
+        let number = |part: &str| part.parse::<u32>().ok();
+        let (year, month, day) = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?);
+        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let days = match month {
+            4 | 6 | 9 | 11 => 30,
+            2 if leap => 29,
+            2 => 28,
+            1..=12 => 31,
+            _ => return None,
+        };
+        (1..=days).contains(&day).then(|| Self(text.to_owned()))
+    }
+
+    /// The date as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Date {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse_date(&text).ok_or_else(|| format!("{text:?} is no date such as 1959-08-17"))
+    }
+}
+
+impl From<Date> for String {
+    fn from(date: Date) -> Self {
+        date.0
+    }
+}
+
+/// A calendar date in RFC 3339 format, such as `2024-02-29`.
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
+impl ScalarType for Date {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(text) => Self::parse_date(text)
+                .ok_or_else(|| InputValueError::custom("a date such as 1959-08-17 is expected")),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn is_valid(value: &Value) -> bool {
+        Self::parse(value.clone()).is_ok()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from(self.as_str())
+    }
+}

@@ -1,0 +1,113 @@
+//! Writes of many documents of one collection by one command.
+
+use std::time::Duration;
+
+use mongodb::bson::{Document, doc};
+
+use super::{
+    Collection, Stored,
+    driver::{REPLY_TIMEOUT, encode, insert},
+    raw_writes::{Reply, update},
+};
+use crate::error::Error;
+
+impl<T: Stored> Collection<T> {
+    /// Inserts many documents unordered. Returns the positions that were refused as duplicates.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been inserted.
+    pub async fn insert_many(&self, documents: Vec<T>) -> Result<Vec<usize>, Error> {
+        if documents.is_empty() {
+            return Ok(Vec::new());
+        }
+        let raw = documents.iter().map(encode).collect::<Result<_, _>>()?;
+        insert(self.inner(), raw).await
+    }
+
+    /// Updates every matching document, and returns their number. This is for copies: their version is their
+    /// guard, and the update may be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been updated.
+    pub async fn update_many(
+        &self,
+        filter: Document,
+        update: impl Into<mongodb::options::UpdateModifications>,
+        array_filters: Vec<Document>,
+    ) -> Result<u64, Error> {
+        let inner = self.inner();
+        let update = update.into();
+        self.inner()
+            .send("update", async move {
+                let mut action = inner.update_many(filter, update);
+                if !array_filters.is_empty() {
+                    action = action.array_filters(array_filters);
+                }
+                Ok(action.await?.matched_count)
+            })
+            .await
+    }
+
+    /// Removes every matching document, and returns their number. This is for removals that may be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the documents may have been removed.
+    pub async fn remove_many(&self, filter: Document) -> Result<u64, Error> {
+        let inner = self.inner();
+        let removed =
+            self.inner().send("delete", async move { inner.delete_many(filter).await }).await?;
+        Ok(removed.deleted_count)
+    }
+
+    /// Applies many upserts in one command, each to the one document that its filter selects. Returns the
+    /// positions that were refused because their guard didn't hold, so that the insert found the key taken.
+    /// This is for bulk work that may be repeated.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the updates may have been applied.
+    pub async fn upsert_each(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+    ) -> Result<Vec<usize>, Error> {
+        if updates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let reply = self.update(updates, true, REPLY_TIMEOUT).await?;
+        let refused = reply.refused()?;
+        if !refused.is_empty() {
+            reply.check_refusal()?;
+        }
+        Ok(refused)
+    }
+
+    /// Applies many guarded updates in one command, each to the one document that its filter selects. Returns
+    /// whether all guards held, but not which of them didn't.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Internal`; some of the updates may have been applied.
+    pub async fn update_all(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+        limit: Duration,
+    ) -> Result<bool, Error> {
+        if updates.is_empty() {
+            return Ok(true);
+        }
+        let count = updates.len();
+        let reply = self.update(updates, false, limit).await?;
+        Ok(reply.refused()?.is_empty() && reply.matched()? == count)
+    }
+
+    async fn update(
+        &self,
+        updates: Vec<(Document, Vec<Document>)>,
+        upsert: bool,
+        limit: Duration,
+    ) -> Result<Reply, Error> {
+        let updates = updates
+            .into_iter()
+            .map(|(filter, update)| doc! { "q": filter, "u": update, "upsert": upsert })
+            .collect();
+        update(&self.inner(), updates, limit).await
+    }
+}

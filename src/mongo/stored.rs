@@ -1,0 +1,48 @@
+//! Document types, and the version of their shape.
+
+use std::sync::Arc;
+
+use mongodb::bson::RawDocumentBuf;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
+
+use super::{driver::decode, indexes::Index};
+use crate::error::Error;
+
+/// A document type and the collection that holds it.
+pub trait Stored: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
+    /// Name of the collection.
+    const COLLECTION: &'static str;
+    /// The indexes that its reads need. A type for a part of another type's documents declares none.
+    const INDEXES: &'static [Index] = &[];
+
+    /// Decodes a document of the collection.
+    ///
+    /// # Errors
+    /// `Internal` if the document has another shape.
+    fn read(stored: Arc<RawDocumentBuf>) -> Result<Self, Error> {
+        decode(&stored)
+    }
+}
+
+/// The version of a document's shape, its field `v`. Decoding a document of a newer version than `NEWEST`
+/// fails. Encoding writes `NEWEST`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Version<const NEWEST: i32>;
+
+impl<const NEWEST: i32> Serialize for Version<NEWEST> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i32(NEWEST)
+    }
+}
+
+impl<'de, const NEWEST: i32> Deserialize<'de> for Version<NEWEST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = i32::deserialize(deserializer)?;
+        if found > NEWEST {
+            return Err(serde::de::Error::custom(format!(
+                "the document is of version {found}, this docgate knows up to {NEWEST}"
+            )));
+        }
+        Ok(Self)
+    }
+}

@@ -13,7 +13,6 @@ pub struct IdentityDocument {
     /// Kind and value, see [`Name::key`]: each name exists once.
     #[serde(rename = "_id")]
     pub key: String,
-    /// The name.
     pub name: Name,
     /// Subject of the current or last holder.
     pub user_id: String,
@@ -38,7 +37,6 @@ pub struct IdentityDocument {
 /// A name in its normal form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// The kind of the name.
     pub kind: Kind,
     /// The name; for OpenID Connect the issuer, a `#`, and the subject.
     pub value: String,

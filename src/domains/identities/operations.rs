@@ -110,7 +110,8 @@ fn demand_proof(
     if cx.requester.has(Role::Service) || proof.is_some_and(is_valid) {
         return Ok(());
     }
-    Err(ProofNeeded::default())
+    // The same refusal for a missing proof and for an invalid or expired one.
+    Err(ProofNeeded::because("a proof is needed that the name is yours"))
 }
 
 /// Claims a free name for a user. A repeat changes nothing.

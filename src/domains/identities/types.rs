@@ -161,13 +161,5 @@ impl From<Name> for ReleasedIdentity {
 
 refusal! {
     /// The proof is missing, invalid or expired. The answer doesn't tell whether anyone has the name.
-    struct ProofNeeded as "PROOF_NEEDED" {
-    }
-}
-
-/// The same refusal for a missing proof and for an invalid or expired one.
-impl Default for ProofNeeded {
-    fn default() -> Self {
-        Self::because("a proof is needed that the name is yours")
-    }
+    struct ProofNeeded as "PROOF_NEEDED" {}
 }

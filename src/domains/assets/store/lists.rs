@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
-    super::documents::{AssetDocument, TOP},
+    super::documents::{AssetDocument, Attribute, TOP},
     assets,
 };
 use crate::{
@@ -66,47 +66,16 @@ impl AssetList {
         Order { list: format!("assets {self:?}"), keys: vec![first, ("_id", 1)] }
     }
 
-    fn first(&self) -> Option<&Condition> {
-        let Self::Attributes { all, .. } = self else { return None };
-        all.first()
-    }
-
-    /// Filter: the assets of the list that the caller may read once they are published.
-    fn filter(&self, requester: &Requester) -> Document {
-        let (all, parent) = match self {
-            Self::Tag(tag) => return listed(requester, "tag", tag),
-            Self::Parent(parent) => {
-                return listed(requester, "parent", parent.as_deref().unwrap_or_default());
-            }
-            Self::Attributes { all, parent } => (all, parent),
-        };
-        let all: Vec<_> = all.iter().map(Condition::filter).collect();
-        let mut filter = doc! { "attributes": { "$all": all }, "file": { "$exists": true } };
-        if let Some(parent) = parent {
-            filter.insert("metadata.parentId", parent);
-        }
-        if !requester.has(Role::Editor) {
-            let roles = requester.role_names();
-            filter.insert(
-                "$or",
-                vec![
-                    doc! { "metadata.access": { "$size": 0 } },
-                    doc! { "metadata.access": { "$in": roles } },
-                ],
-            );
-        }
-        filter
-    }
-
     /// The asset's values of the sort keys.
     pub(crate) fn position(&self, asset: &AssetDocument) -> Vec<Bson> {
-        let value = self.first().map_or_else(
-            || asset.published_at.into(),
-            |first| {
-                let own = asset.attributes.iter().find(|own| own.key == first.key);
+        let value = match self {
+            Self::Tag(_) | Self::Parent(_) => asset.published_at.into(),
+            Self::Attributes { all, .. } => {
+                let is_first = |own: &&Attribute| all.first().is_some_and(|one| one.key == own.key);
+                let own = asset.attributes.iter().find(is_first);
                 own.map_or(Bson::Null, |own| own.value.clone())
-            },
-        );
+            }
+        };
         vec![value, Bson::from(&asset.id)]
     }
 }
@@ -217,6 +186,21 @@ pub async fn list_photos(
     assets(app).list(shown(page.list(both(filter, is_published())), "list")).await
 }
 
+/// Filter: the assets with these attributes that the caller may read once they are published.
+fn with_attributes(requester: &Requester, all: &[Condition], parent: Option<&str>) -> Document {
+    let all: Vec<_> = all.iter().map(Condition::filter).collect();
+    let mut filter = doc! { "attributes": { "$all": all }, "file": { "$exists": true } };
+    if let Some(parent) = parent {
+        filter.insert("metadata.parentId", parent);
+    }
+    if !requester.has(Role::Editor) {
+        let open = doc! { "metadata.access": { "$size": 0 } };
+        let own = doc! { "metadata.access": { "$in": requester.role_names() } };
+        filter.insert("$or", vec![open, own]);
+    }
+    filter
+}
+
 /// A page of the assets that the caller may read.
 pub(crate) async fn list(
     app: &App,
@@ -224,20 +208,21 @@ pub(crate) async fn list(
     requester: &Requester,
     page: &Page,
 ) -> Result<Vec<AssetDocument>, Error> {
-    let mut filter = of.filter(requester);
-    if !requester.has(Role::Editor) {
-        filter = both(filter, is_published());
-    }
-    let list = match of.first() {
-        // The index has this order. The server can't know that for values in an array, so it isn't asked to
-        // sort. The hint also saves the time for planning.
-        Some(first) => {
-            let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+    let is_editor = requester.has(Role::Editor);
+    let seen = |filter| if is_editor { filter } else { both(filter, is_published()) };
+    let newest = |list, of| shown(page.list(seen(listed(requester, list, of))), "list");
+    let list = match of {
+        AssetList::Tag(tag) => newest("tag", tag.as_str()),
+        AssetList::Parent(parent) => newest("parent", parent.as_deref().unwrap_or_default()),
+        AssetList::Attributes { all, parent } => {
             page.demand_forward()?;
-            let between = Some(first.between(page)?);
+            let filter = seen(with_attributes(requester, all, parent.as_deref()));
+            let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+            // The index has this order. The server can't know that for values in an array, so the read isn't
+            // sorted. The hint also saves the time for planning.
+            let between = all.first().map(|first| first.between(page)).transpose()?;
             shown(List { filter, limit, between, ..List::default() }, "attribute")
         }
-        None => shown(page.list(filter), "list"),
     };
     assets(app).list(list).await
 }

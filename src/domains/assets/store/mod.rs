@@ -98,9 +98,9 @@ pub(super) fn edit(app: &App, input: &EditAssetInput) -> Guarded<AssetDocument> 
     let mut guard = doc! { "metadata.nonce": input.version.as_str() };
     if let Some(attributes) = &input.attributes {
         let attributes: Vec<_> = attributes.iter().cloned().map(Attribute::from).collect();
-        let all = concat([literal(stored(&attributes)), attributes_of_file("$eq")]);
-        guard = both(guard, at_most(ATTRIBUTES, &all));
-        set.insert("attributes", all);
+        let of_file = attributes_of_file("$eq");
+        guard = both(guard, at_most(ATTRIBUTES.saturating_sub(attributes.len()), &of_file));
+        set.insert("attributes", concat([literal(stored(&attributes)), of_file]));
     }
     change(app, &input.asset_id, guard, set)
 }

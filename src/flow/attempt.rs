@@ -57,7 +57,8 @@ impl Bounds {
     }
 }
 
-pub(super) fn millis(duration: Duration) -> i64 {
+/// The duration in milliseconds.
+pub fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 

@@ -284,8 +284,8 @@ pub const fn room_of(module: &'static str) -> &'static str {
 }
 
 /// Declares the mutation fields of a room. The field `f(Input) -> Result for guard` calls `operations::f` of the
-/// room with the context and the input. With `via`, a function converts what the operation returns. Fields of
-/// another form follow in braces.
+/// room with the context and the input. `f(Input, file)` also reads the file that the input's field `file` names,
+/// and passes it to the operation. With `via`, a function converts what the operation returns.
 ///
 /// A field is nullable: if it fails, the results of the other fields of the request stay. The declaration also
 /// imports the types of the room.
@@ -295,9 +295,9 @@ macro_rules! mutations {
         pub struct $name:ident;
         $(
             $(#[$field_meta:meta])*
-            $field:ident($input:ident) -> $result:ident $(via $via:ident)? $(for $guard:expr)?;
+            $field:ident($input:ident $(, $file:ident)?) -> $result:ident $(via $via:ident)?
+                $(for $guard:expr)?;
         )*
-        $({ $($other:tt)* })?
     ) => {
         #[allow(unused_imports, clippy::wildcard_imports, reason = "inputs and results have long names")]
         use super::types::*;
@@ -317,12 +317,12 @@ macro_rules! mutations {
                     input: $input,
                 ) -> async_graphql::Result<Option<$result>> {
                     let cx = $crate::graphql::cx::cx(context);
-                    let outcome = operations::$field(cx, input).await;
+                    $( let $file = $crate::graphql::upload::incoming(context, input.$file).await?; )?
+                    let outcome = operations::$field(cx, input $(, $file)?).await;
                     $( let outcome = $via(outcome); )?
                     $crate::graphql::refusals::answer(outcome)
                 }
             )*
-            $($($other)*)?
         }
     };
 }

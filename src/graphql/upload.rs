@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use async_graphql::{Context, InputValueError, InputValueResult, Scalar, ScalarType, Value};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -147,6 +147,18 @@ impl Files {
             left = rest;
         }
     }
+}
+
+/// The file that the field `file` of a mutation's input names, in a `multipart/form-data` request.
+///
+/// # Errors
+/// As [`Files::take`], and `BadInput` if the request has another form.
+pub async fn incoming(context: &Context<'_>, file: Upload) -> Result<Incoming, Error> {
+    const FIELD: &str = "input.file";
+    let files = context.data_opt::<Files>();
+    let files =
+        files.ok_or_else(|| Error::bad_input(FIELD, "needs a request as multipart/form-data"))?;
+    files.take(FIELD, file).await
 }
 
 /// The bytes of the file that was started.

@@ -149,6 +149,11 @@ impl<T: Stored> Collection<T> {
         self.list_raw(list).map(move |found| found?.into_iter().map(read).collect())
     }
 
+    /// Returns the first document of one list read.
+    pub async fn first(&self, list: List) -> Result<Option<T>, Error> {
+        Ok(self.list(List { limit: 1, ..list }).await?.pop())
+    }
+
     /// Returns documents whose time in `field` is before `before`, for sweeps. The index `hint` begins with the
     /// field and returns the oldest first. The read isn't sorted: a sort by the least element of an array
     /// couldn't use the index.

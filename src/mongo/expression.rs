@@ -76,6 +76,11 @@ pub fn array(field: &str) -> Bson {
     Bson::Document(doc! { "$ifNull": [format!("${field}"), []] })
 }
 
+/// True if the document doesn't have `field`.
+pub fn is_missing(field: &str) -> Document {
+    doc! { "$eq": [{ "$type": format!("${field}") }, "missing"] }
+}
+
 /// The array expression with `entries` (expressions) appended.
 pub fn append(array: impl Into<Bson>, entries: Vec<Bson>) -> Bson {
     Bson::Document(doc! { "$concatArrays": [array.into(), entries] })

@@ -614,6 +614,40 @@ async fn names_that_cant_be_used_are_told_by_their_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_mutation_names_the_field_of_a_user_that_cant_exist() {
+    let gateway = Gateway::start().await;
+    let (service, shopper) = (gateway.service(), gateway.shopper("anna"));
+    let name = username("anna");
+    for user in [String::new(), " ".repeat(3), "\u{200b}".into(), "u".repeat(257)] {
+        let one = json!({ "identity": name, "userId": user });
+        let change = json!({ "from": name, "to": username("berg"), "userId": user });
+        for (mutation, input) in [
+            ("claimIdentity", &one),
+            ("releaseIdentity", &one),
+            ("changeIdentity", &change),
+            ("proveIdentity", &one),
+        ] {
+            let kind = format!("{}{}Input", mutation[..1].to_uppercase(), &mutation[1..]);
+            let query = format!(
+                "mutation($input: {kind}!) {{ {mutation}(input: $input) {{
+                    __typename ... on InvalidInput {{ code field }} }} }}"
+            );
+            let said = refused(&gateway, &service, &query, input.clone(), "InvalidInput").await;
+            let expected = json!({
+                "__typename": "InvalidInput", "code": "INVALID_INPUT", "field": "input.userId",
+            });
+            assert_eq!(said, expected, "{mutation} {user:?}");
+        }
+        // A caller who can't name another user gets the same answer.
+        let said = refused(&gateway, &shopper, CLAIM, one, "InvalidInput").await;
+        assert_eq!(said["field"], "input.userId");
+        let query = "query($user: ID) { identities(userId: $user) { nodes { value } } }";
+        let code = service.error_code(query, json!({ "user": user })).await;
+        assert_eq!(code, "BAD_USER_INPUT");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_author_is_called_by_the_username() {
     let gateway = Gateway::start().await;
     assert_eq!(author(&gateway, "u-1", "one").await, json!({ "id": "u-1", "name": "u-1" }));

@@ -24,7 +24,7 @@ pub(super) const OF_FILE: &str = "exif:";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssetDocument {
-    /// Derived from the idempotency key that created it, otherwise random.
+    /// Derived from the idempotency key that created it, or random.
     #[serde(rename = "_id")]
     pub id: String,
     /// Metadata, with the same fields as in content.
@@ -74,8 +74,8 @@ pub struct AssetDocument {
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// Changes with every edit and every replacement of the file.
-    pub nonce: String,
-    /// The type of the asset.
+    #[serde(rename = "nonce")]
+    pub version: String,
     #[serde(rename = "type")]
     pub kind: AssetKind,
     /// `_id` of the content that contains it; absent for a root.
@@ -84,14 +84,11 @@ pub struct Metadata {
     pub slug: Slug,
     /// The slugs from the root to itself, each after a `/`. All but the last step is a copy.
     pub path: String,
-    /// The title.
     pub title: String,
-    /// Language of the asset, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<LocaleTag>,
     /// Server time of its creation.
     pub created: DateTime,
-    /// The creator.
     pub author: Author,
     /// A sorted set.
     pub tags: Vec<String>,
@@ -99,7 +96,7 @@ pub struct Metadata {
     pub access: Vec<String>,
 }
 
-/// The types of assets.
+/// The type of an asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AssetKind {
@@ -118,10 +115,9 @@ pub struct Author {
     pub name: String,
 }
 
-/// One attribute.
+/// An attribute of an asset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attribute {
-    /// The key.
     pub key: String,
     /// A text, a number, a moment or a boolean; values are compared only with values of the same type.
     pub value: Bson,
@@ -168,7 +164,6 @@ pub struct Upload {
 /// Outbox entry: a blob that is to be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
-    /// The GridFS file.
     pub blob: ObjectId,
     /// Whether readers could see it: then it stays for as long as a download may take.
     pub shown: bool,
@@ -185,14 +180,11 @@ pub(super) fn listed(metadata: &Metadata) -> Vec<String> {
     if metadata.kind == AssetKind::Photo {
         all.extend(tags("photoTag"));
         all.push(("photoParent", parent));
-        all.extend(above(&metadata.path).map(|path| ("photoIn", path)));
+        // An empty path for everything, then each path from the root on.
+        let above = metadata.path.match_indices('/').map(|(end, _)| &metadata.path[..end]);
+        all.extend(above.map(|path| ("photoIn", path)));
     }
     audiences::listed(&metadata.access, all.into_iter())
-}
-
-/// The levels above a path: an empty string for everything, then each path from the root on.
-fn above(path: &str) -> impl Iterator<Item = &str> {
-    path.match_indices('/').map(|(end, _)| &path[..end])
 }
 
 /// The path of a slug in a parent with that path.
@@ -201,8 +193,8 @@ pub(super) fn path_in(parent: &str, slug: &Slug) -> String {
 }
 
 impl AssetDocument {
-    /// The file, if readers can see the asset.
-    pub(super) fn whole(&self) -> Option<&FileFacts> {
+    /// The file, if the asset is complete and not deleted.
+    pub(super) fn visible_file(&self) -> Option<&FileFacts> {
         self.file.as_ref().filter(|_| self.deleting.is_none())
     }
 }
@@ -245,7 +237,6 @@ impl Stored for AssetDocument {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlobDocument {
-    /// The blob.
     #[serde(rename = "_id")]
     pub id: ObjectId,
     /// Length in bytes.
@@ -289,17 +280,9 @@ impl Stored for BlobDocument {
     ];
 }
 
-/// One chunk of a GridFS file; only [`gridfs`] reads its bytes.
+/// One chunk of a GridFS file. Only [`gridfs`] reads it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ChunkDocument {
-    /// The chunk.
-    #[serde(rename = "_id")]
-    pub id: ObjectId,
-    /// `_id` of its file.
-    pub files_id: ObjectId,
-    /// Its position in the file, from 0.
-    pub n: i32,
-}
+pub struct ChunkDocument {}
 
 impl Stored for ChunkDocument {
     const COLLECTION: &'static str = "assets.chunks";
@@ -311,21 +294,16 @@ impl Stored for ChunkDocument {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ParentDocument {
-    /// `_id` of the content.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Its metadata.
     pub metadata: ParentMetadata,
     /// Version of its path.
     pub cv: i64,
-    /// Server time of its creation, until it is certain that its own parent stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Set during its creation, until it is certain that its own parent stays.
     pub copying: Option<Bson>,
-    /// Set during a deletion, while its contents are searched for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Set during its deletion, while its contents are searched for.
     pub deleting: Option<Bson>,
     /// Set when it was deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<Bson>,
 }
 
@@ -335,7 +313,6 @@ pub(super) struct ParentMetadata {
     /// The type of content.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its path.
     pub path: String,
     /// Names of the roles that may read it; empty: everyone.
     #[serde(default)]
@@ -348,11 +325,6 @@ impl ParentDocument {
         ["folder", "gallery"].contains(&&*self.metadata.kind) && self.deleted_at.is_none()
     }
 
-    /// Whether its creation is finished and no deletion is in progress.
-    pub(super) fn is_settled(&self) -> bool {
-        self.copying.is_none() && self.stays()
-    }
-
     /// Whether it exists and isn't being deleted.
     pub(super) fn stays(&self) -> bool {
         self.deleting.is_none() && self.deleted_at.is_none()
@@ -361,5 +333,4 @@ impl ParentDocument {
 
 impl Stored for ParentDocument {
     const COLLECTION: &'static str = "nodes";
-    const INDEXES: &'static [Index] = &[];
 }

@@ -39,13 +39,13 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     }
 
     report.rule("assets: every blob has an asset that names it, or was let go");
-    for blob in sweep::nameless_chunks(app, sweep::all()).await? {
+    for blob in sweep::unnamed_chunks(app, sweep::ALL).await? {
         let known = store::find_blob(app, blob).await?;
         if known.is_none_or(|known| known.metadata.remove_after.is_none()) {
             report.broken(format!("blob {blob} has chunks and no asset"));
         }
     }
-    for blob in sweep::nameless_files(app, sweep::all()).await? {
+    for blob in sweep::unnamed_files(app, sweep::ALL).await? {
         report.broken(format!("blob {blob} has no asset"));
     }
     Ok(())
@@ -77,26 +77,24 @@ fn fault_of(asset: &AssetDocument, parents: &HashMap<String, String>) -> Option<
 }
 
 async fn fault_of_file(app: &App, file: &FileFacts) -> Result<Option<String>, Error> {
-    let Some(blob) = store::find_blob(app, file.blob).await? else {
-        return Ok(Some(format!("blob {} isn't there", file.blob)));
+    let FileFacts { blob: id, length, digest: expected, .. } = file;
+    let Some(blob) = store::find_blob(app, *id).await? else {
+        return Ok(Some(format!("blob {id} isn't there")));
     };
     if blob.metadata.remove_after.is_some() {
-        return Ok(Some(format!("blob {} was let go", file.blob)));
+        return Ok(Some(format!("blob {id} was let go")));
     }
-    if blob.length != file.length || usize::try_from(blob.chunk_size) != Ok(CHUNK) {
-        return Ok(Some(format!(
-            "blob {} is of {} bytes, not {}",
-            blob.id, blob.length, file.length
-        )));
+    if blob.length != *length || usize::try_from(blob.chunk_size) != Ok(CHUNK) {
+        return Ok(Some(format!("blob {id} is of {} bytes, not {length}", blob.length)));
     }
-    let length = u64::try_from(file.length).unwrap_or(0);
-    let (chunks, expected) = (store::chunks(app), length.div_ceil(CHUNK as u64));
-    let found = chunks.count(file.blob).await?;
-    if found != expected {
-        return Ok(Some(format!("blob {} has {found} chunks, not {expected}", blob.id)));
+    let length = u64::try_from(*length).unwrap_or(0);
+    let (chunks, implied) = (store::chunks(app), length.div_ceil(CHUNK as u64));
+    let found = chunks.count(*id).await?;
+    if found != implied {
+        return Ok(Some(format!("blob {id} has {found} chunks, not {implied}")));
     }
     let mut digest = Sha256::new();
-    let mut bytes = std::pin::pin!(chunks.read(file.blob, length, 0..length));
+    let mut bytes = std::pin::pin!(chunks.read(*id, length, 0..length));
     loop {
         match bytes.try_next().await {
             Ok(Some(piece)) => digest.update(&piece),
@@ -105,7 +103,6 @@ async fn fault_of_file(app: &App, file: &FileFacts) -> Result<Option<String>, Er
             Err(error) => return Err(error),
         }
     }
-    let digest = hex::encode(digest.finalize());
-    let is_same = digest == file.digest;
-    Ok((!is_same).then(|| format!("blob {} has digest {digest}, not {}", blob.id, file.digest)))
+    let found = hex::encode(digest.finalize());
+    Ok((found != *expected).then(|| format!("blob {id} has digest {found}, not {expected}")))
 }

@@ -7,18 +7,18 @@
 //!
 //! ```text
 //!   (insert, with `upload`) ─▶ chunks … ─▶ blob's document ─▶ finished: `file`
-//!            │ take, for a replacement: `upload` beside `file`     │ the old blob into the outbox
-//!            └─▶ given up: the new blob into the outbox            ▼
+//!            │ reserve, for a replacement: `upload` beside `file`  │ the old blob into the outbox
+//!            └─▶ aborted: the new blob into the outbox             ▼
 //!                                              outbox: shown ─▶ retired, removed when nobody reads it
 //!                                                      unseen ─▶ removed
 //! ```
 //!
-//! 1. *Reserve* (`take_upload`): `upload {token, blob, at, op}` is written before the first chunk, and only if no
-//!    other upload is in progress: it is the lock. `at` is renewed while chunks are written.
+//! 1. *Reserve*: `upload {token, blob, at, op}` is written before the first chunk, and only if no other upload
+//!    is in progress: it is the lock. `at` is renewed while chunks are written.
 //! 2. *Commit*: one update, guarded by the token, replaces the old file with the new one. Before it the new
 //!    bytes are invisible; after it the old ones are only read by downloads that began before.
-//! 3. *Apply*: a blob that readers could see is retired (`retire`): its own document states until when a
-//!    download may still read it. A blob that was never visible is removed.
+//! 3. *Apply*: a blob that readers could see is retired: its own document states until when a download may
+//!    still read it. A blob that was never visible is removed.
 //! 4. *Settle*: the entry is removed from the outbox. A document whose first upload was aborted is removed.
 //!
 //! An upload is aborted by one update that is guarded by the token, too. After it the attempt can't commit

@@ -2,24 +2,12 @@
 
 use async_graphql::{Context, Object, Result, connection::Connection};
 
-use super::{
-    operations,
-    types::{
-        Asset, AssetBy, AssetsBy, DeleteAssetInput, DeleteAssetResult, EditAssetInput,
-        EditAssetResult, ReplaceAssetInput, ReplaceAssetResult, TagAssetInput, TagAssetResult,
-        UntagAssetInput, UntagAssetResult, UploadAssetInput, UploadAssetResult,
-    },
-};
-use crate::{
-    error::Error,
-    graphql::{
-        cx::cx,
-        declared::mutations,
-        page::paging,
-        refusals::answer,
-        requester::{Role, Who},
-        upload::{Files, Incoming, Upload},
-    },
+use super::operations;
+use crate::graphql::{
+    cx::cx,
+    declared::mutations,
+    page::paging,
+    requester::{Role, Who},
 };
 
 /// Query fields.
@@ -82,44 +70,19 @@ mutations! {
     delete_asset(DeleteAssetInput) -> DeleteAssetResult
         for Who::Role(Role::Editor);
 
-    {
-        /// Uploads a file and creates an asset. The file is sent as `multipart/form-data` in the same request.
-        /// The media type is detected from the bytes. The size of a picture and the attributes that a camera
-        /// wrote into it are stored too.
-        ///
-        /// Who: editor.
-        #[graphql(guard = "Who::Role(Role::Editor)")]
-        async fn upload_asset(
-            &self,
-            context: &Context<'_>,
-            input: UploadAssetInput,
-        ) -> Result<Option<UploadAssetResult>> {
-            let file = file_of(context, input.file).await?;
-            answer(operations::upload_asset(cx(context), input, file).await)
-        }
+    /// Uploads a file and creates an asset. The file is sent as `multipart/form-data` in the same request.
+    /// The media type is detected from the bytes. The size of a picture and the attributes that a camera
+    /// wrote into it are stored too.
+    ///
+    /// Who: editor.
+    upload_asset(UploadAssetInput, file) -> UploadAssetResult
+        for Who::Role(Role::Editor);
 
-        /// Replaces the file of an asset. The file is sent as `multipart/form-data` in the same request. Readers
-        /// get either the old file or the new one, always complete. Downloads that have begun continue with the
-        /// old file.
-        ///
-        /// Who: editor.
-        #[graphql(guard = "Who::Role(Role::Editor)")]
-        async fn replace_asset(
-            &self,
-            context: &Context<'_>,
-            input: ReplaceAssetInput,
-        ) -> Result<Option<ReplaceAssetResult>> {
-            let file = file_of(context, input.file).await?;
-            answer(operations::replace_asset(cx(context), input, file).await)
-        }
-    }
-}
-
-/// The file in the `multipart/form-data` request.
-async fn file_of(context: &Context<'_>, file: Upload) -> Result<Incoming, Error> {
-    let Some(files) = context.data_opt::<Files>() else {
-        let reason = "needs a request as multipart/form-data";
-        return Err(Error::bad_input("input.file", reason));
-    };
-    files.take("input.file", file).await
+    /// Replaces the file of an asset. The file is sent as `multipart/form-data` in the same request. Readers
+    /// get either the old file or the new one, always complete. Downloads that have begun continue with the
+    /// old file.
+    ///
+    /// Who: editor.
+    replace_asset(ReplaceAssetInput, file) -> ReplaceAssetResult
+        for Who::Role(Role::Editor);
 }

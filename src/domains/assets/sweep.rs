@@ -8,31 +8,33 @@ use mongodb::bson::{DateTime, oid::ObjectId};
 use super::{
     documents::{AssetDocument, BlobDocument},
     operations::{discard, dispose},
-    store,
+    store::{self, assets, blobs},
 };
 use crate::{
     app::App,
     domains::comments,
     error::Error,
-    flow::{Bounds, Sweep, lease::Lease},
+    flow::{Bounds, Sweep, lease::Lease, millis},
 };
 
+/// Maximum number of documents of each kind per pass.
+const MOST: i64 = 100;
 /// Blobs that are examined together.
 const PAGE: usize = 500;
 /// Name of the lease for the search for unnamed blobs. It isn't released: it determines how often the search
 /// runs and where it starts.
-const LOOK: &str = "assets.blobs";
+const SEARCH: &str = "assets.blobs";
 
 /// Finishes interrupted uploads and deletions, and removes files that nothing uses any more.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let id = |asset: &AssetDocument| asset.id.clone();
     // Uploads that haven't been renewed for too long.
-    let stalled = store::list_due(app, "upload.at", sweep.earlier(stall(app))).await;
-    let millis = i64::try_from(stall(app).as_millis()).unwrap_or(i64::MAX);
+    let (stall, index) = (stall(app), ("upload.at", "upload_at"));
+    let stalled = assets(app).list_older(index, sweep.earlier(stall), MOST).await;
     let abort = |asset: AssetDocument| async move {
         let Some(upload) = &asset.upload else { return Ok(false) };
-        let abandoned = store::abandon(app, &asset.id, &upload.token, Some(millis)).await;
-        match abandoned.decided()? {
+        let abort = store::abort(app, &asset.id, &upload.token, Some(stall));
+        match abort.apply().await.decided()? {
             Some(asset) => dispose(app, &asset).await.map(|()| true),
             None => Ok(false),
         }
@@ -40,15 +42,15 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     sweep.each(stalled, id, abort).await;
 
     // Interrupted removals of blobs, and deletions into which no attempt can still write.
-    for field in ["outbox.at", "deleting"] {
-        let left = store::list_due(app, field, sweep.quiet()).await;
+    for index in [("outbox.at", "outbox_at"), ("deleting", "deleting")] {
+        let left = assets(app).list_older(index, sweep.quiet(), MOST).await;
         let finish = |asset: AssetDocument| async move {
             dispose(app, &asset).await?;
-            if field == "deleting" && asset.deleted_at.is_some() {
+            if index.0 == "deleting" && asset.deleted_at.is_some() {
                 if let Some(discussion) = &asset.discussion {
                     comments::operations::forget(app, &discussion.id).await?;
                 }
-                store::settle_deletion(app, &asset.id).await.decided()?;
+                store::settle_deletion(app, &asset.id).apply().await.decided()?;
             }
             Ok(true)
         };
@@ -56,13 +58,13 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     }
 
     // Tombstones of deletions whose ops aren't remembered any more.
-    let tombstones = store::remove_tombstones(app, sweep.forgotten()).await;
-    sweep.count("tombstones", tombstones);
+    sweep.count("tombstones", store::remove_tombstones(app, sweep.forgotten()).await);
 
     // Retired blobs that no download can still be reading.
-    let due = store::list_due(app, "metadata.removeAfter", sweep.now()).await;
+    let index = ("metadata.removeAfter", "removeAfter");
+    let retired = blobs(app).list_older(index, sweep.now(), MOST).await;
     let remove = |blob: BlobDocument| async move { discard(app, blob.id).await };
-    sweep.each(due, |blob| blob.id.to_hex(), remove).await;
+    sweep.each(retired, |blob| blob.id.to_hex(), remove).await;
 
     let unnamed = sweep_unnamed(app, sweep).await;
     sweep.note("unnamed blobs", unnamed);
@@ -75,26 +77,22 @@ fn stall(app: &App) -> Duration {
 /// Searches the blobs that may have been added since the last search. One gateway does so, once per
 /// `asset_stall_seconds`.
 async fn sweep_unnamed(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
-    let attempt = app.begin().await?;
-    let pause = Bounds { attempt: stall(app), ..app.bounds() };
-    let holder = app.name().to_owned();
-    let lease = Lease::acquire(app.collection(), LOOK, holder, &attempt, pause).await?;
+    let (attempt, stall, holder) = (app.begin().await?, stall(app), app.name().to_owned());
+    let pause = Bounds { attempt: stall, ..app.bounds() };
+    let lease = Lease::acquire(app.collection(), SEARCH, holder, &attempt, pause).await?;
     let Some(lease) = lease else { return Ok(()) };
-    let young = sweep.earlier(stall(app));
     // A blob's id contains the start of its upload; nothing is written later than this after it.
-    let longest = stall(app) + Duration::from_secs(app.config().asset_transfer_seconds);
-    let longest =
-        i64::try_from((longest + app.bounds().grace_period()).as_millis()).unwrap_or(i64::MAX);
-    let begin = |done: DateTime| {
+    let transfer = Duration::from_secs(app.config().asset_transfer_seconds);
+    let longest = millis(stall + transfer + app.bounds().grace_period());
+    let from = lease.done().map_or(OLDEST, |done| {
         first_id(DateTime::from_millis(done.timestamp_millis().saturating_sub(longest)))
-    };
-    let from = lease.done().map_or(OLDEST, begin);
-    let ids = from..first_id(young);
+    });
+    let ids = from..first_id(sweep.earlier(stall));
     let hex = |blob: &ObjectId| blob.to_hex();
     let mut search = Sweep::begin(&attempt, app.bounds());
-    let chunks = nameless_chunks(app, ids.clone()).await;
+    let chunks = unnamed_chunks(app, ids.clone()).await;
     search.each(chunks, hex, |blob| async move { remove(app, blob).await }).await;
-    let files = nameless_files(app, ids).await;
+    let files = unnamed_files(app, ids).await;
     search.each(files, hex, |blob| async move { store::retire(app, blob).await }).await;
     sweep.count("unnamed blobs", Ok(search.finished()?));
     // A refusal means that this search took so long that another one has begun.
@@ -104,13 +102,8 @@ async fn sweep_unnamed(app: &App, sweep: &mut Sweep) -> Result<(), Error> {
 
 /// Lower than all ids.
 const OLDEST: ObjectId = ObjectId::from_bytes([0; 12]);
-/// Higher than all ids.
-const NEWEST: ObjectId = ObjectId::from_bytes([0xff; 12]);
-
-/// The range of all blobs.
-pub(super) fn all() -> Range<ObjectId> {
-    OLDEST..NEWEST
-}
+/// The ids of all blobs.
+pub(super) const ALL: Range<ObjectId> = OLDEST..ObjectId::from_bytes([0xff; 12]);
 
 /// A lower bound of the ids of blobs whose upload began at that time or later.
 fn first_id(moment: DateTime) -> ObjectId {
@@ -119,19 +112,19 @@ fn first_id(moment: DateTime) -> ObjectId {
 }
 
 /// Blobs with chunks that no asset names.
-pub(super) async fn nameless_chunks(
+pub(super) async fn unnamed_chunks(
     app: &App,
     ids: Range<ObjectId>,
 ) -> Result<Vec<ObjectId>, Error> {
     let mut found = Vec::new();
     for page in store::chunks(app).files(ids).await?.chunks(PAGE) {
-        found.extend(nameless(app, page.to_vec()).await?);
+        found.extend(unnamed(app, page.to_vec()).await?);
     }
     Ok(found)
 }
 
 /// Blobs with a document that no asset names and that aren't retired. An empty file has no chunks.
-pub(super) async fn nameless_files(
+pub(super) async fn unnamed_files(
     app: &App,
     mut ids: Range<ObjectId>,
 ) -> Result<Vec<ObjectId>, Error> {
@@ -139,7 +132,7 @@ pub(super) async fn nameless_files(
     loop {
         let page = store::list_blobs(app, ids.clone(), i64::try_from(PAGE).unwrap_or(0)).await?;
         let kept = page.iter().filter(|blob| blob.metadata.remove_after.is_none());
-        found.extend(nameless(app, kept.map(|blob| blob.id).collect()).await?);
+        found.extend(unnamed(app, kept.map(|blob| blob.id).collect()).await?);
         match page.last() {
             Some(last) if page.len() == PAGE => ids.start = last.id,
             _ => return Ok(found),
@@ -148,7 +141,7 @@ pub(super) async fn nameless_files(
 }
 
 /// The blobs that no asset names. The fields are read in the order in which a blob moves through them.
-async fn nameless(app: &App, mut blobs: Vec<ObjectId>) -> Result<Vec<ObjectId>, Error> {
+async fn unnamed(app: &App, mut blobs: Vec<ObjectId>) -> Result<Vec<ObjectId>, Error> {
     for field in ["upload", "file", "outbox"] {
         if !blobs.is_empty() {
             let named = store::list_named(app, field, &blobs).await?;

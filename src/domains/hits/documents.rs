@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mongodb::bson::{Document, doc};
 use serde::{Deserialize, Serialize};
 
-use crate::mongo::{Stored, Version, indexes::Index};
+use crate::mongo::{Stored, Version};
 
 /// Version of the documents' shape.
 pub(super) const SHAPE: i32 = 1;
@@ -46,9 +46,7 @@ pub struct MonthDocument {
 /// are adjacent, ordered by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PageDate {
-    /// The site.
     pub site: String,
-    /// The page of the site.
     pub page: String,
     /// The day or month.
     pub date: String,
@@ -64,10 +62,8 @@ impl PageDate {
 
 impl Stored for DayDocument {
     const COLLECTION: &'static str = "statsDaily";
-    const INDEXES: &'static [Index] = &[];
 }
 
 impl Stored for MonthDocument {
     const COLLECTION: &'static str = "statsMonthly";
-    const INDEXES: &'static [Index] = &[];
 }

@@ -11,7 +11,7 @@
 //! are fields of a document, so that no two pages can share one.
 //!
 //! There is no flow: the two documents are counted independently. A hit with an unknown outcome may be
-//! counted in both, in one or in none; its caller is told so.
+//! counted in both, in one or in none; its caller gets an error.
 //!
 //! Invariants: the count of an hour is the sum of its minutes; no count is below one; days are named as in
 //! the calendar.

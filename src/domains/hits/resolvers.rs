@@ -2,10 +2,7 @@
 
 use async_graphql::{Context, Object, Result};
 
-use super::{
-    operations,
-    types::{HitReport, RecordHitsInput, RecordHitsResult, Resolution},
-};
+use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,

@@ -13,7 +13,6 @@ pub struct IdentityDocument {
     /// Kind and value, see [`Name::key`]: each name exists once.
     #[serde(rename = "_id")]
     pub key: String,
-    /// The name.
     pub name: Name,
     /// Subject of the current or last holder.
     pub user_id: String,
@@ -38,7 +37,6 @@ pub struct IdentityDocument {
 /// A name in its normal form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// The kind of the name.
     pub kind: Kind,
     /// The name; for OpenID Connect the issuer, a `#`, and the subject.
     pub value: String,
@@ -95,6 +93,27 @@ impl Kind {
 }
 
 impl IdentityDocument {
+    /// A name that the user gets at `now`, or that is reserved for the change of an `old` name.
+    pub(super) fn new(name: Name, user: &str, old: Option<&Self>, now: DateTime) -> Self {
+        let pending = old.map(|old| Pending {
+            instead_of: old.key.clone(),
+            since: old.since,
+            kept: false,
+            at: now,
+        });
+        Self {
+            key: name.key(),
+            name,
+            user_id: user.to_owned(),
+            since: now,
+            pending,
+            instead_of: None,
+            released_at: None,
+            moved_to: None,
+            v: Version,
+        }
+    }
+
     /// Whether the user has the name.
     pub(super) fn is_held(&self) -> bool {
         self.released_at.is_none() && self.pending.as_ref().is_none_or(|pending| pending.kept)

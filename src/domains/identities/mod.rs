@@ -4,14 +4,15 @@
 //!
 //! A name is claimed with evidence that it belongs to the user: either by a service of the operator (which
 //! has sent the letter or made the call, and speaks for a user), or by the user with a proof that such a
-//! service got from `proveIdentity`. Callers without either can't distinguish a taken name from a free one.
+//! service got from `proveIdentity`. Callers without either can't distinguish a name that is held from a free
+//! one.
 //!
 //! # Deciders
 //!
 //! ```text
 //!   (free) ─▶ held ─▶ tombstone ─▶ (free)     a tombstone may be claimed as well
 //!   change:   new: pending ── old: tombstone with `movedTo` (committed) ──▶ new: held ──▶ old: tombstone
-//!                    └─────── old: not the user's ─▶ (taken back)
+//!                    └─────── old: not the user's ─▶ (withdrawn)
 //! ```
 //!
 //! A name's document is its decider. `changeIdentity` reserves the new name (`pending`). The update of the

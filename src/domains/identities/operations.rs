@@ -7,9 +7,9 @@ use super::{
     documents::{IdentityDocument, Name},
     normal, store,
     types::{
-        self, ChangeIdentityInput, ChangeIdentityResult, ClaimIdentityInput, ClaimIdentityResult,
+        ChangeIdentityInput, ChangeIdentityResult, ClaimIdentityInput, ClaimIdentityResult,
         Identity, IdentityInput, IdentityProof, ProofNeeded, ProveIdentityInput,
-        ProveIdentityResult, ReleaseIdentityInput, ReleaseIdentityResult,
+        ProveIdentityResult, ReleaseIdentityInput, ReleaseIdentityResult, SUBJECT,
     },
 };
 use crate::{
@@ -19,6 +19,7 @@ use crate::{
     graphql::{
         cx::Cx,
         declared::Input,
+        input,
         page::{Order, Page, Paging},
         refusals::{AlreadyExists, InvalidInput, NotFound, Stop},
         requester::Role,
@@ -40,7 +41,7 @@ pub async fn display_name(app: &App, user: &str) -> Result<String, Error> {
 /// `BadInput` that names the argument.
 pub async fn user_by(cx: Cx<'_>, mut identity: IdentityInput) -> Result<Option<String>, Error> {
     normal::name("identity", &mut identity)?;
-    let found = store::find(&cx, &Name::from(&identity)).await?;
+    let found = store::identities(&cx).get(&Name::from(&identity).key()).await?;
     let is_visible = |found: &IdentityDocument| {
         found.is_known() && (cx.requester.has(Role::Service) || cx.requester.is(&found.user_id))
     };
@@ -56,10 +57,13 @@ pub async fn identities(
     user: Option<&ID>,
     paging: Paging,
 ) -> Result<Connection<String, Identity>, Error> {
+    if let Some(user) = user {
+        input::verbatim("userId", user, SUBJECT)?;
+    }
     let user = user_of(cx, user)?;
     let list = format!("identities {user}");
     let page = Page::new(&cx, Order { list, keys: vec![("_id", 1)] }, paging)?;
-    let found = store::list_of(&cx, &page, &user).await?;
+    let found = store::list_of(&cx, &page, user).await?;
     Ok(page.connection(found, |found| vec![Bson::from(&found.key)], Identity::from))
 }
 
@@ -81,12 +85,11 @@ fn signed<'a>(key: &'a str, user: &'a str, end: &'a str) -> [&'a str; 4] {
 }
 
 /// The user on whose behalf an operation runs: the caller, or the user that a service or an admin names.
-fn user_of(cx: Cx<'_>, named: Option<&ID>) -> Result<String, Error> {
+fn user_of<'a>(cx: Cx<'a>, named: Option<&'a ID>) -> Result<&'a str, Error> {
     let own = cx.requester.subject()?;
-    let Some(mut user) = named.cloned() else { return Ok(own.to_owned()) };
-    types::user("userId", &mut user)?;
-    if cx.requester.has(Role::Service) || *user == *own {
-        return Ok(user.0);
+    let user = named.map_or(own, |named| named.as_str());
+    if user == own || cx.requester.has(Role::Service) {
+        return Ok(user);
     }
     Err(Error::Forbidden(Role::Service.name()))
 }
@@ -107,7 +110,8 @@ fn demand_proof(
     if cx.requester.has(Role::Service) || proof.is_some_and(is_valid) {
         return Ok(());
     }
-    Err(ProofNeeded::default())
+    // The same refusal for a missing proof and for an invalid or expired one.
+    Err(ProofNeeded::because("a proof is needed that the name is yours"))
 }
 
 /// Claims a free name for a user. A repeat changes nothing.
@@ -115,41 +119,38 @@ pub async fn claim_identity(
     cx: Cx<'_>,
     input: ClaimIdentityInput,
 ) -> Result<IdentityDocument, Stop<ClaimIdentityResult>> {
-    let user = &user_of(cx, input.user_id.as_ref())?;
     let input = &input.checked()?;
+    let user = user_of(cx, input.user_id.as_ref())?;
     let name = &Name::from(&input.identity);
-    let read = || begin(cx);
+    let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
         demand_proof(cx, user, name, input.proof.as_deref(), attempt.now())?;
-        take(&cx, name, user, None, &attempt).await
+        claim(&cx, name, user, None, &attempt).await
     })
     .await
 }
 
-/// Begins an attempt on a name that isn't read first.
-async fn begin<U>(cx: Cx<'_>) -> Result<(Attempt, ()), Stop<U>> {
-    Ok((cx.begin().await?, ()))
-}
-
-/// Tries to take a name for a user: provisionally if it is to replace an `old` one.
-async fn take<U: From<AlreadyExists>>(
+/// Tries to claim a name for a user, or to reserve it for the change of an `old` one.
+async fn claim<U: From<AlreadyExists>>(
     app: &App,
     name: &Name,
     user: &str,
     old: Option<&IdentityDocument>,
     attempt: &Attempt,
 ) -> Result<Step<IdentityDocument>, Stop<U>> {
-    let mut taken = store::insert(app, name, user, old, attempt).await?;
-    if taken.is_none() {
-        taken = store::take_tombstone(app, name, user, old, attempt).await.decided()?;
+    let identity = IdentityDocument::new(name.clone(), user, old, attempt.now());
+    if store::identities(app).insert(identity.clone()).await.decided()?.is_some() {
+        return Ok(Step::Done(identity));
     }
-    if let (None, Some(old)) = (&taken, old) {
-        taken = store::keep(app, name, old, attempt).await.decided()?;
+    let claim = store::claim_tombstone(app, name, user, old).within(attempt);
+    let mut claimed = claim.apply().await.decided()?;
+    if let (None, Some(old)) = (&claimed, old) {
+        claimed = store::keep(app, name, old).within(attempt).apply().await.decided()?;
     }
-    if let Some(taken) = taken {
-        return Ok(Step::Done(taken));
+    if let Some(claimed) = claimed {
+        return Ok(Step::Done(claimed));
     }
-    match store::find_settled(app, &name.key()).await? {
+    match store::identities(app).get_settled(&name.key()).await? {
         // Its change is finished before the name can be claimed.
         Some(found) if found.released_at.is_some() => {
             finish(app, &found).await?;
@@ -168,8 +169,8 @@ async fn take<U: From<AlreadyExists>>(
 ///
 /// # Errors
 /// `Unavailable`: an attempt may still commit it.
-async fn demand_end(app: &App, waiting: &IdentityDocument) -> Result<(), Error> {
-    if end(app, waiting).await? {
+async fn demand_end(app: &App, pending: &IdentityDocument) -> Result<(), Error> {
+    if end(app, pending).await? {
         return Ok(());
     }
     Err(Error::unavailable("a change of the name isn't decided"))
@@ -180,16 +181,17 @@ pub async fn release_identity(
     cx: Cx<'_>,
     input: ReleaseIdentityInput,
 ) -> Result<Name, Stop<ReleaseIdentityResult>> {
-    let user = &user_of(cx, input.user_id.as_ref())?;
     let input = input.checked()?;
+    let user = user_of(cx, input.user_id.as_ref())?;
     let name = &Name::from(&input.identity);
-    let read = || begin(cx);
+    let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
-        if store::release(&cx, name, user, &attempt).await.decided()?.is_some() {
+        let release = store::release(&cx, name, user).within(&attempt);
+        if release.apply().await.decided()?.is_some() {
             return Ok(Step::Done(name.clone()));
         }
-        let found = store::find_settled(&cx, &name.key()).await?;
-        let found = found.filter(|found| found.user_id == *user);
+        let found = store::identities(&cx).get_settled(&name.key()).await?;
+        let found = found.filter(|found| found.user_id == user);
         let found = found.ok_or_else(|| not_found(name))?;
         if found.released_at.is_some() {
             finish(&cx, &found).await?;
@@ -213,28 +215,28 @@ pub async fn change_identity(
     cx: Cx<'_>,
     input: ChangeIdentityInput,
 ) -> Result<IdentityDocument, Stop<ChangeIdentityResult>> {
-    let user = &user_of(cx, input.user_id.as_ref())?;
     let input = &input.checked()?;
+    let user = user_of(cx, input.user_id.as_ref())?;
     let (from, to) = (&Name::from(&input.from), &Name::from(&input.to));
     if from == to {
         return Err(InvalidInput::new("to", "is the name that it is to replace").into());
     }
     let key = &from.key();
-    let read = || async { Ok(store::open(&cx, key).await?) };
+    let read = || async { Ok(store::identities(&cx).open(cx.bounds(), key).await?) };
     decide(read, |attempt: Attempt, old: Option<IdentityDocument>| async move {
         demand_proof(cx, user, to, input.proof.as_deref(), attempt.now())?;
-        match old.filter(|old| old.user_id == *user) {
+        match old.filter(|old| old.user_id == user) {
             Some(old) if old.is_held() => {
-                // This comes before the new name is taken: two changes that wait for each other must both
-                // stop here.
+                // This comes before the new name is reserved: two changes that wait for each other must
+                // both stop here.
                 demand_end(&cx, &old).await?;
-                let Step::Done(taken) = take(&cx, to, user, Some(&old), &attempt).await? else {
+                let Step::Done(new) = claim(&cx, to, user, Some(&old), &attempt).await? else {
                     return Ok(Step::Again);
                 };
-                let committed = store::commit(&cx, &old, &taken.key, &attempt).await.decided()?;
+                let commit = store::commit(&cx, &old, &new.key).within(&attempt);
                 // A refused change isn't tried again: the user may have claimed the old name anew.
-                match committed {
-                    None => demand_end(&cx, &taken).await?,
+                match commit.apply().await.decided()? {
+                    None => demand_end(&cx, &new).await?,
                     Some(committed) => {
                         if let Some(new) = finish(&cx, &committed).await? {
                             return Ok(Step::Done(new));
@@ -248,9 +250,9 @@ pub async fn change_identity(
             None => {}
         }
         // The change was finished before, or by another attempt.
-        let new = store::find_settled(&cx, &to.key()).await?;
+        let new = store::identities(&cx).get_settled(&to.key()).await?;
         let is_new = |new: &IdentityDocument| {
-            new.is_held() && new.user_id == *user && new.instead_of.as_ref() == Some(key)
+            new.is_held() && new.user_id == user && new.instead_of.as_ref() == Some(key)
         };
         Ok(Step::Done(new.filter(is_new).ok_or_else(|| not_found(from))?))
     })
@@ -265,26 +267,26 @@ pub(super) async fn finish(
 ) -> Result<Option<IdentityDocument>, Error> {
     let Some(moved_to) = &old.moved_to else { return Ok(None) };
     // A refused update was done before: later changes of the name are up to the user.
-    let confirmed = store::confirm(app, moved_to, old).await.decided()?;
-    store::settle(app, old, moved_to).await.decided()?;
+    let confirmed = store::confirm(app, moved_to, old).apply().await.decided()?;
+    store::settle(app, old, moved_to).apply().await.decided()?;
     Ok(confirmed)
 }
 
 /// Ends the change that a name is pending for, if there is one, forwards or backwards. `false` means that an
 /// attempt may still commit it. That is impossible once the user has released the old name, even if it was
 /// claimed again.
-pub(super) async fn end(app: &App, waiting: &IdentityDocument) -> Result<bool, Error> {
-    let Some(pending) = &waiting.pending else { return Ok(true) };
-    let old = store::find_settled(app, &pending.instead_of).await?;
+pub(super) async fn end(app: &App, pending: &IdentityDocument) -> Result<bool, Error> {
+    let Some(mark) = &pending.pending else { return Ok(true) };
+    let old = store::identities(app).get_settled(&mark.instead_of).await?;
     let is_same =
-        |old: &IdentityDocument| old.user_id == waiting.user_id && old.since == pending.since;
+        |old: &IdentityDocument| old.user_id == pending.user_id && old.since == mark.since;
     match old.filter(is_same) {
         Some(old) if old.released_at.is_none() => return Ok(false),
-        Some(old) if old.moved_to.as_ref() == Some(&waiting.key) => {
+        Some(old) if old.moved_to.as_ref() == Some(&pending.key) => {
             finish(app, &old).await?;
         }
         _ => {
-            store::withdraw(app, waiting).await.decided()?;
+            store::withdraw(app, pending, mark).apply().await.decided()?;
         }
     }
     Ok(true)

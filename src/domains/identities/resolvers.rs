@@ -2,14 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result, connection::Connection};
 
-use super::{
-    operations,
-    types::{
-        ChangeIdentityInput, ChangeIdentityResult, ClaimIdentityInput, ClaimIdentityResult,
-        Identity, IdentityInput, ProveIdentityInput, ProveIdentityResult, ReleaseIdentityInput,
-        ReleaseIdentityResult, UserReference,
-    },
-};
+use super::operations;
 use crate::graphql::{
     cx::cx,
     declared::mutations,

@@ -14,11 +14,14 @@ const MOST: i64 = 100;
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
     let key = |identity: &IdentityDocument| identity.key.clone();
-    let pending = store::list_pending(app, before, MOST).await;
-    let end = |waiting: IdentityDocument| async move {
+    let index = ("pending.at", "pending");
+    let pending = store::identities(app).list_older(index, before, MOST).await;
+    let end = |pending: IdentityDocument| async move {
         // No attempt can commit a change this old.
-        if !end(app, &waiting).await? {
-            store::withdraw(app, &waiting).await.decided()?;
+        if !end(app, &pending).await?
+            && let Some(mark) = &pending.pending
+        {
+            store::withdraw(app, &pending, mark).apply().await.decided()?;
         }
         Ok(true)
     };

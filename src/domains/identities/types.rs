@@ -1,5 +1,7 @@
 //! GraphQL types of identities.
 
+use std::ops::RangeInclusive;
+
 use async_graphql::{ID, OneofObject, SimpleObject};
 
 use super::{
@@ -9,7 +11,6 @@ use super::{
 use crate::graphql::{
     codes::refusal,
     declared::{input, result},
-    input,
     refusals::{AlreadyExists, InvalidInput, NotFound},
     scalars::DateTime,
 };
@@ -76,10 +77,8 @@ input! {
     }
 }
 
-/// Checks the subject of a user.
-pub(super) fn user(field: &str, user: &mut ID) -> Result<(), InvalidInput> {
-    input::verbatim(field, user, 1..=256).map(|_| ())
-}
+/// Length of the subject of a user, in characters.
+pub(super) const SUBJECT: RangeInclusive<usize> = 1..=256;
 
 input! {
     /// Input of `proveIdentity`.
@@ -87,7 +86,7 @@ input! {
         /// Name that the user has shown to own.
         pub identity: IdentityInput where normal::new_name,
         /// Subject of the user's tokens.
-        pub user_id: ID where user,
+        pub user_id: ID where verbatim(SUBJECT),
     }
 
     /// Input of `claimIdentity`.
@@ -98,7 +97,7 @@ input! {
         pub proof: Option<String>,
         /// Subject of the user who gets the name; only services and admins can name another user. Default: the
         /// caller.
-        pub user_id: Option<ID>,
+        pub user_id: Option<ID> where optional(verbatim(SUBJECT)),
     }
 
     /// Input of `releaseIdentity`.
@@ -107,7 +106,7 @@ input! {
         pub identity: IdentityInput where normal::name,
         /// Subject of the user who has the name; only services and admins can name another user. Default: the
         /// caller.
-        pub user_id: Option<ID>,
+        pub user_id: Option<ID> where optional(verbatim(SUBJECT)),
     }
 
     /// Input of `changeIdentity`.
@@ -120,7 +119,7 @@ input! {
         pub proof: Option<String>,
         /// Subject of the user who has the name; only services and admins can name another user. Default: the
         /// caller.
-        pub user_id: Option<ID>,
+        pub user_id: Option<ID> where optional(verbatim(SUBJECT)),
     }
 }
 
@@ -162,13 +161,5 @@ impl From<Name> for ReleasedIdentity {
 
 refusal! {
     /// The proof is missing, invalid or expired. The answer doesn't tell whether anyone has the name.
-    struct ProofNeeded as "PROOF_NEEDED" {
-    }
-}
-
-/// The same refusal for a missing proof and for an invalid or expired one.
-impl Default for ProofNeeded {
-    fn default() -> Self {
-        Self::because("a proof is needed that the name is yours")
-    }
+    struct ProofNeeded as "PROOF_NEEDED" {}
 }

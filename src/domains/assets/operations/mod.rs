@@ -1,29 +1,31 @@
 //! The rules of assets.
 
-mod download;
-mod edits;
+mod changes;
 mod media;
-mod names;
 mod put;
 mod receive;
-mod removal;
 mod reservation;
 mod upload;
 
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
+
 use async_graphql::{ID, connection::Connection};
-use mongodb::bson::{Bson, DateTime};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use mongodb::bson::DateTime;
 
 pub use super::store::{Expected, PhotosBy, is_parent, list_photos as photos};
-pub use download::{bytes, is_shown_inline};
-pub use edits::{edit_asset, tag_asset, untag_asset};
+pub use changes::{delete_asset, edit_asset, tag_asset, untag_asset};
+pub(super) use changes::{discard, dispose};
 pub use put::{PutRefusal, put};
-pub use removal::delete_asset;
-pub(super) use removal::{discard, dispose};
 pub use upload::{replace_asset, upload_asset};
 
 use super::{
-    documents::AssetDocument,
-    store::{self, AssetList, Condition, Test},
+    documents::{AssetDocument, FileFacts},
+    store::{self, AssetList, Condition, Test, is_ordered},
     types::{
         Asset, AssetBy, AssetsBy, AttributeCondition, AttributeRange, AttributeValueInput,
         AttributesFilter, DateRange, KEY, NumberRange, TextRange,
@@ -39,31 +41,28 @@ use crate::{
         node_id::NodeKind,
         page::{Page, Paging},
         refusals::{InvalidInput, NotFound, Stop},
-        requester::Requester,
     },
 };
 
-/// The asset, if the caller may read it.
+/// The asset, if the caller may read it: it is complete, published by now, and open to everyone or to one of
+/// the caller's roles. Editors may read everything.
 ///
 /// # Errors
 /// `BadInput` that names the argument.
 pub async fn asset(cx: Cx<'_>, by: &AssetBy) -> Result<Option<AssetDocument>, Error> {
-    let found = match by {
-        AssetBy::Id(id) => match input::id(NodeKind::Asset, id) {
-            Ok(id) => store::find_by(&cx, "_id", &id).await?,
-            Err(_) => None,
-        },
-        AssetBy::Path(path) => {
-            store::find_by(&cx, "metadata.path", input::path("by.path", path)?).await?
+    let (key, value) = match by {
+        AssetBy::Id(id) => {
+            let Ok(id) = input::id(NodeKind::Asset, id) else { return Ok(None) };
+            ("_id", id)
         }
+        AssetBy::Path(path) => ("metadata.path", input::path("by.path", path)?.to_owned()),
     };
-    Ok(found.filter(|(now, asset)| may_read(asset, cx.requester, *now)).map(|(_, asset)| asset))
-}
-
-/// Whether the caller may read it: it is complete, published by now, and open to everyone or to one of the
-/// caller's roles. Editors may read everything.
-fn may_read(asset: &AssetDocument, requester: &Requester, now: DateTime) -> bool {
-    asset.whole().is_some() && may_see(requester, &asset.metadata.access, asset.published_at <= now)
+    let found = store::assets(&cx).get_timed_by(key, &value).await?;
+    let may_read = |(now, asset): &(DateTime, AssetDocument)| {
+        asset.visible_file().is_some()
+            && may_see(cx.requester, &asset.metadata.access, asset.published_at <= *now)
+    };
+    Ok(found.filter(may_read).map(|(_, asset)| asset))
 }
 
 /// A page of assets that the caller may read.
@@ -84,7 +83,7 @@ pub async fn assets(
     };
     let page = Page::new(&cx, list.order(), paging)?;
     let found = store::list(&cx, &list, cx.requester, &page).await?;
-    Ok(page.connection(found, |(position, _)| position.clone(), |(_, asset)| asset.into()))
+    Ok(page.connection(found, |asset| list.position(asset), Asset::from))
 }
 
 /// Maximum number of conditions of one list.
@@ -124,10 +123,7 @@ fn condition(field: &str, condition: AttributeCondition) -> Result<Condition, In
         (None, None, Some(false)) => {
             return Err(InvalidInput::new(&format!("{field}.exists"), "takes true alone"));
         }
-        _ => {
-            let reason = "needs exactly one of eq, range and exists";
-            return Err(InvalidInput::new(field, reason));
-        }
+        _ => return Err(InvalidInput::new(field, "needs exactly one of eq, range and exists")),
     };
     Ok(Condition { key, test })
 }
@@ -139,16 +135,54 @@ fn between(field: &str, range: AttributeRange) -> Result<Test, InvalidInput> {
         AttributeRange::Number(NumberRange { from, to }) => (from.map(Number), to.map(Number)),
         AttributeRange::Date(DateRange { from, to }) => (from.map(Date), to.map(Date)),
     };
-    let stored =
-        |limit: Option<AttributeValueInput>| limit.map(|limit| limit.stored(field)).transpose();
-    let (from, to): (Option<Bson>, Option<Bson>) = (stored(from)?, stored(to)?);
-    if from.is_none() && to.is_none() {
-        return Err(InvalidInput::new(field, "needs from, to or both"));
+    let from = from.map(|from| from.stored(field)).transpose()?;
+    let to = to.map(|to| to.stored(field)).transpose()?;
+    match (&from, &to) {
+        (None, None) => Err(InvalidInput::new(field, "needs from, to or both")),
+        (Some(from), Some(to)) if !is_ordered(from, to) => {
+            Err(InvalidInput::new(field, "begins behind its end"))
+        }
+        _ => Ok(Test::Between(from, to)),
     }
-    if from.as_ref().is_some_and(|from| !Test::Between(None, to.clone()).takes(from)) {
-        return Err(InvalidInput::new(field, "begins behind its end"));
-    }
-    Ok(Test::Between(from, to))
+}
+
+/// Media types that a browser may display, since it executes nothing in them. Files of other types can only
+/// be saved.
+const INLINE: &[&str] = &[
+    "application/json",
+    "application/pdf",
+    "text/calendar",
+    "text/css",
+    "text/csv",
+    "text/markdown",
+    "text/plain",
+    "text/vcard",
+    "text/vtt",
+];
+
+/// Whether a browser may display files of this media type instead of only saving them.
+pub fn is_shown_inline(media_type: &str) -> bool {
+    let kind = media_type.split('/').next().unwrap_or_default();
+    let is_medium = ["audio", "image", "video"].contains(&kind) && !media_type.contains("xml");
+    is_medium || INLINE.contains(&media_type)
+}
+
+/// The bytes of a file in the given range, in order. Later changes of the asset don't affect them. After the
+/// maximum duration of a download they end with an error.
+pub fn bytes(
+    app: &App,
+    file: &FileFacts,
+    range: Range<u64>,
+) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
+    let longest = Duration::from_secs(app.config().asset_transfer_seconds);
+    let since = Instant::now();
+    let length = u64::try_from(file.length).unwrap_or(0);
+    store::chunks(app).read(file.blob, length, range).map(move |piece| {
+        if since.elapsed() > longest {
+            return Err(Error::unavailable("a download took longer than it may"));
+        }
+        piece
+    })
 }
 
 /// Updates the paths of the assets in a parent; `version` is the version of the new path. It may be repeated,
@@ -162,8 +196,8 @@ pub async fn repath(app: &App, parent: &str, path: &str, version: i64) -> Result
 
 /// The asset, if it is complete and not deleted.
 async fn find_visible<U: From<NotFound>>(app: &App, id: &str) -> Result<AssetDocument, Stop<U>> {
-    let asset = store::find(app, id).await?.filter(|asset| asset.whole().is_some());
-    asset.ok_or_else(|| not_found(id).into())
+    let asset = store::assets(app).get_settled(id).await?;
+    asset.filter(|asset| asset.visible_file().is_some()).ok_or_else(|| not_found(id).into())
 }
 
 fn not_found(id: &str) -> NotFound {

@@ -65,21 +65,15 @@ pub async fn put(
     expected: Expected,
     incoming: Incoming,
 ) -> Result<(AssetDocument, bool), Stop<PutRefusal>> {
-    let parent = match parent {
-        TOP => None,
-        path => {
-            let found = store::find_parent_by_path(&cx, path).await?;
-            Some(found.ok_or_else(|| NotFound::new("folder or gallery", path))?.id)
-        }
+    let parent = if parent == TOP {
+        None
+    } else {
+        let found = store::find_parent_by_path(&cx, parent).await?;
+        Some(found.ok_or_else(|| NotFound::new("folder or gallery", parent))?.id)
     };
     let found = store::find_slug(&cx, parent.as_deref(), &slug).await?;
-    let found = found.filter(|found| found.whole().is_some());
-    let is_met = match expected {
-        Expected::Any => true,
-        Expected::Nothing => found.is_none(),
-        Expected::Something | Expected::Nonce(_) | Expected::Digest(_) => found.is_some(),
-    };
-    if !is_met {
+    let found = found.filter(|found| found.visible_file().is_some());
+    if !expected.is(found.as_ref()) {
         return Err(Conflict::because(UNEXPECTED, None).into());
     }
     let op = cx.op(&[], None, &slug);

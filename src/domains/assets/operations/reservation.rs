@@ -5,21 +5,21 @@ use std::time::{Duration, Instant};
 use super::{
     super::{
         documents::{AssetDocument, BlobDocument, BlobMetadata, FileFacts, Upload},
-        store::{self, Purpose},
+        store::{self, Expected},
         types::{
             AssetConflict, FileTooLarge, MediaTypeNotAllowed, ReplaceAssetResult, UploadAssetResult,
         },
     },
+    changes::{discard, settle},
     not_found,
     put::PutRefusal,
     receive::OpenFile,
-    removal::{discard, settle},
 };
 use crate::{
     app::App,
     error::Error,
     flow::{Attempt, Op, OtherInput},
-    graphql::refusals::{Conflict, InUse, NotFound, Stop},
+    graphql::refusals::{Conflict, InUse, InvalidInput, NotFound, Stop},
     mongo::{Outcome, gridfs::CHUNK},
 };
 
@@ -30,6 +30,7 @@ pub(super) trait Refusals:
     + From<AssetConflict>
     + From<Conflict>
     + From<FileTooLarge>
+    + From<InvalidInput>
     + From<MediaTypeNotAllowed>
 {
 }
@@ -43,7 +44,8 @@ pub(super) struct Reservation<'a> {
     pub(super) app: &'a App,
     pub(super) asset: AssetDocument,
     pub(super) upload: Upload,
-    pub(super) purpose: Purpose<'a>,
+    /// What a replacement expects; `None` for the first file of an asset.
+    pub(super) expected: Option<&'a Expected>,
     /// The op, with a digest of the input without the file; `None` if the caller gave no idempotency key.
     pub(super) op: Option<&'a Op>,
 }
@@ -55,12 +57,14 @@ impl Reservation<'_> {
         mut file: OpenFile<'_>,
         attempt: &Attempt,
     ) -> Result<AssetDocument, Stop<U>> {
-        let Self { app, asset, upload, purpose, op } = &self;
+        let Self { app, asset, upload: Upload { token, .. }, expected, op } = &self;
         let facts = self.receive(&mut file, attempt).await?;
         let op = op.map(|op| with_file(op, &facts.digest));
         let (op, read) = (op.as_ref(), &file.media.attributes);
-        let finished = store::finish(app, &asset.id, upload, *purpose, &facts, read, op).await;
-        let Some(after) = finished.decided()? else { return self.explain(op, attempt).await };
+        let commit = store::commit(app, &asset.id, token, *expected, &facts, read, op);
+        let Some(after) = commit.apply().await.decided()? else {
+            return self.explain(op, attempt).await;
+        };
         settle(app, &after).await;
         Ok(after)
     }
@@ -68,7 +72,7 @@ impl Reservation<'_> {
     /// Writes the file into the upload's blob, followed by the blob's own document. If the client or another
     /// attempt ends the upload, its blob is removed as soon as every command that was sent is answered. After
     /// another error it is unknown what was written, and the sweep removes it.
-    async fn receive<U: From<FileTooLarge>>(
+    async fn receive<U: Refusals>(
         &self,
         file: &mut OpenFile<'_>,
         attempt: &Attempt,
@@ -82,7 +86,7 @@ impl Reservation<'_> {
                 Ok(None) => break,
                 Err(stop) => {
                     writer.wait().await?;
-                    self.give_up().await;
+                    self.abort().await;
                     return Err(stop);
                 }
             }
@@ -90,7 +94,7 @@ impl Reservation<'_> {
                 continue;
             }
             renewed = Instant::now();
-            if store::renew(app, &self.asset.id, token).await.decided()?.is_none() {
+            if store::renew(app, &self.asset.id, token).apply().await.decided()?.is_none() {
                 writer.wait().await?;
                 self.discard().await;
                 return Err(taken_over().into());
@@ -107,7 +111,19 @@ impl Reservation<'_> {
             height: file.media.size.map(|(_, height)| height),
             at: attempt.now(),
         };
-        let inserted = store::insert(app, blob_of(&facts)).await.decided()?;
+        let document = BlobDocument {
+            id: facts.blob,
+            length: facts.length,
+            chunk_size: i32::try_from(CHUNK).unwrap_or(i32::MAX),
+            upload_date: facts.at,
+            filename: facts.name.clone(),
+            metadata: BlobMetadata {
+                content_type: facts.media_type.clone(),
+                sha256: facts.digest.clone(),
+                remove_after: None,
+            },
+        };
+        let inserted = store::blobs(app).insert(document).await.decided()?;
         Ok(inserted.map(|()| facts).ok_or_else(|| Error::internal("a blob's id was taken"))?)
     }
 
@@ -118,12 +134,12 @@ impl Reservation<'_> {
         attempt: &Attempt,
     ) -> Result<AssetDocument, Stop<U>> {
         let Self { app, asset: AssetDocument { id, .. }, upload, .. } = self;
-        let found = store::find(app, id).await?;
+        let found = store::assets(app).get_settled(id).await?;
         let found = found.filter(|asset| asset.deleting.or(asset.deleted_at).is_none());
         let own = found.as_ref().and_then(|asset| asset.upload.as_ref());
         let is_mine = own.is_some_and(|own| own.token == upload.token);
         if is_mine {
-            self.give_up().await;
+            self.abort().await;
         } else {
             self.discard().await;
         }
@@ -144,8 +160,9 @@ impl Reservation<'_> {
     }
 
     /// Aborts the upload. Failures are logged and left to the sweep.
-    pub(super) async fn give_up(&self) {
-        match store::abandon(self.app, &self.asset.id, &self.upload.token, None).await {
+    pub(super) async fn abort(&self) {
+        let abort = store::abort(self.app, &self.asset.id, &self.upload.token, None);
+        match abort.apply().await {
             Outcome::Applied(asset) => settle(self.app, &asset).await,
             Outcome::Refused => self.discard().await,
             Outcome::Unknown(error) => {
@@ -169,21 +186,6 @@ impl Reservation<'_> {
                 "the blob of an upload could not be removed; the sweep repeats it"
             );
         }
-    }
-}
-
-fn blob_of(file: &FileFacts) -> BlobDocument {
-    BlobDocument {
-        id: file.blob,
-        length: file.length,
-        chunk_size: i32::try_from(CHUNK).unwrap_or(i32::MAX),
-        upload_date: file.at,
-        filename: file.name.clone(),
-        metadata: BlobMetadata {
-            content_type: file.media_type.clone(),
-            sha256: file.digest.clone(),
-            remove_after: None,
-        },
     }
 }
 

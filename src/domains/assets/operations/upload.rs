@@ -9,16 +9,15 @@ use super::{
             AssetDocument, AssetKind, Attribute, Author, Metadata, ParentDocument, TOP, Upload,
             path_in,
         },
-        store::{self, Expected, Purpose},
+        store::{self, Expected},
         types::{
-            AssetConflict, FileTooLarge, ReplaceAssetInput, ReplaceAssetResult, UploadAssetInput,
+            AssetConflict, ReplaceAssetInput, ReplaceAssetResult, UploadAssetInput,
             UploadAssetResult,
         },
     },
+    changes::{dispose, settle},
     find_visible,
-    names::slug_of,
-    receive::OpenFile,
-    removal::{dispose, settle},
+    receive::{OpenFile, slug_of},
     reservation::{Refusals, Reservation, is_applied, with_file},
 };
 use crate::{
@@ -36,7 +35,7 @@ use crate::{
     mongo::Version,
 };
 
-/// Number of tries for a slug that other attempts take and free at the same time.
+/// Number of tries for a slug that other attempts reserve and free at the same time.
 const TRIES: usize = 5;
 
 /// Creates an asset, once per idempotency key.
@@ -50,7 +49,7 @@ pub async fn upload_asset(
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
     if input.idempotency_key.is_some() {
         // If the first call was applied, a repeat returns its result, whatever became of the parent.
-        let found = store::find(&cx, &op.id).await?;
+        let found = store::assets(&cx).get_settled(&op.id).await?;
         if let Some(found) = found.filter(|found| found.origin.is_some()) {
             let file = OpenFile::open(&cx, incoming).await?;
             return repeated(found, &op, file).await;
@@ -68,72 +67,76 @@ pub async fn replace_asset(
     let input = input.checked()?;
     let scope = [cx.requester.subject()?, "replaceAsset"];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
-    let expected = input.version.clone().map_or(Expected::Any, |nonce| Expected::Nonce(nonce.0));
+    let expected = input.version.clone().map_or(Expected::Any, |read| Expected::Version(read.0));
     replace(cx, &input.asset_id, &expected, &op, input.idempotency_key.is_some(), incoming).await
 }
 
 /// Creates an asset from checked input; its `_id` is the op's id.
-pub(super) async fn create<U>(
+pub(super) async fn create<U: Refusals + From<AlreadyExists>>(
     Cx { app, requester }: Cx<'_>,
     input: UploadAssetInput,
     op: &Op,
     incoming: Incoming,
-) -> Result<AssetDocument, Stop<U>>
-where
-    U: Refusals + From<AlreadyExists> + From<InvalidInput>,
-{
+) -> Result<AssetDocument, Stop<U>> {
     // Checked early, because the beginning of the file may take long to arrive.
     if input.parent_id.is_some() {
         open_parent(app, input.parent_id.as_ref()).await?;
     }
     let file = OpenFile::open(app, incoming).await?;
     let (attempt, parent) = open_parent(app, input.parent_id.as_ref()).await?;
-    let (upload, purpose) = (new_upload(app, op, &attempt), Purpose::First { input: &op.input });
-    let is_repeatable = input.idempotency_key.is_some();
+    let upload = new_upload(app, op, &attempt);
+    let recorded = input.idempotency_key.is_some().then_some(op);
     let subject = requester.subject()?;
     let name = identities::operations::display_name(app, subject).await?;
     let author = Author { id: subject.to_owned(), name };
-    let asset = placed(author, input, &file.name, op, parent, &upload)?;
-    let asset = reserve(app, asset, op, &upload, purpose).await?;
+    let asset = new_asset(author, input, &file.name, op, parent, &upload)?;
+    let asset = reserve(app, asset, &upload).await?;
     if asset.origin.is_some() {
         return repeated(asset, op, file).await;
     }
-    let op = is_repeatable.then_some(op);
-    let reservation = Reservation { app, asset, upload, purpose, op };
-    if !settle_place(app, &reservation.asset).await? {
-        reservation.give_up().await;
-        let parent = reservation.asset.metadata.parent_id.as_deref().unwrap_or_default();
-        settled(store::find_parent(app, parent).await?, parent)?;
-        return Err(Error::unavailable("the parent was just being deleted").into());
+    let reservation = Reservation { app, asset, upload, expected: None, op: recorded };
+    let asset = &reservation.asset;
+    // The parent may have been moved or deleted since it was read.
+    if let Some(id) = &asset.metadata.parent_id {
+        let parent = store::parents(app).get_settled(id).await?;
+        let Some(parent) = parent.filter(ParentDocument::stays) else {
+            reservation.abort().await;
+            settled(store::parents(app).get_settled(id).await?, id)?;
+            return Err(Error::unavailable("the parent was just being deleted").into());
+        };
+        if parent.cv > asset.parent_cv {
+            let path = &parent.metadata.path;
+            store::update_paths(app, id, path, parent.cv, Some(&asset.id)).await?;
+        }
     }
     reservation.fill(file, &attempt).await
 }
 
 /// The parent whose values the new asset copies.
-async fn open_parent<U: From<NotFound>>(
+async fn open_parent<U: Refusals>(
     app: &App,
     parent: Option<&ID>,
 ) -> Result<(Attempt, Option<ParentDocument>), Stop<U>> {
     let Some(id) = parent else { return Ok((app.begin().await?, None)) };
-    let (attempt, parent) = store::open_parent(app, id).await?;
+    let (attempt, parent) = store::parents(app).open(app.bounds(), id).await?;
     Ok((attempt, Some(settled(parent, id)?)))
 }
 
-/// The parent, if assets can be placed in it. During its own creation or deletion its existence is undecided:
-/// that is a temporary error, not a refusal.
-fn settled<U: From<NotFound>>(
+/// The parent, if it can contain assets. During its own creation or deletion its existence is undecided: that
+/// is a temporary error, not a refusal.
+fn settled<U: Refusals>(
     found: Option<ParentDocument>,
     id: &str,
 ) -> Result<ParentDocument, Stop<U>> {
     match found.filter(ParentDocument::holds_assets) {
-        Some(parent) if parent.is_settled() => Ok(parent),
+        Some(parent) if parent.copying.is_none() && parent.stays() => Ok(parent),
         Some(_) => Err(Error::unavailable("the parent is just being created or deleted").into()),
         None => Err(NotFound::of(NodeKind::Content, id).into()),
     }
 }
 
 /// The document of a new asset, with its upload.
-fn placed(
+fn new_asset(
     author: Author,
     input: UploadAssetInput,
     file_name: &str,
@@ -151,7 +154,7 @@ fn placed(
     Ok(AssetDocument {
         id: op.id.clone(),
         metadata: Metadata {
-            nonce: upload.token.clone(),
+            version: upload.token.clone(),
             kind: AssetKind::File,
             parent_id: input.parent_id.map(|parent| parent.0),
             slug,
@@ -180,24 +183,19 @@ fn placed(
     })
 }
 
-/// Reserves the slug, or takes over an interrupted attempt of the same op. If the op was applied, its asset is
-/// returned as it is, which has an `origin`.
-async fn reserve<U>(
+/// Reserves the slug of a new asset, or takes over an interrupted attempt of the same op. If the op was
+/// applied, its asset is returned as it is, which has an `origin`.
+async fn reserve<U: Refusals + From<AlreadyExists>>(
     app: &App,
     asset: AssetDocument,
-    op: &Op,
     upload: &Upload,
-    purpose: Purpose<'_>,
-) -> Result<AssetDocument, Stop<U>>
-where
-    U: From<AlreadyExists> + From<Conflict> + From<InUse>,
-{
+) -> Result<AssetDocument, Stop<U>> {
     let (parent, slug) = (asset.metadata.parent_id.as_deref(), &asset.metadata.slug);
     for _ in 0..TRIES {
-        if store::insert(app, asset.clone()).await.decided()?.is_some() {
+        if store::assets(app).insert(asset.clone()).await.decided()?.is_some() {
             return Ok(asset);
         }
-        let holder = match store::find(app, &op.id).await? {
+        let holder = match store::assets(app).get_settled(&asset.id).await? {
             Some(own) => Some(own),
             None => store::find_slug(app, parent, slug).await?,
         };
@@ -205,15 +203,15 @@ where
             None => {}
             Some(own) if own.deleted_at.is_some() => return Err(was_deleted().into()),
             Some(holder) if holder.deleting.is_some() => dispose(app, &holder).await?,
-            Some(own) if own.id == op.id => {
+            Some(own) if own.id == asset.id => {
                 if own.origin.is_some() {
                     return Ok(own);
                 }
-                if own.input != op.input {
-                    return Err(Conflict::other_input().into());
+                if own.input != asset.input {
+                    return Err(OtherInput.into());
                 }
-                let taken = store::take_upload(app, &own.id, upload, purpose).await.decided()?;
-                if let Some(asset) = taken {
+                let resumed = store::resume_upload(app, &own, upload).apply().await.decided()?;
+                if let Some(asset) = resumed {
                     settle(app, &asset).await;
                     return Ok(asset);
                 }
@@ -229,18 +227,6 @@ where
     Err(Error::unavailable("the slug is taken and freed again and again").into())
 }
 
-/// Compares a new asset with its parent again; false if the parent is deleted or being deleted.
-async fn settle_place(app: &App, asset: &AssetDocument) -> Result<bool, Error> {
-    let Some(parent) = &asset.metadata.parent_id else { return Ok(true) };
-    let parent = store::find_parent(app, parent).await?.filter(ParentDocument::stays);
-    let Some(parent) = parent else { return Ok(false) };
-    if parent.cv > asset.parent_cv {
-        let path = &parent.metadata.path;
-        store::update_paths(app, &parent.id, path, parent.cv, Some(&asset.id)).await?;
-    }
-    Ok(true)
-}
-
 /// Replaces the file of an asset if the asset is in the expected version.
 pub(super) async fn replace<U: Refusals>(
     Cx { app, .. }: Cx<'_>,
@@ -254,7 +240,7 @@ pub(super) async fn replace<U: Refusals>(
         is_repeatable && asset.ops.iter().any(|record| record.id.as_ref() == Some(&op.id))
     };
     let asset = find_visible(app, id).await?;
-    if !is_known(&asset) && !expected.is(&asset) {
+    if !is_known(&asset) && !expected.is(Some(&asset)) {
         return Err(AssetConflict::with(asset).into());
     }
     let file = OpenFile::open(app, incoming).await?;
@@ -262,22 +248,23 @@ pub(super) async fn replace<U: Refusals>(
         return repeated(asset, op, file).await;
     }
     let attempt = app.begin().await?;
-    let (upload, purpose) = (new_upload(app, op, &attempt), Purpose::Replace(expected));
-    let Some(asset) = store::take_upload(app, id, &upload, purpose).await.decided()? else {
+    let upload = new_upload(app, op, &attempt);
+    let reserved = store::reserve_replacement(app, id, &upload, expected);
+    let Some(asset) = reserved.apply().await.decided()? else {
         let asset = find_visible(app, id).await?;
         if is_known(&asset) {
             return repeated(asset, op, file).await;
         }
         return Err(match asset.upload {
-            _ if !expected.is(&asset) => AssetConflict::with(asset).into(),
+            _ if !expected.is(Some(&asset)) => AssetConflict::with(asset).into(),
             Some(_) => InUse::because("another upload of this asset is under way").into(),
             None => Error::unavailable("another upload of this asset has just ended").into(),
         });
     };
     // Removes the blob of an attempt that was taken over.
     settle(app, &asset).await;
-    let op = is_repeatable.then_some(op);
-    Reservation { app, asset, upload, purpose, op }.fill(file, &attempt).await
+    let (expected, op) = (Some(expected), is_repeatable.then_some(op));
+    Reservation { app, asset, upload, expected, op }.fill(file, &attempt).await
 }
 
 /// A new upload. The id of its blob contains the current time.
@@ -292,14 +279,11 @@ fn new_upload(app: &App, op: &Op, attempt: &Attempt) -> Upload {
 
 /// The answer if the op was applied before: the asset in its current state, provided that the file is the
 /// same.
-async fn repeated<U>(
+async fn repeated<U: Refusals>(
     asset: AssetDocument,
     op: &Op,
     file: OpenFile<'_>,
-) -> Result<AssetDocument, Stop<U>>
-where
-    U: From<FileTooLarge> + From<Conflict>,
-{
+) -> Result<AssetDocument, Stop<U>> {
     if !is_applied(&with_file(op, &file.digest().await?), &asset)? {
         return Err(OtherInput.into());
     }

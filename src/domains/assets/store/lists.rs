@@ -2,7 +2,10 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::super::documents::{AssetDocument, TOP};
+use super::{
+    super::documents::{AssetDocument, Attribute, TOP},
+    assets,
+};
 use crate::{
     app::App,
     domains::audiences::read_by,
@@ -16,12 +19,13 @@ use crate::{
 
 /// A list of assets.
 #[derive(Debug, Clone)]
-pub(in super::super) enum AssetList {
+pub(crate) enum AssetList {
     /// Assets with a tag, newest first.
     Tag(String),
     /// Assets in a parent, or at the root, newest first.
     Parent(Option<String>),
-    /// Assets for which all conditions hold, in one parent or anywhere.
+    /// Assets for which all conditions hold, in one parent or anywhere. The first condition determines the
+    /// range of the index.
     Attributes { all: Vec<Condition>, parent: Option<String> },
 }
 
@@ -38,14 +42,14 @@ pub enum PhotosBy<'a> {
 
 /// A condition of one attribute.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Condition {
+pub(crate) struct Condition {
     pub key: String,
     pub test: Test,
 }
 
 /// A condition of its value.
 #[derive(Debug, Clone)]
-pub(in super::super) enum Test {
+pub(crate) enum Test {
     Equals(Bson),
     /// From, to: both of one type, both inclusive.
     Between(Option<Bson>, Option<Bson>),
@@ -54,50 +58,21 @@ pub(in super::super) enum Test {
 
 impl AssetList {
     /// Sort keys; the index covers them after the fields that the filter fixes.
-    pub(in super::super) fn order(&self) -> Order {
-        let keys = match self {
-            Self::Tag(_) | Self::Parent(_) => vec![("publishedAt", -1), ("_id", 1)],
-            Self::Attributes { .. } => vec![("attributes.value", 1), ("_id", 1)],
+    pub(crate) fn order(&self) -> Order {
+        let first = match self {
+            Self::Tag(_) | Self::Parent(_) => ("publishedAt", -1),
+            Self::Attributes { .. } => ("attributes.value", 1),
         };
-        Order { list: format!("assets {self:?}"), keys }
-    }
-
-    /// The condition that determines the range of the index.
-    fn first(&self) -> Option<&Condition> {
-        let Self::Attributes { all, .. } = self else { return None };
-        all.first()
-    }
-
-    fn filter(&self, requester: &Requester) -> Document {
-        let (all, parent) = match self {
-            Self::Tag(tag) => return listed(requester, "tag", tag),
-            Self::Parent(parent) => {
-                return listed(requester, "parent", parent.as_deref().unwrap_or_default());
-            }
-            Self::Attributes { all, parent } => (all, parent),
-        };
-        let all: Vec<_> = all.iter().map(Condition::filter).collect();
-        let mut filter = doc! { "attributes": { "$all": all }, "file": { "$exists": true } };
-        if let Some(parent) = parent {
-            filter.insert("metadata.parentId", parent);
-        }
-        if !requester.has(Role::Editor) {
-            let roles: Vec<_> = requester.roles.iter().map(|role| role.name()).collect();
-            let either = doc! { "$or": [
-                { "metadata.access": { "$size": 0 } },
-                { "metadata.access": { "$in": roles } },
-            ] };
-            filter = both(filter, either);
-        }
-        filter
+        Order { list: format!("assets {self:?}"), keys: vec![first, ("_id", 1)] }
     }
 
     /// The asset's values of the sort keys.
-    fn position(&self, asset: &AssetDocument) -> Vec<Bson> {
-        let value = match self.first() {
-            None => asset.published_at.into(),
-            Some(first) => {
-                let own = asset.attributes.iter().find(|own| own.key == first.key);
+    pub(crate) fn position(&self, asset: &AssetDocument) -> Vec<Bson> {
+        let value = match self {
+            Self::Tag(_) | Self::Parent(_) => asset.published_at.into(),
+            Self::Attributes { all, .. } => {
+                let is_first = |own: &&Attribute| all.first().is_some_and(|one| one.key == own.key);
+                let own = asset.attributes.iter().find(is_first);
                 own.map_or(Bson::Null, |own| own.value.clone())
             }
         };
@@ -129,7 +104,7 @@ impl Condition {
         let first = match page.from() {
             None => key(least, Bson::MinKey),
             // No text lies between a text and the same text followed by a zero.
-            Some([value, Bson::String(id)]) if self.test.takes(value) => {
+            Some([value, Bson::String(id)]) if self.test.matches(value) => {
                 key(value.clone(), format!("{id}\0").into())
             }
             Some(_) => return Err(Error::bad_input("after", "isn't a cursor of this list")),
@@ -138,15 +113,18 @@ impl Condition {
     }
 }
 
+/// Whether both values are of one type, and the second isn't lower than the first.
+pub(crate) fn is_ordered(low: &Bson, high: &Bson) -> bool {
+    match (low, high) {
+        (Bson::String(low), Bson::String(high)) => low <= high,
+        (Bson::Double(low), Bson::Double(high)) => low <= high,
+        (Bson::DateTime(low), Bson::DateTime(high)) => low <= high,
+        _ => false,
+    }
+}
+
 impl Test {
-    /// Whether a value passes the test.
-    pub(in super::super) fn takes(&self, value: &Bson) -> bool {
-        let is_ordered = |low: &Bson, high: &Bson| match (low, high) {
-            (Bson::String(low), Bson::String(high)) => low <= high,
-            (Bson::Double(low), Bson::Double(high)) => low <= high,
-            (Bson::DateTime(low), Bson::DateTime(high)) => low <= high,
-            _ => false,
-        };
+    fn matches(&self, value: &Bson) -> bool {
         match self {
             Self::Equals(only) => value == only,
             Self::Between(from, to) => {
@@ -181,7 +159,7 @@ fn listed(requester: &Requester, list: &str, of: &str) -> Document {
 }
 
 /// Filter: published by now.
-fn is_due() -> Document {
+fn is_published() -> Document {
     doc! { "$expr": { "$lte": ["$publishedAt", "$$NOW"] } }
 }
 
@@ -205,32 +183,46 @@ pub async fn list_photos(
         PhotosBy::In(TOP) => listed(requester, "photoIn", ""),
         PhotosBy::In(path) => listed(requester, "photoIn", path),
     };
-    let list = shown(page.list(both(filter, is_due())), "list");
-    app.collection::<AssetDocument>().list(list).await
+    assets(app).list(shown(page.list(both(filter, is_published())), "list")).await
 }
 
-/// A page of assets, each with its values of the sort keys.
-pub(in super::super) async fn list(
+/// Filter: the assets with these attributes that the caller may read once they are published.
+fn with_attributes(requester: &Requester, all: &[Condition], parent: Option<&str>) -> Document {
+    let all: Vec<_> = all.iter().map(Condition::filter).collect();
+    let mut filter = doc! { "attributes": { "$all": all }, "file": { "$exists": true } };
+    if let Some(parent) = parent {
+        filter.insert("metadata.parentId", parent);
+    }
+    if !requester.has(Role::Editor) {
+        let open = doc! { "metadata.access": { "$size": 0 } };
+        let own = doc! { "metadata.access": { "$in": requester.role_names() } };
+        filter.insert("$or", vec![open, own]);
+    }
+    filter
+}
+
+/// A page of the assets that the caller may read.
+pub(crate) async fn list(
     app: &App,
     of: &AssetList,
     requester: &Requester,
     page: &Page,
-) -> Result<Vec<(Vec<Bson>, AssetDocument)>, Error> {
-    let mut filter = of.filter(requester);
-    if !requester.has(Role::Editor) {
-        filter = both(filter, is_due());
-    }
-    let list = match of.first() {
-        // The index has this order. The server can't know that for values in an array, so it isn't asked to
-        // sort. The hint also saves the time for planning.
-        Some(first) => {
-            let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+) -> Result<Vec<AssetDocument>, Error> {
+    let is_editor = requester.has(Role::Editor);
+    let seen = |filter| if is_editor { filter } else { both(filter, is_published()) };
+    let newest = |list, of| shown(page.list(seen(listed(requester, list, of))), "list");
+    let list = match of {
+        AssetList::Tag(tag) => newest("tag", tag.as_str()),
+        AssetList::Parent(parent) => newest("parent", parent.as_deref().unwrap_or_default()),
+        AssetList::Attributes { all, parent } => {
             page.demand_forward()?;
-            let between = Some(first.between(page)?);
+            let filter = seen(with_attributes(requester, all, parent.as_deref()));
+            let limit = i64::try_from(page.wanted()).unwrap_or(i64::MAX);
+            // The index has this order. The server can't know that for values in an array, so the read isn't
+            // sorted. The hint also saves the time for planning.
+            let between = all.first().map(|first| first.between(page)).transpose()?;
             shown(List { filter, limit, between, ..List::default() }, "attribute")
         }
-        None => shown(page.list(filter), "list"),
     };
-    let found = app.collection::<AssetDocument>().list(list).await?;
-    Ok(found.into_iter().map(|asset| (of.position(&asset), asset)).collect())
+    assets(app).list(list).await
 }

@@ -1,17 +1,26 @@
-//! Uploads: reserve, renew, commit and abort, guarded by the token.
+//! Uploads, whose writes are guarded by their token, and the blobs that they write.
 
-use mongodb::bson::{Document, doc};
+use std::{ops::Range, time::Duration};
+
+use mongodb::bson::{Document, doc, oid::ObjectId};
+use serde::{Deserialize, Serialize};
 
 use super::{
-    super::documents::{AssetDocument, AssetKind, Attribute, FileFacts, Upload},
-    attributes_of_file, concat, outbox_with, relist,
+    super::documents::{
+        AssetDocument, AssetKind, Attribute, BlobDocument, ChunkDocument, FileFacts, Upload,
+    },
+    assets, attributes_of_file, concat, outbox_with, relist,
 };
 use crate::{
     app::App,
-    flow::Op,
+    error::Error,
+    flow::{Op, millis},
     mongo::{
-        Outcome,
-        expression::{both, literal, older_than, stored, whole},
+        Collection, Outcome, Stored,
+        collection::List,
+        expression::{both, choose, is_missing, literal, older_than, stored, whole},
+        gridfs::Chunks,
+        guarded::Guarded,
     },
 };
 
@@ -24,8 +33,8 @@ pub enum Expected {
     Nothing,
     /// Any asset.
     Something,
-    /// The asset in the version with this nonce.
-    Nonce(String),
+    /// The asset in this version.
+    Version(String),
     /// An asset whose file has one of these digests.
     Digest(Vec<String>),
 }
@@ -34,101 +43,94 @@ impl Expected {
     fn filter(&self) -> Document {
         match self {
             Self::Any | Self::Nothing | Self::Something => Document::new(),
-            Self::Nonce(nonce) => doc! { "metadata.nonce": nonce },
+            Self::Version(version) => doc! { "metadata.nonce": version },
             Self::Digest(digests) => doc! { "file.digest": { "$in": digests } },
         }
     }
 
-    /// Whether the asset is the expected one.
-    pub(in super::super) fn is(&self, asset: &AssetDocument) -> bool {
-        match self {
-            Self::Any | Self::Something => true,
-            Self::Nothing => false,
-            Self::Nonce(nonce) => asset.metadata.nonce == *nonce,
-            Self::Digest(digests) => {
+    /// Whether what was found is expected.
+    pub(crate) fn is(&self, found: Option<&AssetDocument>) -> bool {
+        match (self, found) {
+            (Self::Any, _) | (Self::Nothing, None) | (Self::Something, Some(_)) => true,
+            (Self::Version(version), Some(asset)) => asset.metadata.version == *version,
+            (Self::Digest(digests), Some(asset)) => {
                 asset.file.as_ref().is_some_and(|file| digests.contains(&file.digest))
             }
+            _ => false,
         }
     }
 }
 
-/// Purpose of an upload.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Purpose<'a> {
-    /// The first file of an asset that this input created.
-    First {
-        /// Digest of the input.
-        input: &'a str,
-    },
-    /// Replaces the file of the expected version.
-    Replace(&'a Expected),
+/// Reserves the upload of an asset whose first upload was interrupted. Its blob is added to the outbox.
+pub(crate) fn resume_upload(
+    app: &App,
+    asset: &AssetDocument,
+    upload: &Upload,
+) -> Guarded<AssetDocument> {
+    let unfinished = doc! { "file": { "$exists": false }, "input": &asset.input };
+    reserve(app, &asset.id, upload, unfinished)
 }
 
-/// Reserves the upload of an existing asset that has none in progress, except for one of the same op. That
+/// Reserves the replacement of a file if no other upload is in progress, except for one of the same op. That
 /// one is taken over, and its blob is added to the outbox.
-pub(in super::super) async fn take_upload(
+pub(crate) fn reserve_replacement(
     app: &App,
     id: &str,
     upload: &Upload,
-    purpose: Purpose<'_>,
-) -> Outcome<AssetDocument> {
+    expected: &Expected,
+) -> Guarded<AssetDocument> {
+    let free = doc! {
+        "file": { "$exists": true },
+        "$or": [{ "upload": { "$exists": false } }, { "upload.op": &upload.op }],
+    };
+    reserve(app, id, upload, both(expected.filter(), free))
+}
+
+fn reserve(app: &App, id: &str, upload: &Upload, guard: Document) -> Guarded<AssetDocument> {
     let there = doc! {
         "_id": id, "deleting": { "$exists": false }, "deletedAt": { "$exists": false },
     };
-    let condition = match purpose {
-        Purpose::First { input } => doc! { "file": { "$exists": false }, "input": input },
-        Purpose::Replace(expected) => {
-            let free = doc! {
-                "file": { "$exists": true },
-                "$or": [{ "upload": { "$exists": false } }, { "upload.op": &upload.op }],
-            };
-            both(expected.filter(), free)
-        }
-    };
-    let taken = whole(doc! {
+    let upload = whole(doc! {
         "token": literal(&upload.token), "blob": upload.blob, "op": literal(&upload.op), "at": "$$NOW",
     });
-    let set = doc! { "$set": { "upload": taken, "outbox": outbox_with("upload", false) } };
-    app.collection().guarded(both(condition, there), vec![set]).apply().await
+    let set = doc! { "upload": upload, "outbox": outbox_with("upload", false) };
+    assets(app).set(both(guard, there), set)
 }
 
 /// Renews an upload that is in progress.
-pub(in super::super) async fn renew(app: &App, id: &str, token: &str) -> Outcome<AssetDocument> {
-    let set = doc! { "$set": { "upload.at": "$$NOW" } };
-    app.collection().guarded(mine(id, token), vec![set]).apply().await
+pub(crate) fn renew(app: &App, id: &str, token: &str) -> Guarded<AssetDocument> {
+    assets(app).set(owned(id, token), doc! { "upload.at": "$$NOW" })
 }
 
-fn mine(id: &str, token: &str) -> Document {
+/// Guard: the owner of the token may still commit the upload.
+fn owned(id: &str, token: &str) -> Document {
     doc! { "_id": id, "upload.token": token, "deleting": { "$exists": false } }
 }
 
 /// Commits an upload: readers get the new file from here on, and the old blob is added to the outbox.
-/// `attributes` are those that were read from the file. `op` is the op with the file's digest in its input;
-/// `None` if the caller gave no idempotency key.
-pub(in super::super) async fn finish(
+/// `expected` is absent for a first file. `attributes` are those that were read from the file. `op` is the op
+/// with the file's digest in its input; `None` if the caller gave no idempotency key.
+pub(crate) fn commit(
     app: &App,
     id: &str,
-    upload: &Upload,
-    purpose: Purpose<'_>,
+    token: &str,
+    expected: Option<&Expected>,
     file: &FileFacts,
     attributes: &[Attribute],
     op: Option<&Op>,
-) -> Outcome<AssetDocument> {
+) -> Guarded<AssetDocument> {
     let kind = if file.width.is_some() { AssetKind::Photo } else { AssetKind::File };
-    let file = doc! { "$mergeObjects": [literal(stored(file)), { "at": "$$NOW" }] };
     let mut set = doc! {
-        "file": file,
+        "file": { "$mergeObjects": [literal(stored(file)), { "at": "$$NOW" }] },
         "metadata.nonce": literal(app.ids().random()),
         "metadata.type": literal(stored(&kind)),
-        "attributes": concat(attributes_of_file("$ne"), literal(stored(&attributes))),
+        "attributes": concat([attributes_of_file("$ne"), literal(stored(&attributes))]),
         "outbox": outbox_with("file", true),
     };
-    let mut guard = mine(id, &upload.token);
-    match (purpose, op) {
-        (Purpose::First { .. }, op) => {
-            set.insert("origin", op.map(|op| literal(&op.input)));
-        }
-        (Purpose::Replace(expected), op) => {
+    let mut guard = owned(id, token);
+    match (expected, op) {
+        (None, op) => drop(set.insert("origin", op.map(|op| literal(&op.input)))),
+        (Some(expected), op) => {
             guard = both(expected.filter(), guard);
             if let Some(op) = op {
                 set.insert("ops", op.applied(&op.id, app.bounds()));
@@ -137,44 +139,113 @@ pub(in super::super) async fn finish(
         }
     }
     let stages = vec![doc! { "$set": set }, doc! { "$unset": "upload" }, relist()];
-    app.collection().guarded(guard, stages).apply().await
+    assets(app).guarded(guard, stages)
 }
 
 /// Aborts an upload: the owner of the token can't commit it any more, and its blob is added to the outbox.
-/// With `stalled`, only if it wasn't renewed for that many milliseconds.
-pub(in super::super) async fn abandon(
+/// With `stalled`, only if it wasn't renewed for that long.
+pub(crate) fn abort(
     app: &App,
     id: &str,
     token: &str,
-    stalled: Option<i64>,
-) -> Outcome<AssetDocument> {
-    let mut guard = mine(id, token);
-    if let Some(millis) = stalled {
-        guard = both(guard, older_than("upload.at", millis));
+    stalled: Option<Duration>,
+) -> Guarded<AssetDocument> {
+    let mut guard = owned(id, token);
+    if let Some(stalled) = stalled {
+        guard = both(guard, older_than("upload.at", millis(stalled)));
     }
-    let unseen = doc! { "$eq": [{ "$type": "$file" }, "missing"] };
     let set = doc! { "$set": {
         "outbox": outbox_with("upload", false),
-        "deleting": { "$cond": [unseen, "$$NOW", "$$REMOVE"] },
+        "deleting": choose(is_missing("file"), "$$NOW", "$$REMOVE"),
     } };
-    app.collection().guarded(guard, vec![set, doc! { "$unset": "upload" }]).apply().await
+    assets(app).guarded(guard, vec![set, doc! { "$unset": "upload" }])
 }
 
 /// Removes these entries from the outbox, after they were applied.
-pub(in super::super) async fn settle_removals(
-    app: &App,
-    asset: &AssetDocument,
-) -> Outcome<AssetDocument> {
+pub(crate) fn settle_removals(app: &App, asset: &AssetDocument) -> Guarded<AssetDocument> {
     let done: Vec<_> = asset.outbox.iter().map(|removal| removal.blob).collect();
     let pull = doc! { "$pull": { "outbox": { "blob": { "$in": done } } } };
-    app.collection().guarded(doc! { "_id": &asset.id }, pull).apply().await
+    assets(app).guarded(doc! { "_id": &asset.id }, pull)
 }
 
 /// Removes an asset whose first upload was aborted, after its outbox was applied. Nothing is added to the
 /// outbox any more.
-pub(in super::super) async fn remove_settled(app: &App, id: &str) -> Outcome<()> {
-    let gone = doc! {
+pub(crate) async fn remove_aborted(app: &App, id: &str) -> Outcome<()> {
+    let aborted = doc! {
         "_id": id, "deleting": { "$exists": true }, "deletedAt": { "$exists": false },
     };
-    app.collection::<AssetDocument>().remove(gone).await
+    assets(app).remove(aborted).await
+}
+
+/// The collection of the blobs' own documents.
+pub(crate) fn blobs(app: &App) -> Collection<BlobDocument> {
+    app.collection()
+}
+
+/// The chunks of all blobs.
+pub(crate) fn chunks(app: &App) -> Chunks {
+    Chunks::of(&app.collection::<ChunkDocument>())
+}
+
+pub(crate) async fn find_blob(app: &App, id: ObjectId) -> Result<Option<BlobDocument>, Error> {
+    blobs(app).first(List { filter: doc! { "_id": id }, ..List::default() }).await
+}
+
+/// Retires a blob that readers could see: it stays until the last download that may have begun is over. Returns
+/// `false` if it was retired before or is gone.
+pub(crate) async fn retire(app: &App, id: ObjectId) -> Result<bool, Error> {
+    let transfer = Duration::from_secs(app.config().asset_transfer_seconds);
+    let longest = millis(transfer.saturating_add(app.bounds().grace_period()));
+    let kept = doc! { "_id": id, "metadata.removeAfter": { "$exists": false } };
+    let set = doc! { "metadata.removeAfter": { "$add": ["$$NOW", longest] } };
+    Ok(blobs(app).set(kept, set).apply().await.decided()?.is_some())
+}
+
+/// Removes the document of a blob, after its chunks.
+pub(crate) async fn remove_blob(app: &App, id: ObjectId) -> Outcome<()> {
+    blobs(app).remove(doc! { "_id": id }).await
+}
+
+/// The blobs in this range of ids that have a document, in order.
+pub(crate) async fn list_blobs(
+    app: &App,
+    ids: Range<ObjectId>,
+    limit: i64,
+) -> Result<Vec<BlobDocument>, Error> {
+    let filter = doc! { "_id": { "$gt": ids.start, "$lt": ids.end } };
+    blobs(app).list(List { filter, sort: doc! { "_id": 1 }, limit, ..List::default() }).await
+}
+
+/// Which of these blobs an asset names in `field`: `file`, `upload` or `outbox`.
+pub(crate) async fn list_named(
+    app: &App,
+    field: &str,
+    blobs: &[ObjectId],
+) -> Result<Vec<ObjectId>, Error> {
+    #[derive(Serialize, Deserialize)]
+    struct Named {
+        blob: ObjectId,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Names {
+        file: Option<Named>,
+        upload: Option<Named>,
+        #[serde(default)]
+        outbox: Vec<Named>,
+    }
+    impl Stored for Names {
+        const COLLECTION: &'static str = AssetDocument::COLLECTION;
+    }
+    let path = format!("{field}.blob");
+    let list = List {
+        filter: doc! { &path: { "$in": blobs.to_vec() } },
+        limit: i64::try_from(blobs.len().max(1)).unwrap_or(i64::MAX),
+        projection: Some(doc! { path: 1 }),
+        ..List::default()
+    };
+    let found = app.collection::<Names>().list(list).await?;
+    let named = found.into_iter().flat_map(|Names { file, upload, outbox }| {
+        file.into_iter().chain(upload).chain(outbox).map(|named| named.blob)
+    });
+    Ok(named.collect())
 }

@@ -18,7 +18,7 @@ use crate::graphql::{
 };
 
 /// Maximum length of an attribute's key, in characters.
-pub(in super::super) const KEY: usize = 100;
+pub(crate) const KEY: usize = 100;
 /// Maximum length of an attribute's text, in characters.
 const VALUE: usize = 1_000;
 /// Maximum number of attributes in one call.
@@ -230,8 +230,7 @@ fn role_names(field: &str, names: &mut Vec<String>) -> Result<(), InvalidInput> 
     Ok(())
 }
 
-/// Key of an attribute that isn't read from a file. It isn't trimmed, because searches use key and value exactly
-/// as they were given.
+/// Key of an attribute that isn't read from a file. It isn't trimmed: searches compare it exactly.
 fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     checks::verbatim(field, key, 1..=KEY)?;
     if key.starts_with(OF_FILE) {
@@ -241,12 +240,9 @@ fn own_key(field: &str, key: &mut str) -> Result<(), InvalidInput> {
     Ok(())
 }
 
-/// Value of an attribute.
 fn attribute_value(field: &str, value: &mut AttributeValueInput) -> Result<(), InvalidInput> {
-    match value {
-        AttributeValueInput::Text(text) => checks::verbatim(field, text, 0..=VALUE).map(|_| ()),
-        _ => Ok(()),
-    }
+    let AttributeValueInput::Text(text) = value else { return Ok(()) };
+    checks::verbatim(field, text, 0..=VALUE).map(|_| ())
 }
 
 /// Attributes with different keys.
@@ -266,8 +262,8 @@ fn different_attributes() -> impl Fn(&str, &mut Vec<AttributeInput>) -> Result<(
 }
 
 impl AttributeValueInput {
-    /// The checked value as it is stored: with its type.
-    pub(in super::super) fn stored(mut self, field: &str) -> Result<Bson, InvalidInput> {
+    /// The checked value, as it is stored.
+    pub(crate) fn stored(mut self, field: &str) -> Result<Bson, InvalidInput> {
         attribute_value(field, &mut self)?;
         Ok(self.into())
     }

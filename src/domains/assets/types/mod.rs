@@ -1,21 +1,187 @@
-//! GraphQL types of assets: their results and refusals.
+//! GraphQL types of assets.
 
-mod asset;
 mod inputs;
 
-use async_graphql::{ID, SimpleObject};
+use async_graphql::{ID, Object, SimpleObject};
+use mongodb::bson::Bson;
 
-pub use asset::Asset;
 pub use inputs::*;
 
-use super::documents::AssetDocument;
-use crate::graphql::{
-    codes::refusal,
-    declared::result,
-    node_id::NodeKind,
-    refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
-    scalars::Long,
+use super::documents::{self, AssetDocument, FileFacts};
+use crate::{
+    domains::comments::{Discussion, ParentKind},
+    graphql::{
+        author::Author,
+        codes::refusal,
+        declared::result,
+        node_id::NodeKind,
+        refusals::{AlreadyExists, CHANGED, Conflict, InUse, InvalidInput, NotFound},
+        scalars::{DateTime, LocaleTag, Long, Slug, int},
+    },
 };
+
+/// A file with its metadata.
+#[derive(Debug, Clone)]
+pub struct Asset(Box<AssetDocument>);
+
+impl From<AssetDocument> for Asset {
+    fn from(asset: AssetDocument) -> Self {
+        Self(Box::new(asset))
+    }
+}
+
+/// A file with its metadata. `GET` on `url` downloads the file, `PUT` replaces it.
+#[Object]
+impl Asset {
+    /// Global id of the asset.
+    pub async fn id(&self) -> ID {
+        NodeKind::Asset.id(&self.0.id)
+    }
+
+    /// Version of the asset; it changes with every edit and every replacement of the file. `editAsset` takes
+    /// it and refuses the edit of an asset that changed since it was read.
+    async fn version(&self) -> ID {
+        ID(self.0.metadata.version.clone())
+    }
+
+    /// Slug, the last step of the path. It is unique among the assets of one parent.
+    async fn slug(&self) -> &Slug {
+        &self.0.metadata.slug
+    }
+
+    /// Path of slugs from the root to the asset, such as `/travel/lisbon/tram`.
+    async fn path(&self) -> &str {
+        &self.0.metadata.path
+    }
+
+    /// Global id of the folder or gallery that contains the asset; null for a root.
+    async fn parent_id(&self) -> Option<ID> {
+        self.0.metadata.parent_id.as_ref().map(|id| NodeKind::Content.id(id))
+    }
+
+    /// URL of the file, relative to the address of this gateway.
+    async fn url(&self) -> String {
+        format!("/assets{}", self.0.metadata.path)
+    }
+
+    /// Title of the asset.
+    async fn title(&self) -> &str {
+        &self.0.metadata.title
+    }
+
+    /// Language of the file; null if it has none or it is unknown.
+    async fn language(&self) -> Option<&LocaleTag> {
+        self.0.metadata.language.as_ref()
+    }
+
+    /// Tags, sorted.
+    async fn tags(&self) -> &[String] {
+        &self.0.metadata.tags
+    }
+
+    /// Further attributes, such as those that a camera wrote into the picture (their keys begin with
+    /// `exif:`).
+    async fn attributes(&self) -> Vec<Attribute> {
+        self.0.attributes.iter().map(Attribute::from).collect()
+    }
+
+    /// Author of the asset, with the name that readers see.
+    async fn author(&self) -> Author {
+        let author = &self.0.metadata.author;
+        Author::new(&author.id, Some(&author.name))
+    }
+
+    /// Names of the roles that may read the asset; an empty list permits everyone. Editors can read all
+    /// assets.
+    async fn access(&self) -> &[String] {
+        &self.0.metadata.access
+    }
+
+    /// Discussion of the asset with its newest comments; null if none was opened.
+    async fn discussion(&self) -> Option<Discussion> {
+        let found = self.0.discussion.clone()?;
+        Some(Discussion::of(ParentKind::Asset, &self.0.id, found))
+    }
+
+    /// Time at which the asset was created.
+    async fn created_at(&self) -> DateTime {
+        self.0.metadata.created.into()
+    }
+
+    /// Time from which readers see the asset. Editors see it before.
+    async fn published_at(&self) -> DateTime {
+        self.0.published_at.into()
+    }
+
+    /// Time at which the present file was complete.
+    async fn replaced_at(&self) -> Option<DateTime> {
+        self.file().map(|file| file.at.into())
+    }
+
+    /// Media type of the file, detected from its bytes. The type that the client declared is ignored.
+    async fn media_type(&self) -> Option<&str> {
+        self.file().map(|file| file.media_type.as_str())
+    }
+
+    /// File name that the client sent with the file.
+    async fn file_name(&self) -> Option<&str> {
+        self.file().map(|file| file.name.as_str())
+    }
+
+    /// Size of the file in bytes.
+    async fn length(&self) -> Option<Long> {
+        self.file().map(|file| Long(file.length))
+    }
+
+    /// SHA-256 hash of the file in hexadecimal digits.
+    async fn sha256(&self) -> Option<&str> {
+        self.file().map(|file| file.digest.as_str())
+    }
+
+    /// Width in pixels; null unless the file is a picture.
+    async fn width(&self) -> Option<i32> {
+        self.file().and_then(|file| file.width).map(int)
+    }
+
+    /// Height in pixels; null unless the file is a picture.
+    async fn height(&self) -> Option<i32> {
+        self.file().and_then(|file| file.height).map(int)
+    }
+}
+
+impl Asset {
+    fn file(&self) -> Option<&FileFacts> {
+        self.0.file.as_ref()
+    }
+}
+
+/// Attribute of an asset. Exactly one of its values isn't null.
+#[derive(Debug, Clone, SimpleObject)]
+pub struct Attribute {
+    /// Key of the attribute.
+    pub key: String,
+    /// Value, if it is a text.
+    pub text: Option<String>,
+    /// Value, if it is a number.
+    pub number: Option<f64>,
+    /// Value, if it is a point in time.
+    pub date: Option<DateTime>,
+    /// Value, if it is true or false.
+    pub flag: Option<bool>,
+}
+
+impl From<&documents::Attribute> for Attribute {
+    fn from(documents::Attribute { key, value }: &documents::Attribute) -> Self {
+        let none = Self { key: key.clone(), text: None, number: None, date: None, flag: None };
+        match value {
+            Bson::String(text) => Self { text: Some(text.clone()), ..none },
+            Bson::Double(number) => Self { number: Some(*number), ..none },
+            Bson::DateTime(moment) => Self { date: Some((*moment).into()), ..none },
+            Bson::Boolean(flag) => Self { flag: Some(*flag), ..none },
+            other => Self { text: Some(other.to_string()), ..none },
+        }
+    }
+}
 
 result! {
     /// Result of `uploadAsset`: the asset, or a refusal. `NotFound`: there is no such folder or gallery.
@@ -46,7 +212,7 @@ result! {
 
     /// Result of `deleteAsset`: the id of the deleted asset, or a refusal.
     pub enum DeleteAssetResult:
-        String => DeletedAsset | NotFound | AssetConflict | InvalidInput;
+        DeletedAsset | NotFound | AssetConflict | InvalidInput;
 }
 
 /// Result of a successful `deleteAsset`.
@@ -54,12 +220,6 @@ result! {
 pub struct DeletedAsset {
     /// Global id of the deleted asset.
     pub id: ID,
-}
-
-impl From<String> for DeletedAsset {
-    fn from(id: String) -> Self {
-        Self { id: NodeKind::Asset.id(&id) }
-    }
 }
 
 refusal! {
@@ -73,8 +233,7 @@ refusal! {
 impl AssetConflict {
     /// The version of the change isn't the current one.
     pub fn with(current: AssetDocument) -> Self {
-        let message = CHANGED;
-        Self::because(message, current.into())
+        Self::because(CHANGED, current.into())
     }
 }
 
@@ -93,15 +252,6 @@ refusal! {
     }
 }
 
-impl FileTooLarge {
-    /// A file can have at most this many bytes.
-    pub fn above(most: u64) -> Self {
-        let message = format!("the file is larger than {most} bytes");
-        let most = Long(i64::try_from(most).unwrap_or(i64::MAX));
-        Self::because(message, most)
-    }
-}
-
 refusal! {
     /// Files of this media type aren't accepted.
     struct MediaTypeNotAllowed as "MEDIA_TYPE_NOT_ALLOWED" {
@@ -109,14 +259,5 @@ refusal! {
         pub sent_media_type: String,
         /// Accepted media types, such as `image/*`.
         pub allowed: Vec<String>,
-    }
-}
-
-impl MediaTypeNotAllowed {
-    /// The file is a `media_type`; only the `allowed` ones are accepted.
-    pub fn new(media_type: &str, allowed: &[String]) -> Self {
-        let message =
-            format!("by its bytes the file is {media_type}; taken is {}", allowed.join(", "));
-        Self::because(message, media_type.to_owned(), allowed.to_vec())
     }
 }

@@ -53,6 +53,11 @@ impl StockDocument {
     pub(super) fn empty(sku: &str) -> Self {
         Self { sku: sku.to_owned(), ..Self::default() }
     }
+
+    /// Whether the stock was closed for another generation than this one.
+    pub(super) fn is_left_over(&self, generation: &str) -> bool {
+        self.deleting && self.deleted.as_deref() != Some(generation)
+    }
 }
 
 /// An applied receipt that is remembered outside the stock document. Every shopper rewrites the stock
@@ -85,6 +90,13 @@ pub struct Reservation {
     pub gifts: Vec<Tag>,
     /// Server time of the last change.
     pub at: DateTime,
+}
+
+impl Reservation {
+    /// Whether it holds stock or may still be released.
+    pub fn is_in_use(&self) -> bool {
+        self.quantity > 0 || !self.takes.is_empty()
+    }
 }
 
 /// An imported receipt, which isn't booked again.

@@ -20,7 +20,6 @@ use crate::{
     },
 };
 
-/// The collection of the carts.
 pub(super) fn carts(app: &App) -> Collection<CartDocument> {
     app.collection()
 }
@@ -186,11 +185,11 @@ pub fn reactivate(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocum
 /// keeps its price.
 pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
     let last = format!("lines.{}", MOST_LINES - 1);
-    let has_room = doc! { "$elemMatch": {
+    let can_grow = doc! { "$elemMatch": {
         "sku": &more.sku, "quantity": { "$lte": MOST_QUANTITY - more.quantity },
     } };
     let has_room = doc! { "$or": [
-        { "lines": has_room },
+        { "lines": can_grow },
         { "lines.sku": { "$ne": &more.sku }, last: { "$exists": false } },
     ] };
     let grown = changed(doc! {

@@ -138,7 +138,7 @@ impl Settling<'_> {
         // There is no difference, so every marked reservation was committed, and every mark that is no longer in
         // the outbox was applied. Both are too old to be repeated.
         if surplus >= 0 {
-            self.retire(entry.takes.iter().chain(&entry.gifts)).await?;
+            self.retire(entry.reserve_marks.iter().chain(&entry.apply_marks)).await?;
         }
         Ok(surplus > 0)
     }
@@ -147,7 +147,7 @@ impl Settling<'_> {
     /// committed meanwhile: what was read is outdated then.
     async fn abort_reserves(&self, cart: &CartDocument) -> Result<bool, Error> {
         let bounds = store::bounds(self.app);
-        for Tag { tag, .. } in &self.entry.takes {
+        for Tag { tag, .. } in &self.entry.reserve_marks {
             let is_known = cart.ops.iter().any(|record| record.tag == *tag);
             if !is_known && !carts(self.app).abort(&cart.id, tag, bounds).await? {
                 return Ok(false);
@@ -161,7 +161,7 @@ impl Settling<'_> {
         let Self { app, sku, entry, .. } = *self;
         let returned =
             entry.is_in_use() && inventory::return_surplus(app, sku, entry, entry.quantity).await?;
-        self.retire(entry.gifts.iter()).await?;
+        self.retire(entry.apply_marks.iter()).await?;
         Ok(returned)
     }
 

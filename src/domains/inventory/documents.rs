@@ -85,9 +85,11 @@ pub struct Reservation {
     /// Quantity that it holds.
     pub quantity: i64,
     /// Marks of reserves that may still be released.
-    pub takes: Vec<Tag>,
+    #[serde(rename = "takes")]
+    pub reserve_marks: Vec<Tag>,
     /// Marks of applies that may still be repeated.
-    pub gifts: Vec<Tag>,
+    #[serde(rename = "gifts")]
+    pub apply_marks: Vec<Tag>,
     /// Server time of the last change.
     pub at: DateTime,
 }
@@ -95,7 +97,7 @@ pub struct Reservation {
 impl Reservation {
     /// Whether it holds stock or may still be released.
     pub fn is_in_use(&self) -> bool {
-        self.quantity > 0 || !self.takes.is_empty()
+        self.quantity > 0 || !self.reserve_marks.is_empty()
     }
 }
 

@@ -192,7 +192,7 @@ impl Holder<'_> {
             // An entry is removed only when everything was applied out of it, or when no apply to it can be
             // repeated.
             None => Ok(()),
-            Some(entry) if has(&entry.gifts, self.tag) => Ok(()),
+            Some(entry) if has(&entry.apply_marks, self.tag) => Ok(()),
             Some(_) => Err(self.attempt.overdue()),
         }
     }
@@ -237,7 +237,7 @@ impl Holder<'_> {
     }
 
     fn has_reserved(&self, stock: &StockDocument) -> bool {
-        self.entry(stock).is_some_and(|entry| has(&entry.takes, self.tag))
+        self.entry(stock).is_some_and(|entry| has(&entry.reserve_marks, self.tag))
     }
 }
 
@@ -268,8 +268,8 @@ pub async fn page_by_age(
         let oldest = |entry: &Reservation| {
             let times = match age {
                 Age::Entry => vec![entry.at],
-                Age::Reserve => entry.takes.iter().map(|mark| mark.at).collect(),
-                Age::Apply => entry.gifts.iter().map(|mark| mark.at).collect(),
+                Age::Reserve => entry.reserve_marks.iter().map(|mark| mark.at).collect(),
+                Age::Apply => entry.apply_marks.iter().map(|mark| mark.at).collect(),
             };
             times.into_iter().filter(|at| range.contains(at)).min()
         };

@@ -20,6 +20,11 @@ impl Report {
         }
     }
 
+    /// Adds a rule with its violations.
+    pub fn add(&mut self, rule: &str, broken: impl IntoIterator<Item = String>) {
+        self.rules.push((rule.to_owned(), broken.into_iter().collect()));
+    }
+
     /// Whether no rule is violated.
     pub fn is_clean(&self) -> bool {
         self.rules.iter().all(|(_, broken)| broken.is_empty())

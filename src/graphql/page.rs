@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     app::App,
     error::Error,
-    mongo::{collection::List, keyset},
+    mongo::{Stored, collection::List, keyset},
 };
 
 /// Default page size.
@@ -192,6 +192,23 @@ impl Page {
         }));
         connection
     }
+}
+
+/// A page of the documents that have `value` in `field`, as a connection; see [`Page::connection`].
+///
+/// # Errors
+/// As [`Page::new`], or the read failed.
+pub async fn page_of<T: Stored, N: OutputType>(
+    app: &App,
+    order: Order,
+    paging: Paging,
+    (field, value): (&str, Bson),
+    values: impl Fn(&T) -> Vec<Bson>,
+    node: impl Fn(T) -> N,
+) -> Result<Connection<String, N>, Error> {
+    let page = Page::new(app, order, paging)?;
+    let filter = Document::from_iter([(field.to_owned(), value)]);
+    Ok(page.connection(app.collection().list(page.list(filter)).await?, values, node))
 }
 
 /// Content of a cursor: the signature of its list, and the sort keys of its document.

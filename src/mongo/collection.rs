@@ -17,6 +17,7 @@ pub use super::{
 use super::{
     driver::{REPLY_TIMEOUT, Raw, decode, encode, find_many, insert},
     guarded::{Guarded, Outcome},
+    keyset::{self, SortKey},
     loader::Loader,
     lookup::{Fields, Keys, Lookup},
     observe,
@@ -165,6 +166,39 @@ impl<T: Stored> Collection<T> {
     ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
         let filter = doc! { field: { "$lt": before } };
         self.list(List { filter, limit, hint: Some(hint), ..List::default() })
+    }
+
+    /// Returns the `_id`s of all matching documents in the order of `keys`, a batch at a time. The keys are fields
+    /// of the documents, not of parts of them, and the last one is unique.
+    pub async fn ids(
+        &self,
+        filter: Document,
+        keys: &[SortKey],
+        hint: Option<&'static str>,
+    ) -> Result<Vec<String>, Error> {
+        let projection =
+            Some(keyset::sort(keys).into_iter().map(|(key, _)| (key, 1.into())).collect());
+        let read = List {
+            filter,
+            sort: keyset::sort(keys),
+            limit: BATCH.into(),
+            projection,
+            hint,
+            ..List::default()
+        };
+        let (mut ids, mut next) = (Vec::new(), read.clone());
+        loop {
+            let found = self.list_raw(next).await?;
+            let found = found.iter().map(decode).collect::<Result<Vec<Document>, _>>()?;
+            let Some(last) = found.last() else { return Ok(ids) };
+            let values: Vec<Bson> =
+                keys.iter().map(|(key, _)| last.get(key).cloned().unwrap_or(Bson::Null)).collect();
+            next =
+                List { filter: keyset::beyond(read.filter.clone(), keys, &values), ..read.clone() };
+            for document in &found {
+                ids.push(document.get_str("_id").map_err(Error::internal)?.to_owned());
+            }
+        }
     }
 
     /// Like [`Self::list`], each with the server's time. `shape` is the expression of the returned document;

@@ -59,6 +59,7 @@ pub enum CartPolicy {
 /// State of a cart. Only an active cart can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Enum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[graphql(display)]
 pub enum CartState {
     /// The cart can be changed and checked out.
     Active,
@@ -81,30 +82,20 @@ pub enum CartState {
 }
 
 impl CartState {
-    /// The state's name in MongoDB and in the schema.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "ACTIVE",
-            Self::Pending => "PENDING",
-            Self::Voiding => "VOIDING",
-            Self::Paid => "PAID",
-            Self::Complete => "COMPLETE",
-            Self::Expiring => "EXPIRING",
-            Self::Expired => "EXPIRED",
-            Self::Cancelling => "CANCELLING",
-            Self::Cancelled => "CANCELLED",
-        }
-    }
-
     /// Whether the cart can never become active again.
     pub const fn is_closed(self) -> bool {
         !matches!(self, Self::Active | Self::Pending | Self::Voiding)
+    }
+
+    /// Whether nothing changes any more.
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Complete | Self::Expired | Self::Cancelled)
     }
 }
 
 impl From<CartState> for Bson {
     fn from(state: CartState) -> Self {
-        Self::String(state.name().to_owned())
+        Self::String(state.to_string())
     }
 }
 

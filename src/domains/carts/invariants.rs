@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     MOST_LINES, MOST_QUANTITY,
     documents::{CartDocument, CartState},
-    is_of_order, store,
+    order_of_holder, store,
 };
 use crate::{
     app::App,
@@ -21,7 +21,7 @@ type Reserved = HashMap<(String, String), i64>;
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut reserved = Reserved::new();
     inventory::operations::for_each(app, |stock| {
-        let of_carts = |entry: &Reservation| !is_of_order(&entry.holder);
+        let of_carts = |entry: &Reservation| order_of_holder(&entry.holder).is_none();
         for entry in stock.reservations.into_iter().filter(of_carts) {
             reserved.insert((entry.holder, stock.sku.clone()), entry.quantity);
         }
@@ -40,14 +40,10 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         format!("{quantity} of {sku:?} are reserved for {cart:?}, which has no such line")
     }));
 
-    report.rule("carts: one line per SKU, 0 <= held <= quantity, all within the bounds");
-    for what in unsound {
-        report.broken(what);
-    }
-    report.rule("carts: what is reserved equals what active carts hold; closed ones hold nothing");
-    for what in unequal {
-        report.broken(what);
-    }
+    let rule = "carts: one line per SKU, 0 <= held <= quantity, all within the bounds";
+    report.add(rule, unsound);
+    let rule = "carts: what is reserved equals what active carts hold; closed ones hold nothing";
+    report.add(rule, unequal);
     Ok(())
 }
 
@@ -73,13 +69,9 @@ fn unsound_lines(cart: &CartDocument) -> Vec<String> {
 /// in an intermediate state is part of a running flow and isn't judged.
 fn unequal_reservations(cart: &CartDocument, reserved: &mut Reserved) -> Vec<String> {
     let mut due: HashMap<&str, i64> = HashMap::new();
-    let (active, closed) = match cart.state {
-        CartState::Active => (true, false),
-        CartState::Complete | CartState::Expired | CartState::Cancelled => (false, true),
-        _ => (false, false),
-    };
+    let is_active = cart.state == CartState::Active;
     for line in &cart.lines {
-        due.insert(&line.sku, if active { line.held } else { 0 });
+        due.insert(&line.sku, if is_active { line.held } else { 0 });
     }
     for entry in &cart.outbox {
         *due.entry(&entry.sku).or_default() += entry.quantity;
@@ -87,9 +79,9 @@ fn unequal_reservations(cart: &CartDocument, reserved: &mut Reserved) -> Vec<Str
     let mut broken = Vec::new();
     for (sku, due) in due {
         let found = reserved.remove(&(cart.id.clone(), sku.to_owned())).unwrap_or_default();
-        if (active || closed) && found != due {
-            let state = cart.state.name();
-            broken.push(format!("{state} cart {:?} holds {found} of {sku:?}, not {due}", cart.id));
+        if (is_active || cart.state.is_final()) && found != due {
+            let CartDocument { id, state, .. } = cart;
+            broken.push(format!("{state} cart {id:?} holds {found} of {sku:?}, not {due}"));
         }
     }
     broken

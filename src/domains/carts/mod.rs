@@ -54,10 +54,10 @@
 //! to apply to. A late reserve is never committed, and the sweep returns it.
 //!
 //! **Removed carts.** If so configured, an expired cart is removed when its reservations and their marks are
-//! gone. A repeated `openCart` with the old idempotency key may open it again, empty. No command that could still be in
-//! flight for the old cart changes the new one: returns are guarded by the entry as it was read, releases by
-//! their tag, removal by the state, and everything else by a deadline. If a cart has vanished in another way
-//! (removed by hand), its reservations are returned after `reservation_seconds`.
+//! gone. A repeated `openCart` with the old idempotency key may open it again, empty. No command that could
+//! still be in flight for the old cart changes the new one: returns are guarded by the entry as it was read,
+//! releases by their tag, removal by the state, and everything else by a deadline. If a cart has vanished in
+//! another way (removed by hand), its reservations are returned after `reservation_seconds`.
 //!
 //! Invariants: one line per SKU, `0 ≤ held ≤ quantity`; an active cart's reservations equal what its lines
 //! hold and its outbox still owes; closed carts hold nothing.
@@ -97,11 +97,6 @@ pub fn order_as_holder(order: &str) -> String {
 /// Id of the order behind a holder name; `None` for a cart.
 pub fn order_of_holder(holder: &str) -> Option<&str> {
     holder.strip_prefix(ORDERS)
-}
-
-/// Whether a holder of stock is an order rather than a cart.
-pub fn is_of_order(holder: &str) -> bool {
-    holder.starts_with(ORDERS)
 }
 
 /// The room.

@@ -2,14 +2,7 @@
 
 use async_graphql::{Context, ID, Object, Result};
 
-use super::{
-    operations,
-    types::{
-        AddCartLineInput, AddCartLineResult, CancelCartInput, CancelCartResult, Cart,
-        ClaimCartInput, ClaimCartResult, OpenCartInput, OpenCartResult, RemoveCartLineInput,
-        RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
-    },
-};
+use super::operations;
 use crate::graphql::{cx::cx, declared::mutations, requester::Who};
 
 /// Query fields.

@@ -17,11 +17,9 @@ use crate::{
             append, both, changed, choose, filter, literal, map, older_than, stored, whole,
         },
         guarded::Guarded,
-        keyset,
     },
 };
 
-/// The collection of the carts.
 pub(super) fn carts(app: &App) -> Collection<CartDocument> {
     app.collection()
 }
@@ -52,34 +50,29 @@ pub(super) async fn find_active_of(app: &App, owner: &str) -> Result<Option<Cart
     Ok(carts(app).list(List { filter, sort, limit: 1, hint, ..List::default() }).await?.pop())
 }
 
+/// Maximum number of carts of each kind per pass of the sweep.
+pub(super) const CARTS: i64 = 500;
+
 /// Carts in `state` that weren't changed since `before`, least recently changed first.
 pub(super) async fn list_untouched(
     app: &App,
     state: CartState,
     before: DateTime,
-    limit: i64,
 ) -> Result<Vec<CartDocument>, Error> {
     let filter = doc! { "state": state, "modifiedAt": { "$lt": before } };
     let sort = doc! { "modifiedAt": 1, "_id": 1 };
-    carts(app).list(List { filter, sort, limit, ..List::default() }).await
+    carts(app).list(List { filter, sort, limit: CARTS, ..List::default() }).await
 }
 
-/// Carts in `state` whose checkout has a deadline earlier than `before`, from behind `last` on.
-pub(super) async fn list_overdue(
-    app: &App,
-    state: CartState,
-    before: DateTime,
-    last: Option<&CartDocument>,
-    limit: i64,
-) -> Result<Vec<CartDocument>, Error> {
-    let mut filter = doc! { "state": state, "checkout.deadline": { "$lt": before } };
-    let keys = [("modifiedAt", 1), ("_id", 1)];
-    if let Some(last) = last {
-        let values = [last.modified_at.into(), last.id.as_str().into()];
-        filter = keyset::beyond(filter, &keys, &values);
+/// Ids of the carts with an unfinished checkout whose deadline is earlier than `before`.
+pub async fn list_overdue(app: &App, before: DateTime) -> Result<Vec<String>, Error> {
+    let mut overdue = Vec::new();
+    for state in [CartState::Pending, CartState::Voiding, CartState::Paid] {
+        let filter = doc! { "state": state, "checkout.deadline": { "$lt": before } };
+        let order = [("modifiedAt", 1), ("_id", 1)];
+        overdue.extend(carts(app).ids(filter, &order, Some("state_modified")).await?);
     }
-    let (sort, hint) = (keyset::sort(&keys), Some("state_modified"));
-    carts(app).list(List { filter, sort, limit, hint, ..List::default() }).await
+    Ok(overdue)
 }
 
 /// A change of a cart. `modifiedAt` changes as well, because the time at which marks are retired depends on it.
@@ -104,10 +97,11 @@ pub(super) fn cancel(app: &App, cart: &CartDocument) -> Guarded<CartDocument> {
     modified(app, active_as_read(cart), doc! { "state": CartState::Cancelling })
 }
 
-/// ACTIVE → EXPIRING, if the cart is still unchanged for `idle_millis`.
-pub(super) fn expire(app: &App, id: &str, idle_millis: i64) -> Guarded<CartDocument> {
-    let guard = doc! { "_id": id, "state": CartState::Active };
-    let guard = both(guard, older_than("modifiedAt", idle_millis));
+/// ACTIVE → EXPIRING, if the cart is still idle.
+pub(super) fn expire(app: &App, id: &str) -> Guarded<CartDocument> {
+    let idle_millis = app.config().cart_idle_seconds.saturating_mul(1000);
+    let is_idle = older_than("modifiedAt", i64::try_from(idle_millis).unwrap_or(i64::MAX));
+    let guard = both(doc! { "_id": id, "state": CartState::Active }, is_idle);
     modified(app, guard, doc! { "state": CartState::Expiring })
 }
 
@@ -145,15 +139,12 @@ pub fn claim(app: &App, cart: &CartDocument, checkout: &Checkout) -> Guarded<Car
         "outbox": { "$size": 0 },
         "attempts": cart.attempts,
     };
-    modified(
-        app,
-        guard,
-        doc! {
-            "state": CartState::Pending,
-            "checkout": literal(stored(checkout)),
-            "attempts": { "$add": ["$attempts", 1] },
-        },
-    )
+    let set = doc! {
+        "state": CartState::Pending,
+        "checkout": literal(stored(checkout)),
+        "attempts": { "$add": ["$attempts", 1] },
+    };
+    modified(app, guard, set)
 }
 
 /// Guard: the cart is in this state of this checkout. A late write of an earlier checkout changes nothing.
@@ -194,11 +185,11 @@ pub fn reactivate(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocum
 /// keeps its price.
 pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
     let last = format!("lines.{}", MOST_LINES - 1);
-    let has_room = doc! { "$elemMatch": {
+    let can_grow = doc! { "$elemMatch": {
         "sku": &more.sku, "quantity": { "$lte": MOST_QUANTITY - more.quantity },
     } };
     let has_room = doc! { "$or": [
-        { "lines": has_room },
+        { "lines": can_grow },
         { "lines.sku": { "$ne": &more.sku }, last: { "$exists": false } },
     ] };
     let grown = changed(doc! {

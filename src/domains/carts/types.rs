@@ -289,7 +289,6 @@ refusal! {
 impl CartNotActive {
     /// The cart is in this state.
     pub fn new(state: CartState) -> Self {
-        let message = format!("the cart takes no changes while it is {}", state.name());
-        Self::because(message, state)
+        Self::because(format!("the cart takes no changes while it is {state}"), state)
     }
 }

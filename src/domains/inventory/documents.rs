@@ -53,6 +53,11 @@ impl StockDocument {
     pub(super) fn empty(sku: &str) -> Self {
         Self { sku: sku.to_owned(), ..Self::default() }
     }
+
+    /// Whether the stock was closed for another generation than this one.
+    pub(super) fn is_left_over(&self, generation: &str) -> bool {
+        self.deleting && self.deleted.as_deref() != Some(generation)
+    }
 }
 
 /// An applied receipt that is remembered outside the stock document. Every shopper rewrites the stock
@@ -80,11 +85,20 @@ pub struct Reservation {
     /// Quantity that it holds.
     pub quantity: i64,
     /// Marks of reserves that may still be released.
-    pub takes: Vec<Tag>,
+    #[serde(rename = "takes")]
+    pub reserve_marks: Vec<Tag>,
     /// Marks of applies that may still be repeated.
-    pub gifts: Vec<Tag>,
+    #[serde(rename = "gifts")]
+    pub apply_marks: Vec<Tag>,
     /// Server time of the last change.
     pub at: DateTime,
+}
+
+impl Reservation {
+    /// Whether it holds stock or may still be released.
+    pub fn is_in_use(&self) -> bool {
+        self.quantity > 0 || !self.reserve_marks.is_empty()
+    }
 }
 
 /// An imported receipt, which isn't booked again.

@@ -18,7 +18,10 @@ use super::{
 use crate::{
     app::App,
     error::Error,
-    graphql::{input, refusals::InvalidInput},
+    graphql::{
+        input,
+        refusals::{InvalidInput, Stop},
+    },
 };
 
 /// One line of the import.
@@ -61,13 +64,15 @@ async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput
     let ImportStock { sku, quantity, receipt } = line;
     let (field, reason) = match book(app, sku, *quantity, Once::Receipt(receipt)).await {
         Ok(_stock) => return Ok(Ok(())),
-        Err(Refused::NoProduct) => ("sku", "there is no such product".to_owned()),
-        Err(Refused::OtherInput) => {
+        Err(Stop::Failed(error)) => return Err(error),
+        Err(Stop::Refused(Refused::NoProduct)) => ("sku", "there is no such product".to_owned()),
+        Err(Stop::Refused(Refused::OtherInput)) => {
             let reason = format!("is another than {receipt:?} brought before: name the receipt");
             ("quantity", reason)
         }
-        Err(Refused::Full) => ("receipt", format!("is one too many: a SKU takes {RECEIPTS}")),
-        Err(Refused::Failed(error)) => return Err(error),
+        Err(Stop::Refused(Refused::Full)) => {
+            ("receipt", format!("is one too many: a SKU takes {RECEIPTS}"))
+        }
     };
     Ok(Err(InvalidInput::new(field, reason)))
 }

@@ -5,9 +5,7 @@ use crate::{app::App, error::Error, invariants::Report};
 
 /// Checks per SKU: available + reserved + sold = received, and nothing is below zero.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    report.rule("inventory: available + reserved + sold = received, nothing below zero");
-    for stock in store::list_unbalanced(app).await? {
-        report.broken(format!("{stock}"));
-    }
+    let unbalanced = store::list_unbalanced(app).await?.into_iter().map(|stock| stock.to_string());
+    report.add("inventory: available + reserved + sold = received, nothing below zero", unbalanced);
     Ok(())
 }

@@ -3,12 +3,7 @@
 use async_graphql::{Context, ID, Object, Result, Subscription};
 use futures_util::Stream;
 
-use super::{
-    operations,
-    types::{
-        DeleteProductInput, DeleteProductResult, ReceiveStockInput, ReceiveStockResult, Stock,
-    },
-};
+use super::operations;
 use crate::graphql::{
     app,
     declared::mutations,

@@ -1,10 +1,12 @@
 //! MongoDB access of the inventory.
 
+use std::ops::Range;
+
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     MOST_RECEIPTS,
-    documents::{Reservation, StockDocument},
+    documents::{ReceiptDocument, Reservation, StockDocument},
 };
 use crate::{
     app::App,
@@ -27,7 +29,6 @@ pub enum Destination {
     Sold,
 }
 
-/// The collection of the stock.
 pub(super) fn stocks(app: &App) -> Collection<StockDocument> {
     app.collection()
 }
@@ -89,9 +90,9 @@ pub(super) fn receive(
             op.guard(&op.id, bounds(app))
         }
         Once::Receipt(name) => {
-            let mark =
+            let receipt =
                 whole(doc! { "receipt": literal(name), "quantity": quantity, "at": "$$NOW" });
-            set.insert("imported", append(array("imported"), vec![mark]));
+            set.insert("imported", append(array("imported"), vec![receipt]));
             let last = format!("imported.{}", RECEIPTS - 1);
             doc! { "imported.receipt": { "$ne": name }, last: { "$exists": false } }
         }
@@ -109,9 +110,10 @@ pub(super) fn note_kept(app: &App, sku: &str, ops: &[String]) -> Guarded<StockDo
     stocks(app).set(doc! { "_id": sku }, doc! { "ops": kept(ops) })
 }
 
-/// Records of receipts from before `before`.
-pub(super) fn forgotten(before: DateTime) -> Document {
-    doc! { "at": { "$lt": before } }
+/// Removes the records of receipts from before `before`.
+pub(super) async fn forget(app: &App, before: DateTime) -> Result<(), Error> {
+    let old = doc! { "at": { "$lt": before } };
+    app.collection::<ReceiptDocument>().remove_many(old).await.map(|_how_many| ())
 }
 
 /// A change of the stock of a SKU.
@@ -151,14 +153,11 @@ pub(super) fn reserving(sku: &str, holder: &str, tag: &str, quantity: i64, cap: 
         "holder": literal(holder), "quantity": quantity, "takes": [mark], "gifts": [], "at": "$$NOW",
     });
     let fresh = append("$reservations", vec![fresh]);
-    change(
-        sku,
-        guard,
-        doc! {
-            "available": { "$subtract": ["$available", quantity] },
-            "reservations": choose(has_entry, with_entry(holder, grown), fresh),
-        },
-    )
+    let set = doc! {
+        "available": { "$subtract": ["$available", quantity] },
+        "reservations": choose(has_entry, with_entry(holder, grown), fresh),
+    };
+    change(sku, guard, set)
 }
 
 /// Releases what was reserved under `tag`, which is aborted. If there is nothing, nothing changes. Mark and
@@ -168,23 +167,22 @@ pub async fn release(app: &App, sku: &str, holder: &str, tag: &str) -> Result<()
     let guard = doc! {
         "_id": sku, "reservations": { "$elemMatch": { "holder": holder, "takes.tag": tag } },
     };
-    let taken = |takes: &str| {
-        let of_tag = filter(takes, doc! { "$eq": ["$$this.tag", literal(tag)] });
+    let reserved = |marks: Bson| {
+        let of_tag = filter(marks, doc! { "$eq": ["$$this.tag", literal(tag)] });
         doc! { "$sum": map(of_tag, "$$this.quantity") }
     };
-    let entry_takes = doc! { "$reduce": {
+    let marks_of_holder = doc! { "$reduce": {
         "input": filter("$reservations", is_of(holder)),
         "initialValue": [],
         "in": { "$concatArrays": ["$$value", "$$this.takes"] },
     } };
-    let of_tag = filter(entry_takes, doc! { "$eq": ["$$this.tag", literal(tag)] });
     let shrunk = changed(doc! {
-        "quantity": { "$subtract": ["$$this.quantity", taken("$$this.takes")] },
+        "quantity": { "$subtract": ["$$this.quantity", reserved("$$this.takes".into())] },
         "takes": filter("$$this.takes", doc! { "$ne": ["$$this.tag", literal(tag)] }),
         "at": "$$NOW",
     });
     let set = doc! {
-        "available": { "$add": ["$available", { "$sum": map(of_tag, "$$this.quantity") }] },
+        "available": { "$add": ["$available", reserved(marks_of_holder.into())] },
         "reservations": without_empty(with_entry(holder, shrunk)),
     };
     stocks(app).set(guard, set).held().await.map(|_was_reserved| ())
@@ -214,14 +212,11 @@ pub(super) fn applying(
         Destination::Available => "available",
         Destination::Sold => "sold",
     };
-    change(
-        sku,
-        guard,
-        doc! {
-            counter: { "$add": [format!("${counter}"), quantity] },
-            "reservations": with_entry(holder, applied),
-        },
-    )
+    let set = doc! {
+        counter: { "$add": [format!("${counter}"), quantity] },
+        "reservations": with_entry(holder, applied),
+    };
+    change(sku, guard, set)
 }
 
 /// Returns `surplus` of an entry that is still as it was read (quantity and time), and removes the marks of
@@ -288,15 +283,12 @@ pub async fn retire(
 /// A restock: sold goods are returned to the shelf, once per tag.
 pub(super) fn restocking(sku: &str, tag: &str, quantity: i64) -> Change {
     let guard = doc! { "sold": { "$gte": quantity }, "restocks.tag": { "$ne": tag } };
-    change(
-        sku,
-        guard,
-        doc! {
-            "available": { "$add": ["$available", quantity] },
-            "sold": { "$subtract": ["$sold", quantity] },
-            "restocks": append(array("restocks"), vec![mark(tag, quantity)]),
-        },
-    )
+    let set = doc! {
+        "available": { "$add": ["$available", quantity] },
+        "sold": { "$subtract": ["$sold", quantity] },
+        "restocks": append(array("restocks"), vec![mark(tag, quantity)]),
+    };
+    change(sku, guard, set)
 }
 
 /// Removes the mark of a restock that its order has settled long enough ago.
@@ -316,15 +308,14 @@ pub enum Age {
     Apply,
 }
 
-/// Stock documents with a reservation whose time is at or after `from` and before `before`, oldest first.
+/// Stock documents with a reservation whose time is in the range, oldest first.
 pub(super) async fn list_by_age(
     app: &App,
     age: Age,
-    from: DateTime,
-    before: DateTime,
+    range: &Range<DateTime>,
     limit: i64,
 ) -> Result<Vec<StockDocument>, Error> {
-    let at = doc! { "at": { "$gte": from, "$lt": before } };
+    let at = doc! { "at": { "$gte": range.start, "$lt": range.end } };
     let (entry, hint) = match age {
         Age::Entry => (at, "reservations_at"),
         Age::Reserve => (doc! { "takes": { "$elemMatch": at } }, "reservations_takes_at"),
@@ -346,12 +337,8 @@ pub(super) async fn list_of_holder(app: &App, holder: &str) -> Result<Vec<StockD
 /// on the deletion is due in the catalog.
 pub(super) fn delete(app: &App, sku: &str, generation: &str) -> Guarded<StockDocument> {
     let unreserved = doc! { "_id": sku, "reservations.quantity": { "$not": { "$gt": 0 } } };
-    stocks(app).set(
-        unreserved,
-        doc! {
-            "deleting": true, "deleted": literal(generation), "deletionDue": "$$NOW",
-        },
-    )
+    let set = doc! { "deleting": true, "deleted": literal(generation), "deletionDue": "$$NOW" };
+    stocks(app).set(unreserved, set)
 }
 
 /// Settles the deletion of this generation: it was applied to the catalog.
@@ -362,15 +349,10 @@ pub(super) fn settle_deletion(app: &App, sku: &str, generation: &str) -> Guarded
 
 /// Opens the stock of a deleted product for another product under the same SKU. A refusal means that another
 /// call opened it, or that the product was deleted as well; the stock shows both.
-pub(super) async fn reopen(
-    app: &App,
-    StockDocument { sku, deleted, .. }: &StockDocument,
-    attempt: &Attempt,
-) -> Result<(), Error> {
-    let guard = doc! { "_id": sku, "deleting": true, "deleted": deleted.as_ref() };
+pub(super) fn reopen(app: &App, stock: &StockDocument) -> Guarded<StockDocument> {
+    let guard = doc! { "_id": &stock.sku, "deleting": true, "deleted": stock.deleted.as_ref() };
     let update = doc! { "$unset": { "deleting": 1, "deleted": 1, "deletionDue": 1 } };
-    let write = stocks(app).guarded(guard, update).within(attempt);
-    write.apply().await.decided().map(|_opened| ())
+    stocks(app).guarded(guard, update)
 }
 
 /// Expression: the element `$$this` belongs to `holder`.
@@ -380,33 +362,30 @@ fn is_of(holder: &str) -> Document {
 
 /// Expression: the entries without those that have neither quantity nor marks.
 fn without_empty(reservations: Bson) -> Bson {
-    filter(
-        reservations,
-        doc! { "$or": [
-            { "$ne": ["$$this.quantity", 0] },
-            { "$ne": ["$$this.takes", []] },
-            { "$ne": ["$$this.gifts", []] },
-        ] },
-    )
+    let is_needed = doc! { "$or": [
+        { "$ne": ["$$this.quantity", 0] },
+        { "$ne": ["$$this.takes", []] },
+        { "$ne": ["$$this.gifts", []] },
+    ] };
+    filter(reservations, is_needed)
 }
 
 /// The counters of each SKU whose numbers don't add up.
 pub(super) async fn list_unbalanced(app: &App) -> Result<Vec<Document>, Error> {
     let reserved = doc! { "$sum": "$reservations.quantity" };
+    let counters = doc! {
+        "available": 1, "sold": 1, "received": 1, "reserved": reserved,
+        "least": { "$min": "$reservations.quantity" },
+    };
+    let is_unbalanced = doc! { "$expr": { "$or": [
+        { "$ne": [{ "$add": ["$available", "$reserved", "$sold"] }, "$received"] },
+        { "$lt": ["$available", 0] },
+        { "$lt": ["$sold", 0] },
+        { "$lt": [{ "$ifNull": ["$least", 0] }, 0] },
+    ] } };
+    let counters = doc! { "$project": counters };
     stocks(app)
-        .aggregate(vec![
-            doc! { "$project": {
-                "available": 1, "sold": 1, "received": 1, "reserved": reserved,
-                "least": { "$min": "$reservations.quantity" },
-            } },
-            doc! { "$match": { "$expr": { "$or": [
-                { "$ne": [{ "$add": ["$available", "$reserved", "$sold"] }, "$received"] },
-                { "$lt": ["$available", 0] },
-                { "$lt": ["$sold", 0] },
-                { "$lt": [{ "$ifNull": ["$least", 0] }, 0] },
-            ] } } },
-            doc! { "$limit": 100 },
-        ])
+        .aggregate(vec![counters, doc! { "$match": is_unbalanced }, doc! { "$limit": 100 }])
         .await
 }
 

@@ -2,7 +2,7 @@
 //! whose idempotency keys need not be remembered any more.
 
 use super::{
-    documents::{ReceiptDocument, StockDocument},
+    documents::StockDocument,
     operations,
     store::{self, stocks},
 };
@@ -20,7 +20,5 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
         operations::follow_deletion(app, &stock.sku, &generation, &attempt).await.map(|()| true)
     };
     sweep.each(due, |stock| stock.sku.clone(), follow).await;
-    let forgotten = store::forgotten(sweep.forgotten());
-    let removed = app.collection::<ReceiptDocument>().remove_many(forgotten).await;
-    sweep.note("receipts", removed.map(|_how_many| ()));
+    sweep.note("receipts", store::forget(app, sweep.forgotten()).await);
 }

@@ -102,13 +102,13 @@ pub struct OrderPayment {
 impl OrderDocument {
     /// The outbox entries that aren't settled.
     pub fn owed(&self) -> impl Iterator<Item = &Due> {
-        self.outbox.iter().filter(|due| due.given.is_none())
+        self.outbox.iter().filter(|due| due.settled.is_none())
     }
 
     /// The refunds that aren't settled, as payment id and amount.
     pub fn refunds_due(&self) -> impl Iterator<Item = (&str, i64)> {
-        self.owed().filter_map(|due| match &due.give {
-            Give::Refund { payment, amount } => Some((payment.as_str(), *amount)),
+        self.owed().filter_map(|due| match &due.action {
+            Action::Refund { payment, amount } => Some((payment.as_str(), *amount)),
             _ => None,
         })
     }
@@ -121,12 +121,13 @@ pub struct Due {
     /// Tag of the apply, which the receiver remembers.
     pub tag: String,
     /// What is to be applied.
-    pub give: Give,
+    #[serde(rename = "give")]
+    pub action: Action,
     /// Server time of the commit.
     pub at: DateTime,
     /// Server time at which it was settled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub given: Option<DateTime>,
+    #[serde(rename = "given", default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<DateTime>,
     /// Server time at which it was deferred. From then on only the sweep tries it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<DateTime>,
@@ -147,7 +148,7 @@ impl Due {
 /// Action of an outbox entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Give {
+pub enum Action {
     /// Turns reserved stock of a raise into sold stock.
     Sell {
         /// SKU of the product.
@@ -155,7 +156,8 @@ pub enum Give {
         /// Number of pieces.
         quantity: i64,
         /// Tag of the raise that reserved it.
-        take: String,
+        #[serde(rename = "take")]
+        raise: String,
     },
     /// Captures the payment of a raise.
     Capture {
@@ -178,7 +180,7 @@ pub enum Give {
     },
 }
 
-impl Give {
+impl Action {
     /// Whether a raise owes it. Such entries are applied before any restock or refund.
     pub fn is_of_a_raise(&self) -> bool {
         matches!(self, Self::Sell { .. } | Self::Capture { .. })

@@ -10,7 +10,8 @@ use crate::{
     app::App,
     domains::{
         carts::{self, CartState},
-        inventory, payments,
+        inventory::{self, Reservation},
+        payments,
     },
     error::Error,
     invariants::Report,
@@ -42,12 +43,6 @@ struct Books {
     due: i64,
 }
 
-impl Books {
-    fn agree(&self) -> bool {
-        (-self.due..=0).contains(&self.difference)
-    }
-}
-
 /// Checks the orders against themselves, the carts, the stock and the payments.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     let mut found = Orders::default();
@@ -57,10 +52,9 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
             Ok(())
         })
         .await?;
-    report.rule(
-        "orders: the total is the sum of the lines, and what was paid less what was refunded",
-    );
-    found.broken.drain(..).for_each(|broken| report.broken(broken));
+    let rule =
+        "orders: the total is the sum of the lines, and what was paid less what was refunded";
+    report.add(rule, found.broken.drain(..));
     check_carts(app, &found, report).await?;
     check_stock(app, &mut found, report).await?;
     check_payments(app, found, report).await
@@ -124,7 +118,7 @@ async fn check_carts(app: &App, orders: &Orders, report: &mut Report) -> Result<
             report.broken(format!("cart {} is complete without its order", cart.id));
         }
         if cart.state != CartState::Complete && order.is_some() {
-            report.broken(format!("cart {} has an order and is {}", cart.id, cart.state.name()));
+            report.broken(format!("cart {} has an order and is {}", cart.id, cart.state));
         }
         let owner = order.and_then(|order| orders.owners.get(order));
         if owner.is_some_and(|owner| *owner != cart.owner) {
@@ -147,8 +141,9 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
     );
     inventory::operations::for_each(app, |stock| {
         for entry in stock.reservations.iter().filter(|entry| entry.quantity > 0) {
-            if carts::is_of_order(&entry.holder) && !orders.raising.contains(&entry.holder) {
-                let (sku, holder, quantity) = (&stock.sku, &entry.holder, entry.quantity);
+            let Reservation { holder, quantity, .. } = entry;
+            if carts::order_of_holder(holder).is_some() && !orders.raising.contains(holder) {
+                let sku = &stock.sku;
                 report.broken(format!("{sku}: {holder} holds {quantity} and raises nothing"));
             }
         }
@@ -166,19 +161,18 @@ async fn check_stock(app: &App, orders: &mut Orders, report: &mut Report) -> Res
 /// Checks that the payments and refunds of the orders equal those of the provider.
 async fn check_payments(app: &App, orders: Orders, report: &mut Report) -> Result<(), Error> {
     let mut books = orders.books;
-    let told = payments::operations::for_each(app, |payment, amount| {
+    let has_records = payments::operations::for_each(app, |payment, amount| {
         books.entry(payment.to_owned()).or_default().difference -= amount;
     })
     .await?;
-    if !told {
-        return Ok(());
-    }
-    report.rule(
-        "orders: what was paid and refunded is what the provider captured and refunded, but for \
-         refunds that are due",
-    );
-    for (payment, Books { difference, due }) in books.iter().filter(|(_, own)| !own.agree()) {
-        report.broken(format!("payment {payment}: differs by {difference}, {due} are due"));
+    if has_records {
+        let rule = "orders: what was paid and refunded is what the provider captured and refunded, \
+                    but for refunds that are due";
+        let broken = books.iter().filter(|(_, own)| !(-own.due..=0).contains(&own.difference));
+        let broken = broken.map(|(payment, Books { difference, due })| {
+            format!("payment {payment}: differs by {difference}, {due} are due")
+        });
+        report.add(rule, broken);
     }
     Ok(())
 }

@@ -3,13 +3,7 @@
 use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
 use futures_util::Stream;
 
-use super::{
-    operations,
-    types::{
-        AdjustOrderLineInput, AdjustOrderLineResult, CancelOrderInput, CancelOrderResult,
-        CheckoutCartInput, CheckoutCartResult, DeleteOrderInput, DeleteOrderResult, Order,
-    },
-};
+use super::operations;
 use crate::graphql::{
     app,
     cx::{Cx, cx},

@@ -2,12 +2,11 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::documents::{Due, Give, OrderDocument, OrderState, Raise};
+use super::documents::{Action, Due, OrderDocument, OrderState, Raise};
 use crate::{
     app::App,
     error::Error,
     flow::{Attempt, Op},
-    graphql::page::Page,
     mongo::{
         Collection,
         collection::List,
@@ -21,12 +20,11 @@ pub(super) struct Decision {
     /// The order with its new state, lines, total and payments.
     pub(super) order: OrderDocument,
     /// What it owes for that.
-    pub(super) owed: Vec<Give>,
+    pub(super) owed: Vec<Action>,
     /// Tag of the raise that it commits, if it is a raise.
     pub(super) raise: Option<String>,
 }
 
-/// The collection of the orders.
 pub(super) fn orders(app: &App) -> Collection<OrderDocument> {
     app.collection()
 }
@@ -38,14 +36,6 @@ pub(super) async fn open(app: &App, id: &str) -> Result<(Attempt, Option<OrderDo
 
 pub(super) async fn find(app: &App, id: &str) -> Result<Option<OrderDocument>, Error> {
     orders(app).get_settled(id).await
-}
-
-pub(super) async fn page_of_owner(
-    app: &App,
-    owner: &str,
-    page: &Page,
-) -> Result<Vec<OrderDocument>, Error> {
-    orders(app).list(page.list(doc! { "owner": owner })).await
 }
 
 /// A change of an order that raises its revision.
@@ -67,9 +57,9 @@ pub(super) fn decide(
     op: &Op,
 ) -> Guarded<OrderDocument> {
     let guard = both(as_read(order), op.guard(&op.id, app.bounds()));
-    let due = |(n, give)| {
-        let tag = literal(Due::tag(op, n));
-        whole(doc! { "tag": tag, "give": literal(stored(give)), "at": "$$NOW" })
+    let due = |(number, action)| {
+        let tag = literal(Due::tag(op, number));
+        whole(doc! { "tag": tag, "give": literal(stored(action)), "at": "$$NOW" })
     };
     let mut set = doc! {
         "state": stored(&order.state),
@@ -97,8 +87,8 @@ pub(super) fn push_raise(
 
 /// Aborts a raise: no commit finds it any more.
 pub(super) fn abort_raise(app: &App, id: &str, raise: &str) -> Guarded<OrderDocument> {
-    let voided = changed(doc! { "voiding": true });
-    let raises = map("$raises", choose(is_tagged(raise), voided, "$$this"));
+    let aborted = changed(doc! { "voiding": true });
+    let raises = map("$raises", choose(is_tagged(raise), aborted, "$$this"));
     revised(app, with_raise(id, raise, false), doc! { "raises": raises })
 }
 
@@ -116,6 +106,9 @@ pub(super) fn settle(
     applied: &[String],
     deferred: &[String],
 ) -> Guarded<OrderDocument> {
+    let is_one_of = |tags: &[String]| doc! { "$in": ["$$this.tag", literal(tags.to_vec())] };
+    let first_noted =
+        |field| changed(doc! { field: { "$ifNull": [format!("$$this.{field}"), "$$NOW"] } });
     let noted = choose(is_one_of(deferred), first_noted("deferred"), "$$this");
     let noted = choose(is_one_of(applied), first_noted("given"), noted);
     // In the sort order of BSON a missing field is less than null, and null is less than any time.
@@ -134,16 +127,6 @@ pub(super) fn settle(
     let tags = [applied, deferred].concat();
     let guard = doc! { "_id": id, "outbox.tag": { "$in": tags } };
     orders(app).guarded(guard, update)
-}
-
-/// Expression: the element `$$this` with the server's time in `field`, unless `field` is set.
-fn first_noted(field: &str) -> Bson {
-    changed(doc! { field: { "$ifNull": [format!("$$this.{field}"), "$$NOW"] } })
-}
-
-/// Expression: the element `$$this` has one of these tags.
-fn is_one_of(tags: &[String]) -> Document {
-    doc! { "$in": ["$$this.tag", literal(tags.to_vec())] }
 }
 
 /// Removes outbox entries whose marks are retired.

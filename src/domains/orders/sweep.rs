@@ -24,8 +24,8 @@ const BATCH: i64 = 100;
 /// Finishes or aborts interrupted checkouts and raises, applies what orders owe, and voids payments that belong
 /// to nothing.
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
-    let (now, quiet) = (sweep.now(), sweep.quiet());
-    let carts = decider::overdue(app, now, BATCH).await;
+    let quiet = sweep.quiet();
+    let carts = decider::list_overdue(app, sweep.overdue()).await;
     sweep.each(carts, String::clone, |cart| async move { finish_checkout(app, &cart).await }).await;
     let raises = overdue_raises(app, sweep.overdue()).await;
     let undo = |(order, raise): (String, Raise)| async move {
@@ -64,15 +64,13 @@ async fn sweep_owing(app: &App, quiet: DateTime, sweep: &mut Sweep) -> Result<()
 
 /// Finishes the checkout of a cart in its own attempt.
 async fn finish_checkout(app: &App, cart: &str) -> Result<bool, Error> {
-    let (attempt, cart) = decider::open(app, cart).await?;
-    let overdue = cart.filter(|cart| {
-        cart.checkout
-            .as_ref()
-            .is_some_and(|checkout| decider::is_overdue(checkout, attempt.now(), app.bounds()))
-    });
-    let Some(cart) = overdue else { return Ok(false) };
-    operations::recover(app, &cart, &attempt).await?;
-    Ok(true)
+    let (attempt, Some(cart)) = decider::open(app, cart).await? else { return Ok(false) };
+    let before = app.bounds().overdue_before(attempt.now());
+    let is_overdue = cart.checkout.as_ref().is_some_and(|checkout| checkout.deadline < before);
+    if is_overdue {
+        operations::recover(app, &cart, &attempt).await?;
+    }
+    Ok(is_overdue)
 }
 
 /// Raises whose attempt has ended, each with the id of its order.
@@ -87,10 +85,10 @@ async fn overdue_raises(app: &App, before: DateTime) -> Result<Vec<(String, Rais
 
 /// Voids an authorisation of the ledger that belongs to no checkout and no raise.
 async fn void_if_nobodys(app: &App, id: &str, holder: Option<&str>) -> Result<bool, Error> {
-    let is_owned = match holder.map(|holder| (holder, carts::order_of_holder(holder))) {
-        Some((_, Some(order))) => operations::has_payment(app, order, id).await?,
-        Some((cart, None)) => decider::has_payment(app, cart, id).await?,
-        None => false,
+    let is_owned = match (holder, holder.and_then(carts::order_of_holder)) {
+        (_, Some(order)) => operations::has_payment(app, order, id).await?,
+        (Some(cart), None) => decider::has_payment(app, cart, id).await?,
+        (None, None) => false,
     };
     if !is_owned {
         transfers::operations::void(app, id).await?;

@@ -74,13 +74,12 @@ impl Books {
     }
 
     /// Transfers that are committed or authorised although the source wasn't debited.
-    fn untaken(&self) -> impl Iterator<Item = String> {
+    fn undebited(&self) -> Vec<String> {
         use TransferState::{Authorised, Committed, Returning};
-        self.live.values().filter_map(|transfer| {
-            let taken = !matches!(transfer.state, Authorised | Committed | Returning)
-                || self.debited.contains(&transfer.id);
-            (!taken).then(|| format!("transfer {:?} ({:?})", transfer.id, transfer.state))
-        })
+        let undebited = self.live.values().filter(|TransferDocument { id, state, .. }| {
+            matches!(state, Authorised | Committed | Returning) && !self.debited.contains(id)
+        });
+        undebited.map(|found| format!("transfer {:?} ({:?})", found.id, found.state)).collect()
     }
 }
 
@@ -92,7 +91,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     store::for_each(app, |account| books.enter(account)).await?;
     books.add_what_is_on_its_way();
 
-    let untaken = books.untaken().collect();
+    let undebited = books.undebited();
     let totals = books.totals.into_iter().filter(|(_, total)| *total != 0);
     let totals = totals.map(|(currency, total)| format!("{currency}: {total}")).collect();
     let rules: [(&str, Vec<String>); 5] = [
@@ -100,13 +99,10 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         ("accounts: each balance is what its transfers brought and took", books.otherwise),
         ("accounts: no balance but the world's is below zero", books.below_zero),
         ("accounts: every mark belongs to a transfer that is under way", books.stray_marks),
-        ("transfers: what is authorised or committed was taken from its source", untaken),
+        ("transfers: what is authorised or committed was taken from its source", undebited),
     ];
     for (rule, broken) in rules {
-        report.rule(rule);
-        for what in broken {
-            report.broken(what);
-        }
+        report.add(rule, broken);
     }
     Ok(())
 }

@@ -3,15 +3,7 @@
 use async_graphql::{Context, ID, Object, Result, Subscription, connection::Connection};
 use futures_util::Stream;
 
-use super::{
-    operations,
-    types::{
-        Account, CancelTransferInput, CancelTransferResult, CloseAccountInput, CloseAccountResult,
-        DepositInput, DepositResult, OpenAccountInput, OpenAccountResult, ReverseTransferInput,
-        ReverseTransferResult, Transfer, TransferBy, TransferInput, TransferResult, TransferState,
-        WithdrawInput, WithdrawResult,
-    },
-};
+use super::operations;
 use crate::graphql::{
     cx::{Cx, cx},
     declared::mutations,

@@ -1,6 +1,6 @@
-//! MongoDB access of accounts and transfers.
+//! MongoDB access of accounts and transfers. The guarded writes are values: the caller sends them.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::bson::{DateTime, Document, doc};
 
 use super::documents::{
     AccountDocument, AccountKind, AccountState, LARGEST, MOST_PENDING, TransferDocument,
@@ -10,13 +10,11 @@ use crate::{
     app::App,
     error::Error,
     flow::Attempt,
-    graphql::page::Page,
     mongo::{
         Collection, Outcome, Stored,
         collection::List,
         expression::{append, both, literal, older_than, stored, whole},
         guarded::Guarded,
-        keyset,
     },
 };
 
@@ -52,18 +50,8 @@ pub(super) async fn insert<T: Stored>(app: &App, document: T) -> Outcome<()> {
     app.collection().insert(document).await
 }
 
-/// A page of the documents that have this value in a field.
-pub(super) async fn list<T: Stored>(
-    app: &App,
-    page: &Page,
-    field: &str,
-    value: impl Into<Bson>,
-) -> Result<Vec<T>, Error> {
-    app.collection().list(page.list(doc! { field: value })).await
-}
-
 /// Closes the owner's account, guarded by a balance of zero and no unfinished transfer.
-pub(super) async fn close_account(app: &App, id: &str, owner: &str) -> Outcome<AccountDocument> {
+pub(super) fn close_account(app: &App, id: &str, owner: &str) -> Guarded<AccountDocument> {
     let guard = doc! {
         "_id": id,
         "owner": owner,
@@ -73,16 +61,12 @@ pub(super) async fn close_account(app: &App, id: &str, owner: &str) -> Outcome<A
         "pending": [],
     };
     let update = doc! { "$set": { "state": stored(&AccountState::Closed) } };
-    accounts(app).guarded(guard, update).apply().await
+    accounts(app).guarded(guard, update)
 }
 
 /// The reserve: subtracts the amount from the source, once per transfer. A withdrawal is also possible from a
 /// closed account, which a refund may have reached later.
-pub(super) async fn debit(
-    app: &App,
-    transfer: &TransferDocument,
-    attempt: &Attempt,
-) -> Outcome<()> {
+pub(super) fn debit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let mut guard = unmarked(source, id);
     guard.insert("balance", doc! { "$gte": least_balance(source, *amount) });
@@ -90,16 +74,11 @@ pub(super) async fn debit(
     if transfer.kind != TransferKind::Withdrawal {
         guard.insert("state", stored(&AccountState::Open));
     }
-    let update = moved(id, -amount);
-    accounts(app).guarded(guard, update).within(attempt).done().await
+    accounts(app).guarded(guard, moved(id, -amount))
 }
 
 /// The apply: adds the amount to the destination, once per transfer. A refund always arrives.
-pub(super) async fn credit(
-    app: &App,
-    transfer: &TransferDocument,
-    attempt: &Attempt,
-) -> Outcome<()> {
+pub(super) fn credit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
     let TransferDocument { id, destination, amount, .. } = transfer;
     let mut guard = unmarked(destination, id);
     if transfer.kind != TransferKind::Refund {
@@ -107,22 +86,21 @@ pub(super) async fn credit(
         let after = doc! { "$add": ["$balance", *amount] };
         guard.insert("$expr", doc! { "$lte": [after, { "$ifNull": ["$cap", LARGEST] }] });
     }
-    let update = moved(id, *amount);
-    accounts(app).guarded(guard, update).within(attempt).done().await
+    accounts(app).guarded(guard, moved(id, *amount))
 }
 
 /// Undoes the debit: mark and money change in the same update. It needs no deadline, because it is sent only
 /// after the transfer was CANCELLING or RETURNING. Nothing else may be done with the debit then.
-pub(super) async fn undo(app: &App, transfer: &TransferDocument) -> Outcome<()> {
+pub(super) fn undo(app: &App, transfer: &TransferDocument) -> Guarded<AccountDocument> {
     let TransferDocument { id, source, amount, .. } = transfer;
     let update = doc! { "$inc": { "balance": amount }, "$pull": { "pending": { "id": id } } };
-    accounts(app).guarded(marked(source, id), update).done().await
+    accounts(app).guarded(marked(source, id), update)
 }
 
 /// Removes the mark of a credited transfer.
-pub(super) async fn retire(app: &App, account: &str, transfer: &str) -> Outcome<()> {
+pub(super) fn retire(app: &App, account: &str, transfer: &str) -> Guarded<AccountDocument> {
     let update = doc! { "$pull": { "pending": { "id": transfer } } };
-    accounts(app).guarded(marked(account, transfer), update).done().await
+    accounts(app).guarded(marked(account, transfer), update)
 }
 
 /// Guard: the transfer has no mark on this account.
@@ -143,28 +121,21 @@ fn moved(transfer: &str, amount: i64) -> Document {
     }
 }
 
-/// Transfers that were begun before `before` and are still in `state`, oldest first, from behind `last` on.
-/// Pending payments are left to their checkouts.
+/// Ids of the transfers from before `before` that are still in `state`, oldest first. Pending payments are left
+/// to their checkouts.
 pub(super) async fn list_unfinished(
     app: &App,
     state: TransferState,
     before: DateTime,
-    last: Option<&TransferDocument>,
-    limit: i64,
-) -> Result<Vec<TransferDocument>, Error> {
-    const ORDER: &[keyset::SortKey] = &[("at", 1), ("_id", 1)];
+) -> Result<Vec<String>, Error> {
     let mut filter = doc! { "state": stored(&state), "at": { "$lt": before } };
     if state == TransferState::Pending {
         filter.insert("kind", doc! { "$ne": stored(&TransferKind::Payment) });
     }
-    if let Some(last) = last {
-        let values = [Bson::DateTime(last.at), Bson::String(last.id.clone())];
-        filter = keyset::beyond(filter, ORDER, &values);
-    }
-    transfers(app).list(List { filter, sort: keyset::sort(ORDER), limit, ..List::default() }).await
+    transfers(app).ids(filter, &[("at", 1), ("_id", 1)], None).await
 }
 
-/// Payments that were begun before `before` and are neither captured nor voided, oldest first.
+/// Payments from before `before` that are neither captured nor voided, oldest first.
 pub(super) async fn list_undecided_payments(
     app: &App,
     before: DateTime,
@@ -176,9 +147,8 @@ pub(super) async fn list_undecided_payments(
         "at": { "$lt": before },
         "kind": stored(&TransferKind::Payment),
     };
-    transfers(app)
-        .list(List { filter, sort: doc! { "at": 1, "_id": 1 }, limit, ..List::default() })
-        .await
+    let sort = doc! { "at": 1, "_id": 1 };
+    transfers(app).list(List { filter, sort, limit, ..List::default() }).await
 }
 
 /// Claims the transfer as it was read for this attempt, and changes its state to `to` in the same write.
@@ -190,7 +160,7 @@ pub(super) async fn claim(
     to: TransferState,
     reason: Option<TransferReason>,
     attempt: &Attempt,
-) -> Outcome<TransferDocument> {
+) -> Result<Option<TransferDocument>, Error> {
     let mut guard = as_read(read);
     if read.state != TransferState::Authorised {
         let bounds = app.bounds();
@@ -204,7 +174,7 @@ pub(super) async fn claim(
     if to == read.state {
         set.remove("history");
     }
-    write(app, guard, set).within(attempt).apply().await
+    transfers(app).set(guard, set).within(attempt).after().await
 }
 
 /// A step of the claim's holder. The commit, and the end of an authorisation, are only possible before the
@@ -215,29 +185,29 @@ pub(super) async fn step(
     to: TransferState,
     reason: Option<TransferReason>,
     attempt: &Attempt,
-) -> Outcome<TransferDocument> {
-    let step = write(app, as_read(claimed), step_to(to, reason));
+) -> Result<Option<TransferDocument>, Error> {
+    let step = transfers(app).set(as_read(claimed), step_to(to, reason));
     match to {
-        TransferState::Authorised | TransferState::Committed => step.within(attempt).apply().await,
-        _ => step.apply().await,
+        TransferState::Authorised | TransferState::Committed => step.within(attempt).after().await,
+        _ => step.after().await,
     }
 }
 
 /// Cancels a transfer that isn't committed, whoever holds the claim. With `by`, only one that this subject
 /// requested, and no payment or refund.
-pub(super) async fn mark_cancelling(
+pub(super) fn mark_cancelling(
     app: &App,
     id: &str,
     by: Option<&str>,
     reason: TransferReason,
-) -> Outcome<TransferDocument> {
+) -> Guarded<TransferDocument> {
     let mut guard = doc! { "_id": id, "state": stored(&TransferState::Pending) };
     if let Some(by) = by {
         guard.insert("by", by);
         let owed = [stored(&TransferKind::Payment), stored(&TransferKind::Refund)];
         guard.insert("kind", doc! { "$nin": owed.to_vec() });
     }
-    write(app, guard, step_to(TransferState::Cancelling, Some(reason))).apply().await
+    transfers(app).set(guard, step_to(TransferState::Cancelling, Some(reason)))
 }
 
 /// Calls `each` for every account, or for every transfer.
@@ -265,8 +235,4 @@ fn step_to(state: TransferState, reason: Option<TransferReason>) -> Document {
         set.insert("reason", literal(stored(&reason)));
     }
     set
-}
-
-fn write(app: &App, guard: Document, set: Document) -> Guarded<TransferDocument> {
-    transfers(app).guarded(guard, vec![doc! { "$set": set }]).once()
 }

@@ -7,24 +7,21 @@ use super::{
         store::{self, carts},
         types::{CancelCartInput, CancelCartResult, CartNotActive},
     },
-    open,
+    Changed, open,
 };
 use crate::{
     app::App,
     domains::inventory::operations::{self as inventory, Destination, Holder},
     error::Error,
     flow::{Attempt, Step, decide},
-    graphql::{cx::Cx, declared::Input, refusals::Stop},
+    graphql::{cx::Cx, declared::Input},
 };
 
 /// Maximum number of times that a closed cart's reservations are read again because they changed.
 const ROUNDS: usize = 10;
 
 /// Cancels the cart and returns the stock that it holds. A repeat is safe without an idempotency key.
-pub async fn cancel_cart(
-    cx: Cx<'_>,
-    input: CancelCartInput,
-) -> Result<CartDocument, Stop<CancelCartResult>> {
+pub async fn cancel_cart(cx: Cx<'_>, input: CancelCartInput) -> Changed<CancelCartResult> {
     let input = input.checked()?;
     let read = || open(cx, &input.cart_id);
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
@@ -44,12 +41,11 @@ pub async fn cancel_cart(
 pub async fn expire(app: &App, id: &str) -> Result<bool, Error> {
     // The attempt begins before the guarded write, whose reply has the outbox.
     let attempt = app.begin().await?;
-    let idle = app.config().cart_idle_seconds.saturating_mul(1000);
-    let expiring = store::expire(app, id, i64::try_from(idle).unwrap_or(i64::MAX));
-    match expiring.within(&attempt).after().await? {
-        Some(cart) => close(app, &cart, &attempt).await.map(|_| true),
-        None => Ok(false),
+    let expired = store::expire(app, id).within(&attempt).after().await?;
+    if let Some(cart) = &expired {
+        close(app, cart, &attempt).await?;
     }
+    Ok(expired.is_some())
 }
 
 /// Finishes the closing of a cart that is CANCELLING or EXPIRING and was read within `attempt`. Nothing is
@@ -67,15 +63,12 @@ pub async fn close(
     };
     carry_out_outbox(app, cart, attempt).await?;
     return_everything(app, &cart.id).await?;
-    match store::end(app, cart, end).after().await? {
-        Some(closed) => Ok(closed),
-        // Another attempt closed it first.
-        None => {
-            carts(app).get_settled(&cart.id).await?.filter(|now| now.state == end).ok_or_else(
-                || Error::unavailable("the cart was closed by another at the same moment"),
-            )
-        }
+    if let Some(closed) = store::end(app, cart, end).after().await? {
+        return Ok(closed);
     }
+    // Another attempt closed it first.
+    let closed = carts(app).get_settled(&cart.id).await?.filter(|now| now.state == end);
+    closed.ok_or_else(|| Error::unavailable("the cart was closed by another at the same moment"))
 }
 
 /// Applies and settles every outbox entry of the cart, which must have been read within `attempt`. An apply
@@ -110,7 +103,7 @@ pub async fn let_go(app: &App, cart: &CartDocument, attempt: &Attempt) -> Result
 async fn return_everything(app: &App, cart_id: &str) -> Result<(), Error> {
     for _ in 0..ROUNDS {
         let mut entries = inventory::reservations_of(app, cart_id).await?;
-        entries.retain(|(_, entry)| entry.quantity > 0 || !entry.takes.is_empty());
+        entries.retain(|(_, entry)| entry.is_in_use());
         if entries.is_empty() {
             return Ok(());
         }

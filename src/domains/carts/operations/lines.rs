@@ -14,7 +14,7 @@ use super::{
             RemoveCartLineResult, SetCartLineQuantityInput, SetCartLineQuantityResult,
         },
     },
-    carry_out_outbox, open,
+    Changed, carry_out_outbox, open,
 };
 use crate::{
     domains::{
@@ -25,32 +25,26 @@ use crate::{
         },
     },
     error::Error,
-    flow::{Attempt, Change, Op, OtherInput, Step, Try, decide},
+    flow::{Attempt, Change, Op, Step, Try, decide},
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{CurrencyMismatch, InvalidInput, NotFound, Stop},
+        refusals::{Conflict, CurrencyMismatch, InvalidInput, NotFound, Stop},
     },
 };
 
 /// Adds pieces of a product to the cart.
-pub async fn add_cart_line(
-    cx: Cx<'_>,
-    input: AddCartLineInput,
-) -> Result<CartDocument, Stop<AddCartLineResult>> {
+pub async fn add_cart_line(cx: Cx<'_>, input: AddCartLineInput) -> Changed<AddCartLineResult> {
     let input = &input.checked()?;
-    let op = cx.op(&[&input.cart_id, "addCartLine"], input.idempotency_key.as_ref(), &**input);
-    let call = &Call { cx, cart_id: &input.cart_id, op };
-    call.decide(|attempt, cart| async move {
+    let op = &cx.op(&[&input.cart_id, "addCartLine"], input.idempotency_key.as_ref(), &**input);
+    change(cx, &input.cart_id, op, |call| async move {
         let offer = catalog::offer(&cx, &input.sku).await?;
-        let (attempt, cart) = (&attempt, &cart);
-        let line = priced(offer.as_ref(), cart, input)?;
-        has_room(cart, input)?;
-        let tag = call.op.tag(&cart.ops);
-        let held = call.reserve(attempt, cart, (&line.sku, line.quantity), None, &tag).await?;
-        let more = CartLine { held, ..line };
-        let change = store::add_to_line(cart, &more);
-        Ok(call.commit(attempt, change, &tag, &more.sku, held).await?)
+        let (line, quantity) = (new_line(offer, &call.cart, input)?, i64::from(input.quantity));
+        let tag = op.tag(&call.cart.ops);
+        let held = call.reserve(&line, quantity, &tag).await?;
+        let more = CartLine { quantity, held, ..line };
+        let change = store::add_to_line(&call.cart, &more);
+        Ok(call.commit(change, &tag, (&more.sku, held)).await?)
     })
     .await
 }
@@ -59,23 +53,20 @@ pub async fn add_cart_line(
 pub async fn set_cart_line_quantity(
     cx: Cx<'_>,
     input: SetCartLineQuantityInput,
-) -> Result<CartDocument, Stop<SetCartLineQuantityResult>> {
+) -> Changed<SetCartLineQuantityResult> {
     let input = &input.checked()?;
     let scope = [&input.cart_id, "setCartLineQuantity"];
-    let op = cx.op(&scope, input.idempotency_key.as_ref(), &**input);
-    let (call, quantity) = (&Call { cx, cart_id: &input.cart_id, op }, i64::from(input.quantity));
-    call.decide(|attempt, cart| async move {
-        let (attempt, cart) = (&attempt, &cart);
-        let line = line_of(cart, &input.sku)?;
-        let missing = quantity - line.quantity;
-        if missing <= 0 {
-            return Ok(call.lower(attempt, cart, line, quantity).await?);
+    let op = &cx.op(&scope, input.idempotency_key.as_ref(), &**input);
+    let quantity = i64::from(input.quantity);
+    change(cx, &input.cart_id, op, |call| async move {
+        let line = call.line(&input.sku)?;
+        if quantity <= line.quantity {
+            return Ok(call.lower(line, quantity).await?);
         }
-        // The quantity as read is part of the tag: another quantity needs another reservation.
-        let tag = format!("{}/{}", call.op.tag(&cart.ops), line.quantity);
-        let reserved = call.reserve(attempt, cart, (&line.sku, missing), Some(line), &tag).await?;
-        let change = store::set_line(cart, line, quantity, line.held + reserved, &tag);
-        Ok(call.commit(attempt, change, &tag, &line.sku, reserved).await?)
+        let tag = call.tag_for(line);
+        let reserved = call.reserve(line, quantity - line.quantity, &tag).await?;
+        let change = store::set_line(&call.cart, line, quantity, line.held + reserved, &tag);
+        Ok(call.commit(change, &tag, (&line.sku, reserved)).await?)
     })
     .await
 }
@@ -84,154 +75,139 @@ pub async fn set_cart_line_quantity(
 pub async fn remove_cart_line(
     cx: Cx<'_>,
     input: RemoveCartLineInput,
-) -> Result<CartDocument, Stop<RemoveCartLineResult>> {
+) -> Changed<RemoveCartLineResult> {
     let input = &input.checked()?;
-    let op = cx.op(&[&input.cart_id, "removeCartLine"], input.idempotency_key.as_ref(), &**input);
-    let call = &Call { cx, cart_id: &input.cart_id, op };
-    call.decide(|attempt, cart| async move {
-        Ok(call.lower(&attempt, &cart, line_of(&cart, &input.sku)?, 0).await?)
+    let op = &cx.op(&[&input.cart_id, "removeCartLine"], input.idempotency_key.as_ref(), &**input);
+    change(cx, &input.cart_id, op, |call| async move {
+        Ok(call.lower(call.line(&input.sku)?, 0).await?)
     })
     .await
 }
 
-/// One call of one of these operations.
+/// Changes an active cart once per op. `step` is tried until its change is committed.
+async fn change<'a, U, S>(
+    cx: Cx<'a>,
+    id: &str,
+    op: &'a Op,
+    step: impl Fn(Call<'a>) -> S,
+) -> Changed<U>
+where
+    S: Future<Output = Result<Step<CartDocument>, Stop<U>>>,
+    U: From<NotFound> + From<CartNotActive> + From<Conflict>,
+{
+    let (step, read) = (&step, || open(cx, id));
+    decide(read, |attempt: Attempt, cart: CartDocument| async move {
+        if op.is_applied(&cart.ops)? {
+            // The earlier call may have been interrupted before it returned stock.
+            carry_out_outbox(&cx, &cart, &attempt).await?;
+            return Ok(Step::Done(cart));
+        }
+        if cart.state != CartState::Active {
+            return Err(CartNotActive::new(cart.state).into());
+        }
+        let reason = "too many changes of this cart";
+        store::bounds(&cx).demand_room(&cart.ops, &attempt, reason)?;
+        step(Call { cx, op, attempt, cart }).await
+    })
+    .await
+}
+
+/// One try of a change, on the cart as it was read.
 struct Call<'a> {
     cx: Cx<'a>,
-    cart_id: &'a str,
-    op: Op,
+    op: &'a Op,
+    attempt: Attempt,
+    cart: CartDocument,
 }
 
 impl Call<'_> {
-    /// Drives the call: `step` is tried on the active cart until the call is applied.
-    async fn decide<U, S>(
-        &self,
-        step: impl Fn(Attempt, CartDocument) -> S,
-    ) -> Result<CartDocument, Stop<U>>
-    where
-        S: Future<Output = Result<Step<CartDocument>, Stop<U>>>,
-        U: From<NotFound> + From<CartNotActive>,
-        Stop<U>: From<OtherInput>,
-    {
-        let step = &step;
-        let read = || open(self.cx, self.cart_id);
-        decide(read, |attempt: Attempt, cart: CartDocument| async move {
-            if self.op.is_applied(&cart.ops)? {
-                // The earlier call may have been interrupted before it returned stock.
-                carry_out_outbox(&self.cx, &cart, &attempt).await?;
-                return Ok(Step::Done(cart));
-            }
-            if cart.state != CartState::Active {
-                return Err(CartNotActive::new(cart.state).into());
-            }
-            let bounds = store::bounds(&self.cx);
-            bounds.demand_room(&cart.ops, &attempt, "too many changes of this cart")?;
-            step(attempt, cart).await
-        })
-        .await
+    fn line(&self, sku: &str) -> Result<&CartLine, NotFound> {
+        let line = self.cart.lines.iter().find(|line| line.sku == sku);
+        line.ok_or_else(|| NotFound::new("cart line", sku))
     }
 
-    /// Reserves what the cart's policy demands now, and returns how much of it the cart then holds. `has` is the
-    /// line that is raised: a shortage is reported for the whole line.
+    /// Tag for a change of the line's quantity. The quantity as read is part of it: another quantity needs
+    /// another reservation.
+    fn tag_for(&self, line: &CartLine) -> String {
+        format!("{}/{}", self.op.tag(&self.cart.ops), line.quantity)
+    }
+
+    /// Reserves `more` pieces for the line if the cart's policy demands it now, and returns how many of them the
+    /// cart then holds. A shortage is reported for the whole line.
     async fn reserve<U: From<InsufficientStock>>(
         &self,
-        attempt: &Attempt,
-        cart: &CartDocument,
-        (sku, quantity): (&str, i64),
-        has: Option<&CartLine>,
+        line: &CartLine,
+        more: i64,
         tag: &str,
     ) -> Result<i64, Stop<U>> {
+        let Self { cx, attempt, cart, .. } = self;
         if cart.policy == CartPolicy::AtCheckout {
             return Ok(0);
         }
         // Lines reserve up to half of the limit. The rest is left for checkouts.
-        let cap = self.cx.config().reservations_per_sku / 2;
-        let holder = Holder { app: &self.cx, name: &cart.id, tag, attempt };
-        match holder.reserve(sku, quantity, cap).await? {
-            Reserved::Reserved => Ok(quantity),
+        let cap = cx.config().reservations_per_sku / 2;
+        let holder = Holder { app: cx, name: &cart.id, tag, attempt };
+        match holder.reserve(&line.sku, more, cap).await? {
+            Reserved::Reserved => Ok(more),
             Reserved::Full => Ok(0),
             Reserved::Short { available } => {
-                let (has, holds) = has.map_or((0, 0), |line| (line.quantity, line.held));
-                Err(InsufficientStock::new(sku, has + quantity, holds + available).into())
+                let (quantity, available) = (line.quantity + more, line.held + available);
+                Err(InsufficientStock::new(&line.sku, quantity, available).into())
             }
         }
     }
 
-    /// Commits a change under a tag, under which `reserved` pieces of the SKU were reserved.
+    /// Commits a change under a tag, under which this quantity of the SKU was reserved.
     async fn commit(
         &self,
-        attempt: &Attempt,
         change: Change,
         tag: &str,
-        sku: &str,
-        reserved: i64,
+        (sku, reserved): (&str, i64),
     ) -> Result<Step<CartDocument>, Error> {
-        let (app, bounds) = (self.cx.app, store::bounds(&self.cx));
-        let undo = (reserved > 0).then(|| inventory::release(app, sku, self.cart_id, tag));
-        let attempted = Try { op: &self.op, tag, attempt, bounds };
-        Ok(Step::or_again(carts(app).commit(attempted, change, undo).await?))
+        let Self { cx, op, attempt, cart } = self;
+        let undo = (reserved > 0).then(|| inventory::release(cx, sku, &cart.id, tag));
+        let attempted = Try { op, tag, attempt, bounds: store::bounds(cx) };
+        Ok(Step::or_again(carts(cx).commit(attempted, change, undo).await?))
     }
 
     /// Lowers a line, or removes it. This commits first, because the stock that is to be returned goes to the
     /// outbox. Setting the present quantity is committed as well, so that a later repeat changes nothing.
-    async fn lower(
-        &self,
-        attempt: &Attempt,
-        cart: &CartDocument,
-        line: &CartLine,
-        quantity: i64,
-    ) -> Result<Step<CartDocument>, Error> {
-        let tag = format!("{}/{}", self.op.tag(&cart.ops), line.quantity);
-        let change = store::set_line(cart, line, quantity, line.held.min(quantity), &tag);
-        let step = self.commit(attempt, change, &tag, &line.sku, 0).await?;
+    async fn lower(&self, line: &CartLine, quantity: i64) -> Result<Step<CartDocument>, Error> {
+        let (tag, held) = (self.tag_for(line), line.held.min(quantity));
+        let change = store::set_line(&self.cart, line, quantity, held, &tag);
+        let step = self.commit(change, &tag, (&line.sku, 0)).await?;
         if let Step::Done(after) = &step {
-            carry_out_outbox(&self.cx, after, attempt).await?;
+            carry_out_outbox(&self.cx, after, &self.attempt).await?;
         }
         Ok(step)
     }
 }
 
-/// The new line at the current price.
-fn priced<U>(
-    offer: Option<&Offer>,
+/// An empty line for the product at its current price, if the cart as read has room for the quantity. The commit
+/// guards on the same condition.
+fn new_line(
+    offer: Option<Offer>,
     cart: &CartDocument,
     input: &AddCartLineInput,
-) -> Result<CartLine, Stop<U>>
-where
-    U: From<NotFound> + From<CurrencyMismatch> + From<InvalidInput>,
-{
+) -> Result<CartLine, Stop<AddCartLineResult>> {
     let offer = offer.ok_or_else(|| NotFound::new("product", &*input.sku))?;
-    if offer.pricing.currency != cart.currency {
-        return Err(CurrencyMismatch::new(cart.currency, offer.pricing.currency).into());
+    let (currency, unit_price) = (offer.pricing.currency, offer.pricing.retail);
+    if currency != cart.currency {
+        return Err(CurrencyMismatch::new(cart.currency, currency).into());
     }
-    if offer.pricing.retail > MOST_UNIT_PRICE {
-        return Err(InvalidInput::new("sku", "costs more than a cart can add up").into());
-    }
-    Ok(CartLine {
-        sku: offer.sku.clone(),
-        quantity: i64::from(input.quantity),
-        held: 0,
-        title: offer.title.clone(),
-        kind: offer.kind.clone(),
-        unit_price: offer.pricing.retail,
-    })
-}
-
-/// Whether the cart as read has room. The commit guards on the same condition.
-fn has_room(cart: &CartDocument, input: &AddCartLineInput) -> Result<(), InvalidInput> {
-    match cart.lines.iter().find(|line| line.sku == *input.sku) {
+    let (field, reason) = match cart.lines.iter().find(|line| line.sku == *input.sku) {
+        _ if unit_price > MOST_UNIT_PRICE => ("sku", "costs more than a cart can add up".into()),
         Some(line) if line.quantity > MOST_QUANTITY - i64::from(input.quantity) => {
-            let reason =
-                format!("the cart has {} and takes at most {MOST_QUANTITY}", line.quantity);
-            Err(InvalidInput::new("quantity", reason))
+            let has = line.quantity;
+            ("quantity", format!("the cart has {has} and takes at most {MOST_QUANTITY}"))
         }
         None if cart.lines.len() >= MOST_LINES => {
-            Err(InvalidInput::new("sku", format!("a cart takes at most {MOST_LINES} lines")))
+            ("sku", format!("a cart takes at most {MOST_LINES} lines"))
         }
-        _ => Ok(()),
-    }
-}
-
-fn line_of<'a>(cart: &'a CartDocument, sku: &str) -> Result<&'a CartLine, NotFound> {
-    let line = cart.lines.iter().find(|line| line.sku == sku);
-    line.ok_or_else(|| NotFound::new("cart line", sku))
+        _ => {
+            let Offer { sku, title, kind, .. } = offer;
+            return Ok(CartLine { sku, quantity: 0, held: 0, title, kind, unit_price });
+        }
+    };
+    Err(InvalidInput::new(field, reason).into())
 }

@@ -26,13 +26,13 @@ use crate::{
     mongo::Version,
 };
 
+/// What a mutation of a cart returns.
+type Changed<U> = Result<CartDocument, Stop<U>>;
+
 /// Opens an empty cart. It belongs to the caller if there is a token; otherwise its id is the capability to
 /// use it. With an idempotency key the cart's `_id` is derived from it, so a repeat finds the same cart. A
 /// repeat doesn't open another cart after that one was closed, since it may be a delayed call.
-pub async fn open_cart(
-    cx: Cx<'_>,
-    input: OpenCartInput,
-) -> Result<CartDocument, Stop<OpenCartResult>> {
+pub async fn open_cart(cx: Cx<'_>, input: OpenCartInput) -> Changed<OpenCartResult> {
     let input = input.checked()?;
     let owner = cx.requester.subject.clone();
     if owner.is_none() && input.idempotency_key.is_some() {
@@ -67,11 +67,11 @@ pub async fn open_cart(
             Err(Conflict::other_input().into())
         }
         Some(opened) if opened.state.is_closed() => {
+            let state = opened.state;
             let message = format!(
-                "the cart that this idempotency key opened is {}; open another one with a new key",
-                opened.state.name()
+                "the cart that this idempotency key opened is {state}; open another one with a new key"
             );
-            Err(CartNotActive::because(message, opened.state).into())
+            Err(CartNotActive::because(message, state).into())
         }
         Some(opened) => Ok(opened),
         None => Err(Error::unavailable("the cart was removed at the same moment").into()),
@@ -91,10 +91,7 @@ pub async fn my_cart(cx: Cx<'_>) -> Result<Option<CartDocument>, Error> {
 
 /// Makes the caller the owner of an active cart without one. A repeat is safe without an idempotency key: a
 /// cart that already belongs to the caller is returned as it is.
-pub async fn claim_cart(
-    cx: Cx<'_>,
-    input: ClaimCartInput,
-) -> Result<CartDocument, Stop<ClaimCartResult>> {
+pub async fn claim_cart(cx: Cx<'_>, input: ClaimCartInput) -> Changed<ClaimCartResult> {
     let (owner, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.cart_id;
     let read = || async { Ok(store::open(&cx, id).await?) };

@@ -53,21 +53,16 @@ pub async fn stock(app: &App, sku: &str) -> Result<Option<StockDocument>, Error>
     }
     let Some(product) = catalog::operations::product(app, &sku).await? else { return Ok(None) };
     let stock = found.unwrap_or_else(|| StockDocument::empty(&sku));
-    let is_its_own = !stock.deleting || is_left_over(&stock, product.get().generation);
-    Ok(Some(stock).filter(|_| is_its_own))
-}
-
-/// Whether the stock was closed for another generation than this one.
-fn is_left_over(stock: &StockDocument, generation: &str) -> bool {
-    stock.deleting && stock.deleted.as_deref() != Some(generation)
+    let is_its_own = !stock.deleting || stock.is_left_over(product.get().generation);
+    Ok(is_its_own.then_some(stock))
 }
 
 /// Opens stock that was closed for an earlier generation than the product's. Returns whether it was.
 async fn reopen(app: &App, stock: &StockDocument, attempt: &Attempt) -> Result<bool, Error> {
     let product = catalog::operations::product(app, &stock.sku).await?;
-    let is_another = product.is_some_and(|product| is_left_over(stock, product.get().generation));
+    let is_another = product.is_some_and(|product| stock.is_left_over(product.get().generation));
     if is_another {
-        store::reopen(app, stock, attempt).await?;
+        store::reopen(app, stock).within(attempt).apply().await.decided()?;
     }
     Ok(is_another)
 }
@@ -87,9 +82,16 @@ pub async fn delete_product(
         Ok((attempt, generation.ok_or_else(|| NotFound::new("product", sku))?))
     };
     decide(read, |attempt: Attempt, generation: String| async move {
+        let closed = StockDocument {
+            deleting: true,
+            deleted: Some(generation.clone()),
+            deletion_due: Some(attempt.now()),
+            ..StockDocument::empty(sku)
+        };
         if !store::delete(&cx, sku, &generation).within(&attempt).held().await? {
             match store::find(&cx, sku).await? {
-                None if close_unstocked(&cx, sku, &generation, &attempt).await? => {}
+                // The product never had stock. A closed stock document refuses a first receipt in flight.
+                None if stocks(&cx).insert(closed).await.decided()?.is_some() => {}
                 Some(stock) if stock.reservations.iter().any(|entry| entry.quantity > 0) => {
                     return Err(InUse::because("carts or checkouts hold some of it").into());
                 }
@@ -102,23 +104,6 @@ pub async fn delete_product(
         Ok(Step::Done(DeletedProduct { sku: sku.into() }))
     })
     .await
-}
-
-/// Closes a product that never had stock by inserting a closed stock document, so that a first receipt in
-/// flight is refused. Returns whether it was inserted.
-async fn close_unstocked(
-    app: &App,
-    sku: &str,
-    generation: &str,
-    attempt: &Attempt,
-) -> Result<bool, Error> {
-    let closed = StockDocument {
-        deleting: true,
-        deleted: Some(generation.to_owned()),
-        deletion_due: Some(attempt.now()),
-        ..StockDocument::empty(sku)
-    };
-    Ok(stocks(app).insert(closed).await.decided()?.is_some())
 }
 
 /// Applies a committed deletion to the catalog and settles it.
@@ -159,13 +144,17 @@ impl Holder<'_> {
             let Some(stock) = store::find(app, sku).await? else {
                 return Ok(Reserved::Short { available: 0 });
             };
-            match self.explained(&stock, quantity, cap) {
-                Some(Reserved::Short { .. })
-                    if stock.deleting && reopen(app, &stock, attempt).await? => {}
-                Some(reserved) => return Ok(reserved),
-                // No reason holds now: the stock has changed since the refusal.
-                None => {}
+            let available = if stock.deleting { 0 } else { stock.available };
+            if self.has_reserved(&stock) {
+                return Ok(Reserved::Reserved);
+            } else if available < quantity {
+                if !(stock.deleting && reopen(app, &stock, attempt).await?) {
+                    return Ok(Reserved::Short { available });
+                }
+            } else if self.entry(&stock).is_none() && stock.reservations.len() >= cap as usize {
+                return Ok(Reserved::Full);
             }
+            // No reason holds now: the stock has changed since the refusal, or it was opened.
             if attempt.is_over() {
                 return Err(attempt.overdue());
             }
@@ -179,20 +168,6 @@ impl Holder<'_> {
             store::reserving(sku, self.name, self.tag, *quantity, cap)
         };
         stocks(self.app).change_each(lines.iter().map(reserving), self.attempt).await
-    }
-
-    /// Result of a refused reserve according to the stock as read; `None` if no reason holds now.
-    fn explained(&self, stock: &StockDocument, quantity: i64, cap: u32) -> Option<Reserved> {
-        let available = if stock.deleting { 0 } else { stock.available };
-        if self.has_reserved(stock) {
-            Some(Reserved::Reserved)
-        } else if available < quantity {
-            Some(Reserved::Short { available })
-        } else if self.entry(stock).is_none() && stock.reservations.len() >= cap as usize {
-            Some(Reserved::Full)
-        } else {
-            None
-        }
     }
 
     /// The available quantity, if it is less than `quantity` and nothing is reserved under the tag.
@@ -217,7 +192,7 @@ impl Holder<'_> {
             // An entry is removed only when everything was applied out of it, or when no apply to it can be
             // repeated.
             None => Ok(()),
-            Some(entry) if has(&entry.gifts, self.tag) => Ok(()),
+            Some(entry) if has(&entry.apply_marks, self.tag) => Ok(()),
             Some(_) => Err(self.attempt.overdue()),
         }
     }
@@ -262,7 +237,7 @@ impl Holder<'_> {
     }
 
     fn has_reserved(&self, stock: &StockDocument) -> bool {
-        self.entry(stock).is_some_and(|entry| has(&entry.takes, self.tag))
+        self.entry(stock).is_some_and(|entry| has(&entry.reserve_marks, self.tag))
     }
 }
 
@@ -285,20 +260,23 @@ pub async fn page_by_age(
     from: DateTime,
     before: DateTime,
 ) -> Result<Page, Error> {
-    let found = store::list_by_age(app, age, from, before, i64::from(PAGE)).await?;
+    let range = from..before;
+    let found = store::list_by_age(app, age, &range, i64::from(PAGE)).await?;
     let is_full = found.len() >= PAGE as usize;
-    let mut last = from;
-    let mut entries = Vec::new();
-    for stock in found {
-        let mut oldest = None;
-        for entry in stock.reservations {
-            let of_age = moment(&entry, age, from, before);
-            oldest = [oldest, of_age].into_iter().flatten().min();
-            if of_age.is_some() && entry.at < before {
-                entries.push((stock.sku.clone(), entry));
-            }
-        }
-        last = last.max(oldest.unwrap_or(from));
+    let (mut last, mut entries) = (from, Vec::new());
+    for StockDocument { sku, reservations, .. } in found {
+        let oldest = |entry: &Reservation| {
+            let times = match age {
+                Age::Entry => vec![entry.at],
+                Age::Reserve => entry.reserve_marks.iter().map(|mark| mark.at).collect(),
+                Age::Apply => entry.apply_marks.iter().map(|mark| mark.at).collect(),
+            };
+            times.into_iter().filter(|at| range.contains(at)).min()
+        };
+        last = reservations.iter().filter_map(oldest).min().map_or(last, |first| last.max(first));
+        let of_age = |entry: &Reservation| entry.at < before && oldest(entry).is_some();
+        let of_age = reservations.into_iter().filter(of_age);
+        entries.extend(of_age.map(|entry| (sku.clone(), entry)));
     }
     // A page whose entries all have one time would be read again for ever.
     let next = if last > from { last } else { DateTime::from_millis(last.timestamp_millis() + 1) };
@@ -307,18 +285,6 @@ pub async fn page_by_age(
 
 /// Earliest time.
 pub const BEGINNING: DateTime = DateTime::from_millis(0);
-
-/// The oldest time of the entry within the range.
-fn moment(entry: &Reservation, age: Age, from: DateTime, before: DateTime) -> Option<DateTime> {
-    let oldest = |marks: &[Tag]| {
-        marks.iter().map(|mark| mark.at).filter(|at| (from..before).contains(at)).min()
-    };
-    match age {
-        Age::Entry => Some(entry.at).filter(|at| (from..before).contains(at)),
-        Age::Reserve => oldest(&entry.takes),
-        Age::Apply => oldest(&entry.gifts),
-    }
-}
 
 /// The reservations of one holder, each with its SKU.
 pub async fn reservations_of(app: &App, holder: &str) -> Result<Vec<(String, Reservation)>, Error> {

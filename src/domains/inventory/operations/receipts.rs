@@ -1,22 +1,19 @@
 //! Receipts of goods: booking them once, and moving their records.
 
-use super::{
-    super::{
-        documents::{ImportedReceipt, ReceiptDocument, StockDocument},
-        store::{self, Once, RECEIPTS, stocks},
-        types::{ReceiveStockInput, ReceiveStockResult},
-    },
-    is_left_over,
+use super::super::{
+    documents::{ImportedReceipt, ReceiptDocument, StockDocument},
+    store::{self, Once, RECEIPTS, stocks},
+    types::{ReceiveStockInput, ReceiveStockResult},
 };
 use crate::{
     app::App,
     domains::catalog,
     error::Error,
-    flow::{Attempt, OpRecord, OtherInput, Step, decide},
+    flow::{Attempt, OpRecord, Step, decide},
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{Conflict, NotFound, Stop},
+        refusals::{Conflict, NotFound, Refusal, Stop},
     },
     mongo::Version,
 };
@@ -35,21 +32,9 @@ pub(in super::super) enum Refused {
     OtherInput,
     /// The stock has the maximum number of imported receipts.
     Full,
-    /// The outcome is unknown, or the attempt is over: repeat the call.
-    Failed(Error),
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<OtherInput> for Refused {
-    fn from(_: OtherInput) -> Self {
-        Self::OtherInput
-    }
-}
+impl Refusal for Refused {}
 
 /// Books a receipt of goods, once per idempotency key.
 pub async fn receive_stock(
@@ -60,21 +45,24 @@ pub async fn receive_stock(
     let op = &cx.op(&[subject, "receiveStock"], input.idempotency_key.as_ref(), &*input);
     // Without an idempotency key of the client the call can't be a repeat.
     let once = Once::Op { op, may_be_repeat: input.idempotency_key.is_some() };
-    book(&cx, &input.sku, input.quantity.0, once).await.map_err(|refused| match refused {
-        Refused::NoProduct => NotFound::new("product", &*input.sku).into(),
-        Refused::OtherInput => Conflict::other_input().into(),
-        Refused::Full => Error::RateLimited(CROWDED).into(),
-        Refused::Failed(error) => error.into(),
+    book(&cx, &input.sku, input.quantity.0, once).await.map_err(|stop| match stop {
+        Stop::Refused(Refused::NoProduct) => NotFound::new("product", &*input.sku).into(),
+        Stop::Refused(Refused::OtherInput) => Conflict::other_input().into(),
+        Stop::Refused(Refused::Full) => Error::RateLimited(CROWDED).into(),
+        Stop::Failed(error) => error.into(),
     })
 }
 
 /// Books a receipt of checked input, once.
+///
+/// # Errors
+/// It is refused, the outcome is unknown, or the attempt is over: repeat the call.
 pub(in super::super) async fn book(
     app: &App,
     sku: &str,
     quantity: i64,
     once: Once<'_>,
-) -> Result<StockDocument, Refused> {
+) -> Result<StockDocument, Stop<Refused>> {
     let read = || async {
         let attempt = app.begin().await?;
         let moved = async {
@@ -89,7 +77,7 @@ pub(in super::super) async fn book(
     decide(read, |attempt: Attempt, (generation, moved): (String, Option<_>)| async move {
         if let (Once::Op { op, .. }, Some(ReceiptDocument { input, .. })) = (once, moved) {
             if input.as_ref() != Some(&op.input) {
-                return Err(Refused::OtherInput);
+                return Err(Refused::OtherInput.into());
             }
             let stock = store::find_counters(app, sku).await?;
             let stock = stock.ok_or_else(|| Error::internal("a receipt without its stock"))?;
@@ -108,8 +96,8 @@ pub(in super::super) async fn book(
             let inserted = stocks(app).insert(first.clone()).await.decided()?;
             return Ok(Step::or_again(inserted.map(|()| first)));
         };
-        if is_left_over(&stock, &generation) {
-            store::reopen(app, &stock, &attempt).await?;
+        if stock.is_left_over(&generation) {
+            store::reopen(app, &stock).within(&attempt).apply().await.decided()?;
             return Ok(Step::Again);
         }
         explained(app, stock, quantity, once, &attempt)
@@ -124,20 +112,21 @@ fn explained(
     quantity: i64,
     once: Once<'_>,
     attempt: &Attempt,
-) -> Result<Step<StockDocument>, Refused> {
+) -> Result<Step<StockDocument>, Stop<Refused>> {
     let is_applied = match once {
-        Once::Op { op, .. } => op.is_applied(&stock.ops)?,
+        Once::Op { op, .. } => op.is_applied(&stock.ops).map_err(|_other| Refused::OtherInput)?,
         Once::Receipt(name) => {
-            match stock.imported.iter().find(|imported| imported.receipt == name) {
-                Some(imported) if imported.quantity != quantity => return Err(Refused::OtherInput),
-                imported => imported.is_some(),
+            let earlier = stock.imported.iter().find(|imported| imported.receipt == name);
+            if earlier.is_some_and(|earlier| earlier.quantity != quantity) {
+                return Err(Refused::OtherInput.into());
             }
+            earlier.is_some()
         }
     };
     match once {
         _ if is_applied => return Ok(Step::Done(stock)),
-        _ if stock.deleting => return Err(Refused::NoProduct),
-        Once::Receipt(_) if stock.imported.len() >= RECEIPTS => return Err(Refused::Full),
+        _ if stock.deleting => return Err(Refused::NoProduct.into()),
+        Once::Receipt(_) if stock.imported.len() >= RECEIPTS => return Err(Refused::Full.into()),
         Once::Op { .. } if !attempt.is_over() => {
             store::bounds(app).demand_room(&stock.ops, attempt, CROWDED)?;
         }

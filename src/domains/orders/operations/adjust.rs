@@ -3,11 +3,11 @@
 
 use super::{
     super::{
-        documents::{Give, OrderDocument, OrderLine, OrderPayment, OrderState, Raise},
+        documents::{Action, OrderDocument, OrderLine, OrderPayment, OrderState, Raise},
         store::{self, Decision},
         types::{AdjustOrderLineInput, AdjustOrderLineResult, OrderNotOpen},
     },
-    charge, crowded, demand_room, open, outbox, refused, void,
+    Changed, charge, crowded, demand_room, open, outbox, refused, void,
 };
 use crate::{
     app::App,
@@ -36,7 +36,7 @@ const RAISES: usize = 16;
 pub async fn adjust_order_line(
     cx: Cx<'_>,
     input: AdjustOrderLineInput,
-) -> Result<OrderDocument, Stop<AdjustOrderLineResult>> {
+) -> Changed<AdjustOrderLineResult> {
     let input = input.checked()?;
     let scope = [input.order_id.as_str(), "adjustOrderLine"];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &*input);
@@ -107,7 +107,7 @@ impl Call<'_> {
         payments::check(self.cx, &charge).await?;
         let noted = store::push_raise(app, order, &raise).within(attempt).after().await?;
         let Some(order) = noted else { return Ok(None) };
-        if let Some(lack) = secure(app, &order, &raise, &charge, attempt).await? {
+        if let Some(lack) = secure(app, &raise, &charge, attempt).await? {
             let was_ours = undo_raise(app, &order.id, &raise).await?;
             return Err(if was_ours { lack } else { attempt.overdue().into() });
         }
@@ -171,7 +171,7 @@ fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
     let (mut order, quantity) = (order.clone(), line.quantity - to);
     let mut owed = Vec::new();
     if quantity > 0 {
-        owed.push(Give::Restock { sku: line.sku.clone(), quantity });
+        owed.push(Action::Restock { sku: line.sku.clone(), quantity });
     }
     let mut left = quantity * line.unit_price;
     order.total -= left;
@@ -180,7 +180,7 @@ fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
         if amount > 0 {
             payment.refunded += amount;
             left -= amount;
-            owed.push(Give::Refund { payment: payment.id.clone(), amount });
+            owed.push(Action::Refund { payment: payment.id.clone(), amount });
         }
     }
     set_quantity(&mut order, &line.sku, to);
@@ -191,10 +191,10 @@ fn lowered(order: &OrderDocument, line: &OrderLine, to: i64) -> Decision {
 fn raised(order: &OrderDocument, raise: &Raise) -> Decision {
     let mut order = order.clone();
     let (sku, quantity) = (raise.sku.clone(), raise.quantity);
-    let mut owed = vec![Give::Sell { sku, quantity, take: raise.tag.clone() }];
+    let mut owed = vec![Action::Sell { sku, quantity, raise: raise.tag.clone() }];
     if raise.amount > 0 {
         let (id, amount) = (raise.payment_id().to_owned(), raise.amount);
-        owed.push(Give::Capture { payment: id.clone() });
+        owed.push(Action::Capture { payment: id.clone() });
         order.payments.push(OrderPayment { id, amount, refunded: 0 });
     }
     order.total += raise.amount;
@@ -212,14 +212,13 @@ fn set_quantity(order: &mut OrderDocument, sku: &str, quantity: i64) {
 /// that it must not be aborted yet.
 async fn secure(
     app: &App,
-    order: &OrderDocument,
     raise: &Raise,
     charge: &Charge,
     attempt: &Attempt,
 ) -> Result<Option<Stop<AdjustOrderLineResult>>, Error> {
-    let (name, cap) = (&order_as_holder(&order.id), app.config().reservations_per_sku);
-    let (sku, quantity) = (&raise.sku, raise.quantity);
-    match (Holder { app, name, tag: &raise.tag, attempt }).reserve(sku, quantity, cap).await? {
+    let (sku, quantity, cap) = (&raise.sku, raise.quantity, app.config().reservations_per_sku);
+    let holder = Holder { app, name: &charge.holder, tag: &raise.tag, attempt };
+    match holder.reserve(sku, quantity, cap).await? {
         Reserved::Reserved => {}
         Reserved::Short { available } => {
             let (requested, available) = (raise.from + quantity, raise.from + available);

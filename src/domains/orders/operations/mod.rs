@@ -5,7 +5,6 @@ mod checkout;
 mod outbox;
 
 use async_graphql::connection::Connection;
-use mongodb::bson::Bson;
 
 pub use adjust::adjust_order_line;
 pub(super) use adjust::undo_raise;
@@ -14,7 +13,7 @@ pub(super) use checkout::recover;
 pub(super) use outbox::settle;
 
 use super::{
-    documents::{Give, OrderDocument, OrderLine, OrderState},
+    documents::{Action, OrderDocument, OrderState},
     store::{self, Decision},
     types::{
         CancelOrderInput, CancelOrderResult, DeleteOrderInput, DeleteOrderResult, DeletedOrder,
@@ -34,12 +33,15 @@ use crate::{
         declared::Input,
         input,
         node_id::NodeKind,
-        page::{Order as Sort, Page, Paging},
+        page::{Order as Sort, Paging, page_of},
         refusals::{InUse, NotFound, Stop},
         requester::{Requester, Role},
         scalars::Money,
     },
 };
+
+/// What a mutation of an order returns.
+type Changed<U> = Result<OrderDocument, Stop<U>>;
 
 /// Returns the order if the caller may read it: their own, an anonymous one whose id they know, or any as a
 /// merchant.
@@ -54,21 +56,13 @@ pub async fn order(cx: Cx<'_>, id: &str) -> Result<Option<OrderDocument>, Error>
 /// The caller has no token, an argument is invalid, or the read failed.
 pub async fn my_orders(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Order>, Error> {
     let owner = cx.requester.subject()?;
-    let list = format!("myOrders {owner}");
-    let newest_first = Sort { list, keys: vec![("placedAt", -1), ("_id", -1)] };
-    let page = Page::new(&cx, newest_first, paging)?;
-    let orders = store::page_of_owner(&cx, owner, &page).await?;
-    let keys = |order: &OrderDocument| {
-        vec![Bson::DateTime(order.placed_at), Bson::String(order.id.clone())]
-    };
-    Ok(page.connection(orders, keys, Order))
+    let (list, keys) = (format!("myOrders {owner}"), vec![("placedAt", -1), ("_id", -1)]);
+    let values = |order: &OrderDocument| vec![order.placed_at.into(), (&order.id).into()];
+    page_of(&cx, Sort { list, keys }, paging, ("owner", owner.into()), values, Order).await
 }
 
 /// Cancels an order: goods and money are returned, each once.
-pub async fn cancel_order(
-    cx: Cx<'_>,
-    input: CancelOrderInput,
-) -> Result<OrderDocument, Stop<CancelOrderResult>> {
+pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<CancelOrderResult> {
     let input = input.checked()?;
     let id = &input.order_id;
     let op = &cx.op(&[id, "cancelOrder"], input.idempotency_key.as_ref(), &());
@@ -90,18 +84,17 @@ pub async fn cancel_order(
 
 /// The decision of a cancellation: every line is restocked, and the rest of every payment is refunded.
 fn cancelled(mut order: OrderDocument) -> Decision {
-    let lines = order.lines.iter().filter(|line| line.quantity > 0);
-    let restock = |line: &OrderLine| (line.sku.clone(), line.quantity);
-    let restocks = lines.map(restock).map(|(sku, quantity)| Give::Restock { sku, quantity });
-    let mut owed: Vec<Give> = restocks.collect();
+    let mut owed = Vec::new();
+    for line in order.lines.iter().filter(|line| line.quantity > 0) {
+        owed.push(Action::Restock { sku: line.sku.clone(), quantity: line.quantity });
+    }
     for payment in order.payments.iter_mut().filter(|payment| payment.amount > payment.refunded) {
         let amount = payment.amount - payment.refunded;
-        owed.push(Give::Refund { payment: payment.id.clone(), amount });
+        owed.push(Action::Refund { payment: payment.id.clone(), amount });
         payment.refunded = payment.amount;
     }
     // An order that owes nothing is cancelled at once.
-    let is_done = owed.is_empty();
-    order.state = if is_done { OrderState::Cancelled } else { OrderState::Cancelling };
+    order.state = if owed.is_empty() { OrderState::Cancelled } else { OrderState::Cancelling };
     Decision { order, owed, raise: None }
 }
 
@@ -138,10 +131,7 @@ fn is_visible(order: &OrderDocument, requester: &Requester) -> bool {
     !order.deleted && (is_theirs || requester.has(Role::Merchant))
 }
 
-/// Checks that the order can record one more op.
-///
-/// # Errors
-/// The order was changed too often within the hour.
+/// Checks that the order can record one more op. It can't if it was changed too often within the hour.
 fn demand_room(app: &App, order: &OrderDocument, attempt: &Attempt) -> Result<(), Error> {
     let reason = "too many changes of this order within the hour";
     app.bounds().demand_room(&order.ops, attempt, reason)

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use mongodb::bson::DateTime;
 
 use super::super::{
-    documents::{Due, Give, OrderDocument},
+    documents::{Action, Due, OrderDocument},
     store,
 };
 use crate::{
@@ -51,9 +51,9 @@ pub(super) async fn carry_out(
     op: &Op,
     attempt: &Attempt,
 ) -> Result<OrderDocument, Error> {
-    let gives_back = open_of(&order, op).any(|due| !due.give.is_of_a_raise());
+    let returns = open_of(&order, op).any(|due| !due.action.is_of_a_raise());
     // Stock and money of other raises are being sold and captured. Neither can be returned before.
-    while gives_back && order.owed().any(|due| due.give.is_of_a_raise() && !due.is_of(op)) {
+    while returns && order.owed().any(|due| due.action.is_of_a_raise() && !due.is_of(op)) {
         tokio::time::sleep(LOOK).await;
         order = read_again(app, &order.id, attempt).await?;
     }
@@ -71,9 +71,9 @@ pub(super) async fn finish(
     op: &Op,
     attempt: &Attempt,
 ) -> Result<Step<OrderDocument>, Error> {
-    let bound = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
-    let cut = DateTime::from_millis(attempt.now().timestamp_millis() - bound);
-    if open_of(order, op).any(|due| due.at >= cut) {
+    let grace = i64::try_from(app.bounds().grace_period().as_millis()).unwrap_or(i64::MAX);
+    let quiet = DateTime::from_millis(attempt.now().timestamp_millis() - grace);
+    if open_of(order, op).any(|due| due.at >= quiet) {
         return Ok(Step::Wait);
     }
     carry_out(app, order.clone(), op, attempt).await.map(Step::Done)
@@ -92,20 +92,20 @@ async fn apply_those(
     those: impl Fn(&Due) -> bool,
     attempt: &Attempt,
 ) -> Result<OrderDocument, Error> {
-    let mine = order.owed().filter(|due| those(due));
-    let (raised, back): (Vec<&Due>, Vec<&Due>) = mine.partition(|due| due.give.is_of_a_raise());
+    let selected = order.owed().filter(|due| those(due));
+    let (of_raises, others): (Vec<_>, Vec<_>) =
+        selected.partition(|due| due.action.is_of_a_raise());
     let (mut applied, mut deferred, mut failed) = (Vec::new(), Vec::new(), None);
-    for stage in [raised, back] {
-        let under_way =
-            stage.into_iter().map(async |due| (due, apply(app, &order, due, attempt).await));
-        for (due, outcome) in join_all(under_way).await {
+    for stage in [of_raises, others] {
+        let outcomes = join_all(stage.iter().map(|due| apply(app, &order, due, attempt))).await;
+        for (due, outcome) in stage.iter().zip(outcomes) {
             match outcome {
                 Ok(true) => applied.push(due.tag.clone()),
                 Ok(false) if due.deferred.is_none() => {
                     tracing::warn!(
                         event = "refund_deferred",
                         order = order.id,
-                        give = ?due.give,
+                        give = ?due.action,
                         "a refund can't be paid yet; it stays due"
                     );
                     deferred.push(due.tag.clone());
@@ -139,13 +139,13 @@ async fn apply(
     attempt: &Attempt,
 ) -> Result<bool, Error> {
     let holder = Holder { app, name: &order_as_holder(&order.id), tag: &due.tag, attempt };
-    match &due.give {
-        Give::Sell { sku, quantity, take: _ } => {
+    match &due.action {
+        Action::Sell { sku, quantity, .. } => {
             holder.apply(sku, *quantity, Destination::Sold).await?;
         }
-        Give::Capture { payment } => payments::capture(app, payment).await?,
-        Give::Restock { sku, quantity } => holder.restock(sku, *quantity).await?,
-        Give::Refund { payment, amount } => {
+        Action::Capture { payment } => payments::capture(app, payment).await?,
+        Action::Restock { sku, quantity } => holder.restock(sku, *quantity).await?,
+        Action::Refund { payment, amount } => {
             let amount = Money::new(*amount, order.currency);
             return Ok(payments::refund(app, payment, &due.tag, amount).await? == Refund::Made);
         }
@@ -159,41 +159,38 @@ async fn apply(
 /// # Errors
 /// The outcome of an entry is unknown. The next pass tries again.
 pub(in super::super) async fn settle(app: &App, id: &str, before: DateTime) -> Result<bool, Error> {
-    let (attempt, order) = store::open(app, id).await?;
-    let Some(mut order) = order else { return Ok(false) };
-    let is_left = |due: &Due| due.at < before;
-    let left = |order: &OrderDocument| order.owed().filter(|due| is_left(due)).count();
-    let before_it = left(&order);
-    if before_it > 0 {
-        order = apply_those(app, order, is_left, &attempt).await?;
+    let (attempt, Some(mut order)) = store::open(app, id).await? else { return Ok(false) };
+    let is_old = |due: &Due| due.at < before;
+    let count = |order: &OrderDocument| order.owed().filter(|due| is_old(due)).count();
+    let found = count(&order);
+    if found > 0 {
+        order = apply_those(app, order, is_old, &attempt).await?;
     }
-    let gave = left(&order) < before_it;
-    Ok(retire(app, &order, before).await? || gave)
+    Ok(retire(app, &order, before).await? || count(&order) < found)
 }
 
 /// Retires the marks of entries that were settled before `before`, then removes the entries. Returns whether
 /// there were any. No attempt that read them unsettled can still apply them then.
 async fn retire(app: &App, order: &OrderDocument, before: DateTime) -> Result<bool, Error> {
-    let settled = |due: &&Due| due.given.is_some_and(|given| given < before);
-    let old: Vec<&Due> = order.outbox.iter().filter(settled).collect();
-    for due in &old {
-        retire_mark(app, &order.id, due, before).await?;
-    }
-    let tags: Vec<String> = old.iter().map(|due| due.tag.clone()).collect();
-    if !tags.is_empty() {
-        store::pull_settled(app, &order.id, &tags).held().await?;
-    }
-    Ok(!tags.is_empty())
-}
-
-async fn retire_mark(app: &App, order: &str, due: &Due, before: DateTime) -> Result<(), Error> {
-    match &due.give {
-        Give::Sell { sku, take, .. } => {
-            let tags = [take.clone(), due.tag.clone()];
-            inventory::retire(app, sku, &order_as_holder(order), &tags, before).await
+    let mut retired = Vec::new();
+    for due in &order.outbox {
+        if due.settled.is_none_or(|settled| settled >= before) {
+            continue;
         }
-        Give::Restock { sku, .. } => inventory::retire_restock(app, sku, &due.tag).await,
-        // The provider keeps its records of payments for good.
-        Give::Capture { .. } | Give::Refund { .. } => Ok(()),
+        match &due.action {
+            Action::Sell { sku, raise, .. } => {
+                let tags = [raise.clone(), due.tag.clone()];
+                let holder = order_as_holder(&order.id);
+                inventory::retire(app, sku, &holder, &tags, before).await?;
+            }
+            Action::Restock { sku, .. } => inventory::retire_restock(app, sku, &due.tag).await?,
+            // The provider keeps its records of payments for good.
+            Action::Capture { .. } | Action::Refund { .. } => {}
+        }
+        retired.push(due.tag.clone());
     }
+    if !retired.is_empty() {
+        store::pull_settled(app, &order.id, &retired).held().await?;
+    }
+    Ok(!retired.is_empty())
 }

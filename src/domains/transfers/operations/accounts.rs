@@ -33,11 +33,11 @@ pub enum PayerAccount {
     OtherCurrency(CurrencyCode),
 }
 
+/// What a mutation of an account returns.
+type Changed<U> = Result<AccountDocument, Stop<U>>;
+
 /// Opens an account for the caller. Once per idempotency key.
-pub async fn open_account(
-    cx: Cx<'_>,
-    input: OpenAccountInput,
-) -> Result<AccountDocument, Stop<OpenAccountResult>> {
+pub async fn open_account(cx: Cx<'_>, input: OpenAccountInput) -> Changed<OpenAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let op = cx.op(&[subject, "openAccount"], input.idempotency_key.as_ref(), &*input);
     let (kind, currency, now) = (AccountKind::Personal, input.currency, cx.begin().await?.now());
@@ -57,13 +57,10 @@ pub async fn open_account(
 }
 
 /// Closes an account of the caller for good. Closing a closed account changes nothing.
-pub async fn close_account(
-    cx: Cx<'_>,
-    input: CloseAccountInput,
-) -> Result<AccountDocument, Stop<CloseAccountResult>> {
+pub async fn close_account(cx: Cx<'_>, input: CloseAccountInput) -> Changed<CloseAccountResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.account_id;
-    if let Some(closed) = store::close_account(&cx, id, subject).await.decided()? {
+    if let Some(closed) = store::close_account(&cx, id, subject).apply().await.decided()? {
         return Ok(closed);
     }
     let found =

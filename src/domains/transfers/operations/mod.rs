@@ -21,7 +21,7 @@ use crate::{
         declared::key,
         input,
         node_id::NodeKind,
-        page::{Order, Page, Paging},
+        page::{Order, Paging, page_of},
         requester::Role,
     },
     mongo::expression::stored,
@@ -37,12 +37,9 @@ pub async fn account(cx: Cx<'_>, id: &str) -> Result<Option<AccountDocument>, Er
 /// The accounts of the caller, oldest first.
 pub async fn my_accounts(cx: Cx<'_>, paging: Paging) -> Result<Connection<String, Account>, Error> {
     let subject = cx.requester.subject()?;
-    let order =
-        Order { list: format!("myAccounts:{subject}"), keys: vec![("openedAt", 1), ("_id", 1)] };
-    let page = Page::new(&cx, order, paging)?;
-    let accounts = store::list(&cx, &page, "owner", subject).await?;
-    let keys = |account: &AccountDocument| vec![account.opened_at.into(), (&account.id).into()];
-    Ok(page.connection(accounts, keys, Account))
+    let (list, keys) = (format!("myAccounts:{subject}"), vec![("openedAt", 1), ("_id", 1)]);
+    let values = |account: &AccountDocument| vec![account.opened_at.into(), (&account.id).into()];
+    page_of(&cx, Order { list, keys }, paging, ("owner", subject.into()), values, Account).await
 }
 
 /// A transfer, for its requester and for services.
@@ -90,13 +87,12 @@ async fn newest_first<N: OutputType>(
     cx: Cx<'_>,
     list: String,
     paging: Paging,
-    (field, value): (&str, Bson),
+    of: (&str, Bson),
     node: impl Fn(TransferDocument) -> N,
 ) -> Result<Connection<String, N>, Error> {
-    let page = Page::new(&cx, Order { list, keys: vec![("at", -1), ("_id", -1)] }, paging)?;
-    let transfers = store::list(&cx, &page, field, value).await?;
-    let keys = |transfer: &TransferDocument| vec![transfer.at.into(), (&transfer.id).into()];
-    Ok(page.connection(transfers, keys, node))
+    let order = Order { list, keys: vec![("at", -1), ("_id", -1)] };
+    let values = |transfer: &TransferDocument| vec![transfer.at.into(), (&transfer.id).into()];
+    page_of(&cx, order, paging, of, values, node).await
 }
 
 fn may_see(cx: Cx<'_>, owner: Option<&str>) -> bool {

@@ -11,12 +11,12 @@ use super::{
         },
         store,
     },
-    drive::{advance, answerable, begin, carry, drive, pending},
+    drive::{Driver, answerable},
 };
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Op, Step},
+    flow::{Op, Step},
     graphql::scalars::{CurrencyCode, Money},
 };
 
@@ -56,12 +56,13 @@ pub async fn authorise(
         // An account that was opened concurrently serves as well.
         store::insert(app, account).await.decided()?;
     }
+    let driver = Driver { app, attempt: &attempt };
     let payment = TransferDocument {
         by: Some(by),
         holder: Some(holder.to_owned()),
-        ..pending(app, &op(id), TransferKind::Payment, [payer, receiving], amount, &attempt)
+        ..driver.pending(&op(id), TransferKind::Payment, [payer, receiving], amount)
     };
-    let (mut found, _) = begin(app, payment, &attempt).await?;
+    let (mut found, _) = driver.begin(payment).await?;
     let is_tombstone = found.accounts.is_empty();
     if !is_tombstone && (&*found.source, found.amount) != (payer, amount.minor_units) {
         return Err(Error::internal(format!("payment {id:?} was authorised for another charge")));
@@ -87,16 +88,15 @@ pub async fn authorise(
 pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
     let (attempt, found) = store::open(app, id).await?;
     let found = payment(found, id)?;
-    let claimed = match found.state {
+    match found.state {
         TransferState::Credited | TransferState::Done => return Ok(()),
-        TransferState::Authorised | TransferState::Committed => {
-            let to = TransferState::Committed;
-            store::claim(app, &found, to, None, &attempt).await.decided()?
-        }
+        TransferState::Authorised | TransferState::Committed => {}
         state => return Err(Error::internal(format!("capture of payment {id:?} in {state:?}"))),
-    };
+    }
+    let claimed = store::claim(app, &found, TransferState::Committed, None, &attempt).await?;
     let is_held = || Error::unavailable("another run of this transfer is under way");
-    let reached = carry(app, claimed.ok_or_else(is_held)?, &attempt).await?;
+    let driver = Driver { app, attempt: &attempt };
+    let reached = driver.carry(claimed.ok_or_else(is_held)?).await?;
     if reached.state.has_arrived() {
         return Ok(());
     }
@@ -104,7 +104,7 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 }
 
 /// Voids the payment: reserved money is returned, and nothing can be reserved under this id any more, not
-/// even by a later authorisation. If an authorisation is in progress, its money is returned in the
+/// even by a later authorisation: if there is no payment yet, a tombstone refuses it. If an authorisation is in progress, its money is returned in the
 /// background.
 ///
 /// # Errors
@@ -112,8 +112,16 @@ pub async fn capture(app: &App, id: &str) -> Result<(), Error> {
 pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     let reason = TransferReason::CheckoutGivenUp;
     let (attempt, found) = store::open(app, id).await?;
+    let driver = Driver { app, attempt: &attempt };
     let Some(found) = found else {
-        let tombstone = tombstone(app, id, &attempt);
+        let (state, nothing) = (TransferState::Cancelled, Money::new(0, CurrencyCode::NONE));
+        let tombstone = TransferDocument {
+            accounts: Vec::new(),
+            state,
+            reason: Some(reason),
+            history: vec![TransferStep { state, at: attempt.now().into() }],
+            ..driver.pending(&op(id), TransferKind::Payment, [""; 2], nothing)
+        };
         let inserted = store::insert(app, tombstone).await.decided()?;
         return inserted.ok_or_else(|| Error::unavailable("the payment began at this moment"));
     };
@@ -126,11 +134,10 @@ pub async fn void(app: &App, id: &str) -> Result<(), Error> {
     }
     // A claim is possible if no other claim may still debit the payer. Otherwise the holder of that claim
     // undoes the debit, or the sweep does when the claim has ended.
-    if let Some(claimed) = store::claim(app, &found, to, Some(reason), &attempt).await.decided()? {
-        drive(app, claimed, &attempt, TransferState::is_final).await?;
-        return Ok(());
+    if let Some(claimed) = store::claim(app, &found, to, Some(reason), &attempt).await? {
+        return driver.drive(claimed, TransferState::is_final).await.map(drop);
     }
-    let cancelled = store::mark_cancelling(app, id, None, reason).await.decided()?;
+    let cancelled = store::mark_cancelling(app, id, None, reason).after().await?;
     let moved_on = || Error::unavailable("the payment moved on at this moment");
     cancelled.map(drop).ok_or_else(moved_on)
 }
@@ -148,25 +155,26 @@ pub async fn refund(app: &App, id: &str, refund_id: &str, amount: Money) -> Resu
     }
     let op = op(&app.ids().derived(&["refund", id, refund_id]));
     let accounts = [&*paid.destination, &paid.source];
+    let driver = Driver { app, attempt: &attempt };
     let transfer = TransferDocument {
         by: Some(app.config().payments_merchant.clone()),
         reverses: Some(paid.id.clone()),
-        ..pending(app, &op, TransferKind::Refund, accounts, amount, &attempt)
+        ..driver.pending(&op, TransferKind::Refund, accounts, amount)
     };
-    let (found, _) = begin(app, transfer, &attempt).await?;
+    let (found, _) = driver.begin(transfer).await?;
     if found.amount != amount.minor_units {
         let problem = format!("refund {refund_id:?} was made of another amount");
         return Err(Error::internal(problem));
     }
-    let Step::Done(reached) = advance(app, found, &attempt).await? else { return Ok(false) };
+    let Step::Done(reached) = driver.advance(found).await? else { return Ok(false) };
     if reached.state.is_final() && !reached.state.has_arrived() {
         return Err(Error::internal(format!("refund {refund_id:?} is {:?}", reached.state)));
     }
     Ok(reached.state.has_arrived())
 }
 
-/// Payments begun before `before` that are neither captured nor voided, oldest first. Each comes with its
-/// holder, whose state decides what happens to it.
+/// Payments from before `before` that are neither captured nor voided, oldest first. Each comes with its holder,
+/// whose state decides what happens to it.
 pub async fn open_authorisations(
     app: &App,
     before: DateTime,
@@ -197,16 +205,4 @@ fn payment(found: Option<TransferDocument>, id: &str) -> Result<TransferDocument
 /// A payment or a refund has its `_id` from what is paid, and no input of a client.
 fn op(id: &str) -> Op {
     Op { id: id.to_owned(), input: String::new() }
-}
-
-/// The document that refuses an authorisation after its void.
-fn tombstone(app: &App, id: &str, attempt: &Attempt) -> TransferDocument {
-    let (state, nothing) = (TransferState::Cancelled, Money::new(0, CurrencyCode::NONE));
-    TransferDocument {
-        accounts: Vec::new(),
-        state,
-        reason: Some(TransferReason::CheckoutGivenUp),
-        history: vec![TransferStep { state, at: attempt.now().into() }],
-        ..pending(app, &op(id), TransferKind::Payment, [""; 2], nothing, attempt)
-    }
 }

@@ -13,12 +13,12 @@ use super::{
             TransferInput, TransferNotCancellable, TransferResult, WithdrawInput, WithdrawResult,
         },
     },
-    drive::{answerable, begin, pending, refusal},
+    drive::{Driver, answerable, refusal},
 };
 use crate::{
     app::App,
     error::Error,
-    flow::{Attempt, Op, OtherInput},
+    flow::{Op, OtherInput},
     graphql::{
         cx::Cx,
         declared::Input,
@@ -35,11 +35,11 @@ pub(super) const SCOPE: &str = "transfer";
 /// Maximum number of tries of one op that are refused.
 const MOST_TRIES: usize = 100;
 
+/// What a mutation of a transfer returns.
+type Made<U> = Result<TransferDocument, Stop<U>>;
+
 /// Moves money from an account of the caller to another account. Once per idempotency key.
-pub async fn transfer(
-    cx: Cx<'_>,
-    input: TransferInput,
-) -> Result<TransferDocument, Stop<TransferResult>> {
+pub async fn transfer(cx: Cx<'_>, input: TransferInput) -> Made<TransferResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (source, destination) = (&input.source_id, &input.destination_id);
     if source == destination {
@@ -56,15 +56,13 @@ pub async fn transfer(
         return Err(CurrencyMismatch::new(from.currency, to.currency).into());
     }
     let amount = Money::new(input.amount.0, from.currency);
-    let transfer = pending(&cx, &op, kind, [source, destination], amount, &attempt);
-    make(cx, transfer, &[&from, &to], &attempt).await
+    let driver = Driver { app: &cx, attempt: &attempt };
+    let transfer = driver.pending(&op, kind, [source, destination], amount);
+    make(cx, driver, transfer, &[&from, &to]).await
 }
 
 /// Deposits money from the outside world on an account. Once per idempotency key.
-pub async fn deposit(
-    cx: Cx<'_>,
-    input: DepositInput,
-) -> Result<TransferDocument, Stop<DepositResult>> {
+pub async fn deposit(cx: Cx<'_>, input: DepositInput) -> Made<DepositResult> {
     let (kind, input) = (TransferKind::Deposit, input.checked()?);
     let scope = [cx.requester.subject()?, SCOPE];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
@@ -72,10 +70,7 @@ pub async fn deposit(
 }
 
 /// Withdraws money from an account to the outside world. Once per idempotency key.
-pub async fn withdraw(
-    cx: Cx<'_>,
-    input: WithdrawInput,
-) -> Result<TransferDocument, Stop<WithdrawResult>> {
+pub async fn withdraw(cx: Cx<'_>, input: WithdrawInput) -> Made<WithdrawResult> {
     let (kind, input) = (TransferKind::Withdrawal, input.checked()?);
     let scope = [cx.requester.subject()?, SCOPE];
     let op = cx.op(&scope, input.idempotency_key.as_ref(), &(kind, &*input));
@@ -89,7 +84,7 @@ async fn exchange<U: From<NotFound>>(
     op: &Op,
     account: &str,
     amount: Long,
-) -> Result<TransferDocument, Stop<U>>
+) -> Made<U>
 where
     Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
 {
@@ -98,14 +93,15 @@ where
     let found = found.ok_or_else(|| NotFound::of(NodeKind::Account, account))?;
     let (world, amount) = (&world(found.currency), Money::new(amount.0, found.currency));
     let accounts = if kind == TransferKind::Deposit { [world, account] } else { [account, world] };
-    make(cx, pending(&cx, op, kind, accounts, amount, &attempt), &[&found], &attempt).await
+    let driver = Driver { app: &cx, attempt: &attempt };
+    make(cx, driver, driver.pending(op, kind, accounts, amount), &[&found]).await
 }
 
 /// Reverses a transfer that has arrived, by another transfer. Once per transfer.
 pub async fn reverse_transfer(
     cx: Cx<'_>,
     input: ReverseTransferInput,
-) -> Result<TransferDocument, Stop<ReverseTransferResult>> {
+) -> Made<ReverseTransferResult> {
     let (_, input) = (cx.requester.subject()?, input.checked()?);
     let id = &input.transfer_id;
     let original: Option<TransferDocument> = store::find(&cx, id).await?;
@@ -119,23 +115,21 @@ pub async fn reverse_transfer(
     let read: Vec<_> = [&from, &to].into_iter().flatten().collect();
     let op = Op { id: cx.ids().derived(&["reversal", id]), input: String::new() };
     let amount = Money::new(original.amount, original.currency);
+    let driver = Driver { app: &cx, attempt: &attempt };
     let transfer = TransferDocument {
         reverses: Some(original.id.clone()),
-        ..pending(&cx, &op, TransferKind::Reversal, accounts, amount, &attempt)
+        ..driver.pending(&op, TransferKind::Reversal, accounts, amount)
     };
-    make(cx, transfer, &read, &attempt).await
+    make(cx, driver, transfer, &read).await
 }
 
 /// Cancels a transfer that the caller requested and that isn't committed. Debited money is returned in the
 /// background: by the claim's holder, or by the sweep once the claim has ended.
-pub async fn cancel_transfer(
-    cx: Cx<'_>,
-    input: CancelTransferInput,
-) -> Result<TransferDocument, Stop<CancelTransferResult>> {
+pub async fn cancel_transfer(cx: Cx<'_>, input: CancelTransferInput) -> Made<CancelTransferResult> {
     let (subject, input) = (cx.requester.subject()?, input.checked()?);
     let (id, reason) = (&input.transfer_id, TransferReason::CancelledByOwner);
-    let cancelled = store::mark_cancelling(&cx, id, Some(subject), reason).await.decided()?;
-    if let Some(cancelled) = cancelled {
+    let cancelling = store::mark_cancelling(&cx, id, Some(subject), reason);
+    if let Some(cancelled) = cancelling.after().await? {
         return Ok(cancelled);
     }
     let found = store::find(&cx, id).await?;
@@ -151,17 +145,17 @@ pub async fn cancel_transfer(
 /// state can refuse it before anything is written.
 async fn make<U>(
     cx: Cx<'_>,
+    driver: Driver<'_>,
     transfer: TransferDocument,
     read: &[&AccountDocument],
-    attempt: &Attempt,
-) -> Result<TransferDocument, Stop<U>>
+) -> Made<U>
 where
     Stop<U>: From<OtherInput> + From<InsufficientFunds> + From<AccountClosed> + From<AccountFull>,
 {
     let reason = read.iter().find_map(|account| refusal(&transfer, account));
     let transfer = TransferDocument { by: cx.requester.subject.clone(), reason, ..transfer };
     let made = match reason {
-        None => Some(begin_try(&cx, &transfer, attempt).await?),
+        None => Some(begin_try(driver, &transfer).await?),
         // An earlier call of this op may have succeeded before the account changed.
         Some(_) => latest_try(&cx, &transfer.id)
             .await?
@@ -169,7 +163,7 @@ where
     };
     let reached = match made {
         Some(made) if made.input != transfer.input => return Err(OtherInput.into()),
-        Some(made) => answerable(&cx, made, attempt).await?,
+        Some(made) => answerable(&cx, made, driver.attempt).await?,
         None => transfer,
     };
     let Some(reason) = reached.failure() else { return Ok(reached) };
@@ -205,16 +199,13 @@ where
 /// wasn't refused. The next id is used only after the previous try has failed for good, so at most one of them
 /// ever moves money.
 async fn begin_try(
-    app: &App,
+    driver: Driver<'_>,
     transfer: &TransferDocument,
-    attempt: &Attempt,
 ) -> Result<TransferDocument, Error> {
     for number in 0..MOST_TRIES {
-        let id = try_id(app, &transfer.id, number);
-        let transfer = TransferDocument { id, ..transfer.clone() };
-        let input = transfer.input.clone();
-        let (found, is_new) = begin(app, transfer, attempt).await?;
-        if is_new || found.input != input || !found.was_refused() {
+        let id = try_id(driver.app, &transfer.id, number);
+        let (found, is_new) = driver.begin(TransferDocument { id, ..transfer.clone() }).await?;
+        if is_new || found.input != transfer.input || !found.was_refused() {
             return Ok(found);
         }
     }

@@ -1,5 +1,7 @@
 //! The report of `docgate check`: each room adds its invariants and their violations.
 
+use std::fmt::Display;
+
 /// Rules and their violations.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -18,6 +20,12 @@ impl Report {
         if let Some((_, broken)) = self.rules.last_mut() {
             broken.push(what);
         }
+    }
+
+    /// Adds a rule with its violations.
+    pub fn violations<V: Display>(&mut self, rule: &str, violations: Vec<V>) {
+        let violations = violations.iter().map(V::to_string).collect();
+        self.rules.push((rule.to_owned(), violations));
     }
 
     /// Whether no rule is violated.

@@ -1,5 +1,6 @@
-//! Last changes of the library's type registry: the arguments of connections and the members of `UserError` are
-//! added, and the fields of rooms that are switched off, with the types that only they use, are removed.
+//! Last changes of the library's type registry: the fields of declared interfaces, the arguments of connections
+//! and the members of `UserError` are added, and the fields of rooms that are switched off, with the types that
+//! only they use, are removed.
 
 use std::{
     borrow::Cow,
@@ -15,7 +16,7 @@ use async_graphql::{
 
 use crate::{
     domains,
-    graphql::{codes::UserError, page},
+    graphql::{codes::UserError, interface, page},
 };
 
 thread_local! {
@@ -41,6 +42,7 @@ impl OutputType for Switched {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
+        interface::complete(registry);
         add_paging(registry);
         UserError::register(registry);
         OFF.with_borrow(|off| {

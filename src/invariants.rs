@@ -1,5 +1,7 @@
 //! The report of `docgate check`: each room adds its invariants and their violations.
 
+use std::fmt::Display;
+
 /// Rules and their violations.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -21,8 +23,9 @@ impl Report {
     }
 
     /// Adds a rule with its violations.
-    pub fn add(&mut self, rule: &str, broken: impl IntoIterator<Item = String>) {
-        self.rules.push((rule.to_owned(), broken.into_iter().collect()));
+    pub fn add<V: Display>(&mut self, rule: &str, violations: impl IntoIterator<Item = V>) {
+        let violations = violations.into_iter().map(|violation| violation.to_string()).collect();
+        self.rules.push((rule.to_owned(), violations));
     }
 
     /// Whether no rule is violated.

@@ -170,16 +170,21 @@ pub fn camel_case(name: &str) -> String {
     })
 }
 
-/// Declares inputs; see [`declared`](crate::graphql::declared).
+/// Declares inputs; see [`declared`](crate::graphql::declared). An input with `: Deserialize` can also stand in
+/// the lines of an import, where unknown fields are refused.
 macro_rules! input {
     ($(
         $(#[$meta:meta])*
-        pub struct $name:ident {
+        pub struct $name:ident $(: $deserialize:ident)? {
             $( $(#[$field_meta:meta])* pub $field:ident: $type:ty $(where $check:expr)?, )*
         }
     )+) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, serde::Serialize, async_graphql::InputObject)]
+        $(
+            #[derive(serde::$deserialize)]
+            #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        )?
         #[allow(unreachable_pub, reason = "the types of a room may be private")]
         pub struct $name {
             $( $(#[$field_meta])* pub $field: $type, )*

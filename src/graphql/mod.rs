@@ -8,6 +8,7 @@
 //! - [`codes`]: declared refusals, and the enum and interface that list them
 //! - [`cx`]: the context of an operation: the gateway and the caller
 //! - [`declared`]: declared inputs and results
+//! - [`interface`]: declared interfaces
 //! - [`input`]: validation of arguments; each error names its field
 //! - [`text`]: characters that a text may contain
 //! - [`page`]: connections with keyset cursors
@@ -23,6 +24,7 @@ pub mod cx;
 pub mod declared;
 pub mod errors;
 pub mod input;
+pub mod interface;
 pub mod node_id;
 pub mod page;
 pub mod refusals;

@@ -1,5 +1,6 @@
-//! Final changes of the library's type registry. The arguments of connections and the members of `UserError` are
-//! added. The fields of rooms that are switched off are removed, with the types that only these fields use.
+//! Final changes of the library's type registry. The fields of declared interfaces, the arguments of connections
+//! and the members of `UserError` are added. The fields of rooms that are switched off are removed, with the types
+//! that only these fields use.
 
 use std::{
     borrow::Cow,
@@ -15,7 +16,7 @@ use async_graphql::{
 
 use crate::{
     domains,
-    graphql::{codes::UserError, page},
+    graphql::{codes::UserError, interface, page},
 };
 
 thread_local! {
@@ -41,6 +42,7 @@ impl OutputType for RegistryChanges {
     }
 
     fn create_type_info(registry: &mut Registry) -> String {
+        interface::complete(registry);
         add_paging(registry);
         UserError::register(registry);
         OFF.with_borrow(|off| {

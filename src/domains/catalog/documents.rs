@@ -1,15 +1,17 @@
 //! The documents of the catalog as MongoDB stores them.
 
 use async_graphql::SimpleObject;
-use mongodb::bson::DateTime;
+use mongodb::bson::{DateTime, Document};
 use serde::{Deserialize, Serialize};
 
+use super::types::PropertyInput;
 use crate::{
     domains::{
         categories::CategoryCopy,
         comments::{self, DiscussionSummary},
+        people::PersonName,
     },
-    graphql::scalars::{CurrencyCode, LocaleTag},
+    graphql::scalars::{CurrencyCode, LocaleTag, Slug},
     mongo::{Stored, Version, indexes::Index},
 };
 
@@ -36,8 +38,9 @@ pub struct ProductDocument {
     /// Contributors: the record of who made it, with copies of their names.
     #[serde(default)]
     pub contributors: Vec<Contributor>,
-    /// Changes with each `updateProduct`, which guards on it.
-    pub nonce: String,
+    /// Version of the content. It changes with each `updateProduct`, which guards on it.
+    #[serde(rename = "nonce")]
+    pub content_version: String,
     /// Rises with each change that people copy. It is at least the server's clock, so it also rises from one
     /// product to the next under the same SKU.
     pub version: i64,
@@ -46,7 +49,7 @@ pub struct ProductDocument {
     /// Works of people that are still to be written.
     #[serde(default)]
     pub outbox: Vec<WorksDue>,
-    /// Set by a write that begins to copy categories or names, until the copies were checked again.
+    /// The mark of a write that begins to copy categories or names. It stays until the copies were checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copying: Option<Copying>,
     /// Summary of its comments, which the room of comments writes.
@@ -85,12 +88,12 @@ pub struct Content {
     /// Weight and size of a parcel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping: Option<Shipping>,
-    /// Fields that only albums, films or books have.
+    /// The album's, film's or book's own data, as in its input; see `DetailsView`.
     #[serde(default)]
-    pub details: Details,
+    pub details: Document,
     /// Properties of a product of any other type.
     #[serde(default)]
-    pub properties: Vec<Property>,
+    pub properties: Vec<PropertyInput>,
 }
 
 /// Prices in minor units of one currency. The server computes the savings.
@@ -109,7 +112,7 @@ pub struct Pricing {
 }
 
 impl Pricing {
-    /// Computes savings and percentage. The list price must not be lower than the retail price.
+    /// Prices with their savings. The list price must not be lower than the retail price.
     pub fn of(list: i64, retail: i64, currency: CurrencyCode) -> Self {
         let savings = list - retail;
         let percent = if list == 0 { 0 } else { savings * 100 / list };
@@ -118,13 +121,13 @@ impl Pricing {
     }
 }
 
-/// Weight and size of a parcel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// Weight and size of the parcel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, SimpleObject)]
+#[graphql(name = "ProductShipping")]
 pub struct Shipping {
     /// Weight in grams.
     pub weight: i64,
-    /// Size in millimetres.
+    /// Size of the parcel; null if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<Dimensions>,
 }
@@ -141,49 +144,6 @@ pub struct Dimensions {
     pub depth: i32,
 }
 
-/// Fields that only albums, films or books have. Each type uses its own.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Details {
-    /// Albums and films: genres.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub genres: Vec<String>,
-    /// Albums: record label.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    /// Albums: tracks in their order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tracks: Vec<Track>,
-    /// Films: age rating.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate: Option<String>,
-    /// Films: ratio of width to height, such as `2.39:1`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aspect_ratio: Option<String>,
-    /// Books: ISBN-10 or ISBN-13, without hyphens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub isbn: Option<String>,
-    /// Books: number of pages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pages: Option<i32>,
-}
-
-/// A track of an album.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Track {
-    pub title: String,
-    /// Length in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<i32>,
-}
-
-/// A property of a product whose type has no fields of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Property {
-    pub key: String,
-    pub value: String,
-}
-
 /// A person's contribution to a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -196,6 +156,18 @@ pub struct Contributor {
     pub nv: i64,
     /// Role, such as `author`.
     pub role: String,
+}
+
+impl Contributor {
+    /// The contribution of a person in a role.
+    pub(super) fn of(person: &PersonName, role: &Slug) -> Self {
+        Self {
+            person_id: person.id.clone(),
+            name: person.name.clone(),
+            nv: person.version,
+            role: role.as_str().to_owned(),
+        }
+    }
 }
 
 /// Outbox entry: people whose works are to be written.
@@ -218,8 +190,8 @@ pub struct Copying {
     pub at: DateTime,
     /// Categories that the product began to be in and that may not exist any more. A category that it was in
     /// before can't be deleted: the deletion finds its products first.
-    #[serde(default)]
-    pub begun: Vec<String>,
+    #[serde(default, rename = "begun")]
+    pub unconfirmed: Vec<String>,
 }
 
 /// Coordinate of an amount on an axis of the plane: a logarithm. Prices and weights span many orders of

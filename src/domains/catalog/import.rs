@@ -102,26 +102,21 @@ async fn import_batch(
     app: &App,
     lines: &[ImportProduct],
 ) -> Result<Vec<Result<(), InvalidInput>>, Error> {
-    let mut paths: Vec<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    let parts = lines.iter().flat_map(|line| line.contributors.iter().flatten());
+    let paths: BTreeSet<String> = lines.iter().flat_map(|line| line.categories.clone()).collect();
+    let contributors = lines.iter().flat_map(|line| line.contributors.iter().flatten());
     let people: BTreeSet<String> =
-        parts.filter_map(|part| part.person().ok().map(|(_, id)| id)).collect();
-    let people: Vec<String> = people.into_iter().collect();
+        contributors.filter_map(|one| Some(one.person().ok()?.1)).collect();
+    let (paths, people) = (Vec::from_iter(paths), Vec::from_iter(people));
     let found = Found::read(app, &paths, &people).await?;
-    let mut answers: Vec<Result<(), InvalidInput>> = Vec::with_capacity(lines.len());
-    let (mut sound, mut positions) = (Vec::new(), Vec::new());
-    for (position, line) in lines.iter().enumerate() {
-        answers.push(checked(app, line, &found).map(|product| {
-            sound.push(product);
-            positions.push(position);
-        }));
-    }
+    let mut sound = Vec::new();
+    let each = |line| checked(app, line, &found).map(|product| sound.push(product));
+    let mut answers: Vec<_> = lines.iter().map(each).collect();
     let token = app.ids().random();
-    for refused in store::import(app, &sound, &token).await? {
+    let refused = store::import(app, &sound, &token).await?;
+    let sent = answers.iter_mut().filter(|answer| answer.is_ok()).enumerate();
+    for (_, answer) in sent.filter(|(position, _)| refused.contains(position)) {
         let reason = "is that of a product which is being removed; import it again in a minute";
-        answers[positions[refused]] = Err(InvalidInput::new("sku", reason));
+        *answer = Err(InvalidInput::new("sku", reason));
     }
     let renamed = sound.iter().filter(|product| product.contributors.is_some());
     let renamed: Vec<String> = renamed.map(|product| product.sku.clone()).collect();
@@ -155,31 +150,43 @@ impl Found {
 
     /// Whether no copied record has changed.
     fn is_same_as(&self, other: &Self) -> bool {
-        let names = |found: &Self| -> BTreeSet<(String, i64)> {
-            found.people.iter().map(|person| (person.id.clone(), person.version)).collect()
-        };
-        self.categories == other.categories && names(self) == names(other)
+        fn versions(found: &Found) -> BTreeSet<(&str, i64)> {
+            found.people.iter().map(|person| (person.id.as_str(), person.version)).collect()
+        }
+        self.categories == other.categories && versions(self) == versions(other)
+    }
+
+    /// The copies of the categories at these paths, each once.
+    fn categories(&self, paths: &[String]) -> Result<Vec<CategoryCopy>, InvalidInput> {
+        input::at_most("categories", paths, CATEGORIES)?;
+        let mut categories: Vec<CategoryCopy> = Vec::new();
+        for (position, path) in paths.iter().enumerate() {
+            let copy = self.categories.iter().find(|copy| copy.path == *path);
+            let copy = copy.ok_or_else(|| {
+                let field = format!("categories.{position}");
+                InvalidInput::new(&field, format!("there is no category {path:?}"))
+            })?;
+            if !categories.iter().any(|other| other.id == copy.id) {
+                categories.push(copy.clone());
+            }
+        }
+        Ok(categories)
     }
 
     /// The contributors as the product stores them, each once.
-    fn contributors(&self, parts: &[ImportContributor]) -> Result<Vec<Contributor>, InvalidInput> {
-        input::at_most("contributors", parts, store::CONTRIBUTORS)?;
+    fn contributors(&self, lines: &[ImportContributor]) -> Result<Vec<Contributor>, InvalidInput> {
+        input::at_most("contributors", lines, store::CONTRIBUTORS)?;
         let mut contributors: Vec<Contributor> = Vec::new();
-        for (place, part) in parts.iter().enumerate() {
-            let above = format!("contributors.{place}");
-            let (field, id) = part.person().map_err(|invalid| invalid.below(&above))?;
+        for (position, line) in lines.iter().enumerate() {
+            let above = format!("contributors.{position}");
+            let (field, id) = line.person().map_err(|invalid| invalid.below(&above))?;
             let invalid = |reason: String| InvalidInput::new(&format!("{above}.{field}"), reason);
             let person = self.people.iter().find(|person| person.id == id);
             let person = person.ok_or_else(|| invalid("there is no such person".to_owned()))?;
             if person.works >= WORKS {
                 return Err(invalid(format!("has {WORKS} works already")));
             }
-            let contributor = Contributor {
-                person_id: id,
-                name: person.name.clone(),
-                nv: person.version,
-                role: part.role.as_str().to_owned(),
-            };
+            let contributor = Contributor::of(person, &line.role);
             if !contributors.contains(&contributor) {
                 contributors.push(contributor);
             }
@@ -193,23 +200,13 @@ fn checked(app: &App, line: &ImportProduct, found: &Found) -> Result<Imported, I
     let (mut content, mut pricing) = (line.content.clone(), line.pricing.clone());
     valid("content", &mut content)?;
     types::pricing("pricing", &mut pricing)?;
-    let (content, pricing) = (Content::of(app, content), Pricing::from(pricing));
-    input::at_most("categories", &line.categories, CATEGORIES)?;
-    let mut categories: Vec<CategoryCopy> = Vec::new();
-    for (place, path) in line.categories.iter().enumerate() {
-        let copy = found.categories.iter().find(|copy| copy.path == *path);
-        let copy = copy.ok_or_else(|| {
-            let field = format!("categories.{place}");
-            InvalidInput::new(&field, format!("there is no category {path:?}"))
-        })?;
-        if !categories.iter().any(|other| other.id == copy.id) {
-            categories.push(copy.clone());
-        }
-    }
-    let parts = line.contributors.as_deref();
-    let contributors = parts.map(|parts| found.contributors(parts)).transpose()?;
-    let ids = app.ids();
-    let origin = ids.op(&["importProduct"], None, line).input;
-    let (generation, nonce) = (ids.random(), ids.random());
-    Ok(Imported { sku, content, pricing, categories, contributors, origin, generation, nonce })
+    let contributors = line.contributors.as_deref();
+    Ok(Imported {
+        sku,
+        content: Content::of(app, content),
+        pricing: Pricing::from(pricing),
+        categories: found.categories(&line.categories)?,
+        contributors: contributors.map(|lines| found.contributors(lines)).transpose()?,
+        origin: app.ids().op(&["importProduct"], None, line).input,
+    })
 }

@@ -1,5 +1,7 @@
 //! Invariants of the catalog, for `docgate check`.
 
+use std::collections::HashSet;
+
 use super::{
     documents::{Pricing, ProductDocument, coordinate},
     store,
@@ -15,21 +17,17 @@ use crate::{
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
     report.rule("catalog: savings, keys and coordinates follow from what they are made of");
     let site = &app.config().site_locale;
-    store::for_each(app, |product| {
+    let each = |product: ProductDocument| {
         for fault in faults(&product, site) {
             report.broken(format!("{}: {fault}", product.sku));
         }
         Ok(())
-    })
-    .await?;
-    report.rule("catalog: every contributor's works say what the product says");
-    for wrong in store::list_unwritten_works(app).await? {
-        report.broken(format!("{wrong}"));
-    }
-    report.rule("catalog: every work of a person belongs to a product that credits the person");
-    for wrong in store::list_works_without_product(app).await? {
-        report.broken(format!("{wrong}"));
-    }
+    };
+    store::products(app).for_each(each).await?;
+    let rule = "catalog: every contributor's works say what the product says";
+    report.add(rule, store::list_unwritten_works(app).await?);
+    let rule = "catalog: every work of a person belongs to a product that credits the person";
+    report.add(rule, store::list_works_without_product(app).await?);
     Ok(())
 }
 
@@ -45,23 +43,18 @@ fn faults(product: &ProductDocument, site: &str) -> Vec<&'static str> {
     if product.content.stemming != LocaleTag::stemming_of(product.content.language.as_ref(), site) {
         faults.push("text search doesn't go by its language (`docgate indexes apply` mends it)");
     }
-    let weight = product.content.shipping.map(|shipping| shipping.weight);
-    let near = |[x, y]: [f64; 2], weight| {
-        (x - coordinate(retail)).abs() < 1e-9 && (y - coordinate(weight)).abs() < 1e-9
-    };
-    let placed = match (weight, product.plane) {
+    let is_near = |on_axis: f64, amount| (on_axis - coordinate(amount)).abs() < 1e-9;
+    let is_placed = match (product.content.shipping, product.plane) {
         (None, None) => true,
-        (Some(weight), Some(point)) => near(point, weight),
+        (Some(shipping), Some([x, y])) => is_near(x, retail) && is_near(y, shipping.weight),
         _ => false,
     };
-    if !placed {
+    if !is_placed {
         faults.push("the point on the plane isn't that of price and weight");
     }
-    let mut parts: Vec<_> =
-        product.contributors.iter().map(|part| (&part.person_id, &part.role)).collect();
-    parts.sort_unstable();
-    parts.dedup();
-    if parts.len() != product.contributors.len() {
+    let mut contributors = HashSet::new();
+    let mut all = product.contributors.iter();
+    if !all.all(|one| contributors.insert((&one.person_id, &one.role))) {
         faults.push("a contributor stands there twice");
     }
     faults

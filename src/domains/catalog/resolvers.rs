@@ -47,15 +47,23 @@ impl CatalogQuery {
         #[graphql(desc = "Language of the category names. Default: the site's language.")]
         locale: Option<LocaleTag>,
     ) -> Result<Connection<String, Product>> {
-        let (page, found) = operations::products(app(context), by, paging(context)?).await?;
+        let (page, found) = operations::list(app(context), by, paging(context)?).await?;
         let position = |(position, _): &(Vec<_>, _)| position.clone();
         Ok(page.connection(found, position, |(_, product)| Product::of(product, locale.clone())))
     }
 }
 
-/// The written product as clients see it.
-fn shown<U>(written: Result<ProductDocument, Stop<U>>) -> Result<StoredProduct, Stop<U>> {
-    Ok(StoredProduct::of(&written?)?)
+/// The written product as an object of its GraphQL type.
+fn shown<U>(written: Result<ProductDocument, Stop<U>>) -> Result<U, Stop<U>>
+where
+    U: From<Album> + From<Film> + From<Book> + From<GenericProduct>,
+{
+    Ok(match Product::of(StoredProduct::of(&written?)?, None) {
+        Product::Album(album) => album.into(),
+        Product::Film(film) => film.into(),
+        Product::Book(book) => book.into(),
+        Product::GenericProduct(product) => product.into(),
+    })
 }
 
 mutations! {

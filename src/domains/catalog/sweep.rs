@@ -3,7 +3,11 @@
 
 use mongodb::bson::DateTime;
 
-use super::{documents::ProductDocument, operations::finish, store};
+use super::{
+    documents::ProductDocument,
+    operations::finish,
+    store::{self, products},
+};
 use crate::{app::App, domains::comments, error::Error, flow::Sweep};
 
 /// Maximum number of documents per pass and kind.
@@ -13,7 +17,7 @@ const LIMIT: i64 = 100;
 pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let before = sweep.quiet();
     let sku = |product: &ProductDocument| product.sku.clone();
-    let products = app.collection::<ProductDocument>();
+    let products = products(app);
     for index in [("copying.at", "copying"), ("outbox.at", "outbox")] {
         let left = products.list_older(index, before, LIMIT).await;
         sweep.each(left, sku, |product| async move { finish_one(app, &product.sku).await }).await;
@@ -27,13 +31,13 @@ async fn remove(app: &App, product: &ProductDocument, before: DateTime) -> Resul
     if let Some(discussion) = &product.discussion {
         comments::operations::forget(app, &discussion.id).await?;
     }
-    Ok(store::remove(app, &product.sku, before).await.decided()?.is_some())
+    store::remove(app, &product.sku, before).await
 }
 
 /// Finishes a product. It is read again within the attempt, because the list may be older.
 async fn finish_one(app: &App, sku: &str) -> Result<bool, Error> {
     let attempt = app.begin().await?;
-    if let Some(product) = store::find(app, sku).await? {
+    if let Some(product) = products(app).get_settled(sku).await? {
         finish(app, &attempt, product).await?;
     }
     Ok(true)

@@ -47,12 +47,13 @@ view! {
         "categories" => pub categories: Later<'a, Vec<CategoryCopyView<'a>>>,
         "contributors" => pub contributors: Later<'a, Vec<ContributorView<'a>>>,
         "discussion" => pub discussion: Later<'a, Option<Owned<Box<DiscussionSummary>>>>,
-        "nonce" => pub nonce: &'a str,
+        "nonce" => pub content_version: &'a str,
         "deletedAt" => pub deleted_at: Option<DateTime>,
         "v" => pub v: Version<1>,
     }
 
-    /// The view of [`Details`](super::documents::Details).
+    /// The own data of albums, films and books, as [`AlbumInput`](super::types::AlbumInput) and its siblings
+    /// declare it.
     #[derive(Debug, Default)]
     pub struct DetailsView<'a> {
         "genres" => pub genres: Vec<&'a str>,

@@ -1,6 +1,6 @@
 //! Stored documents of people.
 
-use async_graphql::SimpleObject;
+use async_graphql::{ID, SimpleObject};
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Serialize};
 
@@ -42,20 +42,23 @@ pub struct PersonAddress {
     pub country: String,
 }
 
-/// The copy of a product's credits of a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// A product that a person contributed to.
+// The copy of the product's credits of the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, SimpleObject)]
 pub struct Work {
     /// SKU of the product.
-    pub sku: String,
+    pub sku: ID,
+    /// Title of the product.
     pub title: String,
-    /// The person's roles in it; empty in a tombstone.
+    /// Roles of the person in the product, such as `author`.
     pub roles: Vec<String>,
     /// Version of the product when it was copied.
+    #[graphql(skip)]
     pub version: i64,
-    /// Server time at which the entry became a tombstone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stone_at: Option<DateTime>,
+    /// Server time at which the entry became a tombstone, which has no roles.
+    #[graphql(skip)]
+    #[serde(default, rename = "stoneAt", skip_serializing_if = "Option::is_none")]
+    pub removed_at: Option<DateTime>,
 }
 
 /// Outbox entry: a name that is still to be written to the products.

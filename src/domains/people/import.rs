@@ -63,15 +63,13 @@ pub async fn import(
     app: &App,
     lines: &[ImportPerson],
 ) -> Result<Vec<Result<(), InvalidInput>>, Error> {
-    let mut answers = Vec::with_capacity(lines.len());
     let mut people = Vec::new();
-    for line in lines {
-        answers.push(checked(app, line).map(|person| people.push(person)));
-    }
-    let there = store::insert_all(app, people.clone()).await?;
-    let there = there.into_iter().map(|position| &people[position]);
-    let found: Vec<(&PersonDocument, Option<PersonDocument>)> = stream::iter(there)
-        .map(async |line| Ok::<_, Error>((line, store::find(app, &line.id).await?)))
+    let each = |line| checked(app, line).map(|person| people.push(person));
+    let answers = lines.iter().map(each).collect();
+    let existing = store::people(app).insert_many(people.clone()).await?;
+    let existing = existing.into_iter().map(|position| &people[position]);
+    let found: Vec<(&PersonDocument, Option<PersonDocument>)> = stream::iter(existing)
+        .map(async |line| Ok::<_, Error>((line, store::people(app).get_settled(&line.id).await?)))
         .buffered(AT_ONCE)
         .try_collect()
         .await?;
@@ -107,7 +105,7 @@ async fn change(app: &App, line: &PersonDocument) -> Result<(), Error> {
     let gone = || Error::internal("an imported person is gone");
     set_name(app, &line.id, &line.name).await?.ok_or_else(gone)?;
     if line.address.is_some() {
-        let set = store::set_address(app, &line.id, line.address.as_ref()).await;
+        let set = store::set_address(app, &line.id, line.address.as_ref()).apply().await;
         set.decided()?.ok_or_else(gone)?;
     }
     Ok(())

@@ -5,10 +5,8 @@ use crate::{app::App, error::Error, graphql::input, invariants::Report};
 
 /// Checks that copies of names equal the record, and that `nameKey` equals the name in lower case.
 pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
-    report.rule("people: every product's copy of a name equals the person's name");
-    for wrong in store::list_wrong_names(app).await? {
-        report.broken(format!("{wrong}"));
-    }
+    let rule = "people: every product's copy of a name equals the person's name";
+    report.add(rule, store::list_wrong_names(app).await?);
     report.rule("people: the key by which a name is found is the name in lower case");
     let each = |person: PersonDocument| {
         if person.name_key != input::folded(&person.name) {
@@ -16,5 +14,5 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
         }
         Ok(())
     };
-    app.collection().for_each(each).await
+    store::people(app).for_each(each).await
 }

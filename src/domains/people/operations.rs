@@ -37,7 +37,7 @@ pub const WORKS: i64 = 2_000;
 /// One person.
 pub async fn person(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
     let Ok(id) = input::id(NodeKind::Person, id) else { return Ok(None) };
-    store::find(app, &id).await
+    store::people(app).get_settled(&id).await
 }
 
 /// People whose name begins with `prefix`, by name.
@@ -65,10 +65,10 @@ pub async fn create_person(
     let op = cx.op(&[subject, "createPerson"], input.idempotency_key.as_ref(), &*input);
     let CreatePersonInput { name, address, .. } = input.into_inner();
     let person = fresh(op.id, name, address.map(PersonAddress::from), op.input);
-    if store::insert(&cx, person.clone()).await.decided()?.is_some() {
+    if store::people(&cx).insert(person.clone()).await.decided()?.is_some() {
         return Ok(person);
     }
-    match store::find(&cx, &person.id).await? {
+    match store::people(&cx).get_settled(&person.id).await? {
         Some(found) if found.origin == person.origin => Ok(found),
         Some(_) => Err(Conflict::other_input().into()),
         None => Err(Error::internal("a person's id was taken and isn't there").into()),
@@ -112,10 +112,10 @@ pub(super) async fn set_name(
     name: &str,
 ) -> Result<Option<PersonDocument>, Error> {
     let attempt = app.begin().await?;
-    if let Some(renamed) = store::rename(app, id, name, &attempt).await.decided()? {
+    if let Some(renamed) = store::rename(app, id, name).within(&attempt).apply().await.decided()? {
         return spread(app, renamed).await.map(Some);
     }
-    match store::find(app, id).await? {
+    match store::people(app).get_settled(id).await? {
         None => Ok(None),
         // The person has that name: a repeat applies the outbox that the first call left.
         Some(person) if person.name == name => spread(app, person).await.map(Some),
@@ -132,7 +132,7 @@ pub(super) async fn spread(app: &App, person: PersonDocument) -> Result<PersonDo
         return Ok(person);
     }
     store::spread_name(app, &person).await?;
-    Ok(store::settle(app, &person).await.decided()?.unwrap_or(person))
+    Ok(store::settle(app, &person).apply().await.decided()?.unwrap_or(person))
 }
 
 /// Sets or removes the address. No document has a copy of it.
@@ -142,7 +142,7 @@ pub async fn set_person_address(
 ) -> Result<PersonDocument, Stop<SetPersonAddressResult>> {
     let SetPersonAddressInput { person_id: id, address } = input.checked()?.into_inner();
     let address = address.map(PersonAddress::from);
-    let person = store::set_address(&cx, &id, address.as_ref()).await.decided()?;
+    let person = store::set_address(&cx, &id, address.as_ref()).apply().await.decided()?;
     Ok(person.ok_or_else(|| NotFound::of(NodeKind::Person, &id))?)
 }
 
@@ -152,11 +152,12 @@ pub async fn set_person_address(
 /// # Errors
 /// The outcome is unknown, or the attempt is over: the entry has to be applied again.
 pub async fn apply_work(app: &App, id: &str, work: &Work, attempt: &Attempt) -> Result<(), Error> {
-    if store::write_work(app, id, work, attempt).await.decided()?.is_some() {
+    let written = store::write_work(app, id, work).within(attempt).apply().await;
+    if written.decided()?.is_some() {
         return Ok(());
     }
     let as_new = |there: &Work| there.sku == work.sku && there.version >= work.version;
-    match store::find(app, id).await? {
+    match store::people(app).get_settled(id).await? {
         None => Ok(()),
         Some(person) if person.works.iter().any(as_new) => Ok(()),
         Some(_) => Err(attempt.overdue()),

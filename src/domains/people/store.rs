@@ -9,30 +9,20 @@ use crate::{
     flow::Attempt,
     graphql::{input, page::Page},
     mongo::{
-        Outcome,
+        Collection,
         collection::List,
         copies::CopyPath,
         expression::{append, array, filter, literal, starts_with, stored, whole},
+        guarded::Guarded,
     },
 };
 
 /// The array of the copies of names in products. Its index begins with `contributors.personId`.
 const NAMES: CopyPath = CopyPath { array: "contributors", key: "personId", version: "nv" };
 
-pub(super) async fn find(app: &App, id: &str) -> Result<Option<PersonDocument>, Error> {
-    app.collection::<PersonDocument>().get_settled(id).await
-}
-
-pub(super) async fn insert(app: &App, person: PersonDocument) -> Outcome<()> {
-    app.collection().insert(person).await
-}
-
-/// Inserts many people; returns the positions of those that exist already.
-pub(super) async fn insert_all(
-    app: &App,
-    people: Vec<PersonDocument>,
-) -> Result<Vec<usize>, Error> {
-    app.collection::<PersonDocument>().insert_many(people).await
+/// The collection of the people.
+pub(super) fn people(app: &App) -> Collection<PersonDocument> {
+    app.collection()
 }
 
 /// People whose name begins with a prefix, by name.
@@ -42,7 +32,7 @@ pub(super) async fn list_by_name(
     page: &Page,
 ) -> Result<Vec<PersonDocument>, Error> {
     let list = page.list(doc! { "nameKey": starts_with(prefix) });
-    app.collection().list(List { hint: Some("name"), ..list }).await
+    people(app).list(List { hint: Some("name"), ..list }).await
 }
 
 /// Names of these people, read with majority concern. People that don't exist are absent.
@@ -55,22 +45,16 @@ pub async fn list_names(app: &App, ids: &[String]) -> Result<Vec<PersonName>, Er
 }
 
 /// Changes the name unless it is the same, and adds the change to the outbox.
-pub(super) async fn rename(
-    app: &App,
-    id: &str,
-    name: &str,
-    attempt: &Attempt,
-) -> Outcome<PersonDocument> {
+pub(super) fn rename(app: &App, id: &str, name: &str) -> Guarded<PersonDocument> {
     let next = doc! { "$add": ["$version", 1_i64] };
     let due = whole(doc! { "version": next.clone(), "at": "$$NOW" });
-    let update = doc! { "$set": {
+    let set = doc! {
         "name": literal(name),
         "nameKey": literal(input::folded(name)),
         "version": next,
         "outbox": append(array("outbox"), vec![due]),
-    } };
-    let guard = doc! { "_id": id, "name": { "$ne": name } };
-    app.collection().guarded(guard, vec![update]).within(attempt).apply().await
+    };
+    people(app).set(doc! { "_id": id, "name": { "$ne": name } }, set)
 }
 
 /// Writes the name into every copy with a lower version.
@@ -80,34 +64,30 @@ pub(super) async fn spread_name(app: &App, person: &PersonDocument) -> Result<u6
 }
 
 /// Removes the outbox entries that the person was read with.
-pub(super) async fn settle(app: &App, person: &PersonDocument) -> Outcome<PersonDocument> {
+pub(super) fn settle(app: &App, person: &PersonDocument) -> Guarded<PersonDocument> {
     let versions: Vec<i64> = person.outbox.iter().map(|due| due.version).collect();
     let update = doc! { "$pull": { "outbox": { "version": { "$in": versions } } } };
-    app.collection().guarded(doc! { "_id": &person.id }, update).apply().await
+    people(app).guarded(doc! { "_id": &person.id }, update)
 }
 
 /// Sets the address, or removes it.
-pub(super) async fn set_address(
+pub(super) fn set_address(
     app: &App,
     id: &str,
     address: Option<&PersonAddress>,
-) -> Outcome<PersonDocument> {
+) -> Guarded<PersonDocument> {
     let set = |address| doc! { "$set": { "address": stored(address) } };
     let update = address.map_or_else(|| doc! { "$unset": { "address": 1 } }, set);
-    app.collection().guarded(doc! { "_id": id }, update).apply().await
+    people(app).guarded(doc! { "_id": id }, update)
 }
 
 /// Writes the work as a whole if there is no entry of its product, or one with a lower version.
-pub(super) async fn write_work(
-    app: &App,
-    id: &str,
-    work: &Work,
-    attempt: &Attempt,
-) -> Outcome<PersonDocument> {
-    let as_new = doc! { "sku": &work.sku, "version": { "$gte": work.version } };
+pub(super) fn write_work(app: &App, id: &str, work: &Work) -> Guarded<PersonDocument> {
+    let sku = work.sku.as_str();
+    let as_new = doc! { "sku": sku, "version": { "$gte": work.version } };
     let guard = doc! { "_id": id, "works": { "$not": { "$elemMatch": as_new } } };
     let mut entry = doc! {
-        "sku": literal(&work.sku),
+        "sku": literal(sku),
         "title": literal(&work.title),
         "roles": literal(work.roles.clone()),
         "version": work.version,
@@ -115,9 +95,8 @@ pub(super) async fn write_work(
     if work.roles.is_empty() {
         entry.insert("stoneAt", "$$NOW");
     }
-    let others = filter(array("works"), doc! { "$ne": ["$$this.sku", literal(&work.sku)] });
-    let update = doc! { "$set": { "works": append(others, vec![whole(entry)]) } };
-    app.collection().guarded(guard, vec![update]).within(attempt).apply().await
+    let others = filter(array("works"), doc! { "$ne": ["$$this.sku", literal(sku)] });
+    people(app).set(guard, doc! { "works": append(others, vec![whole(entry)]) })
 }
 
 /// Like [`apply_work`](super::operations::apply_work) for many people, each with one work per product. Returns
@@ -142,14 +121,14 @@ pub async fn apply_first_works(
         let guard = doc! { "_id": id, "works.sku": { "$nin": skus } };
         (guard, vec![doc! { "$set": { "works": append(array("works"), entries) } }])
     });
-    app.collection::<PersonDocument>().update_each(updates.collect(), attempt).await
+    people(app).update_each(updates.collect(), attempt).await
 }
 
 /// Removes the tombstones from before `before`; returns how many people had one.
 pub(super) async fn remove_tombstones(app: &App, before: DateTime) -> Result<u64, Error> {
     let filter = doc! { "works.stoneAt": { "$lt": before } };
     let update = doc! { "$pull": { "works": { "stoneAt": { "$lt": before } } } };
-    app.collection::<PersonDocument>().update_many(filter, update, vec![]).await
+    people(app).update_many(filter, update, vec![]).await
 }
 
 /// Copies of names that differ from the record.

@@ -1,9 +1,9 @@
 //! GraphQL types of people.
 
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{ID, Object};
 
 use super::{
-    documents::{PersonAddress, PersonDocument},
+    documents::{PersonAddress, PersonDocument, Work},
     operations::NAME,
 };
 use crate::{
@@ -48,21 +48,9 @@ impl Person {
     }
 
     /// Products that the person contributed to. The one whose credit changed last comes last.
-    async fn works(&self) -> Vec<Work> {
-        let works = self.0.works.iter().filter(|work| !work.roles.is_empty()).cloned();
-        works.map(|work| Work { sku: ID(work.sku), title: work.title, roles: work.roles }).collect()
+    async fn works(&self) -> Vec<&Work> {
+        self.0.works.iter().filter(|work| !work.roles.is_empty()).collect()
     }
-}
-
-/// A product that a person contributed to.
-#[derive(Debug, SimpleObject)]
-pub struct Work {
-    /// SKU of the product.
-    sku: ID,
-    /// Title of the product.
-    title: String,
-    /// Roles of the person in the product, such as `author`.
-    roles: Vec<String>,
 }
 
 input! {
@@ -78,9 +66,7 @@ input! {
     }
 
     /// Postal address of a person.
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct PersonAddressInput {
+    pub struct PersonAddressInput: Deserialize {
         /// Street, house number and everything else above the line of the city, 1 to 300 characters.
         pub street: String where text(1..=300),
         /// City with its postal code, 1 to 200 characters.

@@ -189,7 +189,7 @@ async fn stones_keep_late_passes_away_and_then_go() {
         title: "A thing".into(),
         roles: vec!["author".into()],
         version: work.get_i64("version").expect("a version") - 1,
-        stone_at: None,
+        removed_at: None,
     };
     let id = stone.get_str("_id").expect("an id");
     let run = gateway.app.begin().await.expect("a run");

@@ -1,20 +1,36 @@
 //! The content of a product as it is stored, made from a checked input.
 
+use mongodb::bson::{Bson, Document};
+
 use super::super::{
-    documents::{Content, Details, Dimensions, Pricing, Property, Shipping, Track},
+    documents::{Content, Dimensions, Pricing, Shipping},
     types::{
-        AlbumInput, BookInput, DimensionsInput, FilmInput, GenericProductInput, PricingInput,
-        ProductContentInput, ProductDetailsInput, PropertyInput, ShippingInput, TrackInput,
+        DimensionsInput, PricingInput, ProductContentInput, ProductDetailsInput, ShippingInput,
     },
 };
 use crate::{
     app::App,
     graphql::{input, scalars::LocaleTag},
+    mongo::expression::stored_fields,
 };
 
 impl Content {
     pub(crate) fn of(app: &App, content: ProductContentInput) -> Self {
-        let (kind, details, properties) = stored_details(content.details);
+        let mut properties = Vec::new();
+        let (kind, details) = match content.details {
+            ProductDetailsInput::Album(album) => ("album".to_owned(), stored_fields(&album)),
+            ProductDetailsInput::Film(film) => ("film".to_owned(), stored_fields(&film)),
+            ProductDetailsInput::Book(book) => ("book".to_owned(), stored_fields(&book)),
+            ProductDetailsInput::Generic(generic) => {
+                properties = generic.properties;
+                (generic.kind.into(), Document::new())
+            }
+        };
+        let size = |DimensionsInput { width, height, depth }| Dimensions { width, height, depth };
+        let shipping = |ShippingInput { weight, dimensions }| Shipping {
+            weight: weight.into(),
+            dimensions: dimensions.map(size),
+        };
         Self {
             kind,
             title_key: input::folded(&content.title),
@@ -25,45 +41,10 @@ impl Content {
             language: content.language,
             asin: content.asin,
             issued: content.issue_date.map(String::from).unwrap_or_default(),
-            shipping: content.shipping.map(Shipping::from),
-            details,
+            shipping: content.shipping.map(shipping),
+            details: without_blanks(details),
             properties,
         }
-    }
-}
-
-/// The type of a product, its data and its properties.
-fn stored_details(details: ProductDetailsInput) -> (String, Details, Vec<Property>) {
-    let (kind, details) = match details {
-        ProductDetailsInput::Album(AlbumInput { genres, label, tracks }) => {
-            let track = |TrackInput { title, seconds }| Track { title, seconds };
-            let tracks = tracks.into_iter().map(track).collect();
-            ("album", Details { genres, label, tracks, ..Details::default() })
-        }
-        ProductDetailsInput::Film(FilmInput { genres, certificate, aspect_ratio }) => {
-            ("film", Details { genres, certificate, aspect_ratio, ..Details::default() })
-        }
-        ProductDetailsInput::Book(BookInput { isbn, pages }) => {
-            ("book", Details { isbn, pages, ..Details::default() })
-        }
-        ProductDetailsInput::Generic(GenericProductInput { kind, properties }) => {
-            let properties = properties.into_iter().map(Property::from).collect();
-            return (kind.into(), Details::default(), properties);
-        }
-    };
-    (kind.to_owned(), details, Vec::new())
-}
-
-impl From<PropertyInput> for Property {
-    fn from(PropertyInput { key, value }: PropertyInput) -> Self {
-        Self { key, value }
-    }
-}
-
-impl From<ShippingInput> for Shipping {
-    fn from(ShippingInput { weight, dimensions }: ShippingInput) -> Self {
-        let size = |DimensionsInput { width, height, depth }| Dimensions { width, height, depth };
-        Self { weight: weight.into(), dimensions: dimensions.map(size) }
     }
 }
 
@@ -71,4 +52,19 @@ impl From<PricingInput> for Pricing {
     fn from(PricingInput { list, retail, currency }: PricingInput) -> Self {
         Self::of(list.0, retail.0, currency)
     }
+}
+
+/// The fields except for nulls and empty lists, also in the elements of lists.
+fn without_blanks(fields: Document) -> Document {
+    let blanks = [Bson::Null, Bson::Array(Vec::new())];
+    let element = |value| match value {
+        Bson::Document(fields) => without_blanks(fields).into(),
+        other => other,
+    };
+    let value = |value| match value {
+        Bson::Array(values) => Bson::Array(values.into_iter().map(element).collect()),
+        other => other,
+    };
+    let fields = fields.into_iter().filter(|(_, value)| !blanks.contains(value));
+    fields.map(|(name, given)| (name, value(given))).collect()
 }

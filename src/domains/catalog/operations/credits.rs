@@ -6,8 +6,8 @@ use super::{
         store,
         types::{CreditPersonInput, CreditPersonResult, UncreditPersonInput, UncreditPersonResult},
     },
-    edits::{begin, demand_room, explained},
-    follow::finish,
+    edits::{demand_room, explained},
+    follow::{finish, write},
 };
 use crate::{
     domains::people::{
@@ -20,6 +20,7 @@ use crate::{
         declared::Input,
         node_id::NodeKind,
         refusals::{InvalidInput, NotFound, Stop},
+        scalars::Slug,
     },
 };
 
@@ -29,7 +30,7 @@ pub async fn credit_person(
     input: CreditPersonInput,
 ) -> Result<ProductDocument, Stop<CreditPersonResult>> {
     let CreditPersonInput { sku, person_id, role } = &*input.checked()?;
-    let (role, token) = (role.as_str(), &cx.ids().random());
+    let token = &cx.ids().random();
     let read = || async {
         let attempt = cx.begin().await?;
         let person = names(&cx, std::slice::from_ref(&person_id.0)).await?.pop();
@@ -38,15 +39,9 @@ pub async fn credit_person(
     decide(read, |attempt: Attempt, person: PersonName| async move {
         let is_full = person.works >= WORKS;
         if !is_full {
-            let contributor = Contributor {
-                person_id: person.id,
-                name: person.name,
-                nv: person.version,
-                role: role.to_owned(),
-            };
-            let credited = store::credit(&cx, sku, &contributor, token, &attempt).await;
-            if let Some(product) = credited.decided()? {
-                return Ok(Step::Done(finish(&cx, &attempt, product).await?));
+            let credit = store::credit(&cx, sku, &Contributor::of(&person, role), token);
+            if let Some(product) = write(&cx, &attempt, credit).await? {
+                return Ok(Step::Done(product));
             }
         }
         let product = explained(&cx, sku).await?;
@@ -74,12 +69,11 @@ pub async fn uncredit_person(
     input: UncreditPersonInput,
 ) -> Result<ProductDocument, Stop<UncreditPersonResult>> {
     let UncreditPersonInput { sku, person_id, role } = &*input.checked()?;
-    let role = role.as_str();
-    let read = || begin(cx);
+    let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
-        let uncredited = store::uncredit(&cx, sku, person_id, role, &attempt).await;
-        if let Some(product) = uncredited.decided()? {
-            return Ok(Step::Done(finish(&cx, &attempt, product).await?));
+        let uncredit = store::uncredit(&cx, sku, person_id, role.as_str());
+        if let Some(product) = write(&cx, &attempt, uncredit).await? {
+            return Ok(Step::Done(product));
         }
         let product = explained(&cx, sku).await?;
         if !is_credited(&product, person_id, role) {
@@ -92,7 +86,7 @@ pub async fn uncredit_person(
     .await
 }
 
-fn is_credited(product: &ProductDocument, person_id: &str, role: &str) -> bool {
-    let mut parts = product.contributors.iter();
-    parts.any(|part| part.person_id == person_id && part.role == role)
+fn is_credited(product: &ProductDocument, person_id: &str, role: &Slug) -> bool {
+    let mut contributors = product.contributors.iter();
+    contributors.any(|one| one.person_id == person_id && one.role == role.as_str())
 }

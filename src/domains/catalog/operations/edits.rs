@@ -5,14 +5,14 @@ use async_graphql::ID;
 use super::{
     super::{
         documents::{Content, Copying, Pricing, ProductDocument, coordinate},
-        store,
+        store::{self, products},
         types::{
             CategorizeProductInput, CategorizeProductResult, CreateProductInput,
             CreateProductResult, SetProductPriceInput, SetProductPriceResult, UpdateProductInput,
             UpdateProductResult,
         },
     },
-    follow::finish,
+    follow::{finish, write},
 };
 use crate::{
     app::App,
@@ -38,10 +38,10 @@ pub async fn create_product(
     let attempt = cx.begin().await?;
     let categories = current_categories(&cx, &input.category_ids).await?;
     let product = new_product(&cx, &attempt, input.into_inner(), categories, origin);
-    if store::insert(&cx, product.clone()).await.decided()?.is_some() {
+    if products(&cx).insert(product.clone()).await.decided()?.is_some() {
         return Ok(finish(&cx, &attempt, product).await?);
     }
-    match store::find(&cx, &product.sku).await? {
+    match products(&cx).get_settled(&product.sku).await? {
         Some(found) if found.deleted_at.is_some() => {
             let message = "a product of this SKU is being removed; try again in a minute";
             Err(InUse::because(message).into())
@@ -61,54 +61,49 @@ fn new_product(
     origin: String,
 ) -> ProductDocument {
     let (content, pricing) = (Content::of(app, input.content), Pricing::from(input.pricing));
-    let begun: Vec<String> = categories.iter().map(|copy| copy.id.clone()).collect();
-    let copying = (!begun.is_empty()).then(|| Copying {
-        token: app.ids().random(),
-        at: attempt.now(),
-        begun,
-    });
-    let plane =
-        content.shipping.map(|shipping| [coordinate(pricing.retail), coordinate(shipping.weight)]);
+    let unconfirmed: Vec<String> = categories.iter().map(|copy| copy.id.clone()).collect();
+    let mark = || Copying { token: app.ids().random(), at: attempt.now(), unconfirmed };
+    let point = |weight| [coordinate(pricing.retail), coordinate(weight)];
     ProductDocument {
         sku: input.sku.0,
         generation: app.ids().random(),
+        plane: content.shipping.map(|shipping| point(shipping.weight)),
         content,
         pricing,
-        plane,
+        copying: (!categories.is_empty()).then(mark),
         categories,
         contributors: Vec::new(),
-        nonce: app.ids().random(),
+        content_version: app.ids().random(),
         version: attempt.now().timestamp_millis(),
         origin,
         outbox: Vec::new(),
-        copying,
         discussion: None,
         deleted_at: None,
         v: Version,
     }
 }
 
-/// Replaces the content, guarded by the nonce that the client read.
+/// Replaces the content, guarded by the version that the client read.
 pub async fn update_product(
     cx: Cx<'_>,
     input: UpdateProductInput,
 ) -> Result<ProductDocument, Stop<UpdateProductResult>> {
     let UpdateProductInput { sku, version, content } = input.checked()?.into_inner();
-    // The next nonce is derived from this one and the content, so it identifies a repeat.
+    // The next version is derived from this one and the content, so it identifies a repeat.
     let digest = cx.op(&["updateProduct"], None, &content).input;
     let next = cx.ids().derived(&["nonce", &sku, &version, &digest]);
     let content = Content::of(&cx, content);
     let attempt = cx.begin().await?;
-    let updated = store::update(&cx, &sku, &version, &next, &content, &attempt).await;
-    if let Some(product) = updated.decided()? {
-        return Ok(finish(&cx, &attempt, product).await?);
+    let update = store::update(&cx, &sku, &version, &next, &content);
+    if let Some(product) = write(&cx, &attempt, update).await? {
+        return Ok(product);
     }
     let product = explained(&cx, &sku).await?;
-    if product.nonce == next {
+    if product.content_version == next {
         return Ok(finish(&cx, &attempt, product).await?);
     }
-    if product.nonce != *version {
-        return Err(Conflict::stale_version(product.nonce).into());
+    if product.content_version != *version {
+        return Err(Conflict::stale_version(product.content_version).into());
     }
     demand_room(&product)?;
     Err(attempt.overdue().into())
@@ -123,9 +118,10 @@ pub async fn set_product_price(
     if input.list.is_none() && input.retail.is_none() {
         return Err(InvalidInput::new("retail", "is missing, and so is `list`").into());
     }
-    let read = || begin(cx);
+    let read = || async { Ok((cx.begin().await?, ())) };
     decide(read, |attempt: Attempt, ()| async move {
-        if let Some(product) = store::set_price(&cx, input, &attempt).await.decided()? {
+        let priced = store::set_price(&cx, input).within(&attempt).apply().await;
+        if let Some(product) = priced.decided()? {
             return Ok(Step::Done(product));
         }
         let product = explained(&cx, &input.sku).await?;
@@ -135,11 +131,6 @@ pub async fn set_product_price(
         Ok(Step::Again)
     })
     .await
-}
-
-/// Begins an attempt on a product that isn't read first.
-pub(super) async fn begin<U>(cx: Cx<'_>) -> Result<(Attempt, ()), Stop<U>> {
-    Ok((cx.begin().await?, ()))
 }
 
 /// Checks that the new price and the rest of the stored one are consistent.
@@ -163,15 +154,14 @@ pub async fn categorize_product(
     cx: Cx<'_>,
     input: CategorizeProductInput,
 ) -> Result<ProductDocument, Stop<CategorizeProductResult>> {
-    let input = input.checked()?;
+    let CategorizeProductInput { sku, category_ids } = &*input.checked()?;
     let attempt = cx.begin().await?;
-    let wanted = current_categories(&cx, &input.category_ids).await?;
-    let token = cx.ids().random();
-    let categorized = store::categorize(&cx, &input.sku, &wanted, &token, &attempt).await;
-    if let Some(product) = categorized.decided()? {
-        return Ok(finish(&cx, &attempt, product).await?);
+    let categories = current_categories(&cx, category_ids).await?;
+    let categorize = store::categorize(&cx, sku, &categories, &cx.ids().random());
+    if let Some(product) = write(&cx, &attempt, categorize).await? {
+        return Ok(product);
     }
-    explained(&cx, &input.sku).await?;
+    explained(&cx, sku).await?;
     Err(attempt.overdue().into())
 }
 
@@ -180,7 +170,8 @@ pub(super) async fn explained<U: From<NotFound>>(
     app: &App,
     sku: &str,
 ) -> Result<ProductDocument, Stop<U>> {
-    let product = store::find(app, sku).await?.filter(|product| product.deleted_at.is_none());
+    let found = products(app).get_settled(sku).await?;
+    let product = found.filter(|product| product.deleted_at.is_none());
     Ok(product.ok_or_else(|| NotFound::new("product", sku))?)
 }
 
@@ -195,16 +186,16 @@ pub(super) fn demand_room(product: &ProductDocument) -> Result<(), Error> {
 /// Current copies of the categories with these `_id`s.
 async fn current_categories<U: From<NotFound>>(
     app: &App,
-    wanted: &[ID],
+    ids: &[ID],
 ) -> Result<Vec<CategoryCopy>, Stop<U>> {
-    if wanted.is_empty() {
+    if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let wanted: Vec<String> = wanted.iter().map(|id| id.0.clone()).collect();
-    let copies = categories::operations::copies(app, &wanted).await?;
-    let copy = |id: &String| {
-        let copy = copies.iter().find(|copy| copy.id == *id).cloned();
-        Ok(copy.ok_or_else(|| NotFound::of(NodeKind::Category, id))?)
-    };
-    wanted.iter().map(copy).collect()
+    let ids: Vec<String> = ids.iter().map(|id| id.0.clone()).collect();
+    let copies = categories::operations::copies(app, &ids).await?;
+    match ids.iter().find(|id| !copies.iter().any(|copy| copy.id == **id)) {
+        Some(missing) => Err(NotFound::of(NodeKind::Category, missing).into()),
+        // They have the order of their ids.
+        None => Ok(copies),
+    }
 }

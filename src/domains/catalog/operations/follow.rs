@@ -8,7 +8,7 @@ use std::{
 
 use super::super::{
     documents::{Copying, ProductDocument},
-    store::{self, Corrections},
+    store,
 };
 use crate::{
     app::App,
@@ -18,10 +18,26 @@ use crate::{
     },
     error::Error,
     flow::Attempt,
+    mongo::guarded::Guarded,
 };
 
 /// Polling interval while the deletion of a category isn't committed or refused yet.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Applies a write within the attempt, and finishes the work that it makes pending. `None` if it was refused.
+///
+/// # Errors
+/// The outcome is unknown, or that of [`finish`].
+pub(crate) async fn write(
+    app: &App,
+    attempt: &Attempt,
+    write: Guarded<ProductDocument>,
+) -> Result<Option<ProductDocument>, Error> {
+    match write.within(attempt).apply().await.decided()? {
+        Some(product) => finish(app, attempt, product).await.map(Some),
+        None => Ok(None),
+    }
+}
 
 /// Finishes the pending work of a product. The first caller, a repeat and a sweep do the same.
 ///
@@ -42,8 +58,7 @@ pub(crate) async fn finish(
     for (person, work) in due_works(&product) {
         people::operations::apply_work(app, person, &work, attempt).await?;
     }
-    let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
-    Ok(store::settle(app, &product.sku, &versions).await.decided()?.unwrap_or(product))
+    Ok(store::settle(app, &product).apply().await.decided()?.unwrap_or(product))
 }
 
 /// Reads the records of the product's copies again, corrects older copies and removes the mark.
@@ -54,12 +69,11 @@ async fn check_again(
     product: ProductDocument,
 ) -> Result<ProductDocument, Error> {
     let ids: Vec<String> = product.categories.iter().map(|copy| copy.id.clone()).collect();
-    let people: BTreeSet<&String> =
-        product.contributors.iter().map(|part| &part.person_id).collect();
-    let people: Vec<String> = people.into_iter().cloned().collect();
+    let people = product.contributors.iter().map(|contributor| contributor.person_id.clone());
+    let people = Vec::from_iter(people.collect::<BTreeSet<_>>());
     let categories = async {
         loop {
-            match categories::operations::decided_copies(app, &ids, &mark.begun).await? {
+            match categories::operations::decided_copies(app, &ids, &mark.unconfirmed).await? {
                 Some(copies) => return Ok(copies),
                 None if attempt.is_over() => return Err(attempt.overdue()),
                 None => tokio::time::sleep(LOOK).await,
@@ -68,11 +82,7 @@ async fn check_again(
     };
     let (categories, people) =
         tokio::try_join!(categories, people::operations::names(app, &people))?;
-    let there = |id: &String| categories.iter().any(|copy| copy.id == *id);
-    // A missing category that the product was in before is only marked for a deletion that will be refused.
-    let gone: Vec<String> = mark.begun.iter().filter(|id| !there(id)).cloned().collect();
-    let found = Corrections { categories: &categories, gone: &gone, people: &people };
-    let corrected = store::correct(app, &product.sku, mark, &found).await;
+    let corrected = store::correct(app, &product.sku, mark, &categories, &people).apply().await;
     // A refusal means that a later write put its own mark there. Its caller checks the copies.
     Ok(corrected.decided()?.unwrap_or(product))
 }
@@ -81,13 +91,13 @@ async fn check_again(
 fn due_works(product: &ProductDocument) -> impl Iterator<Item = (&str, Work)> {
     let people: BTreeSet<&String> = product.outbox.iter().flat_map(|due| &due.people).collect();
     people.into_iter().map(|person| {
-        let roles = product.contributors.iter().filter(|part| part.person_id == *person);
+        let roles = product.contributors.iter().filter(|one| one.person_id == *person);
         let work = Work {
-            sku: product.sku.clone(),
+            sku: product.sku.as_str().into(),
             title: product.content.title.clone(),
-            roles: roles.map(|part| part.role.clone()).collect(),
+            roles: roles.map(|one| one.role.clone()).collect(),
             version: product.version,
-            stone_at: None,
+            removed_at: None,
         };
         (person.as_str(), work)
     })

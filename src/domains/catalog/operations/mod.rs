@@ -11,25 +11,30 @@ pub(super) use follow::{finish, finish_all};
 
 pub use super::{
     import::import,
-    store::{Offer, find_offer as offer, list as products},
+    store::{Offer, find_offer as offer, list},
 };
-use super::{store, view::StoredProduct};
+use super::{
+    store::{self, products},
+    view::StoredProduct,
+};
 use crate::{
     app::App,
     error::Error,
     flow::Attempt,
     graphql::{input, scalars::LocaleTag},
 };
+use follow::write;
 
 /// The product, unless it was deleted.
 pub async fn product(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
     let Ok(sku) = input::sku(sku) else { return Ok(None) };
-    Ok(store::find_shown(app, &sku).await?.filter(|product| product.get().deleted_at.is_none()))
+    let found = app.collection::<StoredProduct>().get_settled(&sku).await?;
+    Ok(found.filter(|product| product.get().deleted_at.is_none()))
 }
 
 /// Generation of the product with the SKU, also while it is being removed.
 pub async fn generation(app: &App, sku: &str) -> Result<Option<String>, Error> {
-    Ok(store::find(app, sku).await?.map(|product| product.generation))
+    Ok(products(app).get_settled(sku).await?.map(|product| product.generation))
 }
 
 /// Deletes this generation of the product. If it is already gone, nothing changes.
@@ -42,10 +47,11 @@ pub async fn delete(
     generation: &str,
     attempt: &Attempt,
 ) -> Result<(), Error> {
-    if let Some(deleted) = store::mark_deleted(app, sku, generation, attempt).await.decided()? {
-        return finish(app, attempt, deleted).await.map(|_| ());
+    if write(app, attempt, store::mark_deleted(app, sku, generation)).await?.is_some() {
+        return Ok(());
     }
-    match store::find(app, sku).await?.filter(|product| product.generation == generation) {
+    match products(app).get_settled(sku).await? {
+        Some(product) if product.generation != generation => Ok(()),
         Some(product) if product.deleted_at.is_none() => Err(attempt.overdue()),
         Some(product) => finish(app, attempt, product).await.map(|_| ()),
         None => Ok(()),
@@ -60,9 +66,9 @@ pub async fn delete(
 /// Products that were changed before the failure stay changed.
 pub async fn follow_site_locale(app: &App) -> Result<u64, Error> {
     let stemming = LocaleTag::stemming_of(None, &app.config().site_locale);
-    let (mut after, mut changed) = (String::new(), 0);
-    while let Some((upto, number)) = store::set_stemming(app, &after, stemming).await? {
-        (after, changed) = (upto, changed + number);
+    let (mut last, mut changed) = (String::new(), 0);
+    while let Some((next, number)) = store::set_stemming(app, &last, stemming).await? {
+        (last, changed) = (next, changed + number);
     }
     Ok(changed)
 }

@@ -8,56 +8,47 @@ use super::{
         documents::{Content, Contributor, Pricing, ProductDocument},
         types::SetProductPriceInput,
     },
-    begun_of, change, copying, everyone, next_version, outbox_has_room, plane_stage, there,
-    works_due,
+    copying, everyone, existing, next_version, outbox_has_room, plane_stage, products,
+    unconfirmed_of, works_due,
 };
 use crate::{
     app::App,
     domains::categories::CategoryCopy,
     error::Error,
-    flow::Attempt,
     graphql::scalars::Long,
     mongo::{
-        Outcome, Stored,
+        Stored,
         collection::List,
         expression::{array, both, choose, literal, stored, stored_fields},
+        guarded::Guarded,
     },
 };
 
-pub(crate) async fn insert(app: &App, product: ProductDocument) -> Outcome<()> {
-    app.collection().insert(product).await
-}
-
-/// Replaces the content of a product whose nonce is still `nonce`. With a new title, the works of all
+/// Replaces the content of a product whose content is of this version. With a new title, the works of all
 /// contributors become due.
-pub(crate) async fn update(
+pub(crate) fn update(
     app: &App,
     sku: &str,
-    nonce: &str,
-    next_nonce: &str,
+    version: &str,
+    next_version: &str,
     content: &Content,
-    attempt: &Attempt,
-) -> Outcome<ProductDocument> {
-    let guard = both(both(there(sku), doc! { "nonce": nonce }), outbox_has_room());
+) -> Guarded<ProductDocument> {
+    let guard = both(both(existing(sku), doc! { "nonce": version }), outbox_has_room());
     let mut set = content_fields(content, None);
-    set.insert("nonce", literal(next_nonce));
-    change(app, guard, vec![doc! { "$set": set }, plane_stage()], attempt).await
+    set.insert("nonce", literal(next_version));
+    products(app).guarded(guard, vec![doc! { "$set": set }, plane_stage()])
 }
 
 /// Sets prices and derived fields. The guard: the resulting retail price isn't higher than the resulting list
 /// price, and a price that stays keeps its currency.
-pub(crate) async fn set_price(
-    app: &App,
-    new: &SetProductPriceInput,
-    attempt: &Attempt,
-) -> Outcome<ProductDocument> {
+pub(crate) fn set_price(app: &App, new: &SetProductPriceInput) -> Guarded<ProductDocument> {
     let amount = |given: Option<Long>, field: &str| {
         given.map_or(Bson::from(field), |Long(amount)| literal(amount))
     };
     let list = amount(new.list, "$pricing.list");
     let retail = amount(new.retail, "$pricing.retail");
     let is_ordered = doc! { "$expr": { "$lte": [retail.clone(), list.clone()] } };
-    let mut guard = both(there(&new.sku), is_ordered);
+    let mut guard = both(existing(&new.sku), is_ordered);
     let mut pricing = doc! { "pricing.list": list, "pricing.retail": retail };
     if let Some(currency) = new.currency {
         if new.list.is_none() || new.retail.is_none() {
@@ -65,8 +56,7 @@ pub(crate) async fn set_price(
         }
         pricing.insert("pricing.currency", literal(currency.code()));
     }
-    let update = vec![doc! { "$set": pricing }, savings_stage(), plane_stage()];
-    change(app, guard, update, attempt).await
+    products(app).guarded(guard, vec![doc! { "$set": pricing }, savings_stage(), plane_stage()])
 }
 
 /// Pipeline stage that computes savings and percentage from the two prices.
@@ -82,18 +72,17 @@ fn savings_stage() -> Document {
 }
 
 /// Replaces the categories, and marks the product as copying them.
-pub(crate) async fn categorize(
+pub(crate) fn categorize(
     app: &App,
     sku: &str,
     categories: &[CategoryCopy],
     token: &str,
-    attempt: &Attempt,
-) -> Outcome<ProductDocument> {
+) -> Guarded<ProductDocument> {
     let mut set = doc! { "categories": literal(stored(&categories)) };
     if !categories.is_empty() {
-        set.insert("copying", copying(token, begun_of(categories)));
+        set.insert("copying", copying(token, unconfirmed_of(categories)));
     }
-    change(app, there(sku), vec![doc! { "$set": set }], attempt).await
+    products(app).guarded(existing(sku), vec![doc! { "$set": set }])
 }
 
 /// One product of a bulk import.
@@ -107,43 +96,36 @@ pub(crate) struct Imported {
     pub(crate) contributors: Option<Vec<Contributor>>,
     /// Digest of the line.
     pub(crate) origin: String,
-    /// Generation, if the product doesn't exist yet.
-    pub(crate) generation: String,
-    pub(crate) nonce: String,
 }
 
 /// Inserts products, or replaces content, price and categories of existing ones, and their contributors if
 /// given. Returns the positions of products that are being removed.
 pub(crate) async fn import(
     app: &App,
-    products: &[Imported],
+    imported: &[Imported],
     token: &str,
 ) -> Result<Vec<usize>, Error> {
-    let updates = products
-        .iter()
-        .map(|product| {
-            let made_by = product.contributors.as_deref();
-            let mut set = content_fields(&product.content, made_by);
-            set.extend(doc! {
-                "pricing": literal(stored(&product.pricing)),
-                "categories": literal(stored(&product.categories)),
-                "contributors": match made_by {
-                    Some(contributors) => literal(stored(&contributors)),
-                    None => array("contributors"),
-                },
-                "incarnation": { "$ifNull": ["$incarnation", literal(&product.generation)] },
-                "nonce": literal(&product.nonce),
-                "origin": literal(&product.origin),
-                "v": 1,
-            });
-            if !product.categories.is_empty() || made_by.is_some_and(|all| !all.is_empty()) {
-                let begun = begun_of(&product.categories);
-                set.insert("copying", copying(token, begun));
-            }
-            (there(&product.sku), vec![doc! { "$set": set }, plane_stage()])
-        })
-        .collect();
-    app.collection::<ProductDocument>().upsert_each(updates).await
+    let update = |product: &Imported| {
+        let contributors = product.contributors.as_deref();
+        let mut set = content_fields(&product.content, contributors);
+        set.extend(doc! {
+            "pricing": literal(stored(&product.pricing)),
+            "categories": literal(stored(&product.categories)),
+            "contributors": match contributors {
+                Some(contributors) => literal(stored(&contributors)),
+                None => array("contributors"),
+            },
+            "incarnation": { "$ifNull": ["$incarnation", literal(app.ids().random())] },
+            "nonce": literal(app.ids().random()),
+            "origin": literal(&product.origin),
+            "v": 1,
+        });
+        if !product.categories.is_empty() || contributors.is_some_and(|all| !all.is_empty()) {
+            set.insert("copying", copying(token, unconfirmed_of(&product.categories)));
+        }
+        (existing(&product.sku), vec![doc! { "$set": set }, plane_stage()])
+    };
+    products(app).upsert_each(imported.iter().map(update).collect()).await
 }
 
 /// Removes the mark of one bulk import after its copies were checked: the categories, and the names in the
@@ -158,7 +140,7 @@ pub(crate) async fn unmark_all(
     let is_checked = doc! { "$or": [{ "contributors": [] }, { "_id": { "$in": renamed } }] };
     let filter = both(doc! { "_id": { "$in": skus }, "copying.token": token }, is_checked);
     let update = doc! { "$unset": { "copying": 1 } };
-    app.collection::<ProductDocument>().update_many(filter, update, vec![]).await?;
+    products(app).update_many(filter, update, vec![]).await?;
     Ok(())
 }
 
@@ -195,20 +177,20 @@ pub(crate) async fn set_stemming(
         "stemming": { "$ne": stemming },
     };
     let update = doc! { "$set": { "stemming": stemming } };
-    let changed = app.collection::<ProductDocument>().update_many(filter, update, vec![]).await?;
+    let changed = products(app).update_many(filter, update, vec![]).await?;
     Ok(Some((upto, changed)))
 }
 
 /// The fields to set for a content. `version` and `outbox` change if the title or the contributors change.
-fn content_fields(content: &Content, made_by: Option<&[Contributor]>) -> Document {
-    let retitled = doc! { "$ne": ["$title", literal(&content.title)] };
-    let (works_change, concerned) = match made_by {
-        None => (retitled, everyone()),
+fn content_fields(content: &Content, contributors: Option<&[Contributor]>) -> Document {
+    let is_retitled = doc! { "$ne": ["$title", literal(&content.title)] };
+    let (works_change, people) = match contributors {
+        None => (is_retitled, everyone()),
         Some(all) => {
-            let others = doc! { "$ne": [array("contributors"), literal(stored(&all))] };
+            let are_others = doc! { "$ne": [array("contributors"), literal(stored(&all))] };
             let people: Vec<Bson> = all.iter().map(|one| Bson::from(&one.person_id)).collect();
-            let all = doc! { "$setUnion": [everyone(), literal(people)] };
-            (doc! { "$or": [retitled, others] }, Bson::Document(all))
+            let people = doc! { "$setUnion": [everyone(), literal(people)] };
+            (doc! { "$or": [is_retitled, are_others] }, Bson::Document(people))
         }
     };
     let literals = stored_fields(content).into_iter().map(|(field, value)| (field, literal(value)));
@@ -219,7 +201,7 @@ fn content_fields(content: &Content, made_by: Option<&[Contributor]>) -> Documen
     let nobody = Bson::Array(vec![]);
     fields.extend(doc! {
         "version": choose(works_change.clone(), next_version(), "$version"),
-        "outbox": works_due(choose(works_change, concerned, nobody)),
+        "outbox": works_due(choose(works_change, people, nobody)),
     });
     fields
 }

@@ -4,8 +4,8 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
     super::documents::{Contributor, Copying, ProductDocument},
-    CONTRIBUTORS, begun, change, copying, everyone, next_version, outbox_has_room, there,
-    works_due,
+    CONTRIBUTORS, copying, everyone, existing, next_version, outbox_has_room, products,
+    unconfirmed, works_due,
 };
 use crate::{
     app::App,
@@ -13,45 +13,43 @@ use crate::{
     error::Error,
     flow::Attempt,
     mongo::{
-        Outcome,
         expression::{append, array, both, choose, filter, literal, map, stored},
+        guarded::Guarded,
     },
 };
 
 /// Adds a contributor who isn't there in this role. The works of that person become due.
-pub(crate) async fn credit(
+pub(crate) fn credit(
     app: &App,
     sku: &str,
     contributor: &Contributor,
     token: &str,
-    attempt: &Attempt,
-) -> Outcome<ProductDocument> {
+) -> Guarded<ProductDocument> {
     let Contributor { person_id, role, .. } = contributor;
     let same = doc! { "personId": person_id, "role": role };
     let is_new = doc! {
         "contributors": { "$not": { "$elemMatch": same } },
         format!("contributors.{}", CONTRIBUTORS - 1): { "$exists": false },
     };
-    let guard = both(both(there(sku), is_new), outbox_has_room());
     let update = doc! { "$set": {
         "contributors": append(array("contributors"), vec![literal(stored(contributor))]),
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
-        "copying": copying(token, begun()),
+        "copying": copying(token, unconfirmed()),
     } };
-    change(app, guard, vec![update], attempt).await
+    let guard = both(both(existing(sku), is_new), outbox_has_room());
+    products(app).guarded(guard, vec![update])
 }
 
 /// Removes a contributor who is there in this role. The works of that person become due.
-pub(crate) async fn uncredit(
+pub(crate) fn uncredit(
     app: &App,
     sku: &str,
     person_id: &str,
     role: &str,
-    attempt: &Attempt,
-) -> Outcome<ProductDocument> {
+) -> Guarded<ProductDocument> {
     let same = doc! { "personId": person_id, "role": role };
-    let guard = both(there(sku), doc! { "contributors": { "$elemMatch": same } });
+    let is_credited = doc! { "contributors": { "$elemMatch": same } };
     let other = doc! { "$or": [
         { "$ne": ["$$this.personId", literal(person_id)] },
         { "$ne": ["$$this.role", literal(role)] },
@@ -61,43 +59,34 @@ pub(crate) async fn uncredit(
         "version": next_version(),
         "outbox": works_due(vec![literal(person_id)]),
     } };
-    change(app, both(guard, outbox_has_room()), vec![update], attempt).await
+    let guard = both(both(existing(sku), is_credited), outbox_has_room());
+    products(app).guarded(guard, vec![update])
 }
 
-/// The records of a product's copies as they were read again.
-#[derive(Debug)]
-pub(crate) struct Corrections<'a> {
-    /// Its categories, current.
-    pub(crate) categories: &'a [CategoryCopy],
-    /// Its categories that are gone.
-    pub(crate) gone: &'a [String],
-    /// Its people, current.
-    pub(crate) people: &'a [PersonName],
-}
-
-/// Corrects copies of a lower version, withdraws categories that are gone, and removes the mark. Guarded by
-/// the mark being the same.
-pub(crate) async fn correct(
+/// Replaces copies by those of `categories` and `people` that have a higher version, withdraws unconfirmed
+/// categories that are gone, and removes the mark. Guarded by the mark being the same.
+pub(crate) fn correct(
     app: &App,
     sku: &str,
     mark: &Copying,
-    found: &Corrections<'_>,
-) -> Outcome<ProductDocument> {
+    categories: &[CategoryCopy],
+    people: &[PersonName],
+) -> Guarded<ProductDocument> {
+    // A missing category that the product was in before is only marked for a deletion that will be refused.
+    let is_gone = |id: &&String| !categories.iter().any(|copy| copy.id == **id);
+    let gone: Vec<String> = mark.unconfirmed.iter().filter(is_gone).cloned().collect();
     let name = |PersonName { id, name, version, .. }: &PersonName| {
         doc! { "personId": id, "name": name, "nv": *version }
     };
-    let names: Vec<Document> = found.people.iter().map(name).collect();
-    let remains = filter(
-        array("categories"),
-        doc! { "$not": [{ "$in": ["$$this._id", literal(found.gone)] }] },
-    );
+    let names: Vec<Document> = people.iter().map(name).collect();
+    let remains = doc! { "$not": [{ "$in": ["$$this._id", literal(gone)] }] };
+    let remaining = filter(array("categories"), remains);
     let update = doc! { "$set": {
-        "categories": renewed(remains, "_id", "cv", stored(&found.categories)),
+        "categories": renewed(remaining, "_id", "cv", stored(&categories)),
         "contributors": renewed(array("contributors"), "personId", "nv", Bson::from(names)),
         "copying": "$$REMOVE",
     } };
-    let marked = doc! { "_id": sku, "copying.token": &mark.token };
-    app.collection::<ProductDocument>().guarded(marked, vec![update]).apply().await
+    products(app).guarded(doc! { "_id": sku, "copying.token": &mark.token }, vec![update])
 }
 
 /// Expression: the copies, with those replaced of which `records` has a higher version. Copies without a
@@ -116,35 +105,34 @@ fn renewed(copies: Bson, key: &str, version: &str, records: Bson) -> Bson {
     map(copies, copy)
 }
 
-/// Settles the outbox entries of these versions.
-pub(crate) async fn settle(app: &App, sku: &str, versions: &[i64]) -> Outcome<ProductDocument> {
-    let update = doc! { "$pull": { "outbox": { "version": { "$in": versions } } } };
-    app.collection::<ProductDocument>().guarded(doc! { "_id": sku }, update).apply().await
+/// Versions of the outbox entries with which the product was read.
+fn versions(product: &ProductDocument) -> Vec<i64> {
+    product.outbox.iter().map(|due| due.version).collect()
 }
 
-/// Like [`settle`], for many products with all of their outbox entries as they were read.
+/// Settles the outbox entries with which the product was read.
+pub(crate) fn settle(app: &App, product: &ProductDocument) -> Guarded<ProductDocument> {
+    let update = doc! { "$pull": { "outbox": { "version": { "$in": versions(product) } } } };
+    products(app).guarded(doc! { "_id": &product.sku }, update)
+}
+
+/// Like [`settle`], for many products.
 pub(crate) async fn settle_all(
     app: &App,
-    products: &[ProductDocument],
+    settled: &[ProductDocument],
     attempt: &Attempt,
 ) -> Result<bool, Error> {
-    let updates = products.iter().map(|product| {
-        let versions: Vec<i64> = product.outbox.iter().map(|due| due.version).collect();
-        let given = doc! { "$in": ["$$this.version", versions] };
-        let left = filter(array("outbox"), doc! { "$not": [given] });
+    let update = |product: &ProductDocument| {
+        let is_settled = doc! { "$in": ["$$this.version", versions(product)] };
+        let left = filter(array("outbox"), doc! { "$not": [is_settled] });
         (doc! { "_id": &product.sku }, vec![doc! { "$set": { "outbox": left } }])
-    });
-    app.collection::<ProductDocument>().update_each(updates.collect(), attempt).await
+    };
+    products(app).update_each(settled.iter().map(update).collect(), attempt).await
 }
 
 /// Marks this generation as deleted. No client sees it any more, no list of a category or a person contains
 /// it, and the works of all contributors become due.
-pub(crate) async fn mark_deleted(
-    app: &App,
-    sku: &str,
-    generation: &str,
-    attempt: &Attempt,
-) -> Outcome<ProductDocument> {
+pub(crate) fn mark_deleted(app: &App, sku: &str, generation: &str) -> Guarded<ProductDocument> {
     let update = doc! { "$set": {
         "deletedAt": "$$NOW",
         "contributors": [],
@@ -153,12 +141,12 @@ pub(crate) async fn mark_deleted(
         "version": next_version(),
         "outbox": works_due(everyone()),
     } };
-    let guard = both(there(sku), doc! { "incarnation": generation });
-    change(app, guard, vec![update], attempt).await
+    let guard = both(existing(sku), doc! { "incarnation": generation });
+    products(app).guarded(guard, vec![update])
 }
 
-/// Removes a product that was deleted before `before` and has an empty outbox.
-pub(crate) async fn remove(app: &App, sku: &str, before: DateTime) -> Outcome<()> {
-    let guard = doc! { "_id": sku, "deletedAt": { "$lt": before }, "outbox": [] };
-    app.collection::<ProductDocument>().remove(guard).await
+/// Removes a product that was deleted before `before` and has an empty outbox. Returns whether it was still there.
+pub(crate) async fn remove(app: &App, sku: &str, before: DateTime) -> Result<bool, Error> {
+    let deleted = doc! { "_id": sku, "deletedAt": { "$lt": before }, "outbox": [] };
+    Ok(products(app).remove(deleted).await.decided()?.is_some())
 }

@@ -2,16 +2,8 @@
 
 use mongodb::bson::{Document, doc};
 
-use super::super::documents::ProductDocument;
+use super::products;
 use crate::{app::App, domains::people::PersonDocument, error::Error};
-
-/// Calls `each` for every product.
-pub(crate) async fn for_each(
-    app: &App,
-    each: impl FnMut(ProductDocument) -> Result<(), Error>,
-) -> Result<(), Error> {
-    app.collection::<ProductDocument>().for_each(each).await
-}
 
 /// Contributions that are missing in the person's works or differ from them.
 pub(crate) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>, Error> {
@@ -23,7 +15,7 @@ pub(crate) async fn list_unwritten_works(app: &App) -> Result<Vec<Document>, Err
         { "$setEquals": ["$roles", { "$ifNull": [{ "$first": "$work.roles" }, []] }] },
         { "$eq": [{ "$size": "$work" }, 1] },
     ] };
-    app.collection::<ProductDocument>()
+    products(app)
         .aggregate(vec![
             doc! { "$project": { "title": 1, "contributors": 1 } },
             doc! { "$unwind": "$contributors" },

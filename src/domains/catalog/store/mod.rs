@@ -1,4 +1,4 @@
-//! MongoDB access of the catalog.
+//! MongoDB access of the catalog. The guarded writes are values: the caller adds its attempt and sends them.
 
 mod edit;
 mod flow;
@@ -11,17 +11,13 @@ pub use lists::list;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    documents::{Pricing, ProductDocument},
-    view::StoredProduct,
-};
+use super::documents::{Pricing, ProductDocument};
 use crate::{
     app::App,
     domains::categories::CategoryCopy,
     error::Error,
-    flow::Attempt,
     mongo::{
-        Outcome, Stored,
+        Collection, Stored,
         collection::List,
         expression::{append, array, choose, literal, whole},
     },
@@ -32,13 +28,9 @@ pub(super) const DUE: usize = 100;
 /// Maximum number of contributors of a product.
 pub(super) const CONTRIBUTORS: usize = 100;
 
-pub(super) async fn find(app: &App, sku: &str) -> Result<Option<ProductDocument>, Error> {
-    app.collection::<ProductDocument>().get_settled(sku).await
-}
-
-/// Like [`find`], as a lazy document.
-pub(super) async fn find_shown(app: &App, sku: &str) -> Result<Option<StoredProduct>, Error> {
-    app.collection::<StoredProduct>().get_settled(sku).await
+/// The collection of the products.
+pub(super) fn products(app: &App) -> Collection<ProductDocument> {
+    app.collection()
 }
 
 /// Those of these products that have a mark or outbox entries.
@@ -47,9 +39,9 @@ pub(super) async fn list_unfinished(
     skus: &[String],
 ) -> Result<Vec<ProductDocument>, Error> {
     let mut list = List { hint: Some("_id_"), ..List::of_ids(skus) };
-    let is_there = |field: &str| doc! { field: { "$exists": true } };
-    list.filter.insert("$or", vec![is_there("outbox.at"), is_there("copying.at")]);
-    app.collection().list(list).await
+    let exists = |field: &str| doc! { field: { "$exists": true } };
+    list.filter.insert("$or", vec![exists("outbox.at"), exists("copying.at")]);
+    products(app).list(list).await
 }
 
 /// The fields of a product that a cart copies.
@@ -76,18 +68,8 @@ pub async fn find_offer(app: &App, sku: &str) -> Result<Option<Offer>, Error> {
     Ok(found.filter(|product| product.deleted_at.is_none()))
 }
 
-/// Changes a product within the attempt, if the guard holds.
-async fn change(
-    app: &App,
-    guard: Document,
-    stages: Vec<Document>,
-    attempt: &Attempt,
-) -> Outcome<ProductDocument> {
-    app.collection::<ProductDocument>().guarded(guard, stages).within(attempt).apply().await
-}
-
 /// Guard: the product exists and isn't deleted.
-fn there(sku: &str) -> Document {
+fn existing(sku: &str) -> Document {
     doc! { "_id": sku, "deletedAt": { "$exists": false } }
 }
 
@@ -119,30 +101,27 @@ fn outbox_has_room() -> Document {
     doc! { format!("outbox.{}", DUE - 1): { "$exists": false } }
 }
 
-/// Expression of the mark of a write that begins to copy.
-fn copying(token: &str, begun: impl Into<Bson>) -> Bson {
-    whole(doc! { "token": literal(token), "at": "$$NOW", "begun": begun.into() })
+/// Expression of the mark of a write that begins to copy names and the categories `unconfirmed`.
+fn copying(token: &str, unconfirmed: impl Into<Bson>) -> Bson {
+    whole(doc! { "token": literal(token), "at": "$$NOW", "begun": unconfirmed.into() })
 }
 
-/// Expression: the categories that were begun and not checked again.
-fn begun() -> Bson {
+/// Expression: the categories that are still unconfirmed.
+fn unconfirmed() -> Bson {
     array("copying.begun")
 }
 
 /// Expression: those of `categories` that the product isn't certainly in.
-fn begun_of(categories: &[CategoryCopy]) -> Bson {
+fn unconfirmed_of(categories: &[CategoryCopy]) -> Bson {
     let ids: Vec<Bson> = categories.iter().map(|copy| Bson::from(&copy.id)).collect();
-    let sure = doc! { "$setDifference": [{ "$ifNull": ["$categories._id", []] }, begun()] };
+    let sure = doc! { "$setDifference": [{ "$ifNull": ["$categories._id", []] }, unconfirmed()] };
     Bson::Document(doc! { "$setDifference": [literal(ids), sure] })
 }
 
 /// The last stage of an update that changes price or weight. It sets the point on the plane.
 fn plane_stage() -> Document {
     let weightless = doc! { "$eq": [{ "$type": "$shipping.weight" }, "missing"] };
-    let coordinate = |field: &str| doc! { "$log": [{ "$add": [field, 1_i64] }, 2] };
-    let point = vec![
-        Bson::Document(coordinate("$pricing.retail")),
-        Bson::Document(coordinate("$shipping.weight")),
-    ];
+    let coordinate = |field| Bson::Document(doc! { "$log": [{ "$add": [field, 1_i64] }, 2] });
+    let point = vec![coordinate("$pricing.retail"), coordinate("$shipping.weight")];
     doc! { "$set": { "plane": choose(weightless, "$$REMOVE", point) } }
 }

@@ -38,9 +38,7 @@ input! {
     }
 
     /// Content of a product: everything that `updateProduct` replaces as a whole.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    pub struct ProductContentInput {
+    pub struct ProductContentInput: Deserialize {
         /// Title, 1 to 300 characters.
         pub title: String where text(1..=300),
         /// Description in plain text, up to 10,000 characters.
@@ -59,9 +57,7 @@ input! {
     }
 
     /// Weight and size of the parcel.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    pub struct ShippingInput {
+    pub struct ShippingInput: Deserialize {
         /// Weight in grams, 0 to 1,000,000,000.
         pub weight: i32 where within(0..=WEIGHT),
         /// Size of the parcel.
@@ -69,9 +65,7 @@ input! {
     }
 
     /// Size in millimetres.
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct DimensionsInput {
+    pub struct DimensionsInput: Deserialize {
         /// Width (left to right) in millimetres, 1 to 1,000,000.
         pub width: i32 where within(1..=SIDE),
         /// Height (bottom to top) in millimetres, 1 to 1,000,000.
@@ -97,9 +91,7 @@ pub enum ProductDetailsInput {
 
 input! {
     /// Data of an album.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    pub struct AlbumInput {
+    pub struct AlbumInput: Deserialize {
         /// Musical genres, at most 20 of 1 to 50 characters each.
         #[graphql(default)]
         #[serde(default)]
@@ -113,9 +105,7 @@ input! {
     }
 
     /// Track of an album.
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct TrackInput {
+    pub struct TrackInput: Deserialize {
         /// Title, 1 to 300 characters.
         pub title: String where text(1..=300),
         /// Duration in seconds, 1 to 86,400.
@@ -123,9 +113,7 @@ input! {
     }
 
     /// Data of a film.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    pub struct FilmInput {
+    pub struct FilmInput: Deserialize {
         /// Genres, at most 20 of 1 to 50 characters each.
         #[graphql(default)]
         #[serde(default)]
@@ -137,9 +125,7 @@ input! {
     }
 
     /// Data of a book.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    pub struct BookInput {
+    pub struct BookInput: Deserialize {
         /// ISBN-10 or ISBN-13, with or without hyphens.
         pub isbn: Option<String> where optional(isbn),
         /// Number of pages, 1 to 100,000.
@@ -147,9 +133,7 @@ input! {
     }
 
     /// Data of a product whose type has no fields of its own.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    pub struct GenericProductInput {
+    pub struct GenericProductInput: Deserialize {
         /// Type of the product, such as `headphones`. `album`, `film` and `book` are refused.
         #[graphql(name = "type")]
         #[serde(rename = "type")]
@@ -161,9 +145,7 @@ input! {
     }
 
     /// Property of a product: a key with a value.
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct PropertyInput {
+    pub struct PropertyInput: Deserialize {
         /// Key, such as `colour`, 1 to 64 characters.
         pub key: String where text(1..=64),
         /// Value, such as `black`, 1 to 300 characters.
@@ -171,9 +153,7 @@ input! {
     }
 
     /// List price, retail price and currency of a product.
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct PricingInput {
+    pub struct PricingInput: Deserialize {
         /// List price in minor units of the currency, 0 to 100,000,000,000.
         pub list: Long where within(0..=PRICE),
         /// Retail price, at which the product is sold, in minor units of the currency. It can't exceed the list

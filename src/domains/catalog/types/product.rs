@@ -1,6 +1,6 @@
 //! Products as clients see them. The fields that all products have are generated for each type.
 
-use async_graphql::{Context, ID, Interface, Object, Result, SimpleObject};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
 use super::super::{
     documents,
@@ -15,6 +15,7 @@ use crate::{
     error::Error,
     graphql::{
         app,
+        interface::interface,
         node_id::NodeKind,
         scalars::{Date, LocaleTag, Money},
     },
@@ -39,67 +40,9 @@ impl Shown {
     }
 }
 
-/// Something that can be bought.
-#[expect(clippy::duplicated_attributes, reason = "several fields are of one type")]
-#[derive(Interface)]
-#[graphql(
-    field(name = "id", ty = "ID", desc = "Global id of the product."),
-    field(
-        name = "sku",
-        ty = "ID",
-        desc = "SKU, the key of the product in the catalog, in stock, in carts and in orders."
-    ),
-    field(
-        name = "type",
-        method = "kind",
-        ty = "&str",
-        desc = "Type of the product: `album`, `film`, `book` or any other."
-    ),
-    field(name = "title", ty = "&str", desc = "Title of the product."),
-    field(name = "description", ty = "&str", desc = "Description in plain text; may be empty."),
-    field(
-        name = "language",
-        ty = "Option<LocaleTag>",
-        desc = "Language of title and description; null if unknown."
-    ),
-    field(
-        name = "asin",
-        ty = "Option<&str>",
-        desc = "Amazon Standard Identification Number; null if the product has none."
-    ),
-    field(name = "issue_date", ty = "Option<Date>", desc = "Release date; null if unknown."),
-    field(
-        name = "shipping",
-        ty = "Option<ProductShipping>",
-        desc = "Weight and size of the parcel; null if unknown."
-    ),
-    field(name = "pricing", ty = "Pricing", desc = "Prices of the product."),
-    field(
-        name = "categories",
-        ty = "Vec<ProductCategory<'_>>",
-        desc = "Categories that the product is in."
-    ),
-    field(
-        name = "contributors",
-        ty = "Vec<Contributor<'_>>",
-        desc = "People who contributed to the product, with their roles."
-    ),
-    field(
-        name = "discussion",
-        ty = "Option<Discussion>",
-        desc = "Discussion of the product with its newest comments; null if none was opened."
-    ),
-    field(
-        name = "version",
-        ty = "ID",
-        desc = "Version of the content; it changes with every update. `updateProduct` takes it and refuses the update of a product that changed since it was read."
-    )
-)]
-pub enum Product {
-    Album(Album),
-    Film(Film),
-    Book(Book),
-    GenericProduct(GenericProduct),
+interface! {
+    /// Something that can be bought.
+    pub enum Product: Album | Film | Book | GenericProduct;
 }
 
 impl Product {
@@ -115,9 +58,9 @@ impl Product {
     }
 }
 
-/// A type of product: the common fields and its own.
-macro_rules! product_type {
-    ($(#[doc = $about:literal])+ $name:ident { $($own:tt)* }) => {
+/// The types of products: each has the common fields and its own.
+macro_rules! product_types {
+    ($($(#[doc = $about:literal])+ $name:ident { $($own:tt)* })+) => {$(
         $(#[doc = $about])+
         #[derive(Debug)]
         pub struct $name(Shown);
@@ -167,12 +110,8 @@ macro_rules! product_type {
             }
 
             /// Weight and size of the parcel; null if unknown.
-            async fn shipping(&self) -> Result<Option<ProductShipping>> {
-                let shown = |documents::Shipping { weight, dimensions }| {
-                    let weight = i32::try_from(weight).unwrap_or(i32::MAX);
-                    ProductShipping { weight, dimensions }
-                };
-                Ok(self.0.product().shipping.get()?.map(shown))
+            async fn shipping(&self) -> Result<Option<documents::Shipping>> {
+                Ok(self.0.product().shipping.get()?)
             }
 
             /// Prices of the product.
@@ -192,9 +131,8 @@ macro_rules! product_type {
             }
 
             /// People who contributed to the product, with their roles.
-            async fn contributors(&self) -> Result<Vec<Contributor<'_>>> {
-                let contributors = self.0.product().contributors.get()?;
-                Ok(contributors.into_iter().map(Contributor).collect())
+            async fn contributors(&self) -> Result<Vec<ContributorView<'_>>> {
+                Ok(self.0.product().contributors.get()?)
             }
 
             /// Discussion of the product with its newest comments; null if none was opened.
@@ -207,15 +145,15 @@ macro_rules! product_type {
             /// Version of the content; it changes with every update. `updateProduct` takes it and refuses the
             /// update of a product that changed since it was read.
             async fn version(&self) -> ID {
-                self.0.product().nonce.into()
+                self.0.product().content_version.into()
             }
 
             $($own)*
         }
-    };
+    )+};
 }
 
-product_type! {
+product_types! {
     /// A music album.
     Album {
         /// Musical genres.
@@ -233,9 +171,7 @@ product_type! {
             Ok(self.0.details()?.tracks)
         }
     }
-}
 
-product_type! {
     /// A film.
     Film {
         /// Genres.
@@ -253,9 +189,7 @@ product_type! {
             Ok(self.0.details()?.aspect_ratio)
         }
     }
-}
 
-product_type! {
     /// A book.
     Book {
         /// ISBN-10 or ISBN-13 without hyphens; null if the book has none.
@@ -268,9 +202,7 @@ product_type! {
             Ok(self.0.details()?.pages)
         }
     }
-}
 
-product_type! {
     /// A product whose type has no fields of its own.
     GenericProduct {
         /// Properties of the product.
@@ -293,45 +225,32 @@ pub struct Pricing {
     pct_savings: i32,
 }
 
-/// Weight and size of the parcel.
-#[derive(Debug, SimpleObject)]
-pub struct ProductShipping {
-    /// Weight in grams.
-    weight: i32,
-    /// Size of the parcel; null if unknown.
-    dimensions: Option<documents::Dimensions>,
-}
-
 /// A person who contributed to a product.
-#[derive(Debug)]
-pub struct Contributor<'a>(ContributorView<'a>);
-
-/// A person who contributed to a product.
-#[Object]
-impl Contributor<'_> {
+#[Object(name = "Contributor")]
+impl ContributorView<'_> {
     /// Global id of the person.
     async fn person_id(&self) -> ID {
-        NodeKind::Person.id(self.0.person_id)
+        NodeKind::Person.id(self.person_id)
     }
 
     /// The person, with all works.
     async fn person(&self, context: &Context<'_>) -> Result<Option<Person>> {
-        let id = NodeKind::Person.id(self.0.person_id);
+        let id = NodeKind::Person.id(self.person_id);
         Ok(people::operations::person(app(context), &id).await?.map(Person))
     }
 
     /// Name of the person. It is a copy: a new name reaches it with a delay.
     async fn name(&self) -> &str {
-        self.0.name
+        self.name
     }
 
     /// Role of the person, such as `author`.
     async fn role(&self) -> &str {
-        self.0.role
+        self.role
     }
 }
 
-/// A category as it is copied into a product.
+/// The copy of a category in a product, and the `locale` argument of the field that returned the product.
 #[derive(Debug)]
 pub struct ProductCategory<'a> {
     copy: CategoryCopyView<'a>,

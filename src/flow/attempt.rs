@@ -63,7 +63,7 @@ pub fn millis(duration: Duration) -> i64 {
 }
 
 /// One execution of a flow by a first caller, a repeat or a sweep. Its deadline is on the server's clock and
-/// counts from its first read. The deadline is part of the guard of every reserve and every apply, so that a
+/// counts from its first read. The deadline is part of the guard of every reserve, commit and apply, so that a
 /// slow attempt can't write after the next one has begun.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {

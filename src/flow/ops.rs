@@ -29,15 +29,15 @@ pub struct Op {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpRecord {
-    /// Tag of the reservations: the op, or the op and the number of the try if each try reserves anew.
+    /// Tag of the reservations: [`Op::tag`], or the op alone if it reserves nothing.
     pub tag: String,
-    /// The op that was applied; absent if the tag is void.
+    /// The op that was committed; absent if the tag is void.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Digest of its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// Whether the tag was aborted: it can never be applied any more.
+    /// Whether the tag was aborted: it can never be committed any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub void: bool,
     /// Server time of the write.
@@ -47,7 +47,7 @@ pub struct OpRecord {
     pub kept: Option<DateTime>,
 }
 
-/// The op was applied before with another input.
+/// The op was committed before with another input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherInput;
 
@@ -62,11 +62,11 @@ pub trait Decider: Stored {
 pub const OPS_CAP: usize = 300;
 
 impl Op {
-    /// Whether a decider with these records has applied the op.
+    /// Whether the op was committed, according to the records of its decider.
     ///
     /// # Errors
-    /// It has applied the idempotency key with another input.
-    pub fn is_applied(&self, ops: &[OpRecord]) -> Result<bool, OtherInput> {
+    /// The idempotency key was committed with another input.
+    pub fn is_committed(&self, ops: &[OpRecord]) -> Result<bool, OtherInput> {
         match ops.iter().find(|record| record.id.as_ref() == Some(&self.id)) {
             Some(record) if record.input.as_ref() == Some(&self.input) => Ok(true),
             Some(_) => Err(OtherInput),
@@ -87,7 +87,7 @@ impl Op {
         format!("{prefix}{next}")
     }
 
-    /// Guard of a commit: the op isn't applied, its tag isn't void, and there is room for its record.
+    /// Guard of a commit: the op isn't committed, its tag isn't recorded, and there is room for its record.
     pub fn guard(&self, tag: &str, bounds: Bounds) -> Document {
         doc! {
             "ops.id": { "$ne": &self.id },
@@ -97,7 +97,7 @@ impl Op {
     }
 
     /// Expression of `ops` with this op as applied and without expired records, for a pipeline update.
-    pub fn applied(&self, tag: &str, bounds: Bounds) -> Bson {
+    pub fn committed(&self, tag: &str, bounds: Bounds) -> Bson {
         let record = whole(doc! {
             "tag": literal(tag), "id": literal(&self.id), "input": literal(&self.input), "at": "$$NOW",
         });
@@ -166,7 +166,7 @@ impl<T: Decider> Collection<T> {
         Change { id, guard, mut set }: Change,
         undo: Option<impl Future<Output = Result<(), Error>>>,
     ) -> Result<Option<T>, Error> {
-        set.insert("ops", op.applied(tag, bounds));
+        set.insert("ops", op.committed(tag, bounds));
         let guard = both(guard, op.guard(tag, bounds));
         let write = self.change(Change { id: id.clone(), guard, set });
         if let Some(after) = write.within(attempt).after().await? {
@@ -191,9 +191,9 @@ impl<T: Decider> Collection<T> {
         if self.guarded(guard, vec![update]).held().await? {
             return Ok(true);
         }
-        let is_applied = |record: &OpRecord| record.tag == tag && !record.void;
+        let is_committed = |record: &OpRecord| record.tag == tag && !record.void;
         let decider = self.get_settled(id).await?;
-        Ok(!decider.is_some_and(|decider| decider.ops().iter().any(is_applied)))
+        Ok(!decider.is_some_and(|decider| decider.ops().iter().any(is_committed)))
     }
 }
 

@@ -8,7 +8,7 @@
 //!         /// Global id of the cart.
 //!         pub cart_id: ID where id(NodeKind::Cart),
 //!         /// Number of pieces to add.
-//!         pub quantity: Long where within(1..=MOST_QUANTITY),
+//!         pub quantity: Long where within(1..=MAX_QUANTITY),
 //!         /// Idempotency key of the call.
 //!         pub idempotency_key: Option<ID> where optional(key()),
 //!     }

@@ -81,9 +81,10 @@ fn kind(path: &[String]) -> Option<NodeKind> {
             "order" | "orderChanged" => NodeKind::Order,
             "person" => NodeKind::Person,
             "transferStatus" => NodeKind::Transfer,
-            _ => NodeKind::Product,
+            "node" | "product" => NodeKind::Product,
+            _ => panic!("{path:?}: name the kind of this id in `kind`"),
         },
-        _ => panic!("{path:?}: what is it the id of?"),
+        _ => panic!("{path:?}: name the kind of this id in `kind`"),
     })
 }
 

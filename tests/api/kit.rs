@@ -248,9 +248,9 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     assert_eq!(add(op.clone()).await, (Some(1), false));
     assert_eq!(add(op.clone()).await, (None, false), "what was reserved is the first one's");
     let stored = things.get("a").await.expect("read").expect("there");
-    assert_eq!(op.is_applied(&stored.ops), Ok(true));
-    assert_eq!(other_input.is_applied(&stored.ops), Err(OtherInput));
-    assert_eq!(someone_elses.is_applied(&stored.ops), Ok(false));
+    assert_eq!(op.is_committed(&stored.ops), Ok(true));
+    assert_eq!(other_input.is_committed(&stored.ops), Err(OtherInput));
+    assert_eq!(someone_elses.is_committed(&stored.ops), Ok(false));
 
     // The next try has a number that no aborted one had, even if the records of earlier ones have expired.
     let void = |number: u32| OpRecord {
@@ -277,7 +277,7 @@ async fn an_op_is_applied_once_and_a_void_one_never() {
     assert!(abort(someone_elses.id.clone()).await, "a second time");
     assert_eq!(add(someone_elses.clone()).await, (None, true), "an aborted tag isn't applied");
     let stored = things.get("a").await.expect("read").expect("there");
-    assert_eq!(someone_elses.is_applied(&stored.ops), Ok(false));
+    assert_eq!(someone_elses.is_committed(&stored.ops), Ok(false));
     assert_eq!(stored.count, 1);
 }
 
@@ -306,7 +306,7 @@ async fn ops_are_forgotten_by_age_and_a_full_array_refuses() {
     let op = gateway.app.ids().op(&["someone"], None, &());
     let apply = |id: &'static str| {
         let guard = both(doc! { "_id": id }, op.guard(&op.id, bounds));
-        let update = doc! { "$set": { "ops": op.applied(&op.id, bounds) } };
+        let update = doc! { "$set": { "ops": op.committed(&op.id, bounds) } };
         things.guarded(guard, vec![update]).apply()
     };
     assert!(matches!(apply("old").await, Outcome::Applied(thing) if thing.ops.len() == 1));

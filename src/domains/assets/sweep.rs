@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Maximum number of documents of each kind per pass.
-const MOST: i64 = 100;
+const MAX: i64 = 100;
 /// Blobs that are examined together.
 const PAGE: usize = 500;
 /// Name of the lease for the search for unnamed blobs. It isn't released: it determines how often the search
@@ -30,7 +30,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
     let id = |asset: &AssetDocument| asset.id.clone();
     // Uploads that haven't been renewed for too long.
     let (stall, index) = (stall(app), ("upload.at", "upload_at"));
-    let stalled = assets(app).list_older(index, sweep.earlier(stall), MOST).await;
+    let stalled = assets(app).list_older(index, sweep.earlier(stall), MAX).await;
     let abort = |asset: AssetDocument| async move {
         let Some(upload) = &asset.upload else { return Ok(false) };
         let abort = store::abort(app, &asset.id, &upload.token, Some(stall));
@@ -43,7 +43,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
     // Interrupted removals of blobs, and deletions into which no attempt can still write.
     for index in [("outbox.at", "outbox_at"), ("deleting", "deleting")] {
-        let left = assets(app).list_older(index, sweep.quiet(), MOST).await;
+        let left = assets(app).list_older(index, sweep.quiet(), MAX).await;
         let finish = |asset: AssetDocument| async move {
             dispose(app, &asset).await?;
             if index.0 == "deleting" && asset.deleted_at.is_some() {
@@ -62,7 +62,7 @@ pub(super) async fn sweep(app: &App, sweep: &mut Sweep) {
 
     // Retired blobs that no download can still be reading.
     let index = ("metadata.removeAfter", "removeAfter");
-    let retired = blobs(app).list_older(index, sweep.now(), MOST).await;
+    let retired = blobs(app).list_older(index, sweep.now(), MAX).await;
     let remove = |blob: BlobDocument| async move { discard(app, blob.id).await };
     sweep.each(retired, |blob| blob.id.to_hex(), remove).await;
 

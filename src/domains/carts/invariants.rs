@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    MOST_LINES, MOST_QUANTITY,
+    MAX_LINES, MAX_QUANTITY,
     documents::{CartDocument, CartState},
     order_of_holder, store,
 };
@@ -52,14 +52,14 @@ fn unsound_lines(cart: &CartDocument) -> Vec<String> {
     let mut broken = Vec::new();
     for line in &cart.lines {
         let sound = skus.insert(&line.sku)
-            && (1..=MOST_QUANTITY).contains(&line.quantity)
+            && (1..=MAX_QUANTITY).contains(&line.quantity)
             && (0..=line.quantity).contains(&line.held)
             && line.unit_price >= 0;
         if !sound {
             broken.push(format!("cart {:?} has the line {line:?}", cart.id));
         }
     }
-    if cart.lines.len() > MOST_LINES {
+    if cart.lines.len() > MAX_LINES {
         broken.push(format!("cart {:?} has {} lines", cart.id, cart.lines.len()));
     }
     broken

@@ -3,7 +3,7 @@
 use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
-    MOST_CHANGES, MOST_LINES, MOST_QUANTITY,
+    MAX_CHANGES, MAX_LINES, MAX_QUANTITY,
     documents::{CartDocument, CartLine, CartState, Checkout},
 };
 use crate::{
@@ -26,7 +26,7 @@ pub(super) fn carts(app: &App) -> Collection<CartDocument> {
 
 /// Limits of the cart's flows and op records.
 pub(super) fn bounds(app: &App) -> Bounds {
-    app.bounds().remembering(MOST_CHANGES)
+    app.bounds().remembering(MAX_CHANGES)
 }
 
 /// Begins an attempt with the cart as its first read.
@@ -184,9 +184,9 @@ pub fn reactivate(app: &App, id: &str, checkout: &Checkout) -> Guarded<CartDocum
 /// An addition: the line grows by `more.quantity` and `more.held`, or is pushed as it is. An existing line
 /// keeps its price.
 pub(super) fn add_to_line(cart: &CartDocument, more: &CartLine) -> Change {
-    let last = format!("lines.{}", MOST_LINES - 1);
+    let last = format!("lines.{}", MAX_LINES - 1);
     let can_grow = doc! { "$elemMatch": {
-        "sku": &more.sku, "quantity": { "$lte": MOST_QUANTITY - more.quantity },
+        "sku": &more.sku, "quantity": { "$lte": MAX_QUANTITY - more.quantity },
     } };
     let has_room = doc! { "$or": [
         { "lines": can_grow },

@@ -1,5 +1,31 @@
 //! The sweep of carts finishes or aborts interrupted flows, and expires idle carts. It touches nothing that
 //! changed within the last two grace periods, so no earlier attempt is still running.
+//!
+//! # Reservations of active carts
+//!
+//! The quantity of a reservation is the sum of what was reserved and committed, what was reserved and not
+//! committed, and what the outbox returns. So if the outbox doesn't contain the SKU, and neither the cart nor the
+//! reservation has changed for two grace periods, the *surplus* `reservation.quantity − line.held` is what was
+//! reserved and never committed: no attempt is running that could still reserve, commit or apply.
+//!
+//! 1. **The surplus is positive.** Each mark of a reserve whose tag the cart doesn't know is voided on the cart,
+//!    so that a slow repeat can't commit it. Then the surplus is returned and all marks of reserves are removed,
+//!    guarded by the reservation as read. If one of the tags was committed meanwhile, the next pass looks again.
+//! 2. **The surplus is zero.** Every reserve was committed, and every apply is settled. The marks are removed.
+//! 3. **The surplus is negative.** No flow leads there. It is logged as an error, and `docgate check` reports it.
+//!
+//! The sweep doesn't look the tags up among the cart's op records, because these are dropped after
+//! `flow_ops_seconds`: a committed reserve whose record was dropped would look uncommitted.
+//!
+//! Settling changes the cart's `modifiedAt`, so an attempt that read the outbox before is past its deadline when
+//! the mark of its apply is removed. Voiding a tag doesn't change `modifiedAt`; nothing depends on it.
+//!
+//! # Reservations of other carts
+//!
+//! A cart that is COMPLETE, CANCELLED or EXPIRED commits nothing any more, so all that it still has reserved is
+//! returned. After a checkout its reservations are empty; they are removed with their marks, and a repeated apply
+//! finds nothing to apply to. A cart that was removed by hand commits nothing either, but nobody knows why it was
+//! removed; its reservations are returned after `reservation_seconds`.
 
 use std::{collections::HashSet, time::Duration};
 

@@ -3,7 +3,7 @@
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{
-    MOST_QUANTITY,
+    MAX_QUANTITY,
     documents::{self, CartDocument, CartPolicy, CartState},
 };
 use crate::{
@@ -206,7 +206,7 @@ input! {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Number of pieces to add, 1 to 10,000. The line can't exceed 10,000 pieces in total.
-        pub quantity: i32 where within(1..=MOST_QUANTITY),
+        pub quantity: i32 where within(1..=MAX_QUANTITY),
         /// Idempotency key, 1 to 128 characters. The pieces are added once, however often the call is repeated
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(key()),
@@ -219,7 +219,7 @@ input! {
         /// SKU of a product that is in the cart.
         pub sku: ID where sku(),
         /// New number of pieces, 1 to 10,000. To remove the product, use `removeCartLine`.
-        pub quantity: i32 where within(1..=MOST_QUANTITY),
+        pub quantity: i32 where within(1..=MAX_QUANTITY),
         /// Idempotency key, 1 to 128 characters. A repeat with the same key doesn't overwrite a quantity that was
         /// set in between.
         pub idempotency_key: Option<ID> where optional(key()),

@@ -8,7 +8,7 @@
 use serde::Deserialize;
 
 use super::{
-    LONGEST_NAME, MOST_NAMES,
+    LONGEST_NAME, MAX_NAMES,
     documents::{CategoryDocument, Names},
     operations::{create, one_at},
     store::{self, Categories},
@@ -80,7 +80,7 @@ fn checked_names(mut names: Names) -> Result<Names, InvalidInput> {
     if names.is_empty() {
         return Err(InvalidInput::new("names", "takes at least one name"));
     }
-    input::at_most("names", &names.keys().collect::<Vec<_>>(), MOST_NAMES)?;
+    input::at_most("names", &names.keys().collect::<Vec<_>>(), MAX_NAMES)?;
     Ok(names)
 }
 

@@ -47,7 +47,7 @@ pub use operations::copies;
 pub use types::{Category, CategoryBy};
 
 /// Maximum number of names of one category.
-const MOST_NAMES: usize = 100;
+const MAX_NAMES: usize = 100;
 /// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 200;
 

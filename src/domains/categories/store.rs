@@ -3,7 +3,7 @@
 use mongodb::bson::{Document, doc};
 
 use super::{
-    MOST_NAMES,
+    MAX_NAMES,
     documents::{CategoryDocument, MenuEntry, Names, TOP},
 };
 use crate::{
@@ -121,7 +121,7 @@ pub(super) async fn set_name(
         Before::Named => doc! { &field: { "$exists": true } },
         Before::Unnamed => doc! { "$or": [
             { &field: name },
-            { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(MOST_NAMES)] } },
+            { &field: { "$exists": false }, "$expr": { "$lt": [names_count(), count(MAX_NAMES)] } },
         ] },
     };
     let stages = vec![doc! { "$set": { field: literal(name) } }, changed(app)];

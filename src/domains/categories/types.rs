@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use async_graphql::{ComplexObject, Context, ID, Object, OneofObject, Result, SimpleObject};
 
 use super::{
-    LONGEST_NAME, MOST_NAMES,
+    LONGEST_NAME, MAX_NAMES,
     documents::{Ancestor, CategoryDocument, MenuEntry, Names, name_in, paths},
     operations,
 };
@@ -238,7 +238,7 @@ input! {
 
 /// Checks the names of a category: at least one, and one per language.
 fn one_per_language(field: &str, names: &mut Vec<TranslationInput>) -> Result<(), Unusable> {
-    each(MOST_NAMES, nested())(field, names)?;
+    each(MAX_NAMES, nested())(field, names)?;
     if names.is_empty() {
         return Err(InvalidInput::new(field, "takes at least one name").into());
     }

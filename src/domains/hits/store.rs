@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Maximum number of documents of a report: a report has at least as many buckets.
-const MOST: i64 = 1_500;
+const MAX: i64 = 1_500;
 
 /// The counts to add, by document.
 pub(super) type Sums = BTreeMap<PageDate, Counts>;
@@ -44,7 +44,7 @@ pub(super) async fn list<T: Stored>(
     let read = List {
         filter: doc! { "_id": range },
         sort: doc! { "_id": 1 },
-        limit: MOST,
+        limit: MAX,
         projection: Some(doc! { field: 1, "v": 1 }),
         ..List::default()
     };

@@ -12,7 +12,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    operations::{MOST, Refused, book},
+    operations::{MAX, Refused, book},
     store::{Once, RECEIPTS},
 };
 use crate::{
@@ -79,6 +79,6 @@ async fn booked(app: &App, line: &ImportStock) -> Result<Result<(), InvalidInput
 
 fn check(line: &ImportStock) -> Result<(), InvalidInput> {
     input::key("sku", &line.sku)?;
-    input::within("quantity", line.quantity, 0..=MOST)?;
+    input::within("quantity", line.quantity, 0..=MAX)?;
     input::key("receipt", &line.receipt).map(|_| ())
 }

@@ -47,7 +47,7 @@
 //! that on the stock. From one grace period after the note on, the stock drops these ops. A repeat looks for
 //! the `ReceiptDocument` first and is guarded by its deadline. Either it finds the document, or its write
 //! arrives while the stock still has the op, or it arrives too late. So a SKU can have any number of
-//! receipts, and [`MOST_RECEIPTS`] within about one grace period. The sweep removes each document when its op
+//! receipts, and [`MAX_RECEIPTS`] within about one grace period. The sweep removes each document when its op
 //! need not be remembered any more.
 //!
 //! Invariant, per SKU: `available + Σ reservations.quantity + sold = received`, nothing below zero.
@@ -66,7 +66,7 @@ pub use documents::{ReceiptDocument, Reservation, StockDocument, Tag};
 pub use types::{InsufficientStock, Stock};
 
 /// Maximum number of op records of receipts in a stock document.
-pub const MOST_RECEIPTS: usize = 3_000;
+pub const MAX_RECEIPTS: usize = 3_000;
 
 /// The room.
 pub const ROOM: Room = Room {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use super::{
-    MOST_RECEIPTS,
+    MAX_RECEIPTS,
     documents::{ReceiptDocument, Reservation, StockDocument},
 };
 use crate::{
@@ -51,7 +51,7 @@ const HUNDRED: i64 = 100;
 
 /// Limits of receipts and their op records.
 pub(super) fn bounds(app: &App) -> Bounds {
-    app.bounds().remembering(MOST_RECEIPTS)
+    app.bounds().remembering(MAX_RECEIPTS)
 }
 
 /// The key under which a receipt is booked once.
@@ -86,7 +86,7 @@ pub(super) fn receive(
     };
     let unbooked = match once {
         Once::Op { op, .. } => {
-            set.insert("ops", op.applied(&op.id, bounds(app)));
+            set.insert("ops", op.committed(&op.id, bounds(app)));
             op.guard(&op.id, bounds(app))
         }
         Once::Receipt(name) => {

@@ -2,7 +2,7 @@
 
 use async_graphql::{ID, Object, SimpleObject};
 
-use super::{documents::StockDocument, operations::MOST};
+use super::{documents::StockDocument, operations::MAX};
 use crate::graphql::{
     codes::refusal,
     declared::{input, result},
@@ -67,7 +67,7 @@ input! {
         /// SKU of the product.
         pub sku: ID where sku(),
         /// Number of pieces received, 1 to 1,000,000,000.
-        pub quantity: Long where within(1..=MOST),
+        pub quantity: Long where within(1..=MAX),
         /// Idempotency key, 1 to 128 characters. The receipt is booked once, however often the call is repeated
         /// with the same key.
         pub idempotency_key: Option<ID> where optional(key()),

@@ -67,7 +67,7 @@ pub(super) fn decide(
         "total": order.total,
         "payments": literal(stored(&order.payments)),
         "outbox": append("$outbox", owed.iter().enumerate().map(due).collect()),
-        "ops": op.applied(&op.id, app.bounds()),
+        "ops": op.committed(&op.id, app.bounds()),
     };
     if let Some(raise) = raise {
         set.insert("raises", without(raise));

@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use super::documents::{self, OrderDocument, OrderState};
 use crate::{
     domains::{
-        carts::{self, Address, Cart, CartNotActive, MOST_QUANTITY, line},
+        carts::{self, Address, Cart, CartNotActive, MAX_QUANTITY, line},
         inventory::InsufficientStock,
     },
     graphql::{
@@ -144,7 +144,7 @@ input! {
         /// SKU of a product that the order had when it was placed, even if its line was lowered to zero since.
         pub sku: ID where sku(),
         /// New number of pieces, 0 to 10,000. The price of one piece stays.
-        pub quantity: i32 where within(0..=MOST_QUANTITY),
+        pub quantity: i32 where within(0..=MAX_QUANTITY),
         /// Payment method for a line that is raised. Default: the one of the checkout. It isn't used if the line
         /// is lowered.
         pub payment: Option<PaymentInput> where optional(nested()),

@@ -14,7 +14,7 @@ use crate::{
 pub(super) const LARGEST: i64 = 1_000_000_000_000_000_000;
 
 /// Maximum number of unfinished transfers of one account.
-pub(super) const MOST_PENDING: usize = 1_000;
+pub(super) const MAX_PENDING: usize = 1_000;
 
 /// One account.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use mongodb::bson::{DateTime, Document, doc};
 
 use super::documents::{
-    AccountDocument, AccountKind, AccountState, LARGEST, MOST_PENDING, TransferDocument,
+    AccountDocument, AccountKind, AccountState, LARGEST, MAX_PENDING, TransferDocument,
     TransferKind, TransferReason, TransferState, least_balance,
 };
 use crate::{
@@ -70,7 +70,7 @@ pub(super) fn debit(app: &App, transfer: &TransferDocument) -> Guarded<AccountDo
     let TransferDocument { id, source, amount, .. } = transfer;
     let mut guard = unmarked(source, id);
     guard.insert("balance", doc! { "$gte": least_balance(source, *amount) });
-    guard.insert(format!("pending.{}", MOST_PENDING - 1), doc! { "$exists": false });
+    guard.insert(format!("pending.{}", MAX_PENDING - 1), doc! { "$exists": false });
     if transfer.kind != TransferKind::Withdrawal {
         guard.insert("state", stored(&AccountState::Open));
     }

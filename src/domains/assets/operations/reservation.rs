@@ -145,7 +145,7 @@ impl Reservation<'_> {
         }
         let asset = found.ok_or_else(|| not_found(id))?;
         if let Some(op) = op
-            && is_applied(op, &asset)?
+            && is_committed(op, &asset)?
         {
             return Ok(asset);
         }
@@ -195,8 +195,8 @@ pub(super) fn with_file(op: &Op, digest: &str) -> Op {
 }
 
 /// Whether the op, with its file, created the asset or replaced its file.
-pub(super) fn is_applied(op: &Op, asset: &AssetDocument) -> Result<bool, OtherInput> {
-    Ok(op.is_applied(&asset.ops)? || asset.origin.as_ref() == Some(&op.input))
+pub(super) fn is_committed(op: &Op, asset: &AssetDocument) -> Result<bool, OtherInput> {
+    Ok(op.is_committed(&asset.ops)? || asset.origin.as_ref() == Some(&op.input))
 }
 
 fn taken_over() -> Error {

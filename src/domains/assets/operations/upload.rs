@@ -18,7 +18,7 @@ use super::{
     changes::{dispose, settle},
     find_visible,
     receive::{OpenFile, slug_of},
-    reservation::{Refusals, Reservation, is_applied, with_file},
+    reservation::{Refusals, Reservation, is_committed, with_file},
 };
 use crate::{
     app::App,
@@ -284,7 +284,7 @@ async fn repeated<U: Refusals>(
     op: &Op,
     file: OpenFile<'_>,
 ) -> Result<AssetDocument, Stop<U>> {
-    if !is_applied(&with_file(op, &file.digest().await?), &asset)? {
+    if !is_committed(&with_file(op, &file.digest().await?), &asset)? {
         return Err(OtherInput.into());
     }
     if asset.deleted_at.is_some() {

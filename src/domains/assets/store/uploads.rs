@@ -133,7 +133,7 @@ pub(crate) fn commit(
         (Some(expected), op) => {
             guard = both(expected.filter(), guard);
             if let Some(op) = op {
-                set.insert("ops", op.applied(&op.id, app.bounds()));
+                set.insert("ops", op.committed(&op.id, app.bounds()));
                 guard = both(guard, op.guard(&op.id, app.bounds()));
             }
         }

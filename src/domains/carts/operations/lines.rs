@@ -1,12 +1,26 @@
 //! Changes of a cart's lines: add, set, remove.
 //!
-//! Each try reserves what is missing under its own tag, and commits. If the commit is refused, the try's tag is
-//! aborted and its reservation released. The cart is then read again: it either explains the refusal, or the
-//! next try starts from its current state.
+//! Adding and raising reserve first:
+//!
+//! | command | guard | if the process dies after it |
+//! |---|---|---|
+//! | reserve on the stock | enough is available; the tag isn't marked; deadline | a repeat finds the mark; the sweep aborts and releases |
+//! | commit on the cart | ACTIVE, the owner and the line as read; neither op nor tag is recorded; deadline | the change is made |
+//!
+//! If the commit is refused, the tag is marked void on the cart, the reservation is released, and the cart is read
+//! again: it either explains the refusal, or the next try starts from its current state.
+//!
+//! Lowering and removing commit first:
+//!
+//! | command | guard | if the process dies after it |
+//! |---|---|---|
+//! | commit on the cart, with the outbox | as above | a repeat or the sweep applies the outbox |
+//! | apply on the stock | enough is reserved; the tag isn't marked; deadline | a repeat or the sweep applies without effect, and settles |
+//! | settle on the cart | the entry is in the outbox | the change is made |
 
 use super::{
     super::{
-        MOST_LINES, MOST_QUANTITY, MOST_UNIT_PRICE,
+        MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE,
         documents::{CartDocument, CartLine, CartPolicy, CartState},
         store::{self, carts},
         types::{
@@ -97,7 +111,7 @@ where
 {
     let (step, read) = (&step, || open(cx, id));
     decide(read, |attempt: Attempt, cart: CartDocument| async move {
-        if op.is_applied(&cart.ops)? {
+        if op.is_committed(&cart.ops)? {
             // The earlier call may have been interrupted before it returned stock.
             carry_out_outbox(&cx, &cart, &attempt).await?;
             return Ok(Step::Done(cart));
@@ -196,13 +210,13 @@ fn new_line(
         return Err(CurrencyMismatch::new(cart.currency, currency).into());
     }
     let (field, reason) = match cart.lines.iter().find(|line| line.sku == *input.sku) {
-        _ if unit_price > MOST_UNIT_PRICE => ("sku", "costs more than a cart can add up".into()),
-        Some(line) if line.quantity > MOST_QUANTITY - i64::from(input.quantity) => {
+        _ if unit_price > MAX_UNIT_PRICE => ("sku", "costs more than a cart can add up".into()),
+        Some(line) if line.quantity > MAX_QUANTITY - i64::from(input.quantity) => {
             let has = line.quantity;
-            ("quantity", format!("the cart has {has} and takes at most {MOST_QUANTITY}"))
+            ("quantity", format!("the cart has {has} and takes at most {MAX_QUANTITY}"))
         }
-        None if cart.lines.len() >= MOST_LINES => {
-            ("sku", format!("a cart takes at most {MOST_LINES} lines"))
+        None if cart.lines.len() >= MAX_LINES => {
+            ("sku", format!("a cart takes at most {MAX_LINES} lines"))
         }
         _ => {
             let Offer { sku, title, kind, .. } = offer;

@@ -193,9 +193,9 @@ fn selected(app: &App, by: ProductsBy) -> Result<Selection, InvalidInput> {
 /// Checks a range of two amounts: neither is negative, and the minimum isn't greater than the maximum.
 fn range(field: &str, AmountRange { min, max }: AmountRange) -> Result<[i64; 2], InvalidInput> {
     /// Greater than every amount in the catalog.
-    const MOST: i64 = 1_000_000_000_000;
-    let min = input::within(&format!("{field}.min"), min.0, 0..=MOST)?;
-    let max = input::within(&format!("{field}.max"), max.0, min..=MOST)?;
+    const MAX: i64 = 1_000_000_000_000;
+    let min = input::within(&format!("{field}.min"), min.0, 0..=MAX)?;
+    let max = input::within(&format!("{field}.max"), max.0, min..=MAX)?;
     Ok([min, max])
 }
 

@@ -1,7 +1,7 @@
 //! Changes of names. They need no lock: a name belongs to one category, and the last write wins.
 
 use super::super::{
-    MOST_NAMES,
+    MAX_NAMES,
     documents::CategoryDocument,
     store::{self, Before, Categories},
     types::{
@@ -44,7 +44,7 @@ pub async fn add_translation(
     if tree.get(id).await?.names.contains_key(locale) {
         return Err(AlreadyExists::new("translation", locale.as_str()).into());
     }
-    let reason = format!("is one too many: a category has at most {MOST_NAMES} names");
+    let reason = format!("is one too many: a category has at most {MAX_NAMES} names");
     Err(InvalidInput::new("locale", reason).into())
 }
 

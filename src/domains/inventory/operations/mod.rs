@@ -3,7 +3,7 @@
 mod receipts;
 
 pub use receipts::receive_stock;
-pub(super) use receipts::{MOST, Refused, book};
+pub(super) use receipts::{MAX, Refused, book};
 
 use futures_util::future::join_all;
 use mongodb::bson::DateTime;

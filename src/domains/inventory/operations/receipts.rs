@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Maximum quantity of one receipt.
-pub(in super::super) const MOST: i64 = 1_000_000_000;
+pub(in super::super) const MAX: i64 = 1_000_000_000;
 /// Explanation for a SKU whose stock holds the maximum number of records of receipts.
 const CROWDED: &str = "too many receipts of this SKU at the same time";
 
@@ -113,8 +113,8 @@ fn explained(
     once: Once<'_>,
     attempt: &Attempt,
 ) -> Result<Step<StockDocument>, Stop<Refused>> {
-    let is_applied = match once {
-        Once::Op { op, .. } => op.is_applied(&stock.ops).map_err(|_other| Refused::OtherInput)?,
+    let is_committed = match once {
+        Once::Op { op, .. } => op.is_committed(&stock.ops).map_err(|_other| Refused::OtherInput)?,
         Once::Receipt(name) => {
             let earlier = stock.imported.iter().find(|imported| imported.receipt == name);
             if earlier.is_some_and(|earlier| earlier.quantity != quantity) {
@@ -124,7 +124,7 @@ fn explained(
         }
     };
     match once {
-        _ if is_applied => return Ok(Step::Done(stock)),
+        _ if is_committed => return Ok(Step::Done(stock)),
         _ if stock.deleting => return Err(Refused::NoProduct.into()),
         Once::Receipt(_) if stock.imported.len() >= RECEIPTS => return Err(Refused::Full.into()),
         Once::Op { .. } if !attempt.is_over() => {

@@ -69,7 +69,7 @@ impl Call<'_> {
             undo_raise(app, &order.id, raise).await?;
             return Ok(Step::Again);
         }
-        if op.is_applied(&order.ops)? {
+        if op.is_committed(&order.ops)? {
             return Ok(outbox::finish(app, order, op, attempt).await?);
         }
         if order.state != OrderState::Placed {

@@ -68,7 +68,7 @@ pub async fn cancel_order(cx: Cx<'_>, input: CancelOrderInput) -> Changed<Cancel
     let op = &cx.op(&[id, "cancelOrder"], input.idempotency_key.as_ref(), &());
     let read = || open(cx, id);
     decide(read, |attempt: Attempt, order: OrderDocument| async move {
-        if op.is_applied(&order.ops)? {
+        if op.is_committed(&order.ops)? {
             return Ok(outbox::finish(&cx, &order, op, &attempt).await?);
         }
         if order.state != OrderState::Placed {

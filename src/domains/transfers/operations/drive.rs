@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 
 use super::super::{
     documents::{
-        AccountDocument, AccountKind, AccountState, MOST_PENDING, TransferDocument, TransferKind,
+        AccountDocument, AccountKind, AccountState, MAX_PENDING, TransferDocument, TransferKind,
         TransferReason, TransferState, TransferStep, is_world,
     },
     store,
@@ -212,7 +212,7 @@ impl Driver<'_> {
                 // A refund is owed: it waits until the account can cover it.
                 Some(_) if transfer.kind == TransferKind::Refund => return Ok(Moved::Due),
                 Some(reason) => return Ok(Moved::Refused(reason)),
-                None if is_source && account.pending.len() >= MOST_PENDING => {
+                None if is_source && account.pending.len() >= MAX_PENDING => {
                     return Err(Error::unavailable("the source is too busy"));
                 }
                 // The account has changed since the refusal.

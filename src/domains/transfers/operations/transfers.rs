@@ -33,7 +33,7 @@ use crate::{
 pub(super) const SCOPE: &str = "transfer";
 
 /// Maximum number of tries of one op that are refused.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 /// What a mutation of a transfer returns.
 type Made<U> = Result<TransferDocument, Stop<U>>;
@@ -202,7 +202,7 @@ async fn begin_try(
     driver: Driver<'_>,
     transfer: &TransferDocument,
 ) -> Result<TransferDocument, Error> {
-    for number in 0..MOST_TRIES {
+    for number in 0..MAX_TRIES {
         let id = try_id(driver.app, &transfer.id, number);
         let (found, is_new) = driver.begin(TransferDocument { id, ..transfer.clone() }).await?;
         if is_new || found.input != transfer.input || !found.was_refused() {
@@ -215,7 +215,7 @@ async fn begin_try(
 /// The last try of an op.
 pub(super) async fn latest_try(app: &App, op: &str) -> Result<Option<TransferDocument>, Error> {
     let mut latest = None;
-    for number in 0..MOST_TRIES {
+    for number in 0..MAX_TRIES {
         match store::find::<TransferDocument>(app, &try_id(app, op, number)).await? {
             Some(found) if found.was_refused() => latest = Some(found),
             None => break,

@@ -12,25 +12,32 @@
 //!
 //! # Posting, editing, removing
 //!
-//! The discussed document is the decider of a post; a comment is the decider of its own edits and removal.
-//! The comment's outbox, `due`, holds at most one entry for the discussed document:
+//! The discussed document is the decider of a post: its update counts the comment. A comment is the decider of its
+//! own edits and removal. The outbox is always the comment's field `due`, with at most one entry for the discussed
+//! document. So, unlike in other flows, the entry of a post is written before the commit: inserting the comment is
+//! the reserve, and a comment whose POST is still due is invisible.
 //!
-//! ```text
-//!  postComment    insert with due POST ──take──▶ count, newest ten, rating; taken: id ──▶ due goes
-//!  editComment    nonce, window: text, due EDIT ──give──▶ newest ten, rating; taken: id:version ──▶ due goes
-//!  removeComment  text goes, due REMOVE ──give──▶ count, newest ten (refilled), rating; taken ──▶ due goes
-//! ```
+//! | operation | first write, on the comment | guard | then, on the discussed document | mark in `taken` |
+//! |---|---|---|---|---|
+//! | `postComment` | insert with `due: POST` | no comment has its id or slug | count, newest ten, rating (commit, `take`) | id |
+//! | `editComment` | the text, with `due: EDIT` | the version as read; the time for edits | newest ten, rating (apply, `give`) | id and version |
+//! | `removeComment` | no text, with `due: REMOVE` | not removed yet | count, newest ten, rating (apply, `give`) | id and version |
 //!
-//! `take` commits a post, `give` applies an edit or a removal. A comment with a pending POST is invisible.
-//! `taken` holds the marks that keep an entry from being applied twice; the sweep removes a mark when the
-//! comment's `settledAt` is two grace periods old. `touchedAt` is the time at which the oldest unfinished
-//! work began. A post that can't be committed (its caller can't see the document any more) is marked void in
-//! the discussed document before the comment is withdrawn. After a removal the newest ten are refilled with
-//! comments that were read before. That update is guarded by `discussion.version`, which edits and removals
-//! raise, and by `discussion.total`, which posts raise.
+//! At the end the entry is removed from the comment. In the layout EMBEDDED the comments are part of the discussed
+//! document, so a post is one update. In the other layouts, a mark keeps an entry from being applied twice; the sweep
+//! removes it when the comment's `settledAt` is two grace periods old. Paged and embedded comments are also copied to
+//! `authoredComments`, before the entry is removed.
 //!
-//! A comment's id is derived from its idempotency key, a review's from its author. So each is unique in every layout:
-//! by `_id`, by a unique index over pages, or by the guard of the discussed document's update.
+//! `touchedAt` is not later than the beginning of the oldest unfinished operation; the sweep finds discussions by it. A
+//! post can't be committed if its author can't see the document any more. Then its tag is marked void in the discussed
+//! document, and the comment is removed.
+//!
+//! A removal takes a comment from the newest ten, and another one, which was read before, takes its place. If a post,
+//! edit or removal comes between that read and the update, the update is refused and the comments are read again: posts
+//! raise `discussion.total`, edits and removals raise `discussion.version`, and the update is guarded by both.
+//!
+//! A comment's id is derived from its idempotency key, a review's from its author. It is unique by `_id` (one document
+//! per comment), by a unique index (pages), or by the guard of the discussed document's update (embedded).
 //!
 //! # Visibility
 //!
@@ -59,12 +66,17 @@
 //!                              ──two grace periods, nothing unposted──▶ old store goes ──▶ migration goes
 //! ```
 //!
-//! A store belongs to one epoch: `on` is the discussion's id and the epoch. `take` is guarded by the epoch:
-//! an attempt that inserted into the old store too late is refused and posts to the new one. The documents of
-//! the old store are sealed, then copied. Any gateway may copy, any number of times, with the same outcome:
-//! the comments that were committed when the epoch rose. Edits go to the new store and wait until everything
-//! is copied. Copies are inserted without a deadline on the server; a copier that paused for more than two
-//! grace periods between two commands checks that the migration is still the same before it continues.
+//! A store is the comments of one discussion in one layout. It belongs to one epoch: its documents have the id of the
+//! discussion and the epoch in the field `on`. A move raises the epoch, and notes in `migration` the layout that it
+//! comes from and the marks of posts at that time (`taken`). The commit of a post is guarded by the epoch, so a comment
+//! that was inserted into the old store too late is refused and posted to the new one.
+//!
+//! The documents of the old store are marked as sealed, after which no write changes them, and then copied. Any gateway
+//! may copy, any number of times, with the same outcome: the comments that were committed when the epoch rose. Edits go
+//! to the new store and wait until everything is copied. When two grace periods have passed and the old store has no
+//! uncommitted post, it is removed, and then the note of the move. Copies are inserted without a deadline, because an
+//! insert has none; a copier that paused for more than two grace periods between two commands checks that the migration
+//! is still the same before it continues.
 //!
 //! The comments of a discussed document are deleted with it: its room calls [`operations::forget`] before it
 //! removes the document.

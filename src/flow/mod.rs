@@ -1,5 +1,4 @@
-//! The flow engine: writes that span several documents and survive a crash at any point. All flows have the
-//! same steps:
+//! The flow engine: writes that span several documents and survive a crash at any point. The steps of a flow are:
 //!
 //! 1. *reserve* what the flow needs, marked with its tag;
 //! 2. *commit* by one guarded update of the flow's decider, which also writes its outbox;
@@ -7,28 +6,37 @@
 //! 4. *settle*: note on the decider what was applied. The receivers' marks are removed later, when no repeat of an
 //!    apply can arrive any more.
 //!
-//! An *abort* begins by marking the tag as void on the decider; then what was reserved is *released*.
+//! A flow leaves out the steps that it doesn't need: lowering a cart line reserves nothing, for example. An *abort*
+//! begins by marking the tag as void on the decider; then what was reserved is *released*.
 //!
 //! | write | document | guard, beside the rules of the room | deadline | if its outcome is unknown |
 //! |---|---|---|---|---|
-//! | reserve | receiver | the tag isn't marked | yes | a repeat finds the mark; else the sweep aborts |
-//! | commit | decider | neither the op nor the tag is recorded | yes | a repeat finds the op; else the sweep aborts |
+//! | reserve | receiver | the tag isn't marked | yes | a repeat finds the mark, or the sweep ends the flow |
+//! | commit | decider | neither the op nor the tag is recorded | yes | a repeat finds the op, or the sweep ends the flow |
 //! | apply | receiver | the tag isn't marked | yes | the entry is still in the outbox and is applied again |
 //! | settle | decider | the entry is in the outbox | no | the entry is applied (without effect) and settled again |
 //! | abort | decider | the tag isn't recorded | no | it is repeated, or left to the sweep |
 //! | release | receiver | the tag is marked | no | it is repeated, or left to the sweep |
 //!
-//! The last three need no deadline: an entry, a tag and a mark are each used once, so a late write finds its guard
-//! broken.
+//! A sweep always finishes a flow that was committed. Of a flow that wasn't, the sweep of carts and of checkouts
+//! aborts it; the sweeps of transfers and of comments commit it.
 //!
-//! One call of a mutation is one [`Op`]. It makes one or more tries, each on a new read of the decider, and each
-//! try has an [`Attempt`] of its own.
+//! The last three writes need no deadline. An entry, a tag and a mark are each used once, so a late write finds its
+//! guard broken. Where a room differs from the table, its head says so and why that is safe: an insert can't carry a
+//! deadline, and transfers and checkouts have a state in the place of the outbox.
+//!
+//! One call of a mutation with an idempotency key is one [`Op`]. It makes one or more tries, each on a new read of the
+//! decider and with an [`Attempt`] of its own; no try begins after the end of the first attempt. A tag belongs to the
+//! op and outlives the attempt: a later try has the same tag unless that was marked void.
+//!
+//! The record of an op contains its key, the digest of its input and its tag, but no result. A repeat of a committed
+//! op finishes its outbox and returns the decider as it is now.
 //!
 //! - [`Attempt`]: one execution of a flow, with a deadline on the server's clock
 //! - [`decide()`]: the loop of every flow: read, try, and read again after a refusal
 //! - [`Op`]: an idempotency key, and its record on the decider
-//! - [`Sweep`]: finishes what was interrupted
-//! - [`lease`]: one gateway at a time, until a deadline on the server's clock
+//! - [`Sweep`]: the clock and the result of one pass of a room's sweep, which finishes what was interrupted
+//! - [`lease`]: one holder at a time, until a deadline on the server's clock
 //! - [`tree`]: documents that carry copies of their ancestors' values
 
 mod attempt;

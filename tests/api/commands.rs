@@ -166,6 +166,31 @@ async fn a_transfer() {
     sends_only(&base, transfer, &expected).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_accounts_of_a_statement_are_one_command() {
+    let base = Gateway::start().await;
+    let ann = base.shopper("ann");
+    let from = open(&ann, "EUR").await;
+    fund(&base, &from, 100).await;
+    let mut paid = Vec::new();
+    for _ in 0..20 {
+        let to = open(&ann, "EUR").await;
+        is(&ann.field(TRANSFER, order(&from, &to, 1, None)).await, "Transfer");
+        paid.push(to);
+    }
+    paid.reverse();
+    let query = "query($id: ID!) { account(id: $id) { statement(first: 20) {
+        nodes { transfer { source { id } destination { id } } } } } }";
+    let read = async |gateway: &Gateway| {
+        let seen = gateway.shopper("ann").field(query, json!({ "id": from })).await;
+        let nodes = seen["statement"]["nodes"].as_array().expect("nodes");
+        let other = |node: &Value| node["transfer"]["destination"]["id"].clone();
+        assert_eq!(nodes.iter().map(other).collect::<Vec<_>>(), paid);
+        assert!(nodes.iter().all(|node| node["transfer"]["source"]["id"] == json!(from)));
+    };
+    sends_only(&base, read, &["find accounts", "find transfers", "find accounts"]).await;
+}
+
 async fn commenting_sends_only(layout: &str, expected: &[&str]) {
     let base = Gateway::start().await;
     let on = comments::discussed(&base, "a", layout).await;

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use mongodb::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Gateway, commands, cuts, proxy::Cut, short_bounds};
+use crate::support::{Client, Gateway, commands, cuts, pages_both_ways, proxy::Cut, short_bounds};
 
 const CLAIM: &str = "mutation($input: ClaimIdentityInput!) { claimIdentity(input: $input) {
     __typename ... on Identity { kind value userId }
@@ -244,6 +244,21 @@ async fn what_is_let_go_is_free_for_others() {
     gateway.sweep().await;
     assert!(!gateway.snapshot().await.contains_key("identities"), "no stone is left");
     gateway.assert_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_identities_of_a_user_are_paged_in_both_directions() {
+    let gateway = Gateway::start().await;
+    let names = ["a", "b", "c", "d", "e"].map(|name| format!("{name}@example.org"));
+    for name in &names {
+        give(&gateway, email(name), "anna").await;
+    }
+    give(&gateway, email("ben@example.org"), "ben").await;
+    let mut found = Vec::new();
+    for node in pages_both_ways(&gateway.shopper("anna"), "identities(", "value").await {
+        found.push(node["value"].as_str().expect("a value").to_owned());
+    }
+    assert_eq!(found, names);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@
 //!                     ▼    ▼
 //!             CANCELLING   EXPIRING        outbox applied, then everything returned
 //!                     ▼    ▼
-//!              CANCELLED   EXPIRED         kept, or removed
+//!              CANCELLED   EXPIRED ──▶ removed, if so configured
 //! ```
 //!
 //! The cart is the decider of its flows; stock is only a receiver. Each cart has one entry per SKU in the stock:
@@ -19,30 +19,36 @@
 //!
 //! # Changes of lines
 //!
-//! - **Adding, raising**: reserve stock under a tag, then commit on the cart. If the commit is refused, the
-//!   flow is aborted: the tag is marked void on the cart, then the stock is released.
+//! - **Adding, raising**: read the product's price, reserve stock under a tag, then commit on the cart. A line that
+//!   exists keeps its price. If the commit is refused, the flow is aborted: the tag is marked void on the cart, then
+//!   the stock is released.
 //! - **Lowering, removing**: commit on the cart. The same update writes the stock that is to be returned to
 //!   the cart's outbox. The outbox is then applied to the stock and settled.
 //!
-//! A tag is `{op}/{digest of the input}/{number of the try}`; where a quantity is set, `/{quantity as read}`
-//! follows. The repeat of an interrupted try has the same tag and finds its reservation. The commit is guarded by
-//! the op and by the tag. So an op is committed once, whatever its tags are, and a void tag is never committed.
+//! A tag is `{op}/{digest of the input}/{number}`, where the number is one more than that of the op's last void tag;
+//! where a quantity is set, `/{quantity as read}` follows. The repeat of an interrupted try has the same tag and finds
+//! its mark. The commit is guarded by the op and by the tag. So an op is committed once, whatever its tags are, and a
+//! void tag is never committed.
 //!
 //! With the policy `AT_CHECKOUT`, a change of lines reserves nothing: it consists of the commit. With the policy
-//! `RESERVE` there is one exception: half of `reservations_per_sku` other holders have the SKU reserved, and the
-//! cart isn't among them. The pieces are then added without a reservation.
+//! `RESERVE`, a cart reserves nothing of a SKU of which `reservations_per_sku / 2` other holders have reserved pieces
+//! while it has none. The pieces are then added without a reservation, and the checkout reserves them.
 //!
 //! # Closing
 //!
-//! Every commit is guarded by the state ACTIVE, so the change to CANCELLING or EXPIRING ends all commits, and the
-//! outbox is complete. The outbox is applied first. Then each reservation of the cart is returned, guarded by its
-//! quantity and time as read. A reserve that arrives later is never committed, and the sweep returns it.
+//! Every change of lines is guarded by the state ACTIVE, so the change to CANCELLING or EXPIRING ends all of them, and
+//! the outbox is complete. The outbox is applied first. Then each reservation of the cart is returned, guarded by its
+//! quantity and time as read. A reserve that arrives later is never committed: its own attempt releases it, or the
+//! sweep returns it.
+//!
+//! The commit of a checkout, to PAID, is guarded by PENDING and the checkout's id. It needs no deadline, because an
+//! abort changes the state to VOIDING first.
 //!
 //! # Ownership
 //!
 //! A cart without an owner may be used by anyone who knows its id. A caller with a token takes it over with
-//! `claimCart`, or when their checkout is paid, and owns it alone from then on. Every commit is guarded by the
-//! owner as read.
+//! `claimCart`, or when their checkout is paid. From then on only the owner and services may read and change it, and
+//! only the owner may check it out. Every change of lines is guarded by the owner as read.
 //!
 //! # Removal
 //!
@@ -52,10 +58,16 @@
 //!
 //! | command | guard |
 //! |---|---|
+//! | reserve, change of lines, apply | the deadline of its attempt |
+//! | settle | the entry is in the outbox |
+//! | abort | the tag isn't recorded |
+//! | change of state | the state, and the checkout's id |
 //! | return of a reservation | its quantity and time as read |
-//! | release | the mark of its tag |
 //! | removal of the cart | the state EXPIRED |
-//! | any other | the deadline of its attempt |
+//!
+//! A repeat of an old change may have the tag of that change, because the op records went with the old cart. So a
+//! late release could meet the mark of the new one. What excludes that is the time limit of a command: it is shorter
+//! than the time for which a cart is idle before it expires.
 //!
 //! Invariants: one line per SKU; `0 ≤ held ≤ quantity`; the reservations of an active cart equal what its lines
 //! hold plus what its outbox returns; a cart that is COMPLETE, CANCELLED or EXPIRED has nothing reserved.

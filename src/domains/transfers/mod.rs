@@ -23,17 +23,18 @@
 //! update. A repeated debit or credit therefore changes nothing.
 //!
 //! **Claims.** A transfer carries the number of its claim (`fence`) and its `deadline`, which is the
-//! attempt's. Every step guards on state and fence. Debit, credit and commit also guard on the server's clock
-//! being before the deadline. Another attempt (a repeat, the sweep) can claim the transfer only when the
-//! deadline, the time limit of a command and the clocks' skew have passed: no command of the former holder
-//! can move money then. A holder that doesn't know the outcome of a command stops at once and leaves the
+//! attempt's. Every step of the claim's holder on the transfer is guarded by state and fence, and each of its steps on
+//! an account by the transfer's mark. Debit, credit and commit are also guarded by the deadline. Another attempt
+//! (a repeat, the sweep) can claim the transfer only when the deadline, the time limit of a command and the clocks'
+//! skew have passed: no debit or credit of the former holder can be applied then, and a late undo finds no mark or
+//! does what the new holder would do. A holder that doesn't know the outcome of a command stops at once and leaves the
 //! transfer to the next claim. So it never undoes, returns or retires while one of its own steps is unknown.
 //! If an op is repeated while its first attempt still holds the claim, the repeat waits for that attempt and
-//! returns its result.
+//! returns its result. It waits no longer than its own attempt, and then fails as unavailable.
 //!
-//! Simplifications of the textbook's pattern, and why they are safe:
-//! - There is no INITIAL: the insert writes state, first claim and deadline at once. A late insert carries a
-//!   deadline that has passed, and the next claim drives the transfer.
+//! Simplifications of the pattern of MongoDB's former tutorial "Perform Two Phase Commits", and why they are safe:
+//! - There is no state before PENDING: the insert writes state, first claim and deadline at once. A late insert
+//!   carries a deadline that has passed, and the next claim drives the transfer.
 //! - A transfer whose debit is refused (no funds, closed) goes from PENDING to CANCELLED in one write. Every
 //!   debit of this claim was answered, and those of earlier claims are past their deadline. So there is
 //!   nothing to undo, and the fence excludes former holders.
@@ -42,13 +43,12 @@
 //! - Marks are retired at once, since CREDITED is only written by a holder all of whose commands were
 //!   answered.
 //!
-//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, only write CANCELLING.
-//! The claim's holder notices that when its commit is refused, and undoes its debit. If the holder is gone,
-//! the sweep undoes it past the deadline.
+//! **Cancelling.** `cancelTransfer`, and a void of a payment that is still PENDING, write CANCELLING whoever holds
+//! the claim. The holder notices that when its commit is refused, and undoes its debit. If the claim has ended, a void
+//! claims the transfer and undoes the debit itself; else the sweep does.
 //!
-//! **Payments** of the ledger provider are transfers to the merchant's receiving account. They have no
-//! deadline of their own: the checkout ends them by capture or void, and the sweep leaves PENDING and
-//! AUTHORISED ones alone. A void that finds no document leaves a tombstone, so that a late authorisation is
+//! **Payments** of the ledger provider are transfers to the merchant's receiving account. Their end is up to the
+//! checkout, by capture or void; the sweep leaves PENDING and AUTHORISED ones alone. A void that finds no document leaves a tombstone, so that a late authorisation is
 //! refused. **Refunds** go the other way and always arrive, also at an account that was closed or is full. A
 //! refund that the merchant's account can't cover stays PENDING, and the sweep tries again each time its
 //! claim has ended.

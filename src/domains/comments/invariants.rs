@@ -36,7 +36,7 @@ pub async fn check(app: &App, report: &mut Report) -> Result<(), Error> {
             }
         }
     }
-    for rule in [COUNTED, LATEST, RATED, UNIQUE, CAPPED, TOLD] {
+    for rule in [COUNTED, LATEST, RATED, UNIQUE, CAPPED, SETTLED] {
         report.rule(rule);
         for fault in faults.remove(rule).into_iter().flatten() {
             report.broken(fault);
@@ -61,7 +61,7 @@ const LATEST: &str = "comments: a discussion carries the newest ten that aren't 
 const RATED: &str = "comments: a rating is the sum of the reviews, one from each author";
 const UNIQUE: &str = "comments: no comment, slug or place in the threads is there twice";
 const CAPPED: &str = "comments: no more than 100 are embedded";
-const TOLD: &str = "comments: nothing waits to be told";
+const SETTLED: &str = "comments: no outbox entry is left";
 
 fn faults_of(
     discussion: &OpenDiscussion,
@@ -84,7 +84,7 @@ fn faults_of(
             }
         }
         if let Some(due) = &comment.due {
-            faults.push((TOLD, format!("{} of {}", due.tag, comment.slug)));
+            faults.push((SETTLED, format!("{} of {}", due.tag, comment.slug)));
         }
     }
     if discussion.layout == Layout::Embedded

@@ -43,7 +43,7 @@ async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
             return Ok(false);
         }
         let comments = comments_of(&discussed).await?;
-        match taken_of(&discussed, &comments).map(|taken| Derived::of(&taken)) {
+        match counted(&discussed, &comments).map(|counted| Derived::of(&counted)) {
             Some(derived) if derived == Derived::stored(&discussed) => return Ok(false),
             Some(derived) => {
                 // The attempt begins only now: reading a large discussion may take longer than an attempt.
@@ -60,17 +60,17 @@ async fn repair_one(app: &App, parent: &Parent) -> Result<bool, Error> {
 }
 
 /// The comments that the discussion counts; `None` if an edit or a removal hasn't been applied to it yet.
-fn taken_of<'a>(
+fn counted<'a>(
     discussion: &OpenDiscussion,
     comments: &'a [CommentDocument],
 ) -> Option<Vec<&'a CommentDocument>> {
-    let tags = discussion.taken_ids();
-    let is_told = |comment: &CommentDocument| match &comment.due {
+    let tags = discussion.committed_tags();
+    let is_applied = |comment: &CommentDocument| match &comment.due {
         Some(due) => comment.is_unposted() || tags.contains(&due.tag.as_str()),
         None => true,
     };
     comments
         .iter()
-        .all(is_told)
-        .then(|| comments.iter().filter(|comment| comment.is_taken(&tags)).collect())
+        .all(is_applied)
+        .then(|| comments.iter().filter(|comment| comment.is_committed(&tags)).collect())
 }

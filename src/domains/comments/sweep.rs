@@ -37,9 +37,9 @@ async fn settle_one(discussed: Discussed<'_>, before: DateTime) -> Result<bool, 
 /// that no attempt that read the entry before can still be running. Returns whether anything was changed.
 async fn forget(mut discussed: Discussed<'_>, before: DateTime) -> Result<bool, Error> {
     let attempt = discussed.app.begin().await?;
-    let old: Vec<_> = discussed.taken.iter().filter(|taken| taken.at < before).collect();
+    let old: Vec<_> = discussed.marks.iter().filter(|mark| mark.at < before).collect();
     let id_of = |tag: &str| tag.split(':').next().unwrap_or_default().to_owned();
-    let ids: Vec<_> = old.iter().map(|taken| id_of(&taken.tag)).collect();
+    let ids: Vec<_> = old.iter().map(|mark| id_of(&mark.tag)).collect();
     let comments = discussed.place().find_all(&ids).await?;
     let is_settled = |tag: &str| {
         let comment = comments.iter().find(|comment| comment.id == id_of(tag));
@@ -49,12 +49,12 @@ async fn forget(mut discussed: Discussed<'_>, before: DateTime) -> Result<bool, 
         })
     };
     let tags: Vec<_> =
-        old.iter().map(|taken| taken.tag.clone()).filter(|tag| is_settled(tag)).collect();
+        old.iter().map(|mark| mark.tag.clone()).filter(|tag| is_settled(tag)).collect();
     let forgotten = !tags.is_empty();
     if forgotten {
-        let Some(left) = discussed.forget_taken(&tags, &attempt).await? else { return Ok(false) };
+        let Some(left) = discussed.forget_marks(&tags, &attempt).await? else { return Ok(false) };
         discussed = left;
     }
-    let rests = discussed.taken.is_empty() && discussed.rest(&attempt).await?.is_some();
-    Ok(forgotten || rests)
+    let is_idle = discussed.marks.is_empty() && discussed.mark_idle(&attempt).await?.is_some();
+    Ok(forgotten || is_idle)
 }

@@ -203,9 +203,9 @@ impl CommentDocument {
         levels.rfind('/').map_or("", |end| &self.sort_key[..=end])
     }
 
-    /// Whether a discussion with these marks counts it. A settled comment has no mark and is counted.
-    pub fn is_taken<Tag: AsRef<str>>(&self, taken: &[Tag]) -> bool {
-        !self.is_unposted() || taken.iter().any(|tag| tag.as_ref() == self.id)
+    /// Whether a discussion that committed these tags counts it. A settled comment has no mark and is counted.
+    pub fn is_committed<Tag: AsRef<str>>(&self, committed: &[Tag]) -> bool {
+        !self.is_unposted() || committed.iter().any(|tag| tag.as_ref() == self.id)
     }
 
     /// Whether it has a pending POST.
@@ -229,7 +229,7 @@ impl Stored for CommentDocument {
         Index::of_field(
             "due",
             "due.at",
-            "the sweep of comments that the discussed document wasn't told of",
+            "the sweep of comments that the discussed document hasn't applied",
         ),
     ];
 }
@@ -269,13 +269,13 @@ impl Stored for PageDocument {
             "on until untilId",
             "comments by time; the newest; copying to another layout",
         ),
-        Index::plain("open", "on full", "the page that takes more"),
+        Index::plain("open", "on full", "the page that has room"),
         Index::unique("comment", "on entries.id", "the page of a comment; none in two pages"),
         Index::unique("slug", "on entries.slug", "one comment by its place; no place in two pages"),
         Index::of_field(
             "due",
             "entries.due.at",
-            "the sweep of comments that the discussed document wasn't told of",
+            "the sweep of comments that the discussed document hasn't applied",
         ),
     ];
 }

@@ -9,7 +9,7 @@ mod parent;
 pub use comment::{AuthoredComment, CommentDocument, PageDocument};
 pub(super) use comment::{Due, DueKind, Removed, Remover};
 pub use parent::ParentKind;
-pub(super) use parent::{Migration, OpenDiscussion, Parent, ParentDocument, Taken, of_kind};
+pub(super) use parent::{Mark, Migration, OpenDiscussion, Parent, ParentDocument, of_kind};
 
 use async_graphql::Enum;
 use mongodb::bson::DateTime;

@@ -49,7 +49,7 @@ impl Known {
     }
 
     /// The error of a line whose identity another comment has.
-    fn taken(&self) -> InvalidInput {
+    fn clash(&self) -> InvalidInput {
         match self {
             Self::Comment(_) => {
                 InvalidInput::new("key", "is that of another comment on the product")
@@ -184,7 +184,7 @@ impl<'a> Bulk<'a> {
     fn add(&mut self, line: Line) -> Result<(), InvalidInput> {
         let id = line.known.id(&self.discussed);
         match self.there.get(&id) {
-            Some(there) if there.origin != line.origin => return Err(line.known.taken()),
+            Some(there) if there.origin != line.origin => return Err(line.known.clash()),
             Some(there) => {
                 let is_fresh = self.fresh.iter().any(|fresh| fresh.id == id);
                 if there.is_unposted() && !is_fresh {
@@ -242,21 +242,21 @@ impl<'a> Bulk<'a> {
         if due.is_empty() {
             return Ok(());
         }
-        let taken = |comment: &&CommentDocument| discussed.taken(&comment.id);
-        if due.iter().filter_map(taken).any(|taken| taken.void) {
+        let mark = |comment: &&CommentDocument| discussed.mark(&comment.id);
+        if due.iter().filter_map(mark).any(|mark| mark.void) {
             return Err(meanwhile());
         }
-        let untaken: Vec<_> =
-            due.iter().copied().filter(|comment| taken(comment).is_none()).collect();
-        if !untaken.is_empty() {
-            discussed.take(&untaken, seen, attempt).await?.ok_or_else(meanwhile)?;
+        let uncommitted: Vec<_> =
+            due.iter().copied().filter(|comment| mark(comment).is_none()).collect();
+        if !uncommitted.is_empty() {
+            discussed.commit(&uncommitted, seen, attempt).await?.ok_or_else(meanwhile)?;
         }
         if !store::settle_all(&self.place, &due, attempt).await? {
             return Err(meanwhile());
         }
         let tags: Vec<String> = self.fresh.iter().map(|comment| comment.id.clone()).collect();
         if !tags.is_empty() {
-            discussed.forget_taken(&tags, attempt).await?;
+            discussed.forget_marks(&tags, attempt).await?;
         }
         Ok(())
     }

@@ -157,7 +157,7 @@ async fn finished(
     match finish(attempt, discussed, comment, Document::new()).await? {
         Finished::Done(comment) => Ok(Some(comment)),
         Finished::Moved(_) => Ok(None),
-        Finished::Withdrawn | Finished::GivenUp => {
+        Finished::Withdrawn | Finished::Aborted => {
             Err(Error::internal("a posted comment was withdrawn"))
         }
     }

@@ -5,7 +5,7 @@ use mongodb::bson::Document;
 
 use super::{
     super::{
-        documents::{CommentDocument, DueKind, Taken},
+        documents::{CommentDocument, DueKind, Mark},
         store::{self, By, Discussed, Place},
     },
     reads::newest,
@@ -22,7 +22,7 @@ pub(super) enum Finished<'a> {
     /// The discussion doesn't accept the comment any more; the comment was withdrawn.
     Withdrawn,
     /// Another attempt aborted it; the comment was withdrawn.
-    GivenUp,
+    Aborted,
 }
 
 /// Carries out the outbox of a comment in the current store. `seen` guards the commit of a post.
@@ -33,10 +33,10 @@ pub(super) async fn finish<'a>(
     seen: Document,
 ) -> Result<Finished<'a>, Error> {
     let Some(due) = comment.due.clone() else { return Ok(Finished::Done(comment)) };
-    let is_taken = discussed.taken(&comment.id).is_some_and(|taken| !taken.void);
+    let is_committed = discussed.mark(&comment.id).is_some_and(|mark| !mark.void);
     if due.kind != DueKind::Post {
         apply(attempt, discussed, &comment).await?;
-    } else if !is_taken && let Some(ended) = commit(attempt, discussed, &comment, seen).await? {
+    } else if !is_committed && let Some(ended) = commit(attempt, discussed, &comment, seen).await? {
         return Ok(ended);
     }
     let place = discussed.place();
@@ -79,7 +79,7 @@ async fn commit<'a>(
     comment: &CommentDocument,
     seen: Document,
 ) -> Result<Option<Finished<'a>>, Error> {
-    if discussed.take(&[comment], seen, attempt).await?.is_some() {
+    if discussed.commit(&[comment], seen, attempt).await?.is_some() {
         return Ok(None);
     }
     let now = store::settled(discussed.app, &discussed.parent).await?;
@@ -93,17 +93,17 @@ async fn commit<'a>(
         // Also if it was committed: another attempt may have posted it anew, with another time.
         return Ok(Some(Finished::Moved(now)));
     }
-    let was_void = match now.taken(&comment.id) {
-        Some(Taken { void: false, .. }) => return Ok(None),
-        Some(Taken { void: true, .. }) => true,
+    let was_void = match now.mark(&comment.id) {
+        Some(Mark { void: false, .. }) => return Ok(None),
+        Some(Mark { void: true, .. }) => true,
         None if attempt.is_over() => return Err(attempt.overdue()),
         // A caller who can't see the document any more can't post.
         None if now.void(&comment.id, attempt).await?.is_some() => false,
         // Another attempt has committed or aborted it.
-        None => return Err(Error::unavailable("a comment was taken and given up at once")),
+        None => return Err(Error::unavailable("a comment was committed and aborted at once")),
     };
     place.withdraw(&comment.id).await?;
-    Ok(Some(if was_void { Finished::GivenUp } else { Finished::Withdrawn }))
+    Ok(Some(if was_void { Finished::Aborted } else { Finished::Withdrawn }))
 }
 
 /// Applies an edit or a removal to the discussed document.
@@ -115,11 +115,11 @@ async fn apply(
     let tag = comment.due.as_ref().map(|due| due.tag.as_str()).unwrap_or_default();
     loop {
         let now = store::settled(discussed.app, &discussed.parent).await?;
-        let is_owed = |now: &Discussed<'_>| now.id == discussed.id && now.taken(tag).is_none();
-        let Some(now) = now.filter(is_owed) else { return Ok(()) };
+        let is_unapplied = |now: &Discussed<'_>| now.id == discussed.id && now.mark(tag).is_none();
+        let Some(now) = now.filter(is_unapplied) else { return Ok(()) };
         // After a removal the newest comments are refilled with an older one.
         let newest = if comment.removed.is_some() { newest(&now).await? } else { Vec::new() };
-        if now.give(comment, &newest, attempt).await?.is_some() {
+        if now.apply(comment, &newest, attempt).await?.is_some() {
             return Ok(());
         }
         if attempt.is_over() {

@@ -39,7 +39,7 @@ pub(super) const TEXT: usize = 4_000;
 pub const LEVELS: usize = 250;
 /// Maximum number of marks of a discussion. It is checked before a mark is written, so concurrent attempts
 /// may exceed it by a few.
-const TAKEN: usize = 1_000;
+const MARKS: usize = 1_000;
 /// Maximum length of a slug: a name of 32 characters for each level.
 const SLUG: usize = LEVELS * 33;
 
@@ -71,7 +71,7 @@ fn no_comment(id: &ID) -> NotFound {
 
 /// Checks that the discussion has room for another mark.
 fn uncrowded(discussion: &OpenDiscussion) -> Result<(), Error> {
-    if discussion.taken.len() >= TAKEN {
+    if discussion.marks.len() >= MARKS {
         return Err(Error::RateLimited("too many comments on this are still being settled"));
     }
     Ok(())

@@ -88,7 +88,7 @@ pub(in super::super) async fn settle(
         let Some(last) = batch.last() else { break };
         after = Some(last.clone());
         for comment in batch {
-            if !comment.is_taken(&migration.taken) {
+            if !comment.is_committed(&migration.committed) {
                 repost(&attempt, discussed.clone(), &comment).await?;
             }
         }
@@ -121,8 +121,9 @@ pub(super) async fn carry<'a>(
         let batch = old.batch(after.as_ref()).await?;
         let is_end = batch.is_empty();
         after = batch.last().cloned().or(after);
-        let taken = batch.into_iter().filter(|comment| comment.is_taken(&migration.taken));
-        kept.extend(taken.map(|comment| CommentDocument {
+        let committed =
+            batch.into_iter().filter(|comment| comment.is_committed(&migration.committed));
+        kept.extend(committed.map(|comment| CommentDocument {
             key: new.key(&comment.id),
             on: new.on(),
             sealed: false,
@@ -188,7 +189,7 @@ pub(in super::super) async fn drive(
     if let Some(migration) = &discussed.migration {
         carry(&attempt, discussed.clone()).await?;
         // Comments that were committed before the migration are copied with their outbox.
-        if found.is_taken(&migration.taken) {
+        if found.is_committed(&migration.committed) {
             return Ok(false);
         }
     }

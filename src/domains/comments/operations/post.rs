@@ -5,7 +5,7 @@ use mongodb::bson::Document;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, Taken},
+        documents::{CommentDocument, Layout, Mark},
         store::{self, By, CAP, Discussed, Inserted, Place},
         types::{
             CommentRemoved, DiscussionFull, NotServedByLayout, PostCommentInput, PostCommentResult,
@@ -35,7 +35,7 @@ use crate::{
 enum Refused {
     Full(i64),
     Gone,
-    GivenUp,
+    Aborted,
     OtherInput,
     Failed(Error),
 }
@@ -72,7 +72,7 @@ pub async fn post_comment(
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => no_parent(&parent).into(),
-        Refused::GivenUp => Conflict::aborted().into(),
+        Refused::Aborted => Conflict::aborted().into(),
         Refused::OtherInput => Conflict::other_input().into(),
         Refused::Failed(error) => error.into(),
     })
@@ -102,7 +102,7 @@ pub async fn review_product(
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
         Refused::Gone => NotFound::of(NodeKind::Product, &input.sku).into(),
-        Refused::GivenUp => Error::unavailable("a review was given up a moment ago").into(),
+        Refused::Aborted => Error::unavailable("a review was given up a moment ago").into(),
         Refused::OtherInput => AlreadyExists::new("review of yours for", &*input.sku).into(),
         Refused::Failed(error) => error.into(),
     })
@@ -155,7 +155,7 @@ async fn place(
         if let Some((migration, before)) = discussed.uncopied_place()
             && let Some(old) = before.find(By::Id(&draft.id)).await?
         {
-            if old.is_taken(&migration.taken) {
+            if old.is_committed(&migration.committed) {
                 discussed = carry(attempt, discussed).await?;
             } else {
                 left = Some(before);
@@ -171,8 +171,8 @@ async fn place(
         };
         let comment = match inserted {
             Inserted::Unposted(comment) => comment,
-            Inserted::Taken(comment) => {
-                discussed.discussion.taken.push(Taken::of(&comment.id, attempt.now()));
+            Inserted::Committed(comment) => {
+                discussed.discussion.marks.push(Mark::of(&comment.id, attempt.now()));
                 comment
             }
             Inserted::Exists(there) if there.origin != draft.origin => {
@@ -201,8 +201,8 @@ async fn place(
                         withdraw(left.as_ref(), &draft.id).await?;
                         return Err(Refused::Full(full.total));
                     }
-                    Some(given_up) if given_up.taken(&draft.id).is_some() => {
-                        return Err(Refused::GivenUp);
+                    Some(aborted) if aborted.mark(&draft.id).is_some() => {
+                        return Err(Refused::Aborted);
                     }
                     _ if attempt.is_over() => return Err(attempt.overdue().into()),
                     _ => return Err(Refused::Gone),
@@ -219,7 +219,7 @@ async fn place(
                 discussed = moved;
             }
             Finished::Withdrawn => return Err(Refused::Gone),
-            Finished::GivenUp => return Err(Refused::GivenUp),
+            Finished::Aborted => return Err(Refused::Aborted),
         }
         if attempt.is_over() {
             return Err(attempt.overdue().into());
@@ -234,7 +234,8 @@ async fn is_named_before(
 ) -> Result<bool, Error> {
     let Some((migration, before)) = discussed.uncopied_place() else { return Ok(false) };
     let there = before.find(By::Slug(&comment.slug)).await?;
-    Ok(there.is_some_and(|there| there.id != comment.id && there.is_taken(&migration.taken)))
+    Ok(there
+        .is_some_and(|there| there.id != comment.id && there.is_committed(&migration.committed)))
 }
 
 /// Removes the comment from the store that it was inserted into before the discussion moved.

@@ -174,12 +174,12 @@ fn joined(now: Vec<CommentDocument>, before: Vec<CommentDocument>) -> Vec<Commen
 pub(super) async fn newest(discussed: &Discussed<'_>) -> Result<Vec<CommentDocument>, Error> {
     /// The number that the discussed document carries, and one for the removed comment.
     const NEWEST: usize = store::LATEST + 1;
-    let mut newest = discussed.place().newest(&discussed.taken_ids(), NEWEST).await?;
+    let mut newest = discussed.place().newest(&discussed.committed_tags(), NEWEST).await?;
     if let Some((migration, before)) = discussed.uncopied_place() {
         // Comments that were committed since are in the new store. The old store may hold an uncommitted copy
         // of one, with another time, until it is withdrawn.
-        let taken: Vec<_> = migration.taken.iter().map(String::as_str).collect();
-        newest = joined(newest, before.newest(&taken, NEWEST).await?);
+        let committed: Vec<_> = migration.committed.iter().map(String::as_str).collect();
+        newest = joined(newest, before.newest(&committed, NEWEST).await?);
         newest.sort_by(|left, right| (right.at, &right.id).cmp(&(left.at, &left.id)));
     }
     Ok(newest)

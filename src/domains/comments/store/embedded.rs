@@ -9,7 +9,7 @@ use mongodb::bson::{DateTime, Document, doc};
 use super::{
     super::documents::{CommentDocument, OpenDiscussion, ParentKind, of_kind},
     All, By, CAP, Change, Found, Inserted, Part, Place,
-    parents::{self, taking},
+    parents::{self, committing},
 };
 use crate::{
     app::App,
@@ -72,19 +72,19 @@ pub(super) async fn insert(
     guard: Document,
     attempt: &Attempt,
 ) -> Result<Inserted, Error> {
-    let (untaken, mut take) = taking(&[&comment], attempt);
+    let (uncommitted, mut commit) = committing(&[&comment], attempt);
     let room = doc! {
         "discussion.total": { "$lt": CAP },
         "discussion.entries.id": { "$ne": &comment.id },
         "discussion.entries.slug": { "$ne": &comment.slug },
     };
-    let filter = both(both(both(there(place), guard), untaken), room);
-    if let Ok(push) = take.get_document_mut("$push") {
+    let filter = both(both(both(there(place), guard), uncommitted), room);
+    if let Ok(push) = commit.get_document_mut("$push") {
         push.insert("discussion.entries", stored(&comment));
     }
-    let entries_now = update(place, filter, take, vec![], attempt).await?;
+    let entries_now = update(place, filter, commit, vec![], attempt).await?;
     if let Some(there) = written(entries_now, &comment.id)? {
-        return Ok(Inserted::Taken(there));
+        return Ok(Inserted::Committed(there));
     }
     let there = entries(place).await?;
     if let Some(same) = there.iter().find(|other| other.id == comment.id) {

@@ -216,7 +216,7 @@ pub(crate) enum Which<'a> {
     Stored,
     /// Those that are posted.
     Posted,
-    /// Those that aren't removed and are posted, or are committed by one of these marks.
+    /// Those that aren't removed and are posted, or are committed by one of these tags.
     Counted(&'a [&'a str]),
 }
 
@@ -247,7 +247,7 @@ impl Part<'_> {
         let is_wanted = match self.which {
             Which::Stored => true,
             Which::Posted => !comment.is_unposted(),
-            Which::Counted(taken) => comment.removed.is_none() && comment.is_taken(taken),
+            Which::Counted(tags) => comment.removed.is_none() && comment.is_committed(tags),
         };
         let is_inside = match &self.listing.0 {
             Range::All => true,
@@ -321,7 +321,7 @@ pub(crate) enum Inserted {
     /// It was inserted and isn't committed yet.
     Unposted(CommentDocument),
     /// It was inserted and committed.
-    Taken(CommentDocument),
+    Committed(CommentDocument),
     /// A comment with its id was there before.
     Exists(CommentDocument),
     /// Another comment has its slug.
@@ -396,10 +396,10 @@ impl Place<'_> {
         by_layout!(self.layout, list(self, part, read))
     }
 
-    /// The newest comments that the discussion counts with these marks, at most `limit`, newest first.
-    pub(crate) async fn newest(&self, taken: &[&str], limit: usize) -> All {
+    /// The newest comments that the discussion counts if it committed these tags, at most `limit`, newest first.
+    pub(crate) async fn newest(&self, committed: &[&str], limit: usize) -> All {
         let listing = &Listing(Range::All, CommentOrder::Newest);
-        let which = Which::Counted(taken);
+        let which = Which::Counted(committed);
         self.list(&Part { listing, is_descending: true, from: None, limit, which }, None).await
     }
 

@@ -82,7 +82,7 @@ pub(crate) async fn open_discussion<'a>(
         version: 1,
         since: attempt.now(),
         first_page: 0,
-        taken: Vec::new(),
+        marks: Vec::new(),
         entries: Vec::new(),
         migration: None,
         touched_at: None,
@@ -96,7 +96,7 @@ pub(super) fn touch(attempt: &Attempt) -> Document {
 }
 
 /// The commit of comments: a guard against a second one, and the update.
-pub(super) fn taking(comments: &[&CommentDocument], attempt: &Attempt) -> (Document, Document) {
+pub(super) fn committing(comments: &[&CommentDocument], attempt: &Attempt) -> (Document, Document) {
     let count = i64::try_from(comments.len()).unwrap_or(i64::MAX);
     let mut increase = doc! { "discussion.count": count, "discussion.total": count };
     let stars: Vec<_> = comments.iter().filter_map(|comment| comment.stars).collect();
@@ -112,10 +112,10 @@ pub(super) fn taking(comments: &[&CommentDocument], attempt: &Attempt) -> (Docum
     let latest = doc! { "$each": newest, "$sort": { "at": -1, "id": -1 }, "$slice": SLICE };
     let tags: Vec<_> = comments.iter().map(|comment| comment.id.as_str()).collect();
     let mark = |tag: &&str| doc! { "tag": *tag, "at": attempt.now() };
-    let taken: Vec<_> = tags.iter().map(mark).collect();
+    let marks: Vec<_> = tags.iter().map(mark).collect();
     let update = doc! {
         "$inc": increase,
-        "$push": { "discussion.latest": latest, "discussion.taken": { "$each": taken } },
+        "$push": { "discussion.latest": latest, "discussion.taken": { "$each": marks } },
         "$min": touch(attempt),
     };
     (doc! { "discussion.taken.tag": { "$nin": tags } }, update)
@@ -144,15 +144,15 @@ impl Discussed<'_> {
 
     /// Commits the posts of comments, none of which is committed: counts them and adds them to the newest, if the
     /// epoch is still that of their store.
-    pub(crate) async fn take(
+    pub(crate) async fn commit(
         &self,
         comments: &[&CommentDocument],
         seen: Document,
         attempt: &Attempt,
     ) -> Found<Self> {
-        let (untaken, update) = taking(comments, attempt);
+        let (uncommitted, update) = committing(comments, attempt);
         let now = doc! { "discussion.epoch": self.epoch };
-        self.write(both(both(seen, now), untaken), update, attempt).await
+        self.write(both(both(seen, now), uncommitted), update, attempt).await
     }
 
     /// Marks a tag as void, unless it is already marked.
@@ -165,7 +165,7 @@ impl Discussed<'_> {
 
     /// Applies an edit or a removal. `newest` are the newest comments, read when the discussion had this version
     /// and this number of comments; one of them replaces the removed comment.
-    pub(crate) async fn give(
+    pub(crate) async fn apply(
         &self,
         comment: &CommentDocument,
         newest: &[CommentDocument],
@@ -196,12 +196,12 @@ impl Discussed<'_> {
         } else {
             map("$discussion.latest", choose(same, literal(stored(&excerpt(comment))), "$$this"))
         };
-        let taken = whole(doc! { "tag": literal(&due.tag), "at": attempt.now() });
+        let mark = whole(doc! { "tag": literal(&due.tag), "at": attempt.now() });
         let mut set = doc! {
             "discussion.count": { "$add": ["$discussion.count", i64::from(due.count)] },
             "discussion.latest": latest,
             "discussion.version": { "$add": ["$discussion.version", 1_i64] },
-            "discussion.taken": append(array("discussion.taken"), vec![taken]),
+            "discussion.taken": append(array("discussion.taken"), vec![mark]),
             "discussion.touchedAt": { "$min": ["$discussion.touchedAt", attempt.now()] },
         };
         if due.reviews != 0 || due.stars != 0 {
@@ -226,12 +226,12 @@ impl Discussed<'_> {
             "discussion.migration": { "$exists": false },
         };
         // Void tags aren't copied.
-        let taken = filter(array("discussion.taken"), doc! { "$ne": ["$$this.void", true] });
+        let committed = filter(array("discussion.taken"), doc! { "$ne": ["$$this.void", true] });
         let mut set = doc! {
             "discussion.migration": whole(doc! {
                 "from": "$discussion.layout",
                 "at": "$$NOW",
-                "taken": map(taken, "$$this.tag"),
+                "taken": map(committed, "$$this.tag"),
             }),
             "discussion.layout": literal(stored(&to)),
             "discussion.epoch": { "$add": ["$discussion.epoch", 1_i64] },
@@ -275,20 +275,20 @@ impl Discussed<'_> {
     }
 
     /// Removes the marks with these tags, and sets `touchedAt` to the oldest work that is left.
-    pub(crate) async fn forget_taken(&self, tags: &[String], attempt: &Attempt) -> Found<Self> {
-        let told = doc! { "$in": ["$$this.tag", literal(tags)] };
-        let left = filter(array("discussion.taken"), doc! { "$not": [told] });
-        let told = doc! { "$min": "$discussion.taken.at" };
+    pub(crate) async fn forget_marks(&self, tags: &[String], attempt: &Attempt) -> Found<Self> {
+        let old = doc! { "$in": ["$$this.tag", literal(tags)] };
+        let left = filter(array("discussion.taken"), doc! { "$not": [old] });
+        let marked = doc! { "$min": "$discussion.taken.at" };
         let due = doc! { "$min": "$discussion.entries.due.at" };
         let update = vec![
             doc! { "$set": { "discussion.taken": left } },
-            doc! { "$set": { "discussion.touchedAt": { "$min": [told, due, "$$NOW"] } } },
+            doc! { "$set": { "discussion.touchedAt": { "$min": [marked, due, "$$NOW"] } } },
         ];
         self.write(Document::new(), update, attempt).await
     }
 
     /// Notes that no work is left, if that is still the case.
-    pub(crate) async fn rest(&self, attempt: &Attempt) -> Found<Self> {
+    pub(crate) async fn mark_idle(&self, attempt: &Attempt) -> Found<Self> {
         let guard = doc! {
             "discussion.touchedAt": self.touched_at,
             "discussion.taken": [],

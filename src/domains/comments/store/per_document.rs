@@ -99,9 +99,9 @@ pub(super) async fn list(place: &Place<'_>, part: &Part<'_>, _: Option<&OpenDisc
     filter = match part.which {
         Which::Stored => filter,
         Which::Posted => both(filter, posted()),
-        Which::Counted(taken) => {
-            let taken = doc! { "$or": [posted(), { "id": { "$in": taken } }] };
-            both(filter, both(doc! { "removed": { "$exists": false } }, taken))
+        Which::Counted(tags) => {
+            let committed = doc! { "$or": [posted(), { "id": { "$in": tags } }] };
+            both(filter, both(doc! { "removed": { "$exists": false } }, committed))
         }
     };
     let keys = part.keys();

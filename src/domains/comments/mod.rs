@@ -52,7 +52,7 @@
 //!
 //! # Repairing
 //!
-//! `count`, `total`, `latest` and `rating` are derived from the comments; see [`repair`].
+//! `count`, `total`, `latest` and `rating` are derived from the comments; see `derived.rs`.
 //!
 //! # Importing
 //!
@@ -90,7 +90,6 @@ mod documents;
 pub mod import;
 pub mod invariants;
 pub mod operations;
-pub mod repair;
 pub mod resolvers;
 mod store;
 mod sweep;
@@ -114,6 +113,6 @@ pub const ROOM: Room = Room {
     ],
     sweep: Some(|app, sweep| Box::pin(sweep::sweep(app, sweep))),
     check: Some(|app, report| Box::pin(invariants::check(app, report))),
-    repair: Some(|app| Box::pin(repair::repair(app))),
+    repair: Some(|app| Box::pin(derived::repair(app))),
     ..Room::new("comments")
 };

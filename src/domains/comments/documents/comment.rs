@@ -2,7 +2,7 @@
 
 use async_graphql::Enum;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
-use mongodb::bson::DateTime;
+use mongodb::bson::{Bson, DateTime};
 use serde::{Deserialize, Serialize};
 
 use super::Parent;
@@ -147,37 +147,6 @@ impl CommentDocument {
         }
     }
 
-    /// The same comment as it stands in the store `on` under a short name, of that time. Its outbox contains the
-    /// post, which began at `begun`.
-    #[must_use]
-    pub fn placed(
-        &self,
-        (key, on): (String, String),
-        name: &str,
-        at: DateTime,
-        begun: DateTime,
-    ) -> Self {
-        let reply_to = &self.reply_to;
-        let due = Due {
-            kind: DueKind::Post,
-            tag: self.id.clone(),
-            at: begun,
-            count: 1,
-            reviews: i32::from(self.stars.is_some()),
-            stars: self.stars.unwrap_or_default(),
-        };
-        Self {
-            key,
-            on,
-            slug: if reply_to.is_empty() { name.to_owned() } else { format!("{reply_to}/{name}") },
-            sort_key: format!("{}{}", self.above(), Self::level(at, name)),
-            at,
-            due: Some(due),
-            sealed: false,
-            ..self.clone()
-        }
-    }
-
     /// A short name derived from a comment's id, of up to 32 characters.
     pub fn short(id: &str, length: usize) -> String {
         // Ids of comments are 128 bits in base64url.
@@ -201,6 +170,16 @@ impl CommentDocument {
     pub fn above(&self) -> &str {
         let levels = self.sort_key.strip_suffix('/').unwrap_or(&self.sort_key);
         levels.rfind('/').map_or("", |end| &self.sort_key[..=end])
+    }
+
+    /// Its place in the order of time.
+    pub fn moment(&self) -> (DateTime, &str) {
+        (self.at, &self.id)
+    }
+
+    /// The same as values of the sort keys `at` and `id`.
+    pub fn position(&self) -> Vec<Bson> {
+        vec![self.at.into(), Bson::from(&self.id)]
     }
 
     /// Whether a discussion that committed these tags counts it. A settled comment has no mark and is counted.

@@ -7,14 +7,14 @@ use mongodb::bson::{DateTime, Document};
 use super::{
     super::{
         documents::{CommentDocument, Due, DueKind, Removed, Remover},
-        store::{By, Discussed, reopen},
+        store::{By, Discussed, Opened, open},
         types::{
             CommentConflict, CommentRemoved, EditCommentInput, EditCommentResult, EditWindowOver,
             RemoveCommentInput, RemoveCommentResult,
         },
     },
     begin, comment_of,
-    finish::{Finished, finish},
+    finish::{Finished, Refused, finish},
     moves::carry,
     no_comment, no_parent, uncrowded,
 };
@@ -25,7 +25,7 @@ use crate::{
     graphql::{
         cx::Cx,
         declared::Input,
-        refusals::{InvalidInput, NotFound, Stop},
+        refusals::{CHANGED, InvalidInput, NotFound, Stop},
         requester::Role,
     },
 };
@@ -49,14 +49,17 @@ pub async fn edit_comment(
             return Err(CommentRemoved::new(old.slug.clone()).into());
         }
         if old.nonce != *input.version {
-            return Err(CommentConflict::with(old.clone()).into());
+            return Err(CommentConflict::because(CHANGED, old.clone().into()).into());
         }
         if input.stars.is_some() && old.stars.is_none() {
             return Err(InvalidInput::new("stars", "are for reviews only").into());
         }
         let earliest = earliest(&cx, attempt);
         if old.at <= earliest {
-            return Err(EditWindowOver::new(cx.config().comment_edit_seconds).into());
+            let seconds = cx.config().comment_edit_seconds;
+            let message = format!("a comment can be edited for {seconds} seconds");
+            let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
+            return Err(EditWindowOver::because(message, seconds).into());
         }
         let stars = input.stars.or(old.stars);
         let change = stars.unwrap_or_default() - old.stars.unwrap_or_default();
@@ -121,7 +124,7 @@ async fn change<U: From<NotFound>>(
                 return begin(cx, parent).await;
             }
             // The change may be written by now: whether the caller still sees the document doesn't matter.
-            let (attempt, discussed) = reopen(cx.app, parent).await?;
+            let Opened { attempt, discussed, .. } = open(cx, parent).await?;
             Ok((attempt, discussed.ok_or_else(|| no_parent(parent))?))
         }
     };
@@ -148,18 +151,17 @@ async fn change<U: From<NotFound>>(
     .await
 }
 
-/// Applies the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
+/// Carries out the outbox; `None` if the discussion, and the comment with it, moved meanwhile.
 async fn finished(
     attempt: &Attempt,
     discussed: &Discussed<'_>,
     comment: CommentDocument,
 ) -> Result<Option<CommentDocument>, Error> {
-    match finish(attempt, discussed, comment, Document::new()).await? {
-        Finished::Done(comment) => Ok(Some(comment)),
-        Finished::Moved(_) => Ok(None),
-        Finished::Withdrawn | Finished::Aborted => {
-            Err(Error::internal("a posted comment was withdrawn"))
-        }
+    match finish(attempt, discussed, comment, Document::new()).await {
+        Ok(Finished::Done(comment)) => Ok(Some(comment)),
+        Ok(Finished::Moved(_)) => Ok(None),
+        Err(Refused::Failed(error)) => Err(error),
+        Err(_) => Err(Error::internal("a posted comment was withdrawn")),
     }
 }
 

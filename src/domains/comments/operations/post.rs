@@ -6,14 +6,14 @@ use mongodb::bson::Document;
 use super::{
     super::{
         documents::{CommentDocument, Layout, Mark},
-        store::{self, By, CAP, Discussed, Inserted, Place},
+        store::{By, CAP, Discussed, Inserted, Place},
         types::{
             CommentRemoved, DiscussionFull, NotServedByLayout, PostCommentInput, PostCommentResult,
             ReviewProductInput, ReviewProductResult,
         },
     },
-    LEVELS, begin, comment_of, find,
-    finish::{Finished, finish},
+    begin, comment_of, demand_depth, find,
+    finish::{Finished, Refused, finish},
     moves::carry,
     no_comment, no_parent,
     open::begin_or_open,
@@ -27,24 +27,9 @@ use crate::{
         cx::Cx,
         declared::Input,
         node_id::NodeKind,
-        refusals::{AlreadyExists, Conflict, InvalidInput, NotFound, Stop},
+        refusals::{AlreadyExists, Conflict, Stop},
     },
 };
-
-/// Why a comment isn't posted.
-enum Refused {
-    Full(i64),
-    Gone,
-    Aborted,
-    OtherInput,
-    Failed(Error),
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
 
 /// Posts a comment, once per idempotency key.
 pub async fn post_comment(
@@ -87,7 +72,8 @@ pub async fn review_product(
     let author = cx.requester.subject()?;
     let input = input.checked()?;
     let parent = parent_of(&NodeKind::Product.id(&input.sku))?;
-    let (attempt, discussed) = begin_or_open(cx, &parent).await?;
+    let (attempt, discussed) =
+        begin_or_open(cx, &parent, cx.config().discussion_layout.into()).await?;
     let id = review_id(&cx, &discussed.id, author);
     // The digest is stored: a repeat at any later time is recognised by it.
     let draft = CommentDocument {
@@ -101,7 +87,7 @@ pub async fn review_product(
     let posted = place(&attempt, discussed, &draft, parent.kind.seen_by(cx.requester)).await;
     posted.map_err(|refused| match refused {
         Refused::Full(total) => DiscussionFull::new(total).into(),
-        Refused::Gone => NotFound::of(NodeKind::Product, &input.sku).into(),
+        Refused::Gone => no_parent(&parent).into(),
         Refused::Aborted => Error::unavailable("a review was given up a moment ago").into(),
         Refused::OtherInput => AlreadyExists::new("review of yours for", &*input.sku).into(),
         Refused::Failed(error) => error.into(),
@@ -127,15 +113,13 @@ async fn replied_to(
     let comment = found.ok_or_else(|| no_comment(global_id))?;
     if (is_flat || comment.removed.is_some()) && find(discussed, By::Id(reply)).await?.is_none() {
         return Err(if is_flat {
-            NotServedByLayout::new(discussed.layout).into()
+            let message = "the comments are stored in pages, which have no threads";
+            NotServedByLayout::because(message, discussed.layout).into()
         } else {
             CommentRemoved::new(comment.slug).into()
         });
     }
-    if comment.slug.split('/').count() >= LEVELS {
-        let reason = format!("stands {LEVELS} levels deep, where threads end");
-        return Err(InvalidInput::new("replyToId", reason).into());
-    }
+    demand_depth(&comment, "replyToId")?;
     Ok(comment)
 }
 
@@ -175,10 +159,8 @@ async fn place(
                 discussed.discussion.marks.push(Mark::of(&comment.id, attempt.now()));
                 comment
             }
-            Inserted::Exists(there) if there.origin != draft.origin => {
-                return Err(Refused::OtherInput);
-            }
-            Inserted::Exists(there) => there,
+            Inserted::Exists(there) if there.origin == draft.origin => there,
+            Inserted::Exists(_) => return Err(Refused::OtherInput),
             Inserted::SlugTaken if name.len() < length => {
                 return Err(Error::internal("two comments of one id").into());
             }
@@ -186,28 +168,16 @@ async fn place(
                 length *= 2;
                 continue;
             }
-            Inserted::Refused => {
-                let there = store::settled(discussed.app, &discussed.parent).await?;
-                match there {
-                    Some(moved) if moved.id == discussed.id && moved.epoch != discussed.epoch => {
-                        discussed = moved;
-                        continue;
-                    }
-                    Some(full)
-                        if full.id == discussed.id
-                            && full.layout == Layout::Embedded
-                            && full.total >= CAP =>
-                    {
-                        withdraw(left.as_ref(), &draft.id).await?;
-                        return Err(Refused::Full(full.total));
-                    }
-                    Some(aborted) if aborted.mark(&draft.id).is_some() => {
-                        return Err(Refused::Aborted);
-                    }
-                    _ if attempt.is_over() => return Err(attempt.overdue().into()),
-                    _ => return Err(Refused::Gone),
+            Inserted::Refused => match moved(attempt, &discussed, &draft.id).await {
+                Err(full @ Refused::Full(_)) => {
+                    withdraw(left.as_ref(), &draft.id).await?;
+                    return Err(full);
                 }
-            }
+                moved => {
+                    discussed = moved?;
+                    continue;
+                }
+            },
         };
         match finish(attempt, &discussed, comment, seen.clone()).await? {
             Finished::Done(comment) => {
@@ -218,12 +188,27 @@ async fn place(
                 left = Some(now);
                 discussed = moved;
             }
-            Finished::Withdrawn => return Err(Refused::Gone),
-            Finished::Aborted => return Err(Refused::Aborted),
         }
         if attempt.is_over() {
             return Err(attempt.overdue().into());
         }
+    }
+}
+
+/// The discussion after its move, which is why the store refused the comment with that id; or another reason.
+async fn moved<'a>(
+    attempt: &Attempt,
+    discussed: &Discussed<'a>,
+    id: &str,
+) -> Result<Discussed<'a>, Refused> {
+    match discussed.now().await? {
+        Some(moved) if moved.epoch != discussed.epoch => Ok(moved),
+        Some(full) if full.layout == Layout::Embedded && full.total >= CAP => {
+            Err(Refused::Full(full.total))
+        }
+        Some(aborted) if aborted.mark(id).is_some() => Err(Refused::Aborted),
+        _ if attempt.is_over() => Err(attempt.overdue().into()),
+        _ => Err(Refused::Gone),
     }
 }
 
@@ -252,9 +237,5 @@ pub(super) async fn repost(
     discussed: Discussed<'_>,
     found: &CommentDocument,
 ) -> Result<(), Error> {
-    match place(attempt, discussed, found, Document::new()).await {
-        Err(Refused::Failed(error)) => Err(error),
-        // A full or missing discussion and an aborted post are no errors: no caller was told that it was posted.
-        _ => Ok(()),
-    }
+    Refused::failure(place(attempt, discussed, found, Document::new()).await)
 }

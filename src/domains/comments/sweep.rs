@@ -4,7 +4,7 @@
 use mongodb::bson::DateTime;
 
 use super::{
-    documents::LAYOUTS,
+    documents::{LAYOUTS, Mark},
     operations::{drive, settle},
     store::{self, Discussed},
 };
@@ -38,18 +38,15 @@ async fn settle_one(discussed: Discussed<'_>, before: DateTime) -> Result<bool, 
 async fn forget(mut discussed: Discussed<'_>, before: DateTime) -> Result<bool, Error> {
     let attempt = discussed.app.begin().await?;
     let old: Vec<_> = discussed.marks.iter().filter(|mark| mark.at < before).collect();
-    let id_of = |tag: &str| tag.split(':').next().unwrap_or_default().to_owned();
-    let ids: Vec<_> = old.iter().map(|mark| id_of(&mark.tag)).collect();
+    let ids: Vec<_> = old.iter().map(|mark| mark.comment_id().to_owned()).collect();
     let comments = discussed.place().find_all(&ids).await?;
-    let is_settled = |tag: &str| {
-        let comment = comments.iter().find(|comment| comment.id == id_of(tag));
-        comment.is_none_or(|comment| {
-            comment.due.as_ref().is_none_or(|due| due.tag != tag)
+    let is_settled = |mark: &&&Mark| {
+        comments.iter().filter(|comment| comment.id == mark.comment_id()).all(|comment| {
+            comment.due.as_ref().is_none_or(|due| due.tag != mark.tag)
                 && comment.settled_at.is_some_and(|settled| settled < before)
         })
     };
-    let tags: Vec<_> =
-        old.iter().map(|mark| mark.tag.clone()).filter(|tag| is_settled(tag)).collect();
+    let tags: Vec<_> = old.iter().filter(is_settled).map(|mark| mark.tag.clone()).collect();
     let forgotten = !tags.is_empty();
     if forgotten {
         let Some(left) = discussed.forget_marks(&tags, &attempt).await? else { return Ok(false) };

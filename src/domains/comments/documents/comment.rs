@@ -85,6 +85,27 @@ pub struct Due {
     pub stars: i32,
 }
 
+impl Due {
+    /// The entry of a change of a comment from `old` to `new`, or of its post, by an attempt that began at `at`.
+    pub fn of(old: Option<&CommentDocument>, new: &CommentDocument, at: DateTime) -> Self {
+        let numbers = |of: &CommentDocument| {
+            let is_review = i32::from(of.stars.is_some());
+            (i32::from(of.removed.is_none()), is_review, of.stars.unwrap_or_default())
+        };
+        let before = old.map_or((0, 0, 0), numbers);
+        let after = numbers(new);
+        let kind = match old {
+            None => DueKind::Post,
+            Some(_) if new.removed.is_some() => DueKind::Remove,
+            Some(_) => DueKind::Edit,
+        };
+        let is_post = kind == DueKind::Post;
+        let tag = if is_post { new.id.clone() } else { format!("{}:{}", new.id, new.version) };
+        let (count, reviews) = (after.0 - before.0, after.1 - before.1);
+        Self { kind, tag, at, count, reviews, stars: after.2 - before.2 }
+    }
+}
+
 /// A change of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

@@ -302,6 +302,11 @@ impl Mark {
     pub(crate) fn of(tag: &str, at: DateTime) -> Self {
         Self { tag: tag.to_owned(), at, void: false }
     }
+
+    /// The id of its comment.
+    pub(crate) fn comment_id(&self) -> &str {
+        self.tag.split_once(':').map_or(&self.tag, |(id, _)| id)
+    }
 }
 
 /// A change of layout under way.

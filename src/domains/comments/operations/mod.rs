@@ -22,7 +22,7 @@ use async_graphql::ID;
 
 use super::{
     documents::{CommentDocument, OpenDiscussion, Parent},
-    store::{self, By, Discussed, Opened},
+    store::{self, Discussed, Opened},
 };
 use crate::{
     error::Error,
@@ -103,16 +103,4 @@ async fn begin<'a, U: From<NotFound>>(
     let (attempt, discussed) = read(cx, parent).await?;
     let none = || NotFound::new("discussion", parent.id().0);
     Ok((attempt, discussed.ok_or_else(none)?))
-}
-
-/// Finds a posted comment in either store: during a migration, a comment that isn't in the new store is still
-/// in the old one.
-async fn find(discussed: &Discussed<'_>, by: By<'_>) -> Result<Option<CommentDocument>, Error> {
-    let mut found = discussed.place().find(by).await?;
-    if found.is_none()
-        && let Some((_, before)) = discussed.uncopied_place()
-    {
-        found = before.find(by).await?;
-    }
-    Ok(found.filter(|comment| !comment.is_unposted()))
 }

@@ -12,7 +12,7 @@ use super::{
             ReviewProductInput, ReviewProductResult,
         },
     },
-    begin, comment_of, demand_depth, find,
+    begin, comment_of, demand_depth,
     finish::{Finished, Refused, finish},
     moves::carry,
     no_comment, no_parent,
@@ -109,9 +109,9 @@ async fn replied_to(
     let (parent, id) = comment_of(global_id)?;
     let is_flat = discussed.layout == Layout::Paged;
     let is_here = parent == discussed.parent;
-    let found = if is_here { find(discussed, By::Id(&id)).await? } else { None };
+    let found = if is_here { discussed.find(By::Id(&id)).await? } else { None };
     let comment = found.ok_or_else(|| no_comment(global_id))?;
-    if (is_flat || comment.removed.is_some()) && find(discussed, By::Id(reply)).await?.is_none() {
+    if (is_flat || comment.removed.is_some()) && discussed.find(By::Id(reply)).await?.is_none() {
         return Err(if is_flat {
             let message = "the comments are stored in pages, which have no threads";
             NotServedByLayout::because(message, discussed.layout).into()

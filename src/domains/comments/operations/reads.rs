@@ -8,11 +8,11 @@ use mongodb::bson::Bson;
 
 use super::{
     super::{
-        documents::{CommentDocument, Layout, Parent, ParentKind},
+        documents::{CommentDocument, Parent, ParentKind},
         store::{self, By, Listing, Range},
         types::{CommentBy, CommentOrder, Discussion},
     },
-    checked_slug, comment_of, find, parent_of,
+    checked_slug, comment_of, parent_of,
 };
 use crate::{
     error::Error,
@@ -104,12 +104,7 @@ async fn one(cx: Cx<'_>, on: &Parent, by: By<'_>) -> Result<Option<CommentDocume
     loop {
         let since = Instant::now();
         let Some(discussed) = store::find(cx, on).await? else { return Ok(None) };
-        let found = if discussed.layout == Layout::Embedded && discussed.migration.is_none() {
-            let mut entries = discussed.discussion.entries.into_iter();
-            entries.find(|comment| by.is(comment) && !comment.is_unposted())
-        } else {
-            find(&discussed, by).await?
-        };
+        let found = discussed.find(by).await?;
         if found.is_some() || is_timely(cx, since) {
             return Ok(found);
         }

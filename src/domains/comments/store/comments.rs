@@ -4,7 +4,7 @@ use mongodb::bson::{DateTime, Document, doc};
 
 use super::{
     super::documents::{CommentDocument, Due, Layout, OpenDiscussion, PageDocument},
-    All, By, Found, Inserted, Place,
+    All, By, Discussed, Found, Inserted, Place,
     decisions::touch,
     embedded, list_touched,
     pages::{self, pages},
@@ -193,26 +193,26 @@ impl Place<'_> {
         self.change(comment, &settled, doc! { "due.tag": &due.tag }, attempt).await
     }
 
-    /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. An edit
-    /// also needs the comment to be posted after a time.
+    /// Edits a comment or removes its text, if it is unchanged since it was read and its outbox is empty. Only an edit
+    /// has to be in time.
     pub(crate) async fn rewrite(
         &self,
         old: &CommentDocument,
-        new: &CommentDocument,
-        posted_after: Option<DateTime>,
+        mut new: CommentDocument,
         attempt: &Attempt,
     ) -> Found<CommentDocument> {
+        new.version = old.version + 1;
+        new.due = Some(Due::of(Some(old), &new, attempt.now()));
         let mut unchanged = doc! {
             "version": old.version,
             "removed": { "$exists": false },
             "due": { "$exists": false },
         };
-        if let Some(earliest) = posted_after {
-            let edited =
-                doc! { "author": &old.author, "nonce": &old.nonce, "at": { "$gt": earliest } };
-            unchanged.extend(edited);
+        if new.removed.is_none() {
+            let in_time = doc! { "$gt": editable_after(self.app, attempt) };
+            unchanged.extend(doc! { "author": &old.author, "nonce": &old.nonce, "at": in_time });
         }
-        self.change(old, new, unchanged, attempt).await
+        self.change(old, &new, unchanged, attempt).await
     }
 
     /// Inserts the `number`th batch of copies; copies that exist stay.
@@ -283,6 +283,34 @@ impl Place<'_> {
         let due = both(due, attempt.alive());
         let settled = comments(self.app).update_many(due, update, vec![]).await?;
         Ok(usize::try_from(settled).is_ok_and(|settled| settled == bulk.len()))
+    }
+}
+
+/// The time after which a comment must have been posted to be edited.
+pub(crate) fn editable_after(app: &App, attempt: &Attempt) -> DateTime {
+    let window = i64::try_from(app.config().comment_edit_seconds).unwrap_or(i64::MAX);
+    let window = window.saturating_mul(1_000);
+    DateTime::from_millis(attempt.now().timestamp_millis().saturating_sub(window))
+}
+
+impl Discussed<'_> {
+    /// Finds a posted comment. While not everything is copied to another layout, a comment that isn't in the new store
+    /// is still in the old one. Embedded comments were read with the discussion.
+    pub(crate) async fn find(&self, by: By<'_>) -> Found<CommentDocument> {
+        let place = self.place();
+        let on = place.on();
+        let mut found = match self.layout {
+            Layout::Embedded => {
+                self.entries.iter().find(|comment| comment.on == on && by.is(comment)).cloned()
+            }
+            _ => place.find(by).await?,
+        };
+        if found.is_none()
+            && let Some((_, before)) = self.uncopied_place()
+        {
+            found = before.find(by).await?;
+        }
+        Ok(found.filter(|comment| !comment.is_unposted()))
     }
 }
 

@@ -1,4 +1,10 @@
 //! Every MongoDB call of comments: the three layouts behind [`Place`], and the discussed documents.
+//!
+//! - `comments`: reads and changes of comments, whatever the layout of their store
+//! - `lists`: lists of comments
+//! - `pages`, `embedded`: what only one of the layouts needs
+//! - `discussions`, `decisions`: reads and writes of the discussed documents
+//! - `copies`: the copies for the lists by author, and the reads of the invariants
 
 mod comments;
 mod copies;
@@ -8,7 +14,7 @@ mod embedded;
 mod lists;
 mod pages;
 
-pub(super) use comments::{insert_all, list_due, remove_all};
+pub(super) use comments::{editable_after, insert_all, list_due, remove_all};
 pub(super) use copies::{
     for_each_copy, list_authored, list_stores, list_wrong_pages, put_authored, remove_authored,
 };
@@ -22,7 +28,7 @@ use std::ops::Deref;
 use mongodb::bson::DateTime;
 
 use self::lists::Part;
-use super::documents::{CommentDocument, Due, DueKind, Layout, Migration, OpenDiscussion, Parent};
+use super::documents::{CommentDocument, Due, Layout, Migration, OpenDiscussion, Parent};
 use crate::{app::App, error::Error};
 
 /// What a read or a guarded write of one document returns.
@@ -117,21 +123,13 @@ impl<'a> Place<'a> {
         begun: DateTime,
     ) -> CommentDocument {
         let above = &draft.reply_to;
-        let due = Due {
-            kind: DueKind::Post,
-            tag: draft.id.clone(),
-            at: begun,
-            count: 1,
-            reviews: i32::from(draft.stars.is_some()),
-            stars: draft.stars.unwrap_or_default(),
-        };
         CommentDocument {
             key: self.key(&draft.id),
             on: self.on(),
             slug: if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") },
             sort_key: format!("{}{}", draft.above(), CommentDocument::level(at, name)),
             at,
-            due: Some(due),
+            due: Some(Due::of(None, draft, begun)),
             sealed: false,
             ..draft.clone()
         }

@@ -98,9 +98,7 @@ async fn begin(
     let number = last.as_ref().map_or(0, |last| last.page + 1).max(discussion.first_page);
     let earliest = last.map_or(discussion.since, |last| next(last.until).max(discussion.since));
     let at = attempt.now().max(earliest);
-    let level = CommentDocument::level(at, comment.name());
-    let sort_key = [comment.above(), &level].concat();
-    let comment = CommentDocument { sort_key, at, ..comment.clone() };
+    let comment = place.placed(comment, comment.name(), at, attempt.now());
     let page = page_of(place, number, vec![comment.clone()]);
     Ok(pages(place.app).insert(page).await.decided()?.map(|()| comment))
 }

@@ -78,7 +78,7 @@ async fn an_edit_is_everywhere() {
 }
 
 /// The only comment of the discussion in that layout, as it is stored.
-async fn stored(gateway: &Gateway, layout: &str) -> Document {
+async fn stored_comment(gateway: &Gateway, layout: &str) -> Document {
     let (collection, filter) = match layout {
         "PER_DOCUMENT" => ("comments", doc! {}),
         "PAGED" => ("commentPages", doc! {}),
@@ -109,15 +109,15 @@ async fn a_change_writes_the_fields_that_differ() {
         let anna = gateway.shopper("anna");
         let input = json!({ "sku": layout, "stars": 4, "text": "before" });
         let review = does(&anna, "reviewProduct", input).await;
-        let posted = stored(&gateway, layout).await;
+        let posted = stored_comment(&gateway, layout).await;
         assert!(posted.contains_key("stars") && !posted.contains_key("due"), "{posted}");
         let edited = edit(&anna, &review, "after").await;
         assert_eq!(edited["stars"], 4, "{edited:#}");
-        let edited = stored(&gateway, layout).await;
+        let edited = stored_comment(&gateway, layout).await;
         let expected = ["editedAt", "nonce", "text", "version"].into();
         assert_eq!(differing(&posted, &edited), expected, "{layout}");
         remove(&anna, &id_of(&review)).await;
-        let removed = stored(&gateway, layout).await;
+        let removed = stored_comment(&gateway, layout).await;
         let expected = ["nonce", "removed", "stars", "text", "version"].into();
         assert_eq!(differing(&edited, &removed), expected, "{layout}");
         assert!(!removed.contains_key("stars") && !removed.contains_key("due"), "{removed}");
